@@ -1,0 +1,59 @@
+"""An answer: what came back for one attempt at one trial. Every attempt is kept; nothing is overwritten."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Status = Literal["ok", "unparseable", "refused", "error"]
+STATUSES: tuple[Status, ...] = ("ok", "unparseable", "refused", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a benchmark read in a reply."""
+
+    status: Status
+    values: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+    """Why it could not be read, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    run: str
+    trial: str
+    subject: str
+    repeat: int
+    attempt: int
+    text: str
+    status: Status
+    values: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+    reasoning: str = ""
+    """A thinking model's hidden text: kept, never parsed."""
+    model: str = ""
+    """The model id that the server said answered."""
+    temperature: float | None = None
+    latency: float | None = None
+    """Seconds from sending the request that succeeded to its last byte."""
+    transport_retries: int = 0
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    finish: str = ""
+    at: float = 0.0
+    """Unix time of arrival."""
+
+    @property
+    def answered(self) -> bool:
+        """Whether the subject said something, readable or not."""
+        return self.status != "error"
+
+
+def final(attempts: Iterable[Answer]) -> Answer | None:
+    """The attempt that counts: the first good one, else the last that was answered, else the last."""
+    ordered = sorted(attempts, key=lambda answer: answer.attempt)
+    for answer in ordered:
+        if answer.status == "ok":
+            return answer
+    answered = [answer for answer in ordered if answer.answered]
+    return (answered or ordered or [None])[-1]

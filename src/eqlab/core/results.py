@@ -1,0 +1,86 @@
+"""What scoring and statistics give back, the same for every benchmark, so that tables, reports and leaderboards
+need to know none of them. "Undefined" is None, never 0."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from eqlab.core.answers import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number that never travels without its n and its interval."""
+
+    name: str
+    value: float | None
+    n: int
+    se: float | None = None
+    low: float | None = None
+    high: float | None = None
+    """Bounds of the 95 % interval."""
+    unit: str = ""
+    note: str = ""
+    digits: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What a subject without any skill would get on the same items."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class ItemScore:
+    """One trial's outcome, as shown item by item."""
+
+    item: str
+    trial: str
+    repeat: int
+    status: Status | None
+    """None: not answered yet."""
+    score: float | None
+    title: str = ""
+    text: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    reference: Mapping[str, Any] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a benchmark's own for the report: plain cells, or estimates."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | int | float | None | Estimate, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One subject on one benchmark in one run."""
+
+    benchmark: str
+    title: str
+    subject: str
+    rules: Mapping[str, Any]
+    """Under which rules the score was made; always shown with it."""
+    sentence: str
+    """The conclusion in words, for the first line."""
+    headline: Estimate
+    score_range: tuple[float, float]
+    """Lowest and highest value worth drawing; scores below are drawn at the edge and printed in full."""
+    estimates: tuple[Estimate, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Trials by status, with "planned" and "unanswered"."""
+    items: tuple[ItemScore, ...] = ()
+    item_range: tuple[float, float] = (0.0, 10.0)
+    baselines: tuple[Baseline, ...] = ()
+    valid: bool = True
+    caveats: tuple[str, ...] = ()
+    """What a reader must know before believing the number."""
+    tables: tuple[Table, ...] = ()

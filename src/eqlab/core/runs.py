@@ -1,0 +1,62 @@
+"""A run: a frozen configuration and its answers. The same configuration is the same run, so starting it again
+continues it."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """One model as a subject of a run."""
+
+    spec: str
+    """`embedded`, `gguf:PATH` or `provider/name`."""
+    base_url: str = ""
+    structured: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Sampling settings that override the benchmark's (temperature, max_tokens, top_p …)."""
+
+    @property
+    def subject(self) -> str:
+        return f"model:{self.spec}"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkConfig:
+    name: str
+    protocol: int
+    """The benchmark's own version: raised when a change makes old and new answers incomparable."""
+    item_set: str
+    """`open` or `published`."""
+    items_sha256: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    models: tuple[ModelConfig, ...]
+    benchmarks: tuple[BenchmarkConfig, ...]
+    profile: str
+    limit: int | None
+    repeats: int
+    seed: int
+
+    @property
+    def id(self) -> str:
+        """Ten hex digits of the configuration's hash."""
+        text = json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def config_to_json(config: RunConfig) -> str:
+    return json.dumps(asdict(config), sort_keys=True, ensure_ascii=False)
+
+
+def config_from_json(text: str) -> RunConfig:
+    body = json.loads(text)
+    body["models"] = tuple(ModelConfig(**model) for model in body["models"])
+    body["benchmarks"] = tuple(BenchmarkConfig(**benchmark) for benchmark in body["benchmarks"])
+    return RunConfig(**body)

@@ -1,0 +1,68 @@
+"""A trial: one form put to one subject once. Immutable; its id is a hash of its content, so the same question
+has the same id in every run, store and year."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from eqlab.core.forms import Form, Scale
+
+AnswerMode = Literal["text", "json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    benchmark: str
+    items: tuple[str, ...]
+    condition: str
+    """What the benchmark varies: "plain" or "revision", "default" or "evoked"."""
+    stimulus: str
+    """What the subject looks at; a person sees it above the form."""
+    form: Form
+    prompt: str
+    """Stimulus and form in words, as a model gets them."""
+    system: str = ""
+    mode: AnswerMode = "text"
+    """"json" asks for the form as a JSON object (structured answers)."""
+    order_seed: int | None = None
+    key: Mapping[str, Any] = field(default_factory=dict)
+    """What scoring needs and no subject sees (references, labels). Plain JSON values."""
+    id: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            object.__setattr__(self, "id", _content_hash(to_json(self)))
+
+
+def to_json(trial: Trial) -> str:
+    """Canonical JSON of everything but the id."""
+    body = {
+        "benchmark": trial.benchmark,
+        "items": trial.items,
+        "condition": trial.condition,
+        "stimulus": trial.stimulus,
+        "form": [[s.key, s.text, s.low, s.high, s.anchors, s.reverse] for s in trial.form.scales],
+        "prompt": trial.prompt,
+        "system": trial.system,
+        "mode": trial.mode,
+        "order_seed": trial.order_seed,
+        "key": trial.key,
+    }
+    return json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def from_json(text: str, trial_id: str = "") -> Trial:
+    """The trial that `to_json` wrote. `trial_id` is trusted when given, which saves hashing on reading."""
+    body = json.loads(text)
+    scales = tuple(
+        Scale(key, label, low, high, tuple((value, name) for value, name in anchors), reverse)
+        for key, label, low, high, anchors, reverse in body.pop("form")
+    )
+    body["items"] = tuple(body["items"])
+    return Trial(form=Form(scales), id=trial_id, **body)
+
+
+def _content_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:24]

@@ -1,0 +1,1 @@
+"""A model as a subject: how it is reached and asked."""
