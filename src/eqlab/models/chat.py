@@ -41,7 +41,12 @@ class TransportError(Exception):
 
 
 class Chat(Protocol):
-    """A model that can be asked. `ask` may be called by many tasks at once; the implementation bounds concurrency."""
+    """A model that can be asked. `ask` may be called by many tasks at once; the implementation queues what it must."""
+
+    @property
+    def concurrency(self) -> int:
+        """How many requests are worth having under way at once."""
+        ...
 
     async def ask(self, request: ChatRequest) -> ChatReply:
         """Raises TransportError for one lost request, ModelError when the model cannot be asked at all."""
