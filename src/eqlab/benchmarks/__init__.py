@@ -1,0 +1,1 @@
+"""The benchmarks: items become trials, replies become answers, answers become scores. Pure: values in, values out."""

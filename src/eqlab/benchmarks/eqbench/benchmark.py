@@ -1,0 +1,88 @@
+"""EQ-Bench as a benchmark: its options, its files, and the steps in their order."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from eqlab.benchmarks.eqbench.items import Question, parse_open, parse_published
+from eqlab.benchmarks.eqbench.parse import is_complete
+from eqlab.benchmarks.eqbench.result import read_reply, result
+from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.eqbench.trials import plan
+from eqlab.benchmarks.options import read_options
+from eqlab.benchmarks.refusal import is_refusal
+from eqlab.core.answers import Reading
+from eqlab.core.benchmark import Asking, OptionHelp, Scored, Selection, Source
+from eqlab.core.errors import UsageError
+from eqlab.core.results import Result
+from eqlab.core.trials import Trial
+
+_FILES = {
+    ("v1", "en"): "eqbench/data/eq_bench_v1_questions_60.json",
+    ("v2", "en"): "eqbench/data/eq_bench_v2_questions_171.json",
+    ("v2", "de"): "eqbench/data/eq_bench_v2_questions_171_de.json",
+}
+_OPTIONS = (
+    OptionHelp("version", "v2", "v1: 60 published questions, scores share ten points; v2: 171, full scale", ("v1", "v2")),
+    OptionHelp("language", "en", "language of the published questions (German: v2 only)", ("en", "de")),
+    OptionHelp("revision", "no", "ask for a critique and revised scores as well", ("yes", "no")),
+    OptionHelp("rules", "leaderboard", "rules for reading and scoring", tuple(PRESETS)),
+)
+
+
+class EqBench:
+    name = "eqbench"
+    title = "EQ-Bench"
+    protocol = 1
+
+    def option_help(self) -> Sequence[OptionHelp]:
+        return _OPTIONS
+
+    def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
+        options = read_options(self.name, _OPTIONS, given)
+        if item_set == "open" and (options["version"], options["language"]) != ("v2", "en"):
+            raise UsageError(
+                "The open items are English and scored as v2.", "Add '--items published' for v1 or German questions."
+            )
+        if (options["version"], options["language"]) == ("v1", "de"):
+            raise UsageError("There are no German questions for v1.", "Use '-o version=v2' with German.")
+        return {**options, "item_set": item_set}
+
+    def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
+        if item_set == "open":
+            return (Source("open", "eqbench.toml"),)
+        return (Source("published", _FILES[options["version"], options["language"]]),)
+
+    def questions(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[Question]:
+        ((path, content),) = files.items()
+        if options["item_set"] == "open":
+            return parse_open(content, path)
+        return parse_published(content, path, options["version"], options["language"])
+
+    def plan(
+        self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
+    ) -> Iterator[tuple[Trial, int]]:
+        if selection.structured and options["revision"]:
+            raise UsageError("A structured answer has no room for a critique.", "Drop --structured or '-o revision=yes'.")
+        return plan(self.questions(files, options), options, selection)
+
+    def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
+        rules = PRESETS[options["rules"]]
+        tokens = rules.tokens_revision if trial.condition == "revision" else rules.tokens_plain
+        return Asking(rules.tries, rules.temperature, rules.temperature_step, tokens)
+
+    def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
+        rules = PRESETS[options["rules"]]
+        scores = read_reply(trial, text, rules)
+        revision = trial.condition == "revision"
+        values: dict[str, Any] = dict(scores.first or {})
+        if revision:
+            values = {"first_pass": values, "revised": dict(scores.revised or {})}
+        if is_complete(scores, revision, rules):
+            return Reading("ok", values)
+        if scores.first is None and scores.revised is None:
+            status = "refused" if is_refusal(text) else "unparseable"
+            return Reading(status, note=f"no four scores for {', '.join(trial.form.keys)}")
+        return Reading("unparseable", values, "only one of the two passes could be read")
+
+    def score(self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
+        return result(subject, scored, options)

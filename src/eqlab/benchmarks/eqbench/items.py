@@ -1,0 +1,105 @@
+"""Questions of EQ-Bench: the published JSON files (v1, v2, German) and this project's own dialogues (TOML)."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from eqlab.core.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    id: str
+    language: str
+    dialogue: str
+    character: str
+    emotions: tuple[str, ...]
+    reference: Mapping[str, float]
+    """Intensities on the full scale 0–10 (v2), or sharing ten points (v1)."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    prompt: str = ""
+    """The published prompt, word for word; empty for our own items."""
+    asks: str = ""
+    """The published line that asks about the character; empty for our own items."""
+
+
+_END = {"en": re.compile(r"^\[End dialogue\]$", re.M), "de": re.compile(r"^\[(?:Ende des Dialogs|Dialogende)\]$", re.M)}
+"""The line that ends the dialogue. One German question words it differently."""
+
+
+def parse_published(content: bytes, path: str, version: str, language: str) -> list[Question]:
+    data = _decode(path, lambda: json.loads(content))
+    if not isinstance(data, dict) or not data:
+        raise DataError(f"{path}: not a question file (expected an object with one entry per question).", _FETCH)
+    key = "reference_answer" if version == "v1" else "reference_answer_fullscale"
+    return [_published_question(path, number, entry, key, language) for number, entry in data.items()]
+
+
+def _published_question(path: str, number: str, entry: Any, key: str, language: str) -> Question:
+    where = f"{path}: question {number}"
+    try:
+        prompt, reference = entry["prompt"], entry[key]
+        emotions = tuple(reference[f"emotion{i}"] for i in range(1, 5))
+        scores = tuple(float(reference[f"emotion{i}_score"]) for i in range(1, 5))
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{where} is broken ({type(error).__name__}: {error}).", _FETCH) from error
+    end = _END[language].search(prompt)
+    if end is None:
+        raise DataError(f"{where} has no line that ends the dialogue.", _FETCH)
+    asks = prompt[end.end() :].strip().split("\n", 1)[0]
+    dialogue = prompt[: end.start()].strip().split("\n", 1)[-1].strip()
+    return Question(
+        id=number,
+        language=language,
+        dialogue=dialogue,
+        character=_character(asks, dialogue),
+        emotions=emotions,
+        reference=dict(zip(emotions, scores, strict=True)),
+        prompt=prompt,
+        asks=asks,
+    )
+
+
+def _character(asks: str, dialogue: str) -> str:
+    """The speaker whom the question is about: the longest speaker name that occurs in the line."""
+    speakers = set(re.findall(r"^([^:\n]{1,40}):", dialogue, flags=re.MULTILINE))
+    named = [speaker for speaker in speakers if speaker in asks]
+    return max(named, key=len, default="")
+
+
+def parse_open(content: bytes, path: str) -> list[Question]:
+    data = _decode(path, lambda: tomllib.loads(content.decode()))
+    questions = []
+    for index, entry in enumerate(data.get("item", []), start=1):
+        try:
+            emotions = tuple(emotion["name"] for emotion in entry["emotions"])
+            questions.append(
+                Question(
+                    id=entry["id"],
+                    language="en",
+                    dialogue=entry["dialogue"].strip(),
+                    character=entry["character"],
+                    emotions=emotions,
+                    reference={emotion["name"]: float(emotion["reference"]) for emotion in entry["emotions"]},
+                    reasons={emotion["name"]: emotion["reason"] for emotion in entry["emotions"]},
+                )
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            name = entry.get("id", f"number {index}") if isinstance(entry, dict) else f"number {index}"
+            raise DataError(f"{path}: item {name} is broken ({type(error).__name__}: {error}).") from error
+    if not questions:
+        raise DataError(f"{path}: no [[item]] in it.")
+    return questions
+
+
+_FETCH = "Run 'eqlab data verify', then 'eqlab data fetch'."
+
+
+def _decode(path: str, read: Any) -> Any:
+    try:
+        return read()
+    except (UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}.", _FETCH) from error

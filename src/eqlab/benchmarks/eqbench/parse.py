@@ -1,0 +1,80 @@
+"""Reading four scores in a reply, exactly as the published code does, its quirks included: white-space after the
+colon is required in English, decimals are cut, values above 10 stand, the last of two equal names wins.
+
+German is lossier in the published code: a preamble line sticks to the first word, a decimal comma voids the answer,
+and question 36's own heading is unknown. The `strict` parser keeps that; `names` mends it (no data to check against)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from eqlab.benchmarks.eqbench.rules import EqBenchRules
+
+_PAIR = {
+    "en": re.compile(r"(\w+):\s+(\d+)"),
+    "de": re.compile(r"([a-zA-ZäöüßÄÖÜ\s]+):\s*\**(\d+(?:,\d+)?)\**"),
+}
+_FIRST = {"en": re.compile(r"First pass scores:"), "de": re.compile(r"Erste[^:\n]*:", re.IGNORECASE)}
+_REVISED = {"en": re.compile(r"Revised scores:"), "de": re.compile(r"Überarbeitete[^:\n]*:", re.IGNORECASE)}
+_REVISED_MENDED = _REVISED | {"de": re.compile(r"(?:Überarbeitete|Revidierte)[^:\n]*:", re.IGNORECASE)}
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What a reply holds. A pass that could not be read is None, and so are both when no score is above zero:
+    the published code computes the v1 score as a gate for v2 too, and that needs a sum above zero."""
+
+    first: Mapping[str, int] | None
+    revised: Mapping[str, int] | None = None
+
+
+def split_passes(text: str, rules: EqBenchRules, language: str) -> tuple[str | None, str | None]:
+    """(first pass, revised) of a reply that gives revised scores; (whole text, None) of any other.
+
+    The reply decides, not the run: a published file mixes both kinds. As in the published code the first pass
+    is lost when its heading is missing before the revised scores."""
+    headings = _REVISED if rules.parser == "strict" else _REVISED_MENDED
+    revised = headings[language].search(text)
+    if revised is None:
+        return text, None
+    first = _FIRST[language].search(text, 0, revised.start())
+    return (text[first.end() : revised.start()] if first else None), text[revised.end() :]
+
+
+def read_pass(text: str | None, names: Sequence[str], rules: EqBenchRules, language: str) -> dict[str, int] | None:
+    """The four scores in a text, or None."""
+    if text is None:
+        return None
+    found = _PAIR[language].findall(text)
+    if rules.parser == "names":
+        pairs = {label.rsplit("\n", 1)[-1].strip(): value.split(",")[0] for label, value in found}
+        pairs = {name: value for name, value in pairs.items() if name in names}
+    else:
+        pairs = {label.strip(): value for label, value in found}
+    if len(pairs) != 4 or set(pairs) != set(names) or any("," in value for value in pairs.values()):
+        return None
+    return {name: int(pairs[name]) for name in names}
+
+
+def read_scores(
+    text: str, names: Sequence[str], rules: EqBenchRules, language: str = "en", revision: bool = True
+) -> Scores:
+    """Both passes of a reply; without `revision` the whole reply is one pass, as in a run that asks for none."""
+    first_text, revised_text = split_passes(text, rules, language) if revision else (text, None)
+    first = read_pass(first_text, names, rules, language)
+    revised = read_pass(revised_text, names, rules, language)
+    if rules.zero_gate and not _above_zero(first) and not _above_zero(revised):
+        return Scores(None, None)
+    return Scores(first, revised)
+
+
+def is_complete(scores: Scores, revision: bool, rules: EqBenchRules) -> bool:
+    """Whether every pass that was asked for is there; half an answer is kept only when all tries are used up."""
+    asked = (scores.first, scores.revised) if revision else (scores.first,)
+    if rules.zero_gate:
+        return all(_above_zero(values) for values in asked)
+    return all(values is not None for values in asked)
+
+
+def _above_zero(values: Mapping[str, int] | None) -> bool:
+    return values is not None and sum(values.values()) > 0

@@ -1,0 +1,63 @@
+"""A question in words, for a model. Published questions keep their published prompt; ours have one of our own,
+with everything that is the same for all questions first, so that a model evaluates it once."""
+
+import re
+
+from eqlab.benchmarks.eqbench.items import Question
+from eqlab.core.errors import DataError
+
+_TASK = """\
+Read a dialogue and judge how one of the speakers feels when it ends.
+You get four emotion words. Give each its own score for how strongly that person feels it at the very end:
+0 means not at all, 3 a little, 5 clearly, 7 strongly, 10 as strongly as anyone can. Feelings can be mixed, and \
+some words may not fit at all. At least one score must be above 0."""
+
+_AS_LINES = "Answer with four lines and nothing else. Each line is one of the words, a colon, a space, a whole number."
+
+_AS_PASSES = """\
+Work in three steps, under exactly these headings, each on a line of its own:
+First pass scores:
+(four lines, each one of the words, a colon, a space, a whole number)
+Critique:
+(a few sentences that question your first scores)
+Revised scores:
+(four lines again; repeat a score if you stand by it)"""
+
+_AS_JSON = "Answer with a JSON object and nothing else: the four words as keys, whole numbers from 0 to 10 as values."
+
+
+def build(question: Question, *, revision: bool, structured: bool) -> str:
+    if structured:
+        return _own(question, _AS_JSON)
+    if not question.prompt:
+        return _own(question, _AS_PASSES if revision else _AS_LINES)
+    return question.prompt if revision else without_revision(question.prompt, question.id, question.language)
+
+
+def _own(question: Question, how: str) -> str:
+    words = "\n".join(question.emotions)
+    asks = question.asks or f"How strongly does {question.character} feel each of these at the end?"
+    return f"{_TASK}\n{how}\n\nDialogue:\n{question.dialogue}\n(End of the dialogue)\n\n{asks}\n{words}\n\nYour answer:"
+
+
+_MARKS = {
+    # (heading of the first pass, start of the critique, end of the answer, last line that is added)
+    "en": ("First pass scores:\n", "Critique: <", "[End of answer]", "Your answer:"),
+    "de": ("Erste Bewertung:\n", "Kritik: <", "[Ende der Antwort]", "Ihre Antwort:"),
+}
+_INSTRUCTION = {"en": re.compile(r"^(Give each [^\n]*?\.) [^\n]*$", re.M), "de": re.compile(r"^(Geben Sie jeder [^\n]*?\.) [^\n]*$", re.M)}
+
+
+def without_revision(prompt: str, number: str, language: str) -> str:
+    """The published prompt as version 2.1 rewrites it: no critique, no second pass, and a last line that asks."""
+    first, critique, end, ask = _MARKS[language]
+    before, found_critique, rest = prompt.partition(critique)
+    _, found_end, after = rest.partition(end)
+    instruction = _INSTRUCTION[language]
+    if not (found_critique and found_end and first in before and instruction.search(before)):
+        raise DataError(
+            f"question {number}: the prompt lacks the parts that a prompt without revision is made from.",
+            "Run 'eqlab data verify', then 'eqlab data fetch'.",
+        )
+    before = instruction.sub(r"\1", before, count=1).replace(first, "", 1)
+    return f"{before}{end}{after.rstrip()}\n\n{ask}\n"

@@ -1,0 +1,222 @@
+"""From a subject's attempts to its EQ-Bench result: which attempt counts, the score, its interval, what to say."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import Any
+
+from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.benchmarks.eqbench.baselines import baselines
+from eqlab.benchmarks.eqbench.parse import Scores, is_complete, read_scores
+from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
+from eqlab.benchmarks.eqbench.score import RunScore, item_score, run_score
+from eqlab.benchmarks.structured import read_json
+from eqlab.core.answers import STATUSES, Answer, Status, final
+from eqlab.core.benchmark import Scored
+from eqlab.core.results import Baseline, Estimate, ItemScore, Result
+from eqlab.core.trials import Trial
+
+
+def read_reply(trial: Trial, text: str, rules: EqBenchRules) -> Scores:
+    """The scores in a reply, in either answer mode."""
+    if trial.mode == "json":
+        reading = read_json(text, trial.form)
+        values = reading.values if reading.status == "ok" else None
+        gated = values if values is None or not rules.zero_gate or sum(values.values()) > 0 else None
+        return Scores(gated)
+    revision = trial.condition == "revision"
+    return read_scores(text, trial.form.keys, rules, trial.key["language"], revision)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    scored: Scored
+    answer: Answer | None
+    """The attempt that counts under these rules."""
+    scores: Scores
+    status: Status | None
+
+
+def _choose(scored: Scored, rules: EqBenchRules) -> _Question:
+    """The first complete attempt; without one the last that can be used in part."""
+    revision = scored.trial.condition == "revision" and scored.trial.mode == "text"
+    partial: tuple[Answer, Scores] | None = None
+    for attempt in sorted(scored.attempts, key=lambda answer: answer.attempt):
+        if not attempt.answered:
+            continue
+        scores = read_reply(scored.trial, attempt.text, rules)
+        if is_complete(scores, revision, rules):
+            return _Question(scored, attempt, scores, "ok")
+        if scores.first is not None or scores.revised is not None:
+            partial = attempt, scores
+    if partial is not None:
+        return _Question(scored, partial[0], partial[1], "ok")
+    last = final(scored.attempts)
+    status: Status | None = None if last is None else "unparseable" if last.status == "ok" else last.status
+    return _Question(scored, last, Scores(None), status)
+
+
+def _iterations(questions: Sequence[_Question], version: str, rules: EqBenchRules) -> list[RunScore]:
+    """One published aggregate per repeat."""
+    by_repeat: dict[int, list[_Question]] = {}
+    for question in questions:
+        by_repeat.setdefault(question.scored.repeat, []).append(question)
+    iterations = []
+    for _, group in sorted(by_repeat.items()):
+        references = [question.scored.trial.key["reference"] for question in group]
+        first = [item_score(q.scores.first, r, version, rules) for q, r in zip(group, references, strict=True)]
+        revised = [item_score(q.scores.revised, r, version, rules) for q, r in zip(group, references, strict=True)]
+        iterations.append(run_score(first, revised, rules))
+    return iterations
+
+
+def _question_means(iterations: Sequence[RunScore], *, zero: bool = False) -> list[float]:
+    """Per question the mean over repeats, on the 0–100 scale: the independent units behind the standard error."""
+    means = []
+    for scores in zip(*(iteration.items for iteration in iterations), strict=False):
+        known = [0.0 if score is None else score for score in scores if zero or score is not None]
+        if known:
+            means.append(10 * fmean(known))
+    return means
+
+
+def _run_estimate(name: str, iterations: Sequence[RunScore], rules: EqBenchRules, note: str = "") -> Estimate:
+    """The published score (mean of the iterations' scores) with the standard error over questions."""
+    defined = [iteration.score for iteration in iterations if iteration.score is not None]
+    around = mean_estimate(name, _question_means(iterations, zero=rules.missing == "zero"), note=note)
+    if not defined or around.value is None:
+        return around
+    shift = fmean(defined) - around.value  # not 0 only if questions were lost in some of several repeats
+    return Estimate(
+        name,
+        fmean(defined),
+        around.n,
+        around.se,
+        None if around.low is None else around.low + shift,
+        None if around.high is None else around.high + shift,
+        note=note,
+    )
+
+
+def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
+    rules, version = PRESETS[options["rules"]], options["version"]
+    planned = list(scored)
+    questions = [_choose(one, rules) for one in planned]
+    iterations = _iterations(questions, version, rules)
+    headline = _run_estimate(f"EQ-Bench {version}", iterations, rules)
+    counts = Counter(question.status or "unanswered" for question in questions)
+    n_valid = sum(iteration.valid for iteration in iterations)
+    valid = bool(iterations) and n_valid == len(iterations)
+    references = list({one.trial.id: one.trial.key["reference"] for one in planned}.values())
+    floor = baselines(references, version, rules)
+    return Result(
+        benchmark="eqbench",
+        title=f"EQ-Bench {version}",
+        subject=subject,
+        rules={
+            **asdict(rules),
+            **{key: value for key, value in options.items() if key != "rules"},
+            "mode": planned[0].trial.mode if planned else "text",
+        },
+        sentence=_sentence(subject, headline, len(references), valid, floor),
+        headline=headline,
+        score_range=(0.0, 100.0),
+        estimates=_other_estimates(planned, iterations, counts, options, rules),
+        counts={
+            "planned": len(planned),
+            **{status: counts.get(status, 0) for status in STATUSES},
+            "unanswered": counts.get("unanswered", 0),
+        },
+        items=tuple(_item(question, version, rules) for question in questions),
+        item_range=(-10.0, 10.0),
+        baselines=floor,
+        valid=valid,
+        caveats=_caveats(planned, questions, options, rules, valid),
+    )
+
+
+def _other_estimates(
+    planned: Sequence[Scored],
+    iterations: Sequence[RunScore],
+    counts: Mapping[str, int],
+    options: Mapping[str, Any],
+    rules: EqBenchRules,
+) -> tuple[Estimate, ...]:
+    version = options["version"]
+    estimates = [
+        proportion_estimate("readable answers", counts.get("ok", 0), len(planned)),
+        mean_estimate("unreadable answers counted as 0", _question_means(iterations, zero=True)),
+    ]
+    for other in PRESETS.values():
+        if other.name != rules.name:
+            strict = _iterations([_choose(one, other) for one in planned], version, other)
+            estimates.append(_run_estimate(f"under the rules '{other.name}'", strict, other))
+    if options["revision"] and len(iterations) == 1:
+        for name, value, n in (
+            ("first pass", iterations[0].first_pass, iterations[0].n_first),
+            ("revised", iterations[0].revised, iterations[0].n_revised),
+        ):
+            used = "used for the score" if iterations[0].used == name.replace(" ", "_") else ""
+            estimates.append(Estimate(name, value, n, note=used))
+    return tuple(estimates)
+
+
+def _item(question: _Question, version: str, rules: EqBenchRules) -> ItemScore:
+    trial, scores = question.scored.trial, question.scores
+    shown = scores.revised if scores.revised is not None else scores.first
+    return ItemScore(
+        item=trial.items[0],
+        trial=trial.id,
+        repeat=question.scored.repeat,
+        status=question.status,
+        score=item_score(shown, trial.key["reference"], version, rules),
+        title=f"How {trial.key['character']} feels",
+        text=question.answer.text if question.answer else "",
+        values=dict(shown or {}),
+        reference=trial.key["reference"],
+        reasons=trial.key["reasons"],
+        attempts=len(question.scored.attempts),
+    )
+
+
+def _sentence(subject: str, score: Estimate, n_questions: int, valid: bool, floor: Sequence[Baseline]) -> str:
+    who = subject.removeprefix("model:")
+    if score.value is None:
+        return f"No answer of {who} could be scored, so there is no score."
+    text = f"{who} scores {score.value:.2f} on {score.name}"
+    if score.low is None or score.high is None:
+        return f"{text} with {score.n} of {n_questions} questions, too few for an interval."
+    text += f" (95 % interval {score.low:.1f} to {score.high:.1f}, {score.n} of {n_questions} questions)"
+    if not valid:
+        return f"{text}, but too few answers could be read: by the published rule the run has failed."
+    best = max(floor, key=lambda baseline: baseline.value)
+    where = f"what '{best.name}' gets without reading ({best.value:.1f})"
+    if score.low > best.value:
+        return f"{text}, above {where}."
+    if score.high < best.value:
+        return f"{text}, below {where}."
+    return f"{text}, which cannot be told apart from {where}."
+
+
+def _caveats(
+    planned: Sequence[Scored],
+    questions: Sequence[_Question],
+    options: Mapping[str, Any],
+    rules: EqBenchRules,
+    valid: bool,
+) -> tuple[str, ...]:
+    said = []
+    if options["item_set"] == "open":
+        said.append("References are the author's, not a human norm; scores are not those of the published questions.")
+    if planned and planned[0].trial.mode == "json":
+        said.append("Answers were forced into the form (structured); not comparable with free-text scores.")
+    if not valid:
+        said.append(f"Fewer than {100 * rules.min_parseable:.2f} % of the answers could be read: the run has failed.")
+    cut = sum(1 for q in questions if q.status != "ok" and q.answer is not None and q.answer.finish == "length")
+    if cut:
+        said.append(f"{cut} unread answers were cut off by the token limit; raise it with --set max_tokens=N.")
+    waiting = sum(1 for question in questions if question.status is None)
+    if waiting:
+        said.append(f"{waiting} questions are not answered yet; the score is preliminary.")
+    return tuple(said)

@@ -1,0 +1,56 @@
+"""Questions become trials: dialogue above, four scales from 0 to 10 below."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from eqlab.benchmarks.eqbench.items import Question
+from eqlab.benchmarks.eqbench.prompt import build
+from eqlab.core.benchmark import Selection
+from eqlab.core.forms import Form, Scale
+from eqlab.core.trials import Trial
+
+QUICK_ITEMS = 20
+"""Questions in the quick profile: enough to see the whole pipeline on two slow cores in minutes."""
+
+_ANCHORS = {
+    "en": ((0, "not at all"), (10, "as strongly as anyone can")),
+    "de": ((0, "gar nicht"), (10, "so stark wie überhaupt möglich")),
+}
+_ASKS = "How strongly does {} feel each of these at the end?"
+
+T = TypeVar("T")
+
+
+def plan(
+    questions: Sequence[Question], options: Mapping[str, Any], selection: Selection
+) -> Iterator[tuple[Trial, int]]:
+    limit = selection.limit or (QUICK_ITEMS if selection.profile == "quick" else len(questions))
+    trials = [build_trial(question, options, selection.structured) for question in spread(questions, limit)]
+    for repeat in range(selection.repeats):
+        for trial in trials:
+            yield trial, repeat
+
+
+def build_trial(question: Question, options: Mapping[str, Any], structured: bool) -> Trial:
+    scales = tuple(Scale(name, name, 0, 10, _ANCHORS[question.language]) for name in question.emotions)
+    return Trial(
+        benchmark="eqbench",
+        items=(question.id,),
+        condition="revision" if options["revision"] else "plain",
+        stimulus=f"{question.dialogue}\n\n{question.asks or _ASKS.format(question.character)}",
+        form=Form(scales),
+        prompt=build(question, revision=options["revision"], structured=structured),
+        mode="json" if structured else "text",
+        key={
+            "language": question.language,
+            "character": question.character,
+            "reference": dict(question.reference),
+            "reasons": dict(question.reasons),
+        },
+    )
+
+
+def spread(things: Sequence[T], count: int) -> list[T]:
+    """`count` of the things, evenly spaced over their order, so that a small run sees every part of the set."""
+    count = min(count, len(things))
+    return [things[i * len(things) // count] for i in range(count)]

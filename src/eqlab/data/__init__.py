@@ -1,0 +1,1 @@
+"""Items and published data: what ships with the package, and what is fetched once, pinned by sha256."""

@@ -1,0 +1,115 @@
+"""The three studies' own files: found in a folder the user names or in the cache, fetched from pinned commits.
+
+A folder holds `<source>/<path>` for each row of the manifest, and may hold more or less than the manifest knows."""
+
+import csv
+import hashlib
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+from eqlab.core.errors import DataError
+from eqlab.data.folders import cache_folder
+
+FileState = Literal["ok", "missing", "changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedFile:
+    source: str
+    repository: str
+    commit: str
+    path: str
+    bytes: int
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """How the rest of the code names the file."""
+        return f"{self.source}/{self.path}"
+
+    @property
+    def url(self) -> str:
+        host = os.environ.get("EQLAB_MIRROR", "https://raw.githubusercontent.com").rstrip("/")
+        return f"{host}/{self.repository}/{self.commit}/{quote(self.path)}"
+
+
+@cache
+def manifest() -> tuple[PinnedFile, ...]:
+    text = files("eqlab.data").joinpath("manifest.csv").read_text(encoding="utf-8")
+    return tuple(
+        PinnedFile(row["source"], row["repository"], row["commit"], row["path"], int(row["bytes"]), row["sha256"])
+        for row in csv.DictReader(text.splitlines())
+    )
+
+
+def published_folder(named: Path | None = None) -> Path:
+    """The folder to read: the one named, else `EQLAB_DATA`, else the cache."""
+    if named is None and os.environ.get("EQLAB_DATA"):
+        named = Path(os.environ["EQLAB_DATA"])
+    if named is None:
+        return cache_folder() / "published"
+    if not named.is_dir():
+        raise DataError(f"The data folder {named} does not exist or is no folder.", "Name another with --data DIR.")
+    if not os.access(named, os.R_OK | os.X_OK):
+        raise DataError(f"The data folder {named} cannot be read.", "Mend its permissions or name another with --data.")
+    return named
+
+
+def read(name: str, folder: Path) -> bytes:
+    """One published file; a missing one is an error that names the command to get it."""
+    path = folder / name
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        source = name.split("/", 1)[0]
+        raise DataError(
+            f"The published file {name} is not in {folder}.",
+            f"Get it with 'eqlab data fetch {source}', or name a folder that has it with --data DIR.",
+        ) from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.", "Mend its permissions.") from error
+
+
+def find(pattern: str, folder: Path) -> list[Path]:
+    """Every file in the folder that matches, known to the manifest or not, in the order of their names."""
+    return sorted(path for path in folder.glob(pattern) if path.is_file())
+
+
+def state(pinned: PinnedFile, folder: Path) -> FileState:
+    path = folder / pinned.name
+    if not path.is_file():
+        return "missing"
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return "ok" if digest == pinned.sha256 else "changed"
+
+
+def fetch(wanted: Iterable[PinnedFile], folder: Path, say: Callable[[PinnedFile, str], None]) -> None:
+    """Download what is missing or changed; `say` hears of each file: kept, fetched or the reason it failed."""
+    import pooch
+    from requests.exceptions import RequestException
+
+    pooch.get_logger().setLevel("ERROR")
+    for pinned in wanted:
+        if state(pinned, folder) == "ok":
+            say(pinned, "kept")
+            continue
+        target = folder / pinned.name
+        try:
+            pooch.retrieve(
+                pinned.url, known_hash=f"sha256:{pinned.sha256}", fname=target.name, path=target.parent, progressbar=False
+            )
+        except RequestException as error:
+            say(pinned, f"failed: {type(error).__name__} from {pinned.url}")
+        except ValueError:
+            say(pinned, "failed: the file that came does not have the pinned sha256")
+        except OSError as error:
+            raise DataError(f"{target} cannot be written: {error.strerror}.", "Free space or set EQLAB_CACHE.") from error
+        else:
+            say(pinned, "fetched")

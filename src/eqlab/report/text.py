@@ -1,0 +1,149 @@
+"""Numbers, dates and untrusted text as a reader sees them. "Undefined" is a word here, never 0.
+
+Replies are untrusted: what cannot be seen (control and direction characters) is made visible, what must not be
+shared (keys, passwords in addresses) is left out."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from eqlab.core.results import Estimate, ItemScore
+
+UNDEFINED = "undefined"
+
+_KEPT = "\n\t\u200c\u200d"  # line, tab, and the joiners that Persian and emoji need
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_SECRET = re.compile(r"(^|[_-])(api[_-]?key|key|token|secret|password|authorization|credentials?)$", re.IGNORECASE)
+_USERINFO = re.compile(r"(?<=://)[^/\s@]+@")
+_QUERY_SECRET = re.compile(r"(?<=[?&])([\w-]*(?:key|token|secret|password))=[^&#\s]*", re.IGNORECASE)
+
+
+def visible(text: str) -> str:
+    """The text with every character that hides, reorders or breaks something replaced by a mark that shows it."""
+    text = text.replace("\r\n", "\n")
+    return "".join(_mark(char) if _hides(char) else char for char in text)
+
+
+def _hides(char: str) -> bool:
+    return unicodedata.category(char) in _HIDDEN and char not in _KEPT
+
+
+def _mark(char: str) -> str:
+    code = ord(char)
+    if code < 0x20:
+        return chr(0x2400 + code)  # the control pictures
+    return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"
+
+
+def clip(text: str, limit: int) -> tuple[str, str]:
+    """The text in two parts, cut near `limit`, at a space where there is one; the second is empty when it fits."""
+    if len(text) <= limit:
+        return text, ""
+    space = max(text.rfind(" ", 0, limit), text.rfind("\n", 0, limit))
+    cut = space if space > limit * 0.8 else limit
+    return text[:cut], text[cut:]
+
+
+def short(text: str, limit: int = 60) -> str:
+    """One line of at most `limit` characters, for names in prose and labels."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def is_number(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def number(value: float | None, digits: int = 2, unit: str = "") -> str:
+    """ASCII minus on purpose: a number copied into a spreadsheet must stay a number."""
+    if value is None or not math.isfinite(value):
+        return UNDEFINED
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.removeprefix("-")
+    return f"{text} {unit}" if unit else text
+
+
+def value_of(estimate: Estimate) -> str:
+    return number(estimate.value, estimate.digits, estimate.unit)
+
+
+def interval_of(estimate: Estimate) -> str:
+    if not (is_number(estimate.low) and is_number(estimate.high)):
+        return UNDEFINED
+    return f"{number(estimate.low, estimate.digits)} to {number(estimate.high, estimate.digits)}"
+
+
+def basis_of(estimate: Estimate) -> str:
+    """What stands behind the number: "95 % CI 51.20 to 63.40, n = 58"."""
+    interval = interval_of(estimate)
+    return f"95 % CI {interval}, n = {estimate.n}" if interval != UNDEFINED else f"no interval, n = {estimate.n}"
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """"57.31 ± 3.11 SE (95 % CI 51.20 to 63.40, n = 58)"; an undefined value has no error and no interval."""
+    if not is_number(estimate.value):
+        return f"{UNDEFINED} (n = {estimate.n})"
+    error = f" ± {number(estimate.se, estimate.digits)} SE" if is_number(estimate.se) else ""
+    return f"{value_of(estimate)}{error} ({basis_of(estimate)})"
+
+
+def utc(timestamp: float) -> str:
+    return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def plain(value: Any) -> str:
+    """A JSON value as a few words."""
+    if value is None:
+        return UNDEFINED
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}" if math.isfinite(value) else UNDEFINED
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {plain(part)}" for key, part in value.items()) or "none"
+    if isinstance(value, list | tuple | set | frozenset):
+        return ", ".join(plain(part) for part in value) or "none"
+    return str(value)
+
+
+def cell(value: str | int | float | None | Estimate) -> str:
+    """A cell of a benchmark's own table."""
+    if isinstance(value, Estimate):
+        return estimate_text(value)
+    return number(value) if isinstance(value, float) else plain(value)
+
+
+def item_keys(item: ItemScore) -> list[str]:
+    """Every key that the answer, the reference or the reasons name, in that order."""
+    return list(dict.fromkeys([*item.values, *item.reference, *item.reasons]))
+
+
+def versus(item: ItemScore) -> str:
+    """"Surprised 3 (5), Angry none (0)": each value, its reference in brackets."""
+    parts = []
+    for key in dict.fromkeys([*item.values, *item.reference]):
+        value = short(plain(item.values[key])) if key in item.values else "none"
+        reference = f" ({short(plain(item.reference[key]))})" if key in item.reference else ""
+        parts.append(f"{short(str(key), 40)} {value}{reference}")
+    return ", ".join(parts)
+
+
+def facts(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """(name, value) lines of a nested mapping, without secrets: a report is made to be passed on."""
+    for key, value in mapping.items():
+        name = f"{prefix}{key}"
+        if _SECRET.search(str(key)):
+            yield name, "(left out)"
+        elif isinstance(value, Mapping) and value:
+            yield from facts(value, f"{name} · ")
+        else:
+            yield name, without_secrets(plain(value))
+
+
+def without_secrets(text: str) -> str:
+    """The text without user names and passwords in addresses, and without keys in their query."""
+    return _QUERY_SECRET.sub(r"\1=(left out)", _USERINFO.sub("", text))
