@@ -50,7 +50,7 @@ def conclusion(results: Sequence[Result], names: Sequence[str] | None = None) ->
     named = list(zip(names or _distinct_names(results), results, strict=True))
     groups: dict[tuple[str, ...], list[tuple[str, Result]]] = {}
     for name, result in named:
-        groups.setdefault(_comparable(result), []).append((name, result))
+        groups.setdefault(comparable(result), []).append((name, result))
     if not groups:
         return "There are no results yet."
     if len(groups) == 1:
@@ -70,7 +70,7 @@ def ranks(results: Sequence[Result]) -> list[tuple[int, int] | None]:
     ]
 
 
-def _comparable(result: Result) -> tuple[str, ...]:
+def comparable(result: Result) -> tuple[str, ...]:
     """Never compare across these. The page knows the run as well and separates more finely."""
     rules = result.rules
     return (result.benchmark, str(rules.get("mode", "")), rules_name(result), str(rules.get("item_set", "")))
@@ -87,7 +87,7 @@ def _distinct_names(results: Sequence[Result]) -> list[str]:
     seen: dict[tuple[str, ...], int] = {}
     names = []
     for result in results:
-        key = (result.subject, *_comparable(result))
+        key = (result.subject, *comparable(result))
         seen[key] = seen.get(key, 0) + 1
         suffix = f" (no. {seen[key]})" if seen[key] > 1 else ""
         names.append(subject_name(result.subject) + suffix)
@@ -129,7 +129,7 @@ def _ranking(entries: Sequence[_Entry]) -> str:
     partly = [entry for entry in below if entry not in clear]
     clauses = [_opening(tops, tied)]
     if clear:
-        clauses.append(f"{_all_of(level)} above {_join(clear)}")
+        clauses.append(_all_above(level, clear))
     if partly:
         verb = "lies" if len(partly) == 1 else "lie"
         rivals = [entry for entry in tied if not all(entry.above(other) for other in partly)]
@@ -142,7 +142,8 @@ def _ranking(entries: Sequence[_Entry]) -> str:
 def _opening(tops: Sequence[_Entry], tied: Sequence[_Entry]) -> str:
     if len(tops) > 1:
         opening = f"{_join_texts([top.own for top in tops])} share the highest score and cannot be separated here"
-        return f"{opening}, nor from {_join(tied)}" if tied else opening
+        overlap = "interval overlaps" if len(tied) == 1 else "intervals overlap"
+        return f"{opening}; the {overlap} at least one of theirs: {_join(tied)}" if tied else opening
     top = tops[0]
     opening = f"{top.name} scores highest ({value_of(top.result.headline)}, {basis_of(top.result.headline)})"
     if not tied:
@@ -152,10 +153,10 @@ def _opening(tops: Sequence[_Entry], tied: Sequence[_Entry]) -> str:
     return f"{opening}; its interval overlaps those of {_join(tied)}, so it cannot be separated from them here"
 
 
-def _all_of(level: Sequence[_Entry]) -> str:
+def _all_above(level: Sequence[_Entry], clear: Sequence[_Entry]) -> str:
     if len(level) == 1:
-        return "its interval lies"
-    return "both lie" if len(level) == 2 else f"all {len(level)} lie"
+        return f"its interval lies above {'that' if len(clear) == 1 else 'those'} of {_join(clear)}"
+    return f"{'both' if len(level) == 2 else f'all {len(level)}'} lie above {_join(clear)}"
 
 
 def _against_baselines(entries: Sequence[_Entry]) -> str:
@@ -173,7 +174,7 @@ def _against_baselines(entries: Sequence[_Entry]) -> str:
         return ""
     name, value = next(iter(best))
     digits = weak[0].result.headline.digits
-    which = f"the best baseline ({short(name)}, {number(value, digits)})" if len(best) == 1 else "its best baseline"
+    which = f"the best baseline ({short(name)}, {number(value, digits)})" if len(best) == 1 else "their best baselines"
     return f"Not clearly above {which}: {_join(weak)}."
 
 

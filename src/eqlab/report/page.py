@@ -1,0 +1,245 @@
+"""The HTML report: one self-contained page from run records. Pure; the words, figures and layout live beside it.
+
+Results are compared only inside a group: same benchmark, protocol, rules, answer mode, items, options and selection.
+Everything printed passes `visible` and autoescape, because replies are untrusted text."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from statistics import median
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from eqlab.core.results import Baseline, ItemScore, Result
+from eqlab.core.runs import BenchmarkConfig, RunConfig
+from eqlab.report import figures, text
+from eqlab.report.conclusion import comparable, conclusion, mode_name, ranks, rules_name, subject_name
+
+MAX_ROWS = 100
+"""Items in the page's full table of one subject."""
+EXTREMES = 5
+FAILURES = 3
+CLIP = 600
+MOST_TEXT = 10_000
+"""Characters of one reply in the page, opened or not, so that no page grows without bound."""
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run as the report needs it."""
+
+    config: RunConfig
+    created_at: float
+    provenance: Mapping[str, Any]
+    """Versions, item hashes, model identities, python, platform; `command` is shown as the way to repeat the run."""
+    results: tuple[Result, ...]
+    """One per subject and benchmark."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One result with its place on the page."""
+
+    record: RunRecord
+    result: Result
+    name: str
+    anchor: str
+    rank: tuple[int, int] | None
+    letters: tuple[tuple[str, str, float], ...]
+    """Baselines as (letter, name, value)."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Results that may be compared: one table."""
+
+    title: str
+    facts: tuple[str, ...]
+    rows: tuple[Row, ...]
+    scale: figures.Range
+    sentence: str
+    baselines: tuple[tuple[str, str, str], ...]
+    """The key to the ticks: (letter, name, value or range of values)."""
+
+    @property
+    def compares(self) -> bool:
+        return len(self.rows) > 1
+
+
+def render(records: Sequence[RunRecord], *, generated_at: float, version: str) -> str:
+    """The whole report as one HTML page that loads nothing."""
+    environment = _environment()
+    style, script = _source(environment, "report.css"), _source(environment, "report.js")
+    return environment.get_template("report.html.j2").render(
+        records=records,
+        groups=group(records),
+        generated_at=generated_at,
+        version=version,
+        style=Markup(style),
+        script=Markup(script),
+        policy=(
+            f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+            "base-uri 'none'; form-action 'none'"
+        ),
+    )
+
+
+def group(records: Sequence[RunRecord]) -> tuple[Group, ...]:
+    """Tables in the order in which their first result appears."""
+    members: dict[str, list[tuple[RunRecord, Result]]] = {}
+    for record in records:
+        for result in record.results:
+            members.setdefault(_key(record, result), []).append((record, result))
+    groups = []
+    done = 0
+    for pairs in members.values():
+        groups.append(_group(pairs, done))
+        done += len(pairs)
+    return tuple(groups)
+
+
+def _key(record: RunRecord, result: Result) -> str:
+    config = benchmark_config(record, result)
+    # Without its configuration nobody knows whether a result is comparable: it stays inside its run.
+    asked = asdict(config) if config else record.config.id
+    return json.dumps([asked, comparable(result), record.config.profile, record.config.limit], sort_keys=True)
+
+
+def benchmark_config(record: RunRecord, result: Result) -> BenchmarkConfig | None:
+    """The one configuration that made this result; None when the run has none, or several that could be it."""
+    named = [config for config in record.config.benchmarks if config.name == result.benchmark]
+    if len(named) > 1 and "item_set" in result.rules:
+        named = [config for config in named if config.item_set == result.rules["item_set"]]
+    return named[0] if len(named) == 1 else None
+
+
+def _group(pairs: Sequence[tuple[RunRecord, Result]], done: int) -> Group:
+    results = [result for _, result in pairs]
+    names = _names(pairs)
+    letters = {name: _letter(i) for i, name in enumerate(dict.fromkeys(b.name for r in results for b in r.baselines))}
+    rows = tuple(
+        Row(
+            record,
+            result,
+            name,
+            f"subject-{done + index + 1}",
+            rank,
+            tuple((letters[baseline.name], baseline.name, baseline.value) for baseline in result.baselines),
+        )
+        for index, ((record, result), name, rank) in enumerate(zip(pairs, names, ranks(results), strict=True))
+    )
+    every = [baseline for result in results for baseline in result.baselines]
+    return Group(
+        title=results[0].title,
+        facts=_facts(*pairs[0]),
+        rows=rows,
+        scale=figures.common_range([result.score_range for result in results]),
+        sentence=conclusion(results, names),
+        baselines=tuple((letter, name, _spread(name, every, results[0])) for name, letter in letters.items()),
+    )
+
+
+def _names(pairs: Sequence[tuple[RunRecord, Result]]) -> list[str]:
+    """Subjects by name, with their run where one subject stands in the table more than once."""
+    plain = [subject_name(result.subject) for _, result in pairs]
+    return [
+        f"{name} (run {record.config.id})" if plain.count(name) > 1 else name
+        for name, (record, _) in zip(plain, pairs, strict=True)
+    ]
+
+
+def _letter(index: int) -> str:
+    return chr(ord("a") + index) if index < 26 else str(index + 1)
+
+
+def _spread(name: str, every: Sequence[Baseline], result: Result) -> str:
+    digits = result.headline.digits
+    values = sorted({baseline.value for baseline in every if baseline.name == name and text.is_number(baseline.value)})
+    printed = list(dict.fromkeys(text.number(value, digits) for value in values)) or [text.UNDEFINED]
+    return printed[0] if len(printed) == 1 else f"{printed[0]} to {printed[-1]}"
+
+
+def _facts(record: RunRecord, result: Result) -> tuple[str, ...]:
+    """What all rows of a table share, in words."""
+    config = benchmark_config(record, result)
+    limit = record.config.limit
+    parts = [
+        f"rules {rules_name(result)}" if rules_name(result) else "rules not named",
+        mode_name(result),
+        f"item set {config.item_set} (sha256 {config.items_sha256[:10]}…)" if config else "item set not recorded",
+        f"protocol {config.protocol}" if config else "",
+        f"profile {record.config.profile}",
+        f"limit {limit}" if limit is not None else "no limit",
+    ]
+    if config and config.options:
+        parts.append("options " + ", ".join(f"{name} = {value}" for name, value in text.facts(config.options)))
+    return tuple(part for part in parts if part)
+
+
+def scored_items(result: Result) -> list[ItemScore]:
+    """Items with a score, lowest first."""
+    return sorted((item for item in result.items if text.is_number(item.score)), key=lambda item: item.score or 0.0)
+
+
+def extremes(result: Result) -> tuple[list[ItemScore], list[ItemScore]]:
+    """The worst and the best items, each at most five, none in both."""
+    ordered = scored_items(result)
+    worst = min(EXTREMES, (len(ordered) + 1) // 2)
+    best = min(EXTREMES, len(ordered) // 2)
+    return ordered[:worst], ordered[::-1][:best]
+
+
+def failures(result: Result) -> list[ItemScore]:
+    """The first items with a reply and without a score: what to look at when a run is not valid."""
+    return [item for item in result.items if not text.is_number(item.score) and item.text][:FAILURES]
+
+
+def spread(result: Result) -> str:
+    """The distribution of item scores in words."""
+    scores = [item.score for item in scored_items(result) if item.score is not None]
+    missing = len(result.items) - len(scores)
+    tail = f"; {missing} without a score" if missing else ""
+    if not scores:
+        return f"No item has a score{tail}."
+    low, middle, high = (text.number(value) for value in (scores[0], median(scores), scores[-1]))
+    return f"n = {len(scores)} scored{tail}. Lowest {low}, median {middle}, highest {high}."
+
+
+def _source(environment: Environment, name: str) -> str:
+    """A style sheet or script as it is; templates of our own, never a user's text."""
+    if environment.loader is None:
+        raise LookupError(f"no loader for {name}")
+    return environment.loader.get_source(environment, name)[0]
+
+
+def _digest(source: str) -> str:
+    """Lets the policy admit exactly this inline text and no other."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+
+
+def _shown(value: Any) -> Any:
+    """Applied to everything a template prints, before escaping."""
+    if isinstance(value, Markup):
+        return value
+    return text.UNDEFINED if value is None else text.visible(str(value))
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("eqlab.report", "templates"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(text=text, figures=figures, extremes=extremes, failures=failures, spread=spread)
+    environment.globals.update(scored_items=scored_items, mode_name=mode_name, subject_name=subject_name)
+    environment.globals.update(CLIP=CLIP, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT)
+    return environment

@@ -1,0 +1,102 @@
+"""Opening a store: from a URL or a path to an engine whose tables are up to date."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+
+from eqlab.core.errors import StoreError
+from eqlab.store.schema import HEAD
+
+_WRITE = {"eqlab_write": True}
+_MIGRATION_LOCK = 0x65716C6162
+
+
+def open_engine(where: str) -> Engine:
+    """An engine for a path, `sqlite:///PATH` or `postgresql://…`, migrated to the newest tables."""
+    url = where if "://" in where else f"sqlite:///{where}"
+    if url.startswith(("postgresql://", "postgres://")):
+        url = "postgresql+psycopg://" + url.split("://", 1)[1]
+    try:
+        engine = _sqlite(url) if url.startswith("sqlite:") else create_engine(url, pool_pre_ping=True)
+        _migrate(engine)
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise StoreError(f"'{where}' is no store.", "Give a path, sqlite:///PATH or postgresql://USER@HOST/NAME.") from error
+    except ModuleNotFoundError as error:
+        raise StoreError("PostgreSQL needs an extra.", "Install it with: pip install 'eqlab[postgres]'") from error
+    except (OperationalError, DBAPIError) as error:
+        reason = str(error.orig).strip().splitlines()[0]
+        raise StoreError(f"The store {_shown(url)} cannot be opened: {reason}.", "Check --store.") from error
+    return engine
+
+
+def _shown(url: str) -> str:
+    return make_url(url).render_as_string(hide_password=True)
+
+
+def _sqlite(url: str) -> Engine:
+    path = Path(make_url(url).database or "").expanduser()
+    if not path.name:
+        raise StoreError("The store needs a file name.", "Give --store PATH.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Answers may be confidential: only the owner may read them.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StoreError(f"The store {path} cannot be opened: {error.strerror}.", "Name another with --store.") from error
+    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})
+
+    @event.listens_for(engine, "connect")
+    def _connected(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # we begin transactions ourselves, see below
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begun(connection: Connection) -> None:
+        # A writer takes the write lock at once: upgrading a read lock later fails under load.
+        write = connection.get_execution_options().get("eqlab_write", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    return engine
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A transaction that writes; committed at the end, rolled back on an error."""
+    with engine.connect().execution_options(**_WRITE) as connection, connection.begin():
+        yield connection
+
+
+def _migrate(engine: Engine) -> None:
+    """Bring the tables to HEAD. Alembic is imported only when there is something to do: it is slow to load."""
+    with engine.connect() as connection:
+        version = _version(connection)
+    if version == HEAD:
+        return
+    if version is not None and version > HEAD:
+        raise StoreError(f"The store was written by a newer eqlab (tables {version}, known {HEAD}).", "Upgrade eqlab.")
+    from alembic import command
+    from alembic.config import Config
+
+    with writing(engine) as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+        if _version(connection) == HEAD:  # another process was faster
+            return
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def _version(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    version: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return version

@@ -1,0 +1,55 @@
+"""One process works on a run at a time. The operating system or the database drops the lock when its holder dies,
+so a killed run can be continued at once."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import text
+
+from eqlab.core.errors import StoreError
+from eqlab.store.store import Store
+
+
+@contextmanager
+def run_lock(store: Store, run: str) -> Iterator[None]:
+    if store.engine.dialect.name == "postgresql":
+        with _advisory_lock(store, run):
+            yield
+    else:
+        with _file_lock(store, run):
+            yield
+
+
+def _in_use(run: str) -> StoreError:
+    return StoreError(f"Run {run} is being worked on by another process.", "Wait for it, or look with 'eqlab runs'.")
+
+
+@contextmanager
+def _file_lock(store: Store, run: str) -> Iterator[None]:
+    import fcntl
+
+    database = Path(store.engine.url.database or "")
+    path = database.with_name(f"{database.name}.{run}.lock")
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _in_use(run) from None
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _advisory_lock(store: Store, run: str) -> Iterator[None]:
+    key = int.from_bytes(hashlib.sha256(f"eqlab run {run}".encode()).digest()[:8], "big", signed=True)
+    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        if not connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": key}).scalar():
+            raise _in_use(run)
+        try:
+            yield
+        finally:
+            connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": key})

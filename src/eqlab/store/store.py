@@ -1,0 +1,266 @@
+"""A store: what is written and read of runs, trials and answers."""
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Row, and_, func, insert, select
+
+from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Scored
+from eqlab.core.errors import StoreError, UsageError
+from eqlab.core.runs import RunConfig, config_from_json, config_to_json
+from eqlab.core.trials import Trial, from_json, to_json
+from eqlab.store.engine import open_engine, writing
+from eqlab.store.schema import answers, planned, runs, sessions, trials
+
+_CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A trial of a run that waits for a subject, with what was tried before."""
+
+    position: int
+    benchmark: str
+    trial: Trial
+    repeat: int
+    attempts: int
+    """Attempts stored so far, transport errors included."""
+    failed: int
+    """Attempts that were answered but could not be read."""
+    done: bool
+    """Whether a good answer is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    config: RunConfig
+    created_at: float
+    provenance: Mapping[str, Any]
+    """Of the newest session."""
+
+    @property
+    def id(self) -> str:
+        return self.config.id
+
+
+class Store:
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.engine = open_engine(where)
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    # -- writing ---------------------------------------------------------------------------------------------
+
+    def begin_run(self, config: RunConfig, plan: Iterable[tuple[str, str, Trial, int]], provenance: Any) -> None:
+        """Write down what will be asked: (subject, benchmark, trial, repeat) in order. Harmless when repeated."""
+        now = time.time()
+        with writing(self.engine) as connection:
+            known = connection.execute(select(runs.c.id).where(runs.c.id == config.id)).first()
+            if known is None:
+                row = {"id": config.id, "created_at": now, "config": config_to_json(config)}
+                connection.execute(insert(runs), row)
+                self._write_plan(connection, config.id, plan)
+            connection.execute(
+                insert(sessions), {"run_id": config.id, "started_at": now, "provenance": json.dumps(provenance)}
+            )
+
+    def _write_plan(self, connection: Any, run: str, plan: Iterable[tuple[str, str, Trial, int]]) -> None:
+        positions: dict[str, int] = {}
+        bodies: dict[str, str] = {}
+        rows: list[dict[str, Any]] = []
+        for subject, benchmark, trial, repeat in plan:
+            position = positions[subject] = positions.get(subject, -1) + 1
+            bodies[trial.id] = to_json(trial)
+            rows.append(
+                {
+                    "run_id": run,
+                    "subject": subject,
+                    "position": position,
+                    "benchmark": benchmark,
+                    "trial_id": trial.id,
+                    "repeat": repeat,
+                }
+            )
+            if len(rows) == _CHUNK:
+                self._write_chunk(connection, bodies, rows)
+                bodies, rows = {}, []
+        if rows:
+            self._write_chunk(connection, bodies, rows)
+
+    def _write_chunk(self, connection: Any, bodies: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:
+        known = set(connection.execute(select(trials.c.id).where(trials.c.id.in_(list(bodies)))).scalars())
+        new = [{"id": trial_id, "body": body} for trial_id, body in bodies.items() if trial_id not in known]
+        if new:
+            connection.execute(insert(trials), new)
+        connection.execute(insert(planned), rows)
+
+    def add_answers(self, batch: Sequence[Answer]) -> None:
+        """Durable when this returns."""
+        rows = [_answer_row(answer) for answer in batch]
+        with writing(self.engine) as connection:
+            connection.execute(_INSERT_ANSWER, rows)
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def run_ids(self) -> list[str]:
+        """Newest first."""
+        with self.engine.connect() as connection:
+            return list(connection.execute(select(runs.c.id).order_by(runs.c.created_at.desc(), runs.c.id)).scalars())
+
+    def find_run(self, name: str) -> StoredRun:
+        """The run with this id, the one id that begins with it, or the newest for `last`."""
+        ids = self.run_ids()
+        if not ids:
+            raise UsageError(f"The store {self.where} holds no run yet.", "Start one with 'eqlab run'.")
+        found = ids[:1] if name == "last" else [run for run in ids if run.startswith(name)]
+        if len(found) != 1:
+            what = "no run" if not found else f"{len(found)} runs"
+            raise UsageError(f"'{name}' names {what} in {self.where}.", "'eqlab runs' lists them.")
+        return self.read_run(found[0])
+
+    def read_run(self, run: str) -> StoredRun:
+        newest = select(sessions.c.provenance).where(sessions.c.run_id == run).order_by(sessions.c.id.desc()).limit(1)
+        with self.engine.connect() as connection:
+            row = connection.execute(select(runs).where(runs.c.id == run)).one()
+            provenance = connection.execute(newest).scalar()
+        try:
+            config = config_from_json(row.config)
+        except (TypeError, KeyError, ValueError) as error:
+            raise StoreError(f"Run {run} in {self.where} cannot be read: {error}.", "Upgrade eqlab.") from error
+        return StoredRun(config, row.created_at, json.loads(provenance or "{}"))
+
+    def progress(self, run: str) -> dict[str, tuple[int, int]]:
+        """(trials with a good answer or at least one that was answered, trials planned) by subject."""
+        replied = (
+            select(answers.c.subject, answers.c.trial_id, answers.c.repeat)
+            .where(answers.c.run_id == run, answers.c.status != "error")
+            .distinct()
+            .subquery()
+        )
+        with self.engine.connect() as connection:
+            total = connection.execute(
+                select(planned.c.subject, func.count()).where(planned.c.run_id == run).group_by(planned.c.subject)
+            )
+            done = connection.execute(select(replied.c.subject, func.count()).group_by(replied.c.subject))
+            answered = {subject: count for subject, count in done}
+            return {subject: (answered.get(subject, 0), count) for subject, count in total}
+
+    def plan_pages(self, run: str, subject: str) -> Iterator[list[Planned]]:
+        """The run's trials for a subject, page by page, so that memory does not grow with the run."""
+        after = -1
+        while True:
+            with self.engine.connect() as connection:
+                page = (
+                    select(planned)
+                    .where(planned.c.run_id == run, planned.c.subject == subject, planned.c.position > after)
+                    .order_by(planned.c.position)
+                    .limit(_CHUNK)
+                    .subquery()
+                )
+                tried = and_(
+                    answers.c.run_id == run,
+                    answers.c.subject == subject,
+                    answers.c.trial_id == page.c.trial_id,
+                    answers.c.repeat == page.c.repeat,
+                )
+                rows = connection.execute(
+                    select(page, trials.c.body, answers.c.attempt, answers.c.status)
+                    .join(trials, trials.c.id == page.c.trial_id)
+                    .outerjoin(answers, tried)
+                    .order_by(page.c.position)
+                ).all()
+            if not rows:
+                return
+            yield [_planned(list(group)) for _, group in groupby(rows, key=lambda row: row.position)]
+            after = rows[-1].position
+
+    def subjects(self, run: str) -> list[tuple[str, str]]:
+        """(subject, benchmark) pairs of a run."""
+        with self.engine.connect() as connection:
+            rows = connection.execute(
+                select(planned.c.subject, planned.c.benchmark).where(planned.c.run_id == run).distinct()
+            )
+            return sorted((row.subject, row.benchmark) for row in rows)
+
+    def scored(self, run: str, subject: str, benchmark: str) -> Iterator[Scored]:
+        """Every planned trial with all its attempts, in the order of asking."""
+        given = and_(
+            answers.c.run_id == planned.c.run_id,
+            answers.c.subject == planned.c.subject,
+            answers.c.trial_id == planned.c.trial_id,
+            answers.c.repeat == planned.c.repeat,
+        )
+        query = (
+            select(planned.c.position, planned.c.trial_id, planned.c.repeat, trials.c.body, answers)
+            .join(trials, trials.c.id == planned.c.trial_id)
+            .outerjoin(answers, given)
+            .where(planned.c.run_id == run, planned.c.subject == subject, planned.c.benchmark == benchmark)
+            .order_by(planned.c.position, answers.c.attempt)
+        )
+        with self.engine.connect() as connection:
+            result = connection.execution_options(yield_per=_CHUNK).execute(query)
+            for _, group in groupby(result, key=lambda row: row[0]):
+                rows = list(group)
+                trial = from_json(rows[0][3], rows[0][1])
+                yield Scored(trial, rows[0][2], tuple(_answer(row[4:]) for row in rows if row[4] is not None))
+
+
+_INSERT_ANSWER = insert(answers)
+_ANSWER_COLUMNS = [column.name for column in answers.columns]
+
+
+def _planned(rows: Sequence[Row[Any]]) -> Planned:
+    first = rows[0]
+    statuses = [row.status for row in rows if row.status is not None]
+    return Planned(
+        position=first.position,
+        benchmark=first.benchmark,
+        trial=from_json(first.body, first.trial_id),
+        repeat=first.repeat,
+        attempts=max((row.attempt for row in rows if row.attempt is not None), default=0),
+        failed=sum(status in ("unparseable", "refused") for status in statuses),
+        done="ok" in statuses,
+    )
+
+
+def _answer_row(answer: Answer) -> dict[str, Any]:
+    return {
+        "run_id": answer.run,
+        "subject": answer.subject,
+        "trial_id": answer.trial,
+        "repeat": answer.repeat,
+        "attempt": answer.attempt,
+        "status": answer.status,
+        "text": _clean(answer.text),
+        "values": json.dumps(dict(answer.values), ensure_ascii=False),
+        "note": _clean(answer.note),
+        "reasoning": _clean(answer.reasoning),
+        "model": _clean(answer.model),
+        "temperature": answer.temperature,
+        "latency": answer.latency,
+        "transport_retries": answer.transport_retries,
+        "tokens_in": answer.tokens_in,
+        "tokens_out": answer.tokens_out,
+        "finish": _clean(answer.finish),
+        "at": answer.at,
+    }
+
+
+def _clean(text: str) -> str:
+    """PostgreSQL cannot hold NUL, and no UTF-8 holds lone surrogates; both come from broken models."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+def _answer(row: Sequence[Any]) -> Answer:
+    named = dict(zip(_ANSWER_COLUMNS, row, strict=True))
+    named["run"] = named.pop("run_id")
+    named["trial"] = named.pop("trial_id")
+    named["values"] = json.loads(named["values"])
+    return Answer(**named)
