@@ -31,16 +31,14 @@ def _file_lock(store: Store, run: str) -> Iterator[None]:
     import fcntl
 
     database = Path(store.engine.url.database or "")
-    path = database.with_name(f"{database.name}.{run}.lock")
-    with path.open("w") as file:
+    folder = database.with_name(f"{database.name}-locks")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with (folder / run).open("w") as file:  # never deleted: a deleted lock file could be locked twice
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise _in_use(run) from None
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
+        yield
 
 
 @contextmanager

@@ -1,0 +1,179 @@
+"""Asking a model the trials of a run: as many at once as it takes, each until it is answered or its tries are used up.
+
+Trials are read page by page and asked as slots free up, so neither memory nor start-up grows with the run."""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from eqlab.core.answers import Answer, Reading
+from eqlab.core.benchmark import Benchmark
+from eqlab.core.errors import ModelError
+from eqlab.core.forms import json_schema
+from eqlab.core.runs import ModelConfig
+from eqlab.models.chat import Chat, ChatReply, ChatRequest, TransportError
+from eqlab.models.reasoning import split_reasoning
+from eqlab.store.store import Planned, Store
+
+_HOPELESS = 8
+"""Requests lost in a row, after all their retries, until a model is given up for this session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A benchmark with the options of this run."""
+
+    benchmark: Benchmark
+    options: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Session:
+    """One model's part of a run, while it is being worked on."""
+
+    run: str
+    model: ModelConfig
+    seed: int
+    chat: Chat
+    asked: Mapping[str, Asked]
+    store: Store
+    put: Callable[[Answer], None]
+    stop: asyncio.Event
+    """Set when no new trial is to be started."""
+    lost_in_a_row: int = field(default=0, init=False)
+
+
+async def run_model(session: Session) -> None:
+    """Ask everything that is not answered yet. Raises when the model, or the store, cannot go on."""
+    waiting = _waiting(session)
+    workers = [asyncio.create_task(_work(session, waiting)) for _ in range(session.chat.concurrency)]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+
+
+def _waiting(session: Session) -> Iterator[Planned]:
+    for page in session.store.plan_pages(session.run, session.model.subject):
+        for planned in page:
+            asked = session.asked[planned.benchmark]
+            tries = asked.benchmark.asking(planned.trial, asked.options).tries
+            if not planned.done and planned.failed < tries:
+                yield planned
+
+
+async def _work(session: Session, waiting: Iterator[Planned]) -> None:
+    while not session.stop.is_set():
+        planned = next(waiting, None)
+        if planned is None:
+            return
+        await _ask(session, planned)
+
+
+async def _ask(session: Session, planned: Planned) -> None:
+    """One trial, attempt after attempt. The temperature rises only when a reply could not be read."""
+    asked = session.asked[planned.benchmark]
+    asking = asked.benchmark.asking(planned.trial, asked.options)
+    attempt, failed = planned.attempts, planned.failed
+    while failed < asking.tries and not (session.stop.is_set() and attempt > planned.attempts):
+        attempt += 1
+        request = _request(session, planned, asking.temperature_of(failed), asking.max_tokens, attempt)
+        try:
+            reply = await session.chat.ask(request)
+        except TransportError as error:
+            session.put(_lost(session, planned, attempt, request, error))
+            session.lost_in_a_row += 1
+            if session.lost_in_a_row >= _HOPELESS:
+                raise ModelError(
+                    f"{session.model.spec} failed {_HOPELESS} times in a row (last: {error}).",
+                    "Run the same command again to go on.",
+                ) from error
+            return
+        session.lost_in_a_row = 0
+        text, thought = split_reasoning(reply.text)
+        reading = asked.benchmark.read(planned.trial, text, asked.options)
+        session.put(_answer(session, planned, attempt, request, reply, text, thought, reading))
+        if reading.status == "ok":
+            return
+        failed += 1
+
+
+def _request(
+    session: Session, planned: Planned, temperature: float, max_tokens: int, attempt: int
+) -> ChatRequest:
+    trial = planned.trial
+    return ChatRequest(
+        prompt=trial.prompt,
+        system=trial.system,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        seed=_seed(session.seed, trial.id, planned.repeat, attempt),
+        schema=json_schema(trial.form) if trial.mode == "json" else None,
+        settings=session.model.settings,
+    )
+
+
+def _seed(seed: int, trial: str, repeat: int, attempt: int) -> int:
+    """A sampling seed of its own for every attempt, so that repeats differ and a rerun does not."""
+    digest = hashlib.sha256(f"{seed}/{trial}/{repeat}/{attempt}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+def _temperature(request: ChatRequest) -> float | None:
+    value = request.settings.get("temperature", request.temperature)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _answer(
+    session: Session,
+    planned: Planned,
+    attempt: int,
+    request: ChatRequest,
+    reply: ChatReply,
+    text: str,
+    thought: str,
+    reading: Reading,
+) -> Answer:
+    return Answer(
+        run=session.run,
+        trial=planned.trial.id,
+        subject=session.model.subject,
+        repeat=planned.repeat,
+        attempt=attempt,
+        text=text,
+        status=reading.status,
+        values=reading.values,
+        note=reading.note,
+        reasoning="\n".join(part for part in (reply.reasoning, thought) if part),
+        model=reply.model,
+        temperature=_temperature(request),
+        latency=reply.latency,
+        transport_retries=reply.transport_retries,
+        tokens_in=reply.tokens_in,
+        tokens_out=reply.tokens_out,
+        finish=reply.finish,
+        at=time.time(),
+    )
+
+
+def _lost(session: Session, planned: Planned, attempt: int, request: ChatRequest, error: TransportError) -> Answer:
+    return Answer(
+        run=session.run,
+        trial=planned.trial.id,
+        subject=session.model.subject,
+        repeat=planned.repeat,
+        attempt=attempt,
+        text="",
+        status="error",
+        note=str(error),
+        temperature=_temperature(request),
+        transport_retries=error.retries,
+        at=time.time(),
+    )
+
+
