@@ -35,7 +35,8 @@ class Selection:
 
     profile: str = "full"
     limit: int | None = None
-    repeats: int = 1
+    repeats: int | None = None
+    """None: as many as the benchmark's profile says."""
     seed: int = 0
     structured: bool = False
 

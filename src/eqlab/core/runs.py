@@ -41,7 +41,7 @@ class RunConfig:
     benchmarks: tuple[BenchmarkConfig, ...]
     profile: str
     limit: int | None
-    repeats: int
+    repeats: int | None
     seed: int
 
     @property

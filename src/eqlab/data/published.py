@@ -14,7 +14,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from eqlab.core.errors import DataError
-from eqlab.data.folders import cache_folder
+from eqlab.folders import cache_folder
 
 FileState = Literal["ok", "missing", "changed"]
 
@@ -103,13 +103,19 @@ def fetch(wanted: Iterable[PinnedFile], folder: Path, say: Callable[[PinnedFile,
         target = folder / pinned.name
         try:
             pooch.retrieve(
-                pinned.url, known_hash=f"sha256:{pinned.sha256}", fname=target.name, path=target.parent, progressbar=False
+                pinned.url,
+                known_hash=f"sha256:{pinned.sha256}",
+                fname=target.name,
+                path=target.parent,
+                progressbar=False,
             )
         except RequestException as error:
             say(pinned, f"failed: {type(error).__name__} from {pinned.url}")
         except ValueError:
             say(pinned, "failed: the file that came does not have the pinned sha256")
         except OSError as error:
-            raise DataError(f"{target} cannot be written: {error.strerror}.", "Free space or set EQLAB_CACHE.") from error
+            raise DataError(
+                f"{target} cannot be written: {error.strerror}.", "Free space or set EQLAB_CACHE."
+            ) from error
         else:
             say(pinned, "fetched")

@@ -26,13 +26,36 @@ _RENAMED = {"max_tokens": "max_completion_tokens"}
 _OPTIONAL = ("temperature", "seed", "top_p")
 
 
-class HttpChat:
-    def __init__(self, endpoint: Endpoint, concurrency: int, timeout: float = 120.0) -> None:
-        self._endpoint = endpoint
-        self._limiter = Limiter(concurrency)
-        self._timeout = aiohttp.ClientTimeout(total=timeout, sock_connect=min(timeout, 15.0))
+class Line:
+    """One address: a session and a limit that all its models share."""
+
+    def __init__(self, concurrency: int, timeout: float = 120.0) -> None:
+        self.limiter = Limiter(concurrency)
+        self.timeout = aiohttp.ClientTimeout(total=timeout, sock_connect=min(timeout, 15.0))
+        self.met = False
+        """Whether the server has ever answered anything sensible."""
         self._session: aiohttp.ClientSession | None = None
-        self._met = False
+
+    @property
+    def session(self) -> aiohttp.ClientSession:
+        if self._session is None:  # made late: a session belongs to the running event loop
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=75)
+            self._session = aiohttp.ClientSession(connector=connector, timeout=self.timeout)
+        return self._session
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+
+class HttpChat:
+    def __init__(self, endpoint: Endpoint, line: Line) -> None:
+        self._endpoint = endpoint
+        self._line = line
+        self._limiter = line.limiter
+        self._headers = {"Content-Type": "application/json"}
+        if endpoint.key:
+            self._headers["Authorization"] = f"Bearer {endpoint.key}"
         self._dropped: dict[str, str] = {}
         """Fields that the server refused, with the name it wants instead (or none)."""
         self._random = random.Random()
@@ -42,15 +65,10 @@ class HttpChat:
         return self._limiter.highest
 
     def identity(self) -> Mapping[str, Any]:
-        return {
-            "endpoint": shown_url(self._endpoint.base_url),
-            "model": self._endpoint.model,
-            "fields_the_server_refused": sorted(self._dropped),
-        }
+        return {"endpoint": shown_url(self._endpoint.base_url), "model": self._endpoint.model}
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
+        await self._line.close()
 
     async def ask(self, request: ChatRequest) -> ChatReply:
         retries = 0
@@ -61,8 +79,8 @@ class HttpChat:
             except _TryAgain as again:
                 if again.overload:
                     self._limiter.overloaded(again.wait or 0.0)
-                allowed = _RETRIES if self._met else _RETRIES_UNMET
-                if retries >= allowed and not self._met:
+                allowed = _RETRIES if self._line.met else _RETRIES_UNMET
+                if retries >= allowed and not self._line.met:
                     raise self._nobody_there(again.reason) from again
                 if retries >= allowed:
                     raise TransportError(again.reason, retries) from again
@@ -81,34 +99,28 @@ class HttpChat:
         return ModelError(f"{where} cannot be reached ({reason}).", "Start the server, or mend --base-url.")
 
     async def _post(self, request: ChatRequest, retries: int) -> ChatReply:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=75),
-                timeout=self._timeout,
-                headers={"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {},
-            )
         body = json.dumps(self._body(request), ensure_ascii=False).encode()
         started = time.perf_counter()
         try:
-            async with self._session.post(
-                f"{self._endpoint.base_url}/chat/completions", data=body, headers={"Content-Type": "application/json"}
+            async with self._line.session.post(
+                f"{self._endpoint.base_url}/chat/completions", data=body, headers=self._headers
             ) as response:
                 raw = await response.content.read(_LARGEST_REPLY + 1)
                 while len(raw) <= _LARGEST_REPLY and not response.content.at_eof():
                     raw += await response.content.read(_LARGEST_REPLY + 1 - len(raw))
                 status, headers = response.status, response.headers
         except TimeoutError:
-            raise _TryAgain(f"no reply within {self._timeout.total:g} s", overload=True) from None
+            raise _TryAgain(f"no reply within {self._line.timeout.total:g} s", overload=True) from None
         except (aiohttp.ClientError, OSError) as error:
             raise _TryAgain(f"{type(error).__name__}: {error}") from error
         latency = time.perf_counter() - started
         if status != 200:
-            self._met = self._met or status not in (502, 503, 504)
+            self._line.met = self._line.met or status not in (502, 503, 504)
             raise self._refused(status, raw, headers, request)
         if len(raw) > _LARGEST_REPLY:
             raise TransportError(f"the reply is larger than {_LARGEST_REPLY // 2**20} MB", retries)
         reply = _read_reply(raw, latency, retries)
-        self._met = True
+        self._line.met = True
         self._limiter.went_well()
         exhausted = _window_wait(headers)
         if exhausted:
@@ -148,9 +160,13 @@ class HttpChat:
             wait = _retry_after(headers)
             return _TryAgain(f"HTTP {status}: {said}", overload=status in (429, 503, 529), wait=wait)
         if status in (401, 403):
-            return ModelError(f"{where} refuses the key (HTTP {status}: {said}).", "Check the key's environment variable.")
+            return ModelError(
+                f"{where} refuses the key (HTTP {status}: {said}).", "Check the key's environment variable."
+            )
         if status == 404:
-            return ModelError(f"{where} knows no model '{model}' (HTTP 404: {said}).", "Check the name and the address.")
+            return ModelError(
+                f"{where} knows no model '{model}' (HTTP 404: {said}).", "Check the name and the address."
+            )
         if status in (400, 422):
             if self._adapt(said, request):
                 return _TryAgain(f"HTTP {status}: {said}", wait=0.0)

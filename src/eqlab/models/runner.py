@@ -103,9 +103,7 @@ async def _ask(session: Session, planned: Planned) -> None:
         failed += 1
 
 
-def _request(
-    session: Session, planned: Planned, temperature: float, max_tokens: int, attempt: int
-) -> ChatRequest:
+def _request(session: Session, planned: Planned, temperature: float, max_tokens: int, attempt: int) -> ChatRequest:
     trial = planned.trial
     return ChatRequest(
         prompt=trial.prompt,
@@ -175,5 +173,3 @@ def _lost(session: Session, planned: Planned, attempt: int, request: ChatRequest
         transport_retries=error.retries,
         at=time.time(),
     )
-
-

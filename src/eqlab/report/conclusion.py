@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eqlab.core.results import Result
-from eqlab.report.text import basis_of, is_number, number, short, value_of
+from eqlab.report.text import basis_of, is_number, number, short, short_name, value_of
 
 MODES = {"text": "free-text answers", "json": "structured (JSON) answers"}
 
@@ -25,7 +25,7 @@ class _Entry:
 
     @property
     def own(self) -> str:
-        return f"{self.name} ({value_of(self.result.headline)}, {basis_of(self.result.headline)})"
+        return f"{short_name(self.name)} ({value_of(self.result.headline)}, {basis_of(self.result.headline)})"
 
     def above(self, other: "_Entry") -> bool:
         return self.low > other.high
@@ -42,7 +42,7 @@ def mode_name(result: Result) -> str:
 
 def subject_name(subject: str) -> str:
     """A model by its bare name; people and judges keep their kind."""
-    return short(subject.removeprefix("model:"))
+    return short_name(subject.removeprefix("model:"), 160)
 
 
 def conclusion(results: Sequence[Result], names: Sequence[str] | None = None) -> str:
@@ -118,7 +118,7 @@ def _of_group(named: Sequence[tuple[str, Result]]) -> str:
 def _ranking(entries: Sequence[_Entry]) -> str:
     if len(entries) == 1:
         only = entries[0]
-        return f"{only.name} scores {value_of(only.result.headline)} ({basis_of(only.result.headline)})."
+        return f"{short_name(only.name)} scores {value_of(only.result.headline)} ({basis_of(only.result.headline)})."
     printed = value_of(entries[0].result.headline)
     tops = [entry for entry in entries if value_of(entry.result.headline) == printed]
     rest = [entry for entry in entries if entry not in tops]
@@ -145,7 +145,9 @@ def _opening(tops: Sequence[_Entry], tied: Sequence[_Entry]) -> str:
         overlap = "interval overlaps" if len(tied) == 1 else "intervals overlap"
         return f"{opening}; the {overlap} at least one of theirs: {_join(tied)}" if tied else opening
     top = tops[0]
-    opening = f"{top.name} scores highest ({value_of(top.result.headline)}, {basis_of(top.result.headline)})"
+    opening = (
+        f"{short_name(top.name)} scores highest ({value_of(top.result.headline)}, {basis_of(top.result.headline)})"
+    )
     if not tied:
         return opening
     if len(tied) == 1:
@@ -156,7 +158,8 @@ def _opening(tops: Sequence[_Entry], tied: Sequence[_Entry]) -> str:
 def _all_above(level: Sequence[_Entry], clear: Sequence[_Entry]) -> str:
     if len(level) == 1:
         return f"its interval lies above {'that' if len(clear) == 1 else 'those'} of {_join(clear)}"
-    return f"{'both' if len(level) == 2 else f'all {len(level)}'} lie above {_join(clear)}"
+    count = {2: "both", 3: "all three", 4: "all four"}.get(len(level), f"all {len(level)}")
+    return f"{count} lie above {_join(clear)}"
 
 
 def _against_baselines(entries: Sequence[_Entry]) -> str:
@@ -180,6 +183,7 @@ def _against_baselines(entries: Sequence[_Entry]) -> str:
 
 def _why_left_out(name: str, result: Result) -> str:
     head = result.headline
+    name = short_name(name)
     if not is_number(head.value):
         return f"{name} has no defined score (n = {head.n})."
     if not result.valid:
@@ -188,7 +192,7 @@ def _why_left_out(name: str, result: Result) -> str:
 
 
 def _join(entries: Sequence[_Entry]) -> str:
-    names = [entry.name for entry in entries]
+    names = [short_name(entry.name) for entry in entries]
     return _join_texts(names if len(names) <= 6 else [*names[:5], f"{len(names) - 5} others"])
 
 

@@ -20,7 +20,7 @@ _LEFT, _RIGHT = 5.0, 95.0
 _ROW = 34
 _PLOT = 96
 _BOTTOM = _PLOT + 18
-_DASHES = {"ok": "", "unparseable": "7 3", "refused": "2 3", "error": "1 1"}
+_DASHES = {"ok": "", "unparseable": "7 3", "refused": "2 3"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,7 @@ def whisker(
     """A score with its 95 % interval; `baselines` are (letter, name, value), drawn as lettered ticks.
     A ring instead of a dot: not valid. A triangle at the edge: the value lies outside the axis."""
     middle = _ROW // 2
+    line = "whisker" if valid else "whisker doubtful"
     body = [f'<line class="rail" x1="{_LEFT}%" x2="{_RIGHT}%" y1="{middle}" y2="{middle}"/>']
     words = [estimate_text(estimate) + ("" if valid else ", not valid")]
     ordered = sorted((b for b in baselines if is_number(b[2])), key=lambda baseline: baseline[2])
@@ -82,14 +83,14 @@ def whisker(
         words.append(f"baseline {letter} ({label}) {number(value, estimate.digits)}")
     if estimate.low is not None and estimate.high is not None and is_number(estimate.low + estimate.high):
         left, right = _x(estimate.low, scale), _x(estimate.high, scale)
-        body.append(f'<line class="whisker" x1="{left}" x2="{right}" y1="{middle}" y2="{middle}"/>')
+        body.append(f'<line class="{line}" x1="{left}" x2="{right}" y1="{middle}" y2="{middle}"/>')
         for end, bound in ((left, estimate.low), (right, estimate.high)):
             if scale[0] <= bound <= scale[1]:
-                body.append(f'<line class="whisker" x1="{end}" x2="{end}" y1="{middle - 5}" y2="{middle + 5}"/>')
+                body.append(f'<line class="{line}" x1="{end}" x2="{end}" y1="{middle - 5}" y2="{middle + 5}"/>')
     if estimate.value is not None and is_number(estimate.value):
         body.append(_point(estimate.value, scale, middle, valid))
     else:
-        body.append(f'<text class="note" x="50%" y="{middle + 4}" text-anchor="middle">undefined</text>')
+        body.append(f'<text class="halo" x="{_RIGHT}%" y="{middle + 4}" text-anchor="end">undefined</text>')
     return svg(_ROW, short(name), "; ".join(words), "".join(body), "dots")
 
 
@@ -151,6 +152,10 @@ def swatch(status: str) -> Markup:
 def _texture(status: str, height: int) -> str:
     if status == "unanswered":
         return f'<rect class="empty" x="1" y="1" width="100%" height="{height - 2}"/>'
+    if status == "error":
+        return (
+            '<rect class="s-error" width="100%" height="40%"/><rect class="s-error" y="60%" width="100%" height="40%"/>'
+        )
     middle = height // 2
     dash = f' stroke-dasharray="{_DASHES[status]}"' if _DASHES[status] else ""
     return (

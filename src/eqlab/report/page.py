@@ -119,6 +119,7 @@ def benchmark_config(record: RunRecord, result: Result) -> BenchmarkConfig | Non
 
 
 def _group(pairs: Sequence[tuple[RunRecord, Result]], done: int) -> Group:
+    pairs = sorted(pairs, key=_order)
     results = [result for _, result in pairs]
     names = _names(pairs)
     letters = {name: _letter(i) for i, name in enumerate(dict.fromkeys(b.name for r in results for b in r.baselines))}
@@ -142,6 +143,13 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], done: int) -> Group:
         sentence=conclusion(results, names),
         baselines=tuple((letter, name, _spread(name, every, results[0])) for name, letter in letters.items()),
     )
+
+
+def _order(pair: tuple[RunRecord, Result]) -> tuple[bool, float]:
+    """Highest score first; what cannot be ranked comes last, in the order of the run."""
+    result = pair[1]
+    value = result.headline.value if ranks([result])[0] else None
+    return (value is None, -(value or 0.0))
 
 
 def _names(pairs: Sequence[tuple[RunRecord, Result]]) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from eqlab.core.results import Estimate, ItemScore
+from eqlab.core.results import Estimate, ItemScore, Table
 
 UNDEFINED = "undefined"
 
@@ -39,8 +39,8 @@ def _mark(char: str) -> str:
 
 
 def clip(text: str, limit: int) -> tuple[str, str]:
-    """The text in two parts, cut near `limit`, at a space where there is one; the second is empty when it fits."""
-    if len(text) <= limit:
+    """The text in two parts, cut near `limit`, at a space where there is one. A short rest is not worth a cut."""
+    if len(text) <= limit * 1.2:
         return text, ""
     space = max(text.rfind(" ", 0, limit), text.rfind("\n", 0, limit))
     cut = space if space > limit * 0.8 else limit
@@ -48,9 +48,16 @@ def clip(text: str, limit: int) -> tuple[str, str]:
 
 
 def short(text: str, limit: int = 60) -> str:
-    """One line of at most `limit` characters, for names in prose and labels."""
+    """One line of at most `limit` characters, for labels."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def short_name(text: str, limit: int = 60) -> str:
+    """A name cut in the middle: models differ at both ends."""
+    line = " ".join(text.split())
+    half = (limit - 1) // 2
+    return line if len(line) <= limit else f"{line[:half]}…{line[-half:]}"
 
 
 def is_number(value: float | None) -> bool:
@@ -84,7 +91,7 @@ def basis_of(estimate: Estimate) -> str:
 
 
 def estimate_text(estimate: Estimate) -> str:
-    """"57.31 ± 3.11 SE (95 % CI 51.20 to 63.40, n = 58)"; an undefined value has no error and no interval."""
+    """ "57.31 ± 3.11 SE (95 % CI 51.20 to 63.40, n = 58)"; an undefined value has no error and no interval."""
     if not is_number(estimate.value):
         return f"{UNDEFINED} (n = {estimate.n})"
     error = f" ± {number(estimate.se, estimate.digits)} SE" if is_number(estimate.se) else ""
@@ -117,13 +124,23 @@ def cell(value: str | int | float | None | Estimate) -> str:
     return number(value) if isinstance(value, float) else plain(value)
 
 
+def numeric_columns(table: Table) -> list[bool]:
+    """Which columns of a benchmark's own table hold nothing but numbers."""
+    columns = ([row[index] for row in table.rows if index < len(row)] for index in range(len(table.columns)))
+    return [
+        all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in column)
+        and any(value is not None for value in column)
+        for column in columns
+    ]
+
+
 def item_keys(item: ItemScore) -> list[str]:
     """Every key that the answer, the reference or the reasons name, in that order."""
     return list(dict.fromkeys([*item.values, *item.reference, *item.reasons]))
 
 
 def versus(item: ItemScore) -> str:
-    """"Surprised 3 (5), Angry none (0)": each value, its reference in brackets."""
+    """ "Surprised 3 (5), Angry none (0)": each value, its reference in brackets."""
     parts = []
     for key in dict.fromkeys([*item.values, *item.reference]):
         value = short(plain(item.values[key])) if key in item.values else "none"

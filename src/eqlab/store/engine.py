@@ -26,7 +26,9 @@ def open_engine(where: str) -> Engine:
         engine = _sqlite(url) if url.startswith("sqlite:") else create_engine(url, pool_pre_ping=True)
         _migrate(engine)
     except (ArgumentError, NoSuchModuleError) as error:
-        raise StoreError(f"'{where}' is no store.", "Give a path, sqlite:///PATH or postgresql://USER@HOST/NAME.") from error
+        raise StoreError(
+            f"'{where}' is no store.", "Give a path, sqlite:///PATH or postgresql://USER@HOST/NAME."
+        ) from error
     except ModuleNotFoundError as error:
         raise StoreError("PostgreSQL needs an extra.", "Install it with: pip install 'eqlab[postgres]'") from error
     except (OperationalError, DBAPIError) as error:
@@ -48,7 +50,9 @@ def _sqlite(url: str) -> Engine:
         # Answers may be confidential: only the owner may read them.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
-        raise StoreError(f"The store {path} cannot be opened: {error.strerror}.", "Name another with --store.") from error
+        raise StoreError(
+            f"The store {path} cannot be opened: {error.strerror}.", "Name another with --store."
+        ) from error
     engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})
 
     @event.listens_for(engine, "connect")

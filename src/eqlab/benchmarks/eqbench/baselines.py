@@ -12,13 +12,16 @@ Reference = Mapping[str, float]
 
 
 def baselines(references: Sequence[Reference], version: str, rules: EqBenchRules) -> tuple[Baseline, ...]:
-    """Constant answers and uniformly random ones."""
+    """Constant answers, the best of them included, and uniformly random ones."""
     if not references:
         return ()
-    constants = (1,) if version == "v1" else (0, 3, 5, 10)  # v1 normalises: every constant is the same answer
-    found = [
-        Baseline(f"always {value}", _constant(references, value, version, rules)) for value in constants
-    ]
+    if version == "v1":  # v1 normalises: every constant is the same answer
+        constants = {1: _constant(references, 1, version, rules)}
+    else:
+        every = {value: _constant(references, value, version, rules) for value in range(11)}
+        best = max(every, key=lambda value: every[value])
+        constants = {value: every[value] for value in sorted({0, best, 5, 10})}
+    found = [Baseline(f"always {value}", score) for value, score in constants.items()]
     return (*found, Baseline("random", _random(references, version, rules)))
 
 
@@ -48,4 +51,3 @@ def _random(references: Sequence[Reference], version: str, rules: EqBenchRules) 
         for reference in references
     )
     return 10 * (best - lost)
-

@@ -22,7 +22,9 @@ _FILES = {
     ("v2", "de"): "eqbench/data/eq_bench_v2_questions_171_de.json",
 }
 _OPTIONS = (
-    OptionHelp("version", "v2", "v1: 60 published questions, scores share ten points; v2: 171, full scale", ("v1", "v2")),
+    OptionHelp(
+        "version", "v2", "v1: 60 published questions, scores share ten points; v2: 171, full scale", ("v1", "v2")
+    ),
     OptionHelp("language", "en", "language of the published questions (German: v2 only)", ("en", "de")),
     OptionHelp("revision", "no", "ask for a critique and revised scores as well", ("yes", "no")),
     OptionHelp("rules", "leaderboard", "rules for reading and scoring", tuple(PRESETS)),
@@ -62,7 +64,9 @@ class EqBench:
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
     ) -> Iterator[tuple[Trial, int]]:
         if selection.structured and options["revision"]:
-            raise UsageError("A structured answer has no room for a critique.", "Drop --structured or '-o revision=yes'.")
+            raise UsageError(
+                "A structured answer has no room for a critique.", "Drop --structured or '-o revision=yes'."
+            )
         return plan(self.questions(files, options), options, selection)
 
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:

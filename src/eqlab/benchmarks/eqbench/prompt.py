@@ -45,7 +45,10 @@ _MARKS = {
     "en": ("First pass scores:\n", "Critique: <", "[End of answer]", "Your answer:"),
     "de": ("Erste Bewertung:\n", "Kritik: <", "[Ende der Antwort]", "Ihre Antwort:"),
 }
-_INSTRUCTION = {"en": re.compile(r"^(Give each [^\n]*?\.) [^\n]*$", re.M), "de": re.compile(r"^(Geben Sie jeder [^\n]*?\.) [^\n]*$", re.M)}
+_INSTRUCTION = {
+    "en": re.compile(r"^(Give each [^\n]*?\.) [^\n]*$", re.M),
+    "de": re.compile(r"^(Geben Sie jeder [^\n]*?\.) [^\n]*$", re.M),
+}
 
 
 def without_revision(prompt: str, number: str, language: str) -> str:

@@ -30,7 +30,6 @@ class EqBenchRules:
     tokens_revision: int = 1000
 
 
-
 PRESETS: dict[str, EqBenchRules] = {
     "leaderboard": EqBenchRules("leaderboard", parser="names", five="linear"),
     "published-code": EqBenchRules("published-code", parser="strict", five="curve", tokens_plain=60),

@@ -26,7 +26,7 @@ def plan(
 ) -> Iterator[tuple[Trial, int]]:
     limit = selection.limit or (QUICK_ITEMS if selection.profile == "quick" else len(questions))
     trials = [build_trial(question, options, selection.structured) for question in spread(questions, limit)]
-    for repeat in range(selection.repeats):
+    for repeat in range(selection.repeats or 1):
         for trial in trials:
             yield trial, repeat
 

@@ -1,0 +1,19 @@
+"""EQ Lab measures the emotional intelligence of language models and of people, with the same questions.
+
+>>> import eqlab
+>>> store = eqlab.Store("eqlab.db")
+>>> outcome = eqlab.run(eqlab.prepare(eqlab.Request(models=("embedded",), limit=2)), store)
+>>> [result.headline for result in eqlab.results(store, store.find_run(outcome.run))]
+"""
+
+from typing import Any
+
+__all__ = ["Listener", "Request", "Store", "prepare", "report", "results", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:  # loaded on first use: `import eqlab` stays light
+        from eqlab import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'eqlab' has no attribute '{name}'")

@@ -1,0 +1,236 @@
+"""The verbs behind the command line and the Python API: prepare a run, work on it, score it, report it."""
+
+import asyncio
+import platform
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from eqlab.benchmarks.registry import load
+from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Selection
+from eqlab.core.errors import EqlabError, UsageError
+from eqlab.core.results import Result
+from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
+from eqlab.core.trials import Trial
+from eqlab.folders import data_folder
+from eqlab.data.items import items_sha256, read_sources
+from eqlab.models.open import open_chats
+from eqlab.models.runner import Asked, Session, run_model
+from eqlab.store.lock import run_lock
+from eqlab.store.store import Store, StoredRun
+from eqlab.store.writer import Writer
+
+EMBEDDED_CAVEAT = (
+    "The embedded model is a tiny one (135M parameters) that proves the pipeline works; its score carries no signal."
+)
+
+
+def default_store() -> str:
+    return str(data_folder() / "eqlab.db")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a user asks for, before names are looked up."""
+
+    models: tuple[str, ...] = ("embedded",)
+    benchmarks: tuple[str, ...] = ("eqbench",)
+    items: str = "open"
+    profile: str = "full"
+    limit: int | None = None
+    repeats: int | None = None
+    seed: int = 0
+    base_url: str = ""
+    structured: bool | None = None
+    """None: structured for the embedded model, which cannot keep to a form otherwise; free text for all others."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    data: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run that is ready to start: its frozen configuration and what makes its plan."""
+
+    config: RunConfig
+    asked: Mapping[str, Asked]
+    files: Mapping[str, Mapping[str, bytes]]
+
+    def plan(self) -> Iterator[tuple[str, str, Trial, int]]:
+        """(subject, benchmark, trial, repeat) in the order of asking."""
+        for model in self.config.models:
+            selection = Selection(
+                self.config.profile, self.config.limit, self.config.repeats, self.config.seed, model.structured
+            )
+            for name, asked in self.asked.items():
+                for trial, repeat in asked.benchmark.plan(self.files[name], asked.options, selection):
+                    yield model.subject, name, trial, repeat
+
+
+def prepare(request: Request) -> Prepared:
+    """Look everything up and read the items; raises before anything is asked or stored."""
+    for name, count in (("limit", request.limit), ("repeats", request.repeats)):
+        if count is not None and count < 1:
+            raise UsageError(f"--{name} {count} makes no sense.", "Give 1 or more.")
+    asked, files, configs = {}, {}, []
+    for name in dict.fromkeys(request.benchmarks):
+        benchmark = load(name)
+        known = {option.name for option in benchmark.option_help()}
+        options = benchmark.options(request.items, {k: v for k, v in request.options.items() if k in known})
+        asked[name] = Asked(benchmark, options)
+        files[name] = read_sources(benchmark.sources(request.items, options), request.data)
+        configs.append(
+            BenchmarkConfig(name, benchmark.protocol, request.items, items_sha256(files[name]), dict(options))
+        )
+    _check_options(request, asked)
+    models = tuple(
+        ModelConfig(
+            spec,
+            "" if spec == "embedded" else request.base_url,
+            spec == "embedded" if request.structured is None else request.structured,
+            dict(request.settings),
+        )
+        for spec in dict.fromkeys(request.models)
+    )
+    config = RunConfig(models, tuple(configs), request.profile, request.limit, request.repeats, request.seed)
+    return Prepared(config, asked, files)
+
+
+def _check_options(request: Request, asked: Mapping[str, Asked]) -> None:
+    """An option must belong to at least one of the benchmarks."""
+    known = {option.name for one in asked.values() for option in one.benchmark.option_help()}
+    for name in request.options:
+        if name not in known:
+            raise UsageError(f"No benchmark of this run has an option '{name}'.", f"Known: {', '.join(sorted(known))}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    run: str
+    failures: Mapping[str, EqlabError]
+    """Why models stopped early, by subject."""
+    interrupted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who wants to hear how a run goes. `stored` is called in the writer's thread, after the commit."""
+
+    say: Callable[[str], None] = lambda _: None
+    stored: Callable[[Sequence[Answer]], None] = lambda _: None
+    begun: Callable[[dict[str, tuple[int, int]]], None] = lambda _: None
+    """(answered before, planned) by subject, once the plan is stored."""
+
+
+def run(
+    prepared: Prepared, store: Store, *, concurrency: int = 16, timeout: float = 120.0, listener: Listener | None = None
+) -> Outcome:
+    """Start the run, or continue it where it stopped."""
+    heard = listener or Listener()
+    config = prepared.config
+    with run_lock(store, config.id):
+        return asyncio.run(_run(prepared, store, concurrency, timeout, heard))
+
+
+async def _run(prepared: Prepared, store: Store, concurrency: int, timeout: float, heard: Listener) -> Outcome:
+    config = prepared.config
+    chats = open_chats(config.models, concurrency=concurrency, timeout=timeout, say=heard.say)
+    try:
+        identities = {subject: dict(chat.identity()) for subject, chat in chats.items()}
+        store.begin_run(config, prepared.plan(), provenance(identities))
+        heard.begun(store.progress(config.id))
+        stop = asyncio.Event()
+        writer = Writer(store, heard.stored)
+        sessions = [
+            Session(config.id, model, config.seed, chats[model.subject], prepared.asked, store, writer.put, stop)
+            for model in config.models
+        ]
+        tasks = [asyncio.create_task(run_model(session)) for session in sessions]
+        with _on_interrupt(stop, tasks, heard.say):
+            ends = await asyncio.gather(*tasks, return_exceptions=True)
+        writer.close()
+    finally:
+        for chat in chats.values():
+            await chat.close()
+    failures = {}
+    for session, end in zip(sessions, ends, strict=True):
+        if isinstance(end, EqlabError):
+            failures[session.model.subject] = end
+        elif isinstance(end, BaseException) and not isinstance(end, asyncio.CancelledError):
+            raise end
+    return Outcome(config.id, failures, stop.is_set())
+
+
+class _on_interrupt:  # noqa: N801 - reads as the statement it is
+    """The first Ctrl-C lets requests under way finish, for they are paid for; the second drops them."""
+
+    def __init__(self, stop: asyncio.Event, tasks: Sequence[asyncio.Task[None]], say: Callable[[str], None]) -> None:
+        self._stop, self._tasks, self._say = stop, tasks, say
+        self._loop = asyncio.get_running_loop()
+
+    def __enter__(self) -> None:
+        try:
+            self._loop.add_signal_handler(signal.SIGINT, self._pressed)
+        except (ValueError, RuntimeError):  # not in the main thread: the caller's own handling stays
+            self._loop = None  # type: ignore[assignment]
+
+    def __exit__(self, *_: object) -> None:
+        if self._loop is not None:
+            self._loop.remove_signal_handler(signal.SIGINT)
+
+    def _pressed(self) -> None:
+        if self._stop.is_set():
+            for task in self._tasks:
+                task.cancel()
+        else:
+            self._stop.set()
+            self._say("Stopping: waiting for the answers under way (Ctrl-C again drops them).")
+
+
+def provenance(identities: Mapping[str, Any]) -> dict[str, Any]:
+    """What a reader needs to judge, or repeat, a run."""
+    packages = ("eqlab", "aiohttp", "sqlalchemy", "numpy", "scipy", "xllamacpp")
+    return {
+        "versions": {name: found for name in packages if (found := _version(name))},
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "command": " ".join(["eqlab", *sys.argv[1:]]),
+        "models": dict(identities),
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def results(store: Store, stored: StoredRun, rules: Mapping[str, str] | None = None) -> list[Result]:
+    """Every subject's result on every benchmark of a run, scored anew from the stored answers."""
+    found = []
+    options = {one.name: dict(one.options) for one in stored.config.benchmarks}
+    for subject, name in store.subjects(stored.id):
+        benchmark = load(name)
+        result = benchmark.score(subject, store.scored(stored.id, subject, name), options[name] | dict(rules or {}))
+        if subject == "model:embedded":
+            result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
+        found.append(result)
+    return found
+
+
+def report(store: Store, stored: Sequence[StoredRun], path: Path) -> Path:
+    """Write the HTML report of some runs."""
+    from eqlab.report.page import RunRecord, render
+
+    records = [RunRecord(one.config, one.created_at, one.provenance, tuple(results(store, one))) for one in stored]
+    html = render(records, generated_at=time.time(), version=_version("eqlab"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(html, encoding="utf-8")
+    return path

@@ -1,0 +1,104 @@
+"""`eqlab data`: the published studies' own files: which there are, fetching them, verifying them."""
+
+from typing import Annotated
+
+import typer
+
+from eqlab.cli.flags import DataFlag, JsonFlag
+
+app = typer.Typer(help="The published studies' own data: list, fetch, verify.", no_args_is_help=True)
+
+Source = Annotated[list[str] | None, typer.Argument(metavar="[SOURCE]…", help="eqbench, emotionbench or empathy.")]
+
+
+@app.command("list")
+def list_files(data: DataFlag = None, as_json: JsonFlag = False) -> None:
+    """List every published file, its origin and whether it is here."""
+    from eqlab.cli.output import print_json, print_rows
+    from eqlab.data.published import manifest, published_folder
+
+    folder = published_folder(data)
+    rows = [
+        {
+            "file": pinned.name,
+            "bytes": pinned.bytes,
+            "repository": pinned.repository,
+            "commit": pinned.commit,
+            "present": (folder / pinned.name).is_file(),
+        }
+        for pinned in manifest()
+    ]
+    if as_json:
+        print_json({"folder": str(folder), "files": rows})
+        return
+    print_rows(
+        f"Published data in {folder}",
+        ["file", "kB", "from", "here"],
+        [
+            [
+                str(row["file"]),
+                f"{int(str(row['bytes'])) / 1000:.0f}",
+                f"{row['repository']}@{str(row['commit'])[:7]}",
+                "yes" if row["present"] else "no",
+            ]
+            for row in rows
+        ],
+        right=["kB"],
+    )
+    here = sum(bool(row["present"]) for row in rows)
+    typer.echo(f"\n{here} of {len(rows)} files are here. They keep their own licences; see docs/data.md.")
+
+
+@app.command()
+def fetch(sources: Source = None, data: DataFlag = None) -> None:
+    """Fetch what is missing from the pinned commits, and check it."""
+    from eqlab.cli.output import errors
+    from eqlab.core.errors import DataError
+    from eqlab.data.published import PinnedFile, published_folder
+    from eqlab.data.published import fetch as fetch_files
+
+    wanted = _chosen(sources)
+    folder = published_folder(data)
+    out = errors()
+    outcomes: list[str] = []
+
+    def say(pinned: PinnedFile, outcome: str) -> None:
+        outcomes.append(outcome)
+        if outcome != "kept":
+            out.print(f"{len(outcomes)}/{len(wanted)} {pinned.name}: {outcome}", markup=False)
+
+    fetch_files(wanted, folder, say)
+    failed = sum(outcome.startswith("failed") for outcome in outcomes)
+    typer.echo(f"{outcomes.count('fetched')} fetched, {outcomes.count('kept')} kept, {failed} failed, in {folder}")
+    if failed:
+        raise DataError(f"{failed} files could not be fetched.", "Check the network and run the same command again.")
+
+
+@app.command()
+def verify(sources: Source = None, data: DataFlag = None) -> None:
+    """Check every file that is here against its pinned sha256."""
+    from eqlab.core.errors import DataError
+    from eqlab.data.published import published_folder, state
+
+    folder = published_folder(data)
+    states = {pinned.name: state(pinned, folder) for pinned in _chosen(sources)}
+    changed = [name for name, found in states.items() if found == "changed"]
+    for name in changed:
+        typer.echo(f"changed: {name}")
+    counts = {kind: list(states.values()).count(kind) for kind in ("ok", "changed", "missing")}  # type: ignore[arg-type]
+    typer.echo(f"{counts['ok']} ok, {counts['changed']} changed, {counts['missing']} missing, in {folder}")
+    if changed:
+        raise DataError(
+            f"{len(changed)} files differ from the published ones.", "'eqlab data fetch' replaces them in the cache."
+        )
+
+
+def _chosen(sources: list[str] | None) -> "list[PinnedFile]":  # noqa: F821
+    from eqlab.core.errors import UsageError
+    from eqlab.data.published import manifest
+
+    known = sorted({pinned.source for pinned in manifest()})
+    for source in sources or []:
+        if source not in known:
+            raise UsageError(f"There is no source '{source}'.", f"There are: {', '.join(known)}.")
+    return [pinned for pinned in manifest() if not sources or pinned.source in sources]

@@ -1,0 +1,66 @@
+"""`eqlab`: the list of commands, and how errors reach the user: one line with the way out, a traceback on --debug."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from eqlab.cli import benchmarks, data, export, reproduce, run, runs, show
+from eqlab.cli import report as report_command
+from eqlab.core.errors import EqlabError
+
+app = typer.Typer(
+    name="eqlab",
+    help="Measure the emotional intelligence of language models and of people, with the same questions.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        typer.echo(f"eqlab {version('eqlab')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _global(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+) -> None:
+    pass
+
+
+app.command("run")(run.run)
+app.command("report")(report_command.report)
+app.command("runs")(runs.runs)
+app.command("show")(show.show)
+app.command("export")(export.export)
+app.add_typer(data.app, name="data")
+app.command("reproduce")(reproduce.reproduce)
+app.command("benchmarks")(benchmarks.benchmarks)
+
+
+def main() -> None:
+    """Entry point. `--debug` works before and after the command's name."""
+    arguments = sys.argv[1:]
+    debug = "--debug" in arguments
+    try:
+        app([argument for argument in arguments if argument != "--debug"])
+    except EqlabError as error:
+        if debug:
+            raise
+        typer.secho(f"eqlab: {error}", err=True, fg=typer.colors.RED)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of our output has gone (`eqlab show | head`)
+        sys.stderr.close()
+        sys.exit(0)

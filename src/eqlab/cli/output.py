@@ -1,0 +1,109 @@
+"""What the terminal shows: tables, escaped text, numbers with their interval."""
+
+import json
+import sys
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from eqlab.core.results import Estimate, Result, Table
+
+
+def console() -> Console:
+    """Standard output; as wide as needed when it is no terminal, so that nothing is cut in a file."""
+    return Console(width=None if sys.stdout.isatty() else 200, highlight=False)
+
+
+def errors() -> Console:
+    return Console(stderr=True, highlight=False)
+
+
+def harmless(text: str) -> str:
+    """Model text without terminal escapes: control and direction characters become visible."""
+    return "".join(
+        char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs") else f"\\x{ord(char):02x}"
+        for char in text
+    )
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    return "undefined" if value is None else f"{value:.{digits}f}"
+
+
+def interval(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return "undefined"
+    digits = min(estimate.digits, 1)
+    return f"{estimate.low:.{digits}f} … {estimate.high:.{digits}f}"
+
+
+def print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> None:
+    table = RichTable(title=title or None, title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(harmless(cell)) for cell in row))
+    console().print(table)
+
+
+def print_table(table: Table) -> None:
+    """A benchmark's or reproduction's own table."""
+    rows = [[_cell(cell) for cell in row] for row in table.rows]
+    right = [
+        column
+        for index, column in enumerate(table.columns)
+        if table.rows and all(isinstance(row[index], int | float | None) for row in table.rows)
+    ]
+    print_rows(table.title, table.columns, rows, right)
+    if table.note:
+        console().print(Text(table.note, style="dim"))
+
+
+def _cell(cell: str | int | float | None | Estimate) -> str:
+    if isinstance(cell, Estimate):
+        return f"{number(cell.value, cell.digits)} ({interval(cell)}, n = {cell.n})"
+    if cell is None:
+        return ""
+    return f"{cell:.2f}" if isinstance(cell, float) else str(cell)
+
+
+def print_results(results: Sequence[Result]) -> None:
+    """One table of all results, then each conclusion and its caveats in words."""
+    rows = []
+    for result in results:
+        counts = result.counts
+        rows.append(
+            [
+                result.subject.removeprefix("model:"),
+                result.title,
+                number(result.headline.value, result.headline.digits),
+                interval(result.headline),
+                str(result.headline.n),
+                *(str(counts.get(name, 0)) for name in ("ok", "unparseable", "refused", "error", "unanswered")),
+                f"{result.rules.get('name', '')}, {'structured' if result.rules.get('mode') == 'json' else 'free text'}",
+            ]
+        )
+    columns = ["subject", "benchmark", "score", "95 % interval", "n", "ok", "unparseable", "refused", "error"]
+    print_rows("", [*columns, "unanswered", "rules"], rows, right=["score", "n", "ok"])
+    out = console()
+    for result in results:
+        out.print(Text(f"\n{result.sentence}", style="bold"))
+        if result.baselines:
+            floor = ", ".join(f"{baseline.name} {baseline.value:.1f}" for baseline in result.baselines)
+            out.print(Text(f"Without reading: {floor}.", style="dim"))
+        for caveat in result.caveats:
+            out.print(Text(f"! {caveat}", style="yellow"))
+
+
+def result_json(result: Result) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(result)

@@ -1,0 +1,24 @@
+"""`eqlab report`: one self-contained HTML file of one or more runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eqlab.cli.flags import StoreFlag
+
+
+def report(
+    runs: Annotated[list[str] | None, typer.Argument(metavar="[RUN]…", help="Run ids; the newest run if none.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file to write.")] = Path(
+        "eqlab-report.html"
+    ),
+    store: StoreFlag = "",
+) -> None:
+    """Write an HTML report. It needs no network and can be mailed, printed and archived."""
+    from eqlab import api
+
+    opened = api.Store(store or api.default_store())
+    stored = [opened.find_run(run) for run in runs or ["last"]]
+    path = api.report(opened, stored, output)
+    typer.echo(f"Report: {path.resolve()}")

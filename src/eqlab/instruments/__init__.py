@@ -1,0 +1,1 @@
+"""Questionnaires: definition and scoring key (facts, shipped) and wording (loaded where it is not ours)."""

@@ -1,0 +1,132 @@
+"""The instruments EQ Lab knows. Keys as used by EmotionBench (its questionnaire file, commit 48f6e1b) and, for the
+TEQ, by Welivita & Pu; where the two differ from an instrument's manual, what the studies did is kept and said so."""
+
+from eqlab.core.errors import UsageError
+from eqlab.instruments.definition import Instrument, Subscale
+
+_RESEARCH = "its authors' text: research use, not shipped"
+
+_PANAS_KEYS = tuple(
+    "interested distressed excited upset strong guilty scared hostile enthusiastic proud irritable alert ashamed "
+    "inspired nervous determined attentive jittery active afraid".split()
+)
+
+PANAS = Instrument(
+    "PANAS", "Positive and Negative Affect Schedule", "", 20, 1, 5,
+    (
+        Subscale("Positive Affect", (1, 3, 5, 9, 10, 12, 14, 16, 17, 19)),
+        Subscale("Negative Affect", (2, 4, 6, 7, 8, 11, 13, 15, 18, 20)),
+    ),
+    overall=False,
+    source="Watson, Clark & Tellegen 1988",
+    licence="twenty single words, anchors in our own words: shipped",
+    ships=True,
+    item_keys=_PANAS_KEYS,
+)  # fmt: skip
+
+AGQ = Instrument(
+    "AGQ", "Aggression Questionnaire", "Anger", 29, 1, 7,
+    (
+        Subscale("Physical Aggression Scale", tuple(range(1, 10))),
+        Subscale("Verbal Aggression Scale", tuple(range(10, 15))),
+        Subscale("Anger Scale", tuple(range(15, 22))),
+        Subscale("Hostility Scale", tuple(range(22, 30))),
+    ),
+    reverse=(7, 18),
+    source="Buss & Perry 1992",
+    licence=_RESEARCH,
+)  # fmt: skip
+
+DASS_21 = Instrument(
+    "DASS-21", "Depression Anxiety Stress Scales, short form", "Anxiety", 21, 0, 3,
+    (
+        Subscale("Anxiety score", (2, 4, 7, 9, 15, 19, 20)),
+        Subscale("Depression score", (3, 5, 10, 13, 16, 17, 21)),
+        Subscale("Stress score", (1, 6, 8, 11, 12, 14, 18)),
+    ),
+    factor=2,
+    source="Lovibond & Lovibond 1995; Henry & Crawford 2005",
+    licence="public domain according to its authors; wording loaded, not shipped",
+)  # fmt: skip
+
+BDI = Instrument(
+    "BDI", "Beck Depression Inventory (the items are those of an edition before BDI-II)", "Depression", 21, 0, 3, (),
+    source="Beck et al. 1961, 1979",
+    licence="commercial (Pearson): never shipped",
+)  # fmt: skip
+
+FDS = Instrument(
+    "FDS", "Frustration Discomfort Scale", "Frustration", 28, 1, 5,
+    (
+        Subscale("Discomfort intolerance", tuple(range(1, 29, 4))),
+        Subscale("Entitlement", tuple(range(2, 29, 4))),
+        Subscale("Emotional intolerance", tuple(range(3, 29, 4))),
+        Subscale("Achievement", tuple(range(4, 29, 4))),
+    ),
+    source="Harrington 2005",
+    licence=_RESEARCH,
+)  # fmt: skip
+
+MJS = Instrument(
+    "MJS", "Multidimensional Jealousy Scale", "Jealousy", 24, 1, 7,
+    (
+        Subscale("Cognitive Jealousy", tuple(range(1, 9))),
+        Subscale("Emotional Jealousy", tuple(range(9, 17))),
+        Subscale("Behavioral Jealousy", tuple(range(17, 25))),
+    ),
+    overall=False,
+    source="Pfeiffer & Wong 1989",
+    licence=_RESEARCH,
+)  # fmt: skip
+
+GASP = Instrument(
+    "GASP", "Guilt and Shame Proneness scale", "Guilt", 16, 1, 7,
+    (
+        Subscale("Guilt Negative Behavior Evaluation (NBE)", (1, 9, 14, 16)),
+        Subscale("Guilt Repair", (2, 5, 11, 15)),
+        Subscale("Shame Negative Self Evaluation (NSE)", (3, 6, 10, 13)),
+        Subscale("Shame Withdraw", (4, 7, 8, 12)),
+    ),
+    overall=False,
+    source="Cohen, Wolf, Panter & Insko 2011",
+    licence=_RESEARCH,
+)  # fmt: skip
+
+FSS = Instrument(
+    "FSS", "Fear Survey Schedule III", "Fear", 52, 1, 5,
+    (
+        Subscale("Social Fears (SOC)", (5, 8, 9, 10, 15, 20, 27, 33, 41, 44, 47, 51, 52)),
+        Subscale("Agoraphobia Fears (AGO)", (2, 3, 6, 7, 11, 17, 18, 19, 23, 24, 35, 40, 42)),
+        Subscale("Injury Fears (INJ)", (1, 4, 12, 14, 22, 32, 36, 38, 39, 43, 46, 50)),
+        Subscale("Sex Aggression Fears (SEX)", (25, 26, 28, 30, 31, 34, 48, 49)),
+        Subscale("Fear of Harmless Animals (ANI)", (13, 16, 21, 29, 37, 45)),
+    ),
+    source="Wolpe & Lang 1964; Arrindell, Emmelkamp & van der Ende 1984",
+    licence=_RESEARCH,
+)  # fmt: skip
+
+BFNE = Instrument(
+    "BFNE", "Brief Fear of Negative Evaluation scale", "Embarrassment", 12, 1, 5, (),
+    reverse=(2, 4, 7, 10),
+    source="Leary 1983",
+    licence=_RESEARCH,
+)  # fmt: skip
+
+TEQ = Instrument(
+    "TEQ", "Toronto Empathy Questionnaire", "", 16, 0, 4, (),
+    reverse=(2, 4, 7, 10, 11, 12, 14, 15),
+    source="Spreng, McKinnon, Mar & Levine 2009",
+    licence=_RESEARCH,
+)  # fmt: skip
+
+INSTRUMENTS: dict[str, Instrument] = {
+    instrument.key: instrument for instrument in (PANAS, AGQ, DASS_21, BDI, FDS, MJS, GASP, FSS, BFNE, TEQ)
+}
+
+
+def instrument(key: str) -> Instrument:
+    """The instrument of that key, in any case."""
+    for known in INSTRUMENTS.values():
+        if known.key.casefold() == key.casefold():
+            return known
+    raise UsageError(f"There is no instrument '{key}'.", f"There are: {', '.join(INSTRUMENTS)}.")

@@ -1,0 +1,72 @@
+"""From answers to scores, the same for every instrument.
+
+A score is factor · Σ item, where a reversed item counts low + high − answer. **Missing answers:** a score is undefined
+(None, or NaN in arrays) as soon as one of its items has no answer; nothing is imputed and no score is prorated, and
+the other subscales stand. An answer outside the instrument's range is an error, not a missing answer."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eqlab.core.errors import DataError
+from eqlab.instruments.definition import OVERALL, Instrument, Subscale
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def score(instrument: Instrument, values: Sequence[float | None], *, keyed: bool = True) -> dict[str, float | None]:
+    """Each score the instrument defines, by name; no overall score where it defines none.
+
+    `values` are the answers in the order of the items, None for a missing one. `keyed=False` gives raw sums, without
+    reversing or doubling: what the EmotionBench paper printed for its challenging scales."""
+    _check(instrument, values)
+    return {part.name: _sum(instrument, part, values, keyed) for part in instrument.scores}
+
+
+def total(instrument: Instrument, values: Sequence[float | None], *, keyed: bool = True) -> float | None:
+    """The sum over all items, whether the instrument has such a score or not. The EmotionBench paper prints it for
+    MJS and GASP too, which have none: wherever this is shown for them it must say so."""
+    _check(instrument, values)
+    return _sum(instrument, Subscale(OVERALL, tuple(instrument.numbers)), values, keyed)
+
+
+def score_columns(instrument: Instrument, answers: FloatArray, part: Subscale, *, keyed: bool = True) -> FloatArray:
+    """One score for many administrations at once: `answers` is items × administrations, NaN where none."""
+    rows = np.asarray(part.items) - 1
+    chosen: FloatArray = answers[rows]
+    if not keyed:
+        return np.asarray(chosen.sum(axis=0))
+    flipped = np.isin(part.items, instrument.reverse)
+    chosen = np.where(flipped[:, None], instrument.flip - chosen, chosen)
+    return np.asarray(instrument.factor * chosen.sum(axis=0))
+
+
+def score_range(instrument: Instrument, part: Subscale, *, keyed: bool = True) -> tuple[int, int]:
+    """Lowest and highest possible score."""
+    factor = instrument.factor if keyed else 1
+    return factor * instrument.low * len(part.items), factor * instrument.high * len(part.items)
+
+
+def _sum(instrument: Instrument, part: Subscale, values: Sequence[float | None], keyed: bool) -> float | None:
+    answers: list[Any] = [values[number - 1] for number in part.items]
+    if any(answer is None for answer in answers):
+        return None
+    if not keyed:
+        return float(sum(answers))
+    flipped = (
+        instrument.flip - answer if number in instrument.reverse else answer
+        for number, answer in zip(part.items, answers, strict=True)
+    )
+    return float(instrument.factor * sum(flipped))
+
+
+def _check(instrument: Instrument, values: Sequence[float | None]) -> None:
+    if len(values) != instrument.n_items:
+        raise DataError(f"{instrument.key} has {instrument.n_items} items, but {len(values)} answers came.")
+    for number, value in zip(instrument.numbers, values, strict=True):
+        if value is not None and not instrument.low <= value <= instrument.high:
+            raise DataError(
+                f"{instrument.key} item {number}: {value} is not an answer from {instrument.low} to {instrument.high}."
+            )

@@ -1,0 +1,80 @@
+"""A run's answers as one flat table: Parquet, CSV or JSONL."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from eqlab.benchmarks.registry import load
+from eqlab.core.errors import UsageError
+from eqlab.store.store import Store, StoredRun
+
+_SCHEMA = {
+    "run": str, "subject": str, "benchmark": str, "items": str, "condition": str, "mode": str, "trial": str,
+    "repeat": int, "attempt": int, "status": str, "score": float, "values": str, "reference": str, "text": str,
+    "reasoning": str, "note": str, "model": str, "temperature": float, "latency": float, "transport_retries": int,
+    "tokens_in": int, "tokens_out": int, "finish": str, "at": float, "order_seed": int, "prompt": str, "system": str,
+}  # fmt: skip
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_answers(store: Store, stored: StoredRun, path: Path) -> int:
+    """One row per attempt, and one for each unanswered trial; returns how many."""
+    import polars as pl
+
+    if path.suffix not in (".parquet", ".csv", ".jsonl"):
+        raise UsageError(f"'{path.name}' has no known ending.", "Use .parquet, .csv or .jsonl.")
+    frame = pl.DataFrame(list(_rows(store, stored)), schema=_SCHEMA)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".parquet":
+        frame.write_parquet(path)
+    elif path.suffix == ".jsonl":
+        frame.write_ndjson(path)
+    else:
+        text = [name for name, kind in _SCHEMA.items() if kind is str]
+        risky = [pl.col(name).str.slice(0, 1).is_in(list(_FORMULA)) for name in text]
+        frame.with_columns(
+            pl.when(is_risky).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name)
+            for name, is_risky in zip(text, risky, strict=True)
+        ).write_csv(path)
+    return frame.height
+
+
+def _rows(store: Store, stored: StoredRun) -> Iterator[dict[str, Any]]:
+    options = {one.name: one.options for one in stored.config.benchmarks}
+    for subject, name in store.subjects(stored.id):
+        benchmark = load(name)
+        for scored in store.scored(stored.id, subject, name):
+            trial = scored.trial
+            base = {
+                "run": stored.id,
+                "subject": subject,
+                "benchmark": name,
+                "items": " ".join(trial.items),
+                "condition": trial.condition,
+                "mode": trial.mode,
+                "trial": trial.id,
+                "repeat": scored.repeat,
+                "order_seed": trial.order_seed,
+                "prompt": trial.prompt,
+                "system": trial.system,
+                "reference": json.dumps(trial.key.get("reference"), ensure_ascii=False),
+            }
+            if not scored.attempts:
+                yield {**dict.fromkeys(_SCHEMA), **base, "status": "unanswered"}
+            (line,) = benchmark.score(subject, [scored], options[name]).items
+            for answer in scored.attempts:
+                yield {
+                    **base,
+                    "attempt": answer.attempt,
+                    "status": answer.status,
+                    "score": line.score if answer.text == line.text else None,
+                    "values": json.dumps(dict(answer.values), ensure_ascii=False),
+                    **{
+                        column: getattr(answer, column)
+                        for column in (
+                            "text", "reasoning", "note", "model", "temperature", "latency", "transport_retries",
+                            "tokens_in", "tokens_out", "finish", "at",
+                        )
+                    },
+                }  # fmt: skip

@@ -1,0 +1,23 @@
+"""The published tables, recomputed from the published raw data, with every difference explained."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from eqlab.core.errors import UsageError
+from eqlab.core.results import Table
+
+STUDIES = ("eqbench",)
+
+
+class Reproduction(Protocol):
+    """What each study's module offers."""
+
+    def reproduce(self, folder: Path) -> dict[str, Any]: ...
+    def tables(self, report: dict[str, Any]) -> list[Table]: ...
+
+
+def load(study: str) -> Reproduction:
+    if study not in STUDIES:
+        raise UsageError(f"There is no study '{study}'.", f"There are: {', '.join(STUDIES)}.")
+    return cast(Reproduction, import_module(f"eqlab.reproduce.{study}"))

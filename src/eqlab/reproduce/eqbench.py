@@ -1,0 +1,165 @@
+"""EQ-Bench's published leaderboard, re-scored from the raw model text of every result file that is there."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from eqlab.benchmarks.eqbench.items import Question, parse_published
+from eqlab.benchmarks.eqbench.parse import read_scores
+from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
+from eqlab.benchmarks.eqbench.score import RunScore, item_score, run_score
+from eqlab.core.errors import DataError
+from eqlab.core.results import Table
+from eqlab.data import published
+
+_QUESTIONS = {
+    "v1": "eqbench/data/eq_bench_v1_questions_60.json",
+    "v2": "eqbench/data/eq_bench_v2_questions_171.json",
+}
+
+
+def reproduce(folder: Path) -> dict[str, Any]:
+    paths = published.find("eqbench/results/**/*.json", folder)
+    if not paths:
+        raise DataError(
+            f"There are no EQ-Bench result files in {folder}.",
+            "Get them with 'eqlab data fetch eqbench', or name a folder that has them with --data DIR.",
+        )
+    questions: dict[str, list[Question]] = {}
+    rows = []
+    for path in paths:
+        result = _read(path)
+        version = "v1" if str(result.get("eqbench_version", "v2")).startswith("v1") else "v2"
+        if version not in questions:
+            name = _QUESTIONS[version]
+            questions[version] = parse_published(published.read(name, folder), name, version, "en")
+        rows.append(_row(path, result, questions[version], version))
+    return {"rows": rows, "summary": _summary(rows)}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        result = json.loads(path.read_bytes())
+        if not isinstance(result["raw_results"], dict):
+            raise TypeError("raw_results is no object")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{path} is no EQ-Bench result file ({type(error).__name__}: {error}).", "Remove it."
+        ) from error
+    return dict(result)
+
+
+def _rescore(result: dict[str, Any], questions: list[Question], version: str, rules: EqBenchRules) -> list[RunScore]:
+    """One score per iteration. A question without a raw reply is unparseable."""
+    scores = []
+    for iteration in result["raw_results"].values():
+        replies = iteration["raw_inference"]
+        first, revised = [], []
+        for question in questions:
+            read = read_scores(str(replies.get(question.id, "")), question.emotions, rules)
+            first.append(item_score(read.first, question.reference, version, rules))
+            revised.append(item_score(read.revised, question.reference, version, rules))
+        scores.append(run_score(first, revised, rules))
+    return scores
+
+
+def _row(path: Path, result: dict[str, Any], questions: list[Question], version: str) -> dict[str, Any]:
+    try:
+        board = _rescore(result, questions, version, PRESETS["leaderboard"])
+        code = _rescore(result, questions, version, PRESETS["published-code"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: raw_results is broken ({type(error).__name__}: {error}).", "Remove it.") from error
+    recorded = result.get("benchmark_score")
+    score, strict = _mean(board), _mean(code)
+    row = {
+        "file": path.name,
+        "model": result.get("model_path") or path.stem,
+        "recorded": recorded,
+        "score": score,
+        "difference": None if score is None or recorded is None else round(score - recorded, 4),
+        "agrees": None if score is None or recorded is None else abs(round(score, 2) - recorded) < 0.0051,
+        "n_parseable": board[0].n,
+        "n_parseable_recorded": result.get("n_questions_parseable"),
+        "n_questions": len(questions),
+        "se": board[0].se,
+        "used": board[0].used,
+        "first_pass": board[0].first_pass,
+        "n_first_pass": board[0].n_first,
+        "revised": board[0].revised,
+        "n_revised": board[0].n_revised,
+        "missing_as_zero": board[0].first_as_zero,
+        "valid": all(iteration.valid for iteration in board),
+        "score_strict": strict,
+        "n_strict": code[0].n,
+        "valid_strict": all(iteration.valid for iteration in code),
+    }
+    row["explanation"] = _explain(row)
+    return row
+
+
+def _mean(iterations: list[RunScore]) -> float | None:
+    """The published rule for several iterations: the mean of their scores."""
+    defined = [iteration.score for iteration in iterations if iteration.score is not None]
+    return sum(defined) / len(defined) if defined else None
+
+
+def _explain(row: dict[str, Any]) -> str:
+    """Why the published code, applied to the same text, gives another number than the one recorded."""
+    reasons = []
+    if row["agrees"] is False:
+        reasons.append("the recorded score does not follow from the recorded text")
+    if row["n_strict"] != row["n_parseable"]:
+        lost = row["n_parseable"] - row["n_strict"]
+        reasons.append(f"strict: {lost} replies have pairs besides the four asked for and are rejected")
+        if not row["valid_strict"]:
+            reasons.append("so the run would have failed")
+    elif row["score"] is not None and round(row["score"], 2) != round(row["score_strict"], 2):
+        reasons.append("strict: a difference of exactly 5 costs 4.995, on the leaderboard 5")
+    recorded_n = row["n_parseable_recorded"]
+    if recorded_n is not None and recorded_n != row["n_parseable"]:
+        larger = max(row["n_first_pass"], row["n_revised"])
+        why = "the larger of both passes" if recorded_n == larger else "not the n behind the score"
+        reasons.append(f"recorded n = {recorded_n:g}: {why}")
+    return "; ".join(reasons)
+
+
+def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    known = [row for row in rows if row["agrees"] is not None]
+    strict = [row for row in known if abs(round(row["score_strict"], 2) - row["recorded"]) < 0.0051]
+    return {
+        "files": len(rows),
+        "agree": sum(row["agrees"] for row in known),
+        "agree_strict": len(strict),
+        "max_difference": max((abs(row["difference"]) for row in known), default=None),
+        "rules": {name: str(preset) for name, preset in PRESETS.items()},
+    }
+
+
+def tables(report: dict[str, Any]) -> list[Table]:
+    rows = sorted(report["rows"], key=lambda row: -(row["score"] if row["score"] is not None else -1e9))
+    summary = report["summary"]
+    return [
+        Table(
+            "EQ-Bench, re-scored from the raw model text",
+            ("model", "recorded", "recomputed", "difference", "SE", "n", "used", "strict", "n strict", "explanation"),
+            tuple(
+                (
+                    row["model"],
+                    row["recorded"],
+                    row["score"],
+                    row["difference"],
+                    row["se"],
+                    f"{row['n_parseable']} of {row['n_questions']}",
+                    row["used"].replace("_", " "),
+                    row["score_strict"],
+                    row["n_strict"],
+                    row["explanation"],
+                )
+                for row in rows
+            ),
+            note=(
+                f"{summary['agree']} of {summary['files']} files agree to two decimals under the leaderboard's rules, "
+                f"{summary['agree_strict']} under the published code's (strict)."
+            ),
+        )
+    ]
