@@ -1,14 +1,14 @@
 """EQ Lab measures the emotional intelligence of language models and of people, with the same questions.
 
 >>> import eqlab
->>> store = eqlab.Store("eqlab.db")
+>>> store = eqlab.open_store("eqlab.db")
 >>> outcome = eqlab.run(eqlab.prepare(eqlab.Request(models=("embedded",), limit=2)), store)
 >>> [result.headline for result in eqlab.results(store, store.find_run(outcome.run))]
 """
 
 from typing import Any
 
-__all__ = ["Listener", "Request", "Store", "prepare", "report", "results", "run"]
+__all__ = ["Listener", "Request", "open_store", "prepare", "report", "results", "run"]
 
 
 def __getattr__(name: str) -> Any:

@@ -18,8 +18,8 @@ from eqlab.core.errors import EqlabError, UsageError
 from eqlab.core.results import Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.core.trials import Trial
-from eqlab.folders import data_folder
 from eqlab.data.items import items_sha256, read_sources
+from eqlab.folders import data_folder
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Asked, Session, run_model
 from eqlab.store.lock import run_lock
@@ -31,8 +31,9 @@ EMBEDDED_CAVEAT = (
 )
 
 
-def default_store() -> str:
-    return str(data_folder() / "eqlab.db")
+def open_store(where: str = "") -> Store:
+    """The store at a path or URL; the user's own without one."""
+    return Store(where or str(data_folder() / "eqlab.db"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ async def _run(prepared: Prepared, store: Store, concurrency: int, timeout: floa
     return Outcome(config.id, failures, stop.is_set())
 
 
-class _on_interrupt:  # noqa: N801 - reads as the statement it is
+class _on_interrupt:
     """The first Ctrl-C lets requests under way finish, for they are paid for; the second drops them."""
 
     def __init__(self, stop: asyncio.Event, tasks: Sequence[asyncio.Task[None]], say: Callable[[str], None]) -> None:

@@ -21,6 +21,5 @@ def load(name: str) -> Benchmark:
         made: Benchmark = getattr(import_module(module), attribute)()
         return made
     for point in entry_points(group="eqlab.benchmarks", name=name):
-        made = point.load()()
-        return made
+        return point.load()()
     raise UsageError(f"There is no benchmark '{name}'.", f"There are: {', '.join(names())}.")

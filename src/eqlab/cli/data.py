@@ -1,10 +1,13 @@
 """`eqlab data`: the published studies' own files: which there are, fetching them, verifying them."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag
+
+if TYPE_CHECKING:
+    from eqlab.data.published import PinnedFile
 
 app = typer.Typer(help="The published studies' own data: list, fetch, verify.", no_args_is_help=True)
 
@@ -54,7 +57,7 @@ def fetch(sources: Source = None, data: DataFlag = None) -> None:
     """Fetch what is missing from the pinned commits, and check it."""
     from eqlab.cli.output import errors
     from eqlab.core.errors import DataError
-    from eqlab.data.published import PinnedFile, published_folder
+    from eqlab.data.published import published_folder
     from eqlab.data.published import fetch as fetch_files
 
     wanted = _chosen(sources)
@@ -62,7 +65,7 @@ def fetch(sources: Source = None, data: DataFlag = None) -> None:
     out = errors()
     outcomes: list[str] = []
 
-    def say(pinned: PinnedFile, outcome: str) -> None:
+    def say(pinned: "PinnedFile", outcome: str) -> None:
         outcomes.append(outcome)
         if outcome != "kept":
             out.print(f"{len(outcomes)}/{len(wanted)} {pinned.name}: {outcome}", markup=False)
@@ -85,7 +88,7 @@ def verify(sources: Source = None, data: DataFlag = None) -> None:
     changed = [name for name, found in states.items() if found == "changed"]
     for name in changed:
         typer.echo(f"changed: {name}")
-    counts = {kind: list(states.values()).count(kind) for kind in ("ok", "changed", "missing")}  # type: ignore[arg-type]
+    counts = {kind: list(states.values()).count(kind) for kind in ("ok", "changed", "missing")}
     typer.echo(f"{counts['ok']} ok, {counts['changed']} changed, {counts['missing']} missing, in {folder}")
     if changed:
         raise DataError(
@@ -93,7 +96,7 @@ def verify(sources: Source = None, data: DataFlag = None) -> None:
         )
 
 
-def _chosen(sources: list[str] | None) -> "list[PinnedFile]":  # noqa: F821
+def _chosen(sources: list[str] | None) -> "list[PinnedFile]":
     from eqlab.core.errors import UsageError
     from eqlab.data.published import manifest
 

@@ -24,7 +24,7 @@ def export(
     from eqlab import api
     from eqlab.report.export import write_answers
 
-    opened = api.Store(store or api.default_store())
+    opened = api.open_store(store)
     stored = opened.find_run(run)
     path = output or Path(f"{stored.id}.parquet")
     rows = write_answers(opened, stored, path)

@@ -67,7 +67,7 @@ def print_table(table: Table) -> None:
         console().print(Text(table.note, style="dim"))
 
 
-def _cell(cell: str | int | float | None | Estimate) -> str:
+def _cell(cell: str | int | float | Estimate | None) -> str:
     if isinstance(cell, Estimate):
         return f"{number(cell.value, cell.digits)} ({interval(cell)}, n = {cell.n})"
     if cell is None:
@@ -88,7 +88,7 @@ def print_results(results: Sequence[Result]) -> None:
                 interval(result.headline),
                 str(result.headline.n),
                 *(str(counts.get(name, 0)) for name in ("ok", "unparseable", "refused", "error", "unanswered")),
-                f"{result.rules.get('name', '')}, {'structured' if result.rules.get('mode') == 'json' else 'free text'}",
+                _rules(result),
             ]
         )
     columns = ["subject", "benchmark", "score", "95 % interval", "n", "ok", "unparseable", "refused", "error"]
@@ -101,6 +101,12 @@ def print_results(results: Sequence[Result]) -> None:
             out.print(Text(f"Without reading: {floor}.", style="dim"))
         for caveat in result.caveats:
             out.print(Text(f"! {caveat}", style="yellow"))
+
+
+def _rules(result: Result) -> str:
+    """Under which rules the score was made, in two words."""
+    mode = "structured" if result.rules.get("mode") == "json" else "free text"
+    return ", ".join(part for part in (str(result.rules.get("name", "")), mode) if part)
 
 
 def result_json(result: Result) -> dict[str, Any]:

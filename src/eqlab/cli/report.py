@@ -18,7 +18,7 @@ def report(
     """Write an HTML report. It needs no network and can be mailed, printed and archived."""
     from eqlab import api
 
-    opened = api.Store(store or api.default_store())
+    opened = api.open_store(store)
     stored = [opened.find_run(run) for run in runs or ["last"]]
     path = api.report(opened, stored, output)
     typer.echo(f"Report: {path.resolve()}")

@@ -77,7 +77,7 @@ def run(
             data=data,
         )
     )
-    opened = api.Store(store or api.default_store())
+    opened = api.open_store(store)
     out = errors()
     run_id = prepared.config.id
     progress = _Progress(out)

@@ -1,6 +1,7 @@
 """`eqlab runs`: what the store holds."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 from eqlab.cli.flags import JsonFlag, StoreFlag
 
@@ -10,8 +11,8 @@ def runs(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
     from eqlab import api
     from eqlab.cli.output import print_json, print_rows
 
-    opened = api.Store(store or api.default_store())
-    rows = []
+    opened = api.open_store(store)
+    rows: list[dict[str, Any]] = []
     for run in opened.run_ids():
         stored = opened.read_run(run)
         config = stored.config

@@ -26,7 +26,7 @@ def show(
     known = ("ok", "unparseable", "refused", "error", "unanswered")
     if status and status not in known:
         raise UsageError(f"--status '{status}' is unknown.", f"Choose {', '.join(known)}.")
-    opened = api.Store(store or api.default_store())
+    opened = api.open_store(store)
     stored = opened.find_run(run)
     options = {one.name: one.options for one in stored.config.benchmarks}
     out = console()

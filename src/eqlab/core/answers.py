@@ -55,5 +55,5 @@ def final(attempts: Iterable[Answer]) -> Answer | None:
     for answer in ordered:
         if answer.status == "ok":
             return answer
-    answered = [answer for answer in ordered if answer.answered]
-    return (answered or ordered or [None])[-1]
+    answered = [answer for answer in ordered if answer.answered] or ordered
+    return answered[-1] if answered else None

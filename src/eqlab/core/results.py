@@ -56,7 +56,7 @@ class Table:
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str | int | float | None | Estimate, ...], ...]
+    rows: tuple[tuple[str | int | float | Estimate | None, ...], ...]
     note: str = ""
 
 

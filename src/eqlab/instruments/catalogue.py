@@ -6,9 +6,27 @@ from eqlab.instruments.definition import Instrument, Subscale
 
 _RESEARCH = "its authors' text: research use, not shipped"
 
-_PANAS_KEYS = tuple(
-    "interested distressed excited upset strong guilty scared hostile enthusiastic proud irritable alert ashamed "
-    "inspired nervous determined attentive jittery active afraid".split()
+_PANAS_KEYS = (
+    "interested",
+    "distressed",
+    "excited",
+    "upset",
+    "strong",
+    "guilty",
+    "scared",
+    "hostile",
+    "enthusiastic",
+    "proud",
+    "irritable",
+    "alert",
+    "ashamed",
+    "inspired",
+    "nervous",
+    "determined",
+    "attentive",
+    "jittery",
+    "active",
+    "afraid",
 )
 
 PANAS = Instrument(

@@ -1,4 +1,4 @@
-"""Where models live: base address and key variable of every provider we know. All speak the OpenAI-compatible chat API."""
+"""Where models live: address and key variable of every provider we know. All speak the OpenAI-compatible chat API."""
 
 import os
 from dataclasses import dataclass

@@ -117,7 +117,7 @@ def plain(value: Any) -> str:
     return str(value)
 
 
-def cell(value: str | int | float | None | Estimate) -> str:
+def cell(value: str | int | float | Estimate | None) -> str:
     """A cell of a benchmark's own table."""
     if isinstance(value, Estimate):
         return estimate_text(value)

@@ -76,7 +76,7 @@ def _row(path: Path, result: dict[str, Any], questions: list[Question], version:
         "model": result.get("model_path") or path.stem,
         "recorded": recorded,
         "score": score,
-        "difference": None if score is None or recorded is None else round(score - recorded, 4),
+        "difference": None if score is None or recorded is None else round(score - recorded, 2) + 0.0,
         "agrees": None if score is None or recorded is None else abs(round(score, 2) - recorded) < 0.0051,
         "n_parseable": board[0].n,
         "n_parseable_recorded": result.get("n_questions_parseable"),

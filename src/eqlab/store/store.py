@@ -149,7 +149,7 @@ class Store:
                 select(planned.c.subject, func.count()).where(planned.c.run_id == run).group_by(planned.c.subject)
             )
             done = connection.execute(select(replied.c.subject, func.count()).group_by(replied.c.subject))
-            answered = {subject: count for subject, count in done}
+            answered: dict[str, int] = dict(done.tuples().all())
             return {subject: (answered.get(subject, 0), count) for subject, count in total}
 
     def plan_pages(self, run: str, subject: str) -> Iterator[list[Planned]]:

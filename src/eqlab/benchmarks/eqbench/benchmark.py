@@ -84,8 +84,8 @@ class EqBench:
         if is_complete(scores, revision, rules):
             return Reading("ok", values)
         if scores.first is None and scores.revised is None:
-            status = "refused" if is_refusal(text) else "unparseable"
-            return Reading(status, note=f"no four scores for {', '.join(trial.form.keys)}")
+            note = f"no four scores for {', '.join(trial.form.keys)}"
+            return Reading("refused" if is_refusal(text) else "unparseable", note=note)
         return Reading("unparseable", values, "only one of the two passes could be read")
 
     def score(self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:

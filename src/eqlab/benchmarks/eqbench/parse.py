@@ -2,16 +2,18 @@
 colon is required in English, decimals are cut, values above 10 stand, the last of two equal names wins.
 
 German is lossier in the published code: a preamble line sticks to the first word, a decimal comma voids the answer,
-and question 36's own heading is unknown. The `strict` parser keeps that; `names` mends it (no data to check against)."""
+and question 36's own heading is unknown. `strict` keeps that; `names` mends it (there are no data to check against)."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from eqlab.benchmarks.eqbench.rules import EqBenchRules
 
 _PAIR = {
-    "en": re.compile(r"(\w+):\s+(\d+)"),
+    # (\w+):\s+(\d+) as published; the lookbehinds only spare attempts inside a word, which cannot match first
+    "en": re.compile(r"(?:(?<!\w)|(?<=\d))(\w+):\s+(\d+)"),
     "de": re.compile(r"([a-zA-ZäöüßÄÖÜ\s]+):\s*\**(\d+(?:,\d+)?)\**"),
 }
 _FIRST = {"en": re.compile(r"First pass scores:"), "de": re.compile(r"Erste[^:\n]*:", re.IGNORECASE)}
@@ -41,11 +43,17 @@ def split_passes(text: str, rules: EqBenchRules, language: str) -> tuple[str | N
     return (text[first.end() : revised.start()] if first else None), text[revised.end() :]
 
 
+@lru_cache(maxsize=512)
+def _find_pairs(text: str, language: str) -> tuple[tuple[str, str], ...]:
+    """Kept for a moment: the same reply is read under several rules."""
+    return tuple(_PAIR[language].findall(text))
+
+
 def read_pass(text: str | None, names: Sequence[str], rules: EqBenchRules, language: str) -> dict[str, int] | None:
     """The four scores in a text, or None."""
     if text is None:
         return None
-    found = _PAIR[language].findall(text)
+    found = _find_pairs(text, language)
     if rules.parser == "names":
         pairs = {label.rsplit("\n", 1)[-1].strip(): value.split(",")[0] for label, value in found}
         pairs = {name: value for name, value in pairs.items() if name in names}

@@ -105,7 +105,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     questions = [_choose(one, rules) for one in planned]
     iterations = _iterations(questions, version, rules)
     headline = _run_estimate(f"EQ-Bench {version}", iterations, rules)
-    counts = Counter(question.status or "unanswered" for question in questions)
+    counts: Counter[str] = Counter(question.status or "unanswered" for question in questions)
     n_valid = sum(iteration.valid for iteration in iterations)
     valid = bool(iterations) and n_valid == len(iterations)
     references = list({one.trial.id: one.trial.key["reference"] for one in planned}.values())

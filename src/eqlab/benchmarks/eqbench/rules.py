@@ -11,7 +11,7 @@ from typing import Literal
 class EqBenchRules:
     name: str
     parser: Literal["names", "strict"]
-    """`strict`: exactly four pairs, all asked for, as the published code. `names`: pairs with other names are ignored."""
+    """`strict`: exactly four pairs, all asked for, as published. `names`: pairs with other names are ignored."""
     five: Literal["linear", "curve"]
     """What a difference of exactly 5 costs: 5 (leaderboard) or 4.995, the curve's value (published code)."""
     missing: Literal["omit", "zero"] = "omit"

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import fmean, stdev
 from typing import Literal
 
@@ -22,6 +23,7 @@ def item_score_v1(answer: Mapping[str, float], reference: Mapping[str, float]) -
     return 10 - sum(abs(10 * answer[name] / total - reference[name]) for name in reference)
 
 
+@lru_cache(maxsize=4096)
 def penalty(distance: float, rules: EqBenchRules) -> float:
     """f(d): an S-curve for small differences, the difference itself for large ones."""
     if distance == 0:

@@ -1,0 +1,96 @@
+"""Scored administrations in columns: what all statistics of this benchmark take, whoever answered."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from eqlab.benchmarks.emotionbench.factors import EMOTIONS, Kind, kind_of
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+Level = Literal["default", "factor", "emotion", "overall"]
+DEFAULT = -1
+"""The place of a default measure: no situation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A situation and where it belongs."""
+
+    emotion: str
+    factor_index: int
+    factor: str
+    situation: str
+
+    @property
+    def kind(self) -> Kind:
+        return kind_of(self.emotion)
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """One subject with one instrument: every administration's scores, NaN where one could not be scored."""
+
+    source: str
+    questionnaire: str
+    places: tuple[Place, ...]
+    where: IntArray
+    """Per administration the index into `places`, or DEFAULT."""
+    scores: Mapping[str, FloatArray]
+
+    def default(self, subscale: str) -> FloatArray:
+        return known(self.scores[subscale][self.where == DEFAULT])
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Respondents, each measured before and after imagining one situation."""
+
+    places: tuple[Place, ...]
+    where: IntArray
+    before: Mapping[str, FloatArray]
+    after: Mapping[str, FloatArray]
+
+    def change(self, subscale: str) -> FloatArray:
+        return self.after[subscale] - self.before[subscale]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A row of the published tables: a factor, an emotion or all situations, as indices of places."""
+
+    level: Level
+    emotion: str
+    factor_index: int | None
+    factor: str
+    members: IntArray
+
+    def rows(self, where: IntArray) -> BoolArray:
+        return np.isin(where, self.members)
+
+
+def known(values: FloatArray) -> FloatArray:
+    return np.asarray(values[~np.isnan(values)])
+
+
+def ordered(places: Sequence[Place]) -> list[str]:
+    """The emotions that occur: the study's in its order, then others."""
+    names = dict.fromkeys(place.emotion for place in places)
+    return [*(name for name in EMOTIONS if name in names), *(name for name in names if name not in EMOTIONS)]
+
+
+def groups(places: Sequence[Place], *, overall: bool = True) -> Iterator[Group]:
+    """Factors, each emotion after its factors, and all situations last."""
+    for emotion in ordered(places):
+        own = [index for index, place in enumerate(places) if place.emotion == emotion]
+        for number, name in sorted({(places[index].factor_index, places[index].factor) for index in own}):
+            members = np.array([index for index in own if places[index].factor_index == number])
+            yield Group("factor", emotion, number, name, members)
+        yield Group("emotion", emotion, None, "", np.array(own))
+    if overall:
+        yield Group("overall", "Overall", None, "", np.arange(len(places)))

@@ -1,0 +1,126 @@
+"""The result files of EmotionBench: one column per administration, one row per item, the situations in row 1.
+
+Columns `order-k` say which item stands in which row for the columns that end in the same order; the released files
+hold one order only. An administration without an answer (a refusal, an error) is a column of blanks: kept as NaN.
+A column may be missing altogether. Files of other models in the same form are read just so."""
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from eqlab.benchmarks.emotionbench.factors import factor_name
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, FloatArray, IntArray, Measures, Place
+from eqlab.core.errors import DataError
+from eqlab.instruments.catalogue import INSTRUMENTS
+from eqlab.instruments.definition import OVERALL, Instrument, Subscale
+from eqlab.instruments.score import score_columns
+
+_FILE = re.compile(rf"(?P<model>.+)-(?P<questionnaire>{'|'.join(INSTRUMENTS)})(?:-testing)?\.csv")
+_DEFAULT = re.compile(r"General_test-\d+_order-(\d+)")
+_EVOKED = re.compile(r"([A-Za-z]+)-(\d+)_scenario-(\d+)_test-\d+_order-(\d+)")
+_ORDER = re.compile(r"order-(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFile:
+    source: str
+    instrument: Instrument
+    places: tuple[Place, ...]
+    texts: tuple[str, ...]
+    """What was asked in each place: the sentence that introduces the situation and the situation in quotes."""
+    where: IntArray
+    answers: FloatArray
+    """Items in the instrument's order × administrations; NaN where there is no answer within the range."""
+
+    @property
+    def n_blank(self) -> int:
+        return int(np.isnan(self.answers).any(axis=0).sum())
+
+
+def name_parts(file_name: str) -> tuple[str, Instrument] | None:
+    """(model, instrument) of a result file's name; None for a file of another kind."""
+    match = _FILE.fullmatch(file_name)
+    return (match["model"], INSTRUMENTS[match["questionnaire"]]) if match else None
+
+
+def read_results(content: bytes, source: str, instrument: Instrument, path: str) -> ResultFile:
+    header, texts, rows = _table(content, instrument, path)
+    places: dict[tuple[str, int, int], int] = {}
+    said: dict[int, str] = {}
+    columns, where = [], []
+    numbers = _item_numbers(header, rows, instrument, path)
+    cells = np.array([[_number(cell, instrument) for cell in row] for row in rows])
+    for column, name in enumerate(header):
+        if match := _DEFAULT.fullmatch(name):
+            where.append(DEFAULT)
+        elif match := _EVOKED.fullmatch(name):
+            place = places.setdefault((match[1], int(match[2]), int(match[3])), len(places))
+            said.setdefault(place, texts[column])
+            where.append(place)
+        else:
+            continue
+        columns.append(cells[numbers[int(match[match.re.groups])], column])
+    if DEFAULT not in where or not places:
+        raise DataError(f"{path} has no default or no evoked measures in its header.", _HINT)
+    return ResultFile(
+        source,
+        instrument,
+        tuple(Place(emotion, f, factor_name(emotion, f), f"{emotion}-{f}-{s}") for emotion, f, s in places),
+        tuple(said[index] for index in range(len(places))),
+        np.array(where),
+        np.array(columns).T,
+    )
+
+
+def measures(results: ResultFile, *, keyed: bool = True, whole: bool = False) -> Measures:
+    """A file's scores. `whole` adds the sum over all items where the instrument defines none."""
+    parts = results.instrument.scores
+    if whole and not results.instrument.overall:
+        parts = (Subscale(OVERALL, tuple(results.instrument.numbers)), *parts)
+    scores = {part.name: score_columns(results.instrument, results.answers, part, keyed=keyed) for part in parts}
+    return Measures(results.source, results.instrument.key, results.places, results.where, scores)
+
+
+_HINT = "Run 'eqlab data verify', or remove the file."
+
+
+def _table(content: bytes, instrument: Instrument, path: str) -> tuple[list[str], list[str], list[list[str]]]:
+    try:
+        table = [row for row in csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")) if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path} is not a table of results: {error}.", _HINT) from error
+    if len(table) != instrument.n_items + 2:
+        wanted = instrument.n_items + 2
+        raise DataError(f"{path} has {len(table)} rows; a {instrument.key} result has {wanted}.", _HINT)
+    if any(len(row) != len(table[0]) for row in table):
+        raise DataError(f"{path} has rows of different lengths.", _HINT)
+    return table[0], table[1], table[2:]
+
+
+def _item_numbers(header: list[str], rows: list[list[str]], instrument: Instrument, path: str) -> dict[int, IntArray]:
+    """For each order: in which row each item of the instrument stands."""
+    found = {}
+    for column, name in enumerate(header):
+        if match := _ORDER.fullmatch(name):
+            items = [row[column].strip() for row in rows]
+            if sorted(items) != sorted(str(number) for number in instrument.numbers):
+                raise DataError(f"{path}: column {name} does not hold every item number once.", _HINT)
+            found[int(match[1])] = np.argsort(np.array([int(item) for item in items]))
+    if not found:
+        raise DataError(f"{path} has no column 'order-0'.", _HINT)
+    used = {int(match[match.re.groups]) for name in header if (match := _DEFAULT.fullmatch(name) or _EVOKED.fullmatch(name))}
+    if missing := used - found.keys():
+        raise DataError(f"{path} has no column 'order-{min(missing)}', which other columns refer to.", _HINT)
+    return found
+
+
+def _number(cell: str, instrument: Instrument) -> float:
+    """A cell's answer; NaN for a blank, a text or a value outside the scale."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return np.nan
+    return value if instrument.low <= value <= instrument.high else np.nan
