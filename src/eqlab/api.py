@@ -213,13 +213,12 @@ def _version(package: str) -> str:
         return ""
 
 
-def results(store: Store, stored: StoredRun, rules: Mapping[str, str] | None = None) -> list[Result]:
+def results(store: Store, stored: StoredRun) -> list[Result]:
     """Every subject's result on every benchmark of a run, scored anew from the stored answers."""
     found = []
-    options = {one.name: dict(one.options) for one in stored.config.benchmarks}
-    for subject, name in store.subjects(stored.id):
-        benchmark = load(name)
-        result = benchmark.score(subject, store.scored(stored.id, subject, name), options[name] | dict(rules or {}))
+    for subject, asked in stored.config.pairs():
+        scored = store.scored(stored.id, subject, asked.name)
+        result = load(asked.name).score(subject, scored, asked.options)
         if subject == "model:embedded":
             result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
         found.append(result)

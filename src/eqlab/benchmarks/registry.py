@@ -21,5 +21,6 @@ def load(name: str) -> Benchmark:
         made: Benchmark = getattr(import_module(module), attribute)()
         return made
     for point in entry_points(group="eqlab.benchmarks", name=name):
-        return point.load()()
+        theirs: Benchmark = point.load()()
+        return theirs
     raise UsageError(f"There is no benchmark '{name}'.", f"There are: {', '.join(names())}.")

@@ -57,8 +57,8 @@ def fetch(sources: Source = None, data: DataFlag = None) -> None:
     """Fetch what is missing from the pinned commits, and check it."""
     from eqlab.cli.output import errors
     from eqlab.core.errors import DataError
-    from eqlab.data.published import published_folder
     from eqlab.data.published import fetch as fetch_files
+    from eqlab.data.published import published_folder
 
     wanted = _chosen(sources)
     folder = published_folder(data)

@@ -28,18 +28,17 @@ def show(
         raise UsageError(f"--status '{status}' is unknown.", f"Choose {', '.join(known)}.")
     opened = api.open_store(store)
     stored = opened.find_run(run)
-    options = {one.name: one.options for one in stored.config.benchmarks}
     out = console()
     shown: list[dict[str, object]] = []
     matching = 0
-    for who, name in opened.subjects(stored.id):
+    for who, asked in stored.config.pairs():
         if subject and subject not in who:
             continue
-        benchmark = load(name)
+        name, benchmark = asked.name, load(asked.name)
         for scored in opened.scored(stored.id, who, name):
             if item and not set(item) & set(scored.trial.items):
                 continue
-            (line,) = benchmark.score(who, [scored], options[name]).items
+            (line,) = benchmark.score(who, [scored], asked.options).items
             if status and (line.status or "unanswered") != status:
                 continue
             matching += 1

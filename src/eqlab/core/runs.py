@@ -44,6 +44,10 @@ class RunConfig:
     repeats: int | None
     seed: int
 
+    def pairs(self) -> list[tuple[str, BenchmarkConfig]]:
+        """Every subject with every benchmark, in the order of asking."""
+        return [(model.subject, benchmark) for model in self.models for benchmark in self.benchmarks]
+
     @property
     def id(self) -> str:
         """Ten hex digits of the configuration's hash."""

@@ -41,9 +41,8 @@ def write_answers(store: Store, stored: StoredRun, path: Path) -> int:
 
 
 def _rows(store: Store, stored: StoredRun) -> Iterator[dict[str, Any]]:
-    options = {one.name: one.options for one in stored.config.benchmarks}
-    for subject, name in store.subjects(stored.id):
-        benchmark = load(name)
+    for subject, asked in stored.config.pairs():
+        name, benchmark = asked.name, load(asked.name)
         for scored in store.scored(stored.id, subject, name):
             trial = scored.trial
             base = {
@@ -62,7 +61,7 @@ def _rows(store: Store, stored: StoredRun) -> Iterator[dict[str, Any]]:
             }
             if not scored.attempts:
                 yield {**dict.fromkeys(_SCHEMA), **base, "status": "unanswered"}
-            (line,) = benchmark.score(subject, [scored], options[name]).items
+            (line,) = benchmark.score(subject, [scored], asked.options).items
             for answer in scored.attempts:
                 yield {
                     **base,

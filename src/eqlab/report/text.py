@@ -38,8 +38,13 @@ def _mark(char: str) -> str:
     return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"
 
 
-def clip(text: str, limit: int) -> tuple[str, str]:
-    """The text in two parts, cut near `limit`, at a space where there is one. A short rest is not worth a cut."""
+def clip(text: str, limit: int, lines: int = 40) -> tuple[str, str]:
+    """The text in two parts, cut near `limit` characters, at a space where there is one, or after `lines` lines.
+    A short rest is not worth a cut."""
+    start = text[: int(limit * 1.2)].split("\n")
+    if len(start) > lines:
+        cut = sum(len(line) + 1 for line in start[:lines])
+        return text[:cut], text[cut:]
     if len(text) <= limit * 1.2:
         return text, ""
     space = max(text.rfind(" ", 0, limit), text.rfind("\n", 0, limit))

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -73,11 +74,14 @@ class Store:
 
     def _write_plan(self, connection: Any, run: str, plan: Iterable[tuple[str, str, Trial, int]]) -> None:
         positions: dict[str, int] = {}
+        written: set[str] = set()
         bodies: dict[str, str] = {}
         rows: list[dict[str, Any]] = []
         for subject, benchmark, trial, repeat in plan:
             position = positions[subject] = positions.get(subject, -1) + 1
-            bodies[trial.id] = to_json(trial)
+            if trial.id not in written:
+                written.add(trial.id)
+                bodies[trial.id] = to_json(trial)
             rows.append(
                 {
                     "run_id": run,
@@ -181,14 +185,6 @@ class Store:
             yield [_planned(list(group)) for _, group in groupby(rows, key=lambda row: row.position)]
             after = rows[-1].position
 
-    def subjects(self, run: str) -> list[tuple[str, str]]:
-        """(subject, benchmark) pairs of a run."""
-        with self.engine.connect() as connection:
-            rows = connection.execute(
-                select(planned.c.subject, planned.c.benchmark).where(planned.c.run_id == run).distinct()
-            )
-            return sorted((row.subject, row.benchmark) for row in rows)
-
     def scored(self, run: str, subject: str, benchmark: str) -> Iterator[Scored]:
         """Every planned trial with all its attempts, in the order of asking."""
         given = and_(
@@ -208,12 +204,18 @@ class Store:
             result = connection.execution_options(yield_per=_CHUNK).execute(query)
             for _, group in groupby(result, key=lambda row: row[0]):
                 rows = list(group)
-                trial = from_json(rows[0][3], rows[0][1])
+                trial = _trial(rows[0][1], rows[0][3])
                 yield Scored(trial, rows[0][2], tuple(_answer(row[4:]) for row in rows if row[4] is not None))
 
 
 _INSERT_ANSWER = insert(answers)
 _ANSWER_COLUMNS = [column.name for column in answers.columns]
+
+
+@lru_cache(maxsize=1000)
+def _trial(trial_id: str, body: str) -> Trial:
+    """Repeats bring the same trial again and again."""
+    return from_json(body, trial_id)
 
 
 def _planned(rows: Sequence[Row[Any]]) -> Planned:
@@ -222,7 +224,7 @@ def _planned(rows: Sequence[Row[Any]]) -> Planned:
     return Planned(
         position=first.position,
         benchmark=first.benchmark,
-        trial=from_json(first.body, first.trial_id),
+        trial=_trial(first.trial_id, first.body),
         repeat=first.repeat,
         attempts=max((row.attempt for row in rows if row.attempt is not None), default=0),
         failed=sum(status in ("unparseable", "refused") for status in statuses),

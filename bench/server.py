@@ -1,0 +1,52 @@
+"""A loopback chat server that answers after a fixed latency: the floor that the runner is measured against.
+
+Runs in a process of its own, so that its CPU time is not counted as the client's."""
+
+import argparse
+import asyncio
+import json
+import re
+
+from aiohttp import web
+
+_WORDS = re.compile(r"\n\n[^\n]*(?:feel|at the end)[^\n]*\n((?:\w+\n){4})")
+
+
+def answer_to(prompt: str) -> str:
+    """Four scores for the four words in the prompt."""
+    found = _WORDS.search(prompt)
+    words = found.group(1).split() if found else ["Calm", "Sad", "Proud", "Angry"]
+    return "\n".join(f"{word}: {(len(word) * 7 + index) % 10 + 1}" for index, word in enumerate(words))
+
+
+def application(latency: float) -> web.Application:
+    async def chat(request: web.Request) -> web.Response:
+        body = await request.json()
+        await asyncio.sleep(latency)
+        message = {"role": "assistant", "content": answer_to(body["messages"][-1]["content"])}
+        return web.Response(
+            body=json.dumps(
+                {
+                    "model": body["model"],
+                    "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+                    "usage": {"prompt_tokens": 400, "completion_tokens": 20},
+                }
+            ),
+            content_type="application/json",
+        )
+
+    app = web.Application(client_max_size=2**24)
+    app.router.add_post("/v1/chat/completions", chat)
+    return app
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--latency", type=float, default=1.0)
+    arguments = parser.parse_args()
+    web.run_app(application(arguments.latency), host="127.0.0.1", port=arguments.port, print=None, access_log=None)
+
+
+if __name__ == "__main__":
+    main()

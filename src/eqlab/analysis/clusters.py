@@ -1,0 +1,41 @@
+"""Repeats inside one situation are not independent: how alike they are, and what that costs.
+
+ICC(1) from the one-way analysis of variance (Shrout & Fleiss 1979), the design effect 1 + (m − 1)·ICC (Kish 1965)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    n: int
+    n_clusters: int
+    size: float
+    """Mean number of values per cluster, corrected for unequal sizes."""
+    icc: float | None
+    design_effect: float | None
+    """By how much the variance of a mean is larger than if the values were independent; at least 1."""
+
+
+def clustering(values: npt.NDArray[np.float64], cluster: npt.NDArray[np.int64]) -> Clustering:
+    labels, index = np.unique(cluster, return_inverse=True)
+    sizes = np.bincount(index, minlength=len(labels)).astype(float)
+    n, k = len(values), len(labels)
+    if k < 2 or n <= k:
+        return Clustering(n, k, n / k if k else 0.0, None, None)
+    means = np.bincount(index, weights=values) / sizes
+    between = float((sizes * (means - values.mean()) ** 2).sum()) / (k - 1)
+    within = float(((values - means[index]) ** 2).sum()) / (n - k)
+    size = float((n - (sizes**2).sum() / n) / (k - 1))
+    total = between + (size - 1) * within
+    icc = None if total == 0 else (between - within) / total
+    effect = None if icc is None else max(1.0, 1 + (n / k - 1) * icc)
+    return Clustering(n, k, size, icc, effect)
+
+
+def cluster_means(values: npt.NDArray[np.float64], cluster: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """One mean per cluster, in the order of the cluster numbers."""
+    labels, index = np.unique(cluster, return_inverse=True)
+    return np.asarray(np.bincount(index, weights=values) / np.bincount(index, minlength=len(labels)))
