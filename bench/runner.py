@@ -119,7 +119,8 @@ def main() -> None:
                 ratio = figures["wall"] / floor["wall"]
                 cpu = 1000 * figures["cpu"] / arguments.requests
                 print(
-                    f"{in_flight:>9} {name:>6} {figures['wall']:8.2f} {ratio:6.3f} {cpu:15.2f} {figures['memory']:10.0f}"
+                    f"{in_flight:>9} {name:>6} {figures['wall']:8.2f} {ratio:6.3f} "
+                    f"{cpu:15.2f} {figures['memory']:10.0f}"
                 )
     finally:
         server.terminate()

@@ -1,15 +1,18 @@
 """Linear algebra of crossed random effects: the matrix H = I + Λ′Z′WZΛ, factored fast.
 
 Every answer touches one level of each random term, so the block of one term alone is diagonal. The term with most
-levels is eliminated (Schur complement) and what is left, a few hundred raters, is a small dense matrix. That beats a
-general sparse factorisation here and gives the entries of H⁻¹ that an analytic gradient needs."""
+levels is eliminated (Schur complement). What is left, a few hundred raters, is factored as a sparse matrix while it
+is one (raters who share batches) and as a dense one otherwise; its inverse is small enough to be had in full, which
+gives the entries of H⁻¹ that an analytic gradient needs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
+from scipy.sparse.linalg import splu
 
 from eqlab.analysis.cumulative import Floats, Ints
 
@@ -76,27 +79,24 @@ class Factor:
         n = layout.n_small
         if not n:
             return
-        block = np.eye(n).ravel()
-        rows, columns, data = [], [], []
+        rows, columns, data = [np.arange(n)], [np.arange(n)], [np.ones(n)]
+        cross_rows, cross_data = [], []
         for one, first in zip(layout.small, layout.small_codes, strict=True):
             for other, second in zip(layout.small, layout.small_codes, strict=True):
-                products = np.broadcast_to(weight * self._scaled[one] * self._scaled[other], weight.shape)
-                block += np.bincount(first * n + second, products, n * n)
-            rows.append(first)
-            columns.append(big.codes)
-            data.append(np.broadcast_to(weight * self._scaled[one] * self._scaled[layout.big], weight.shape))
-        shape = (n, big.n_levels)
-        cross = sparse.csr_array((np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+                rows.append(first)
+                columns.append(second)
+                data.append(np.broadcast_to(weight * self._scaled[one] * self._scaled[other], weight.shape))
+            cross_rows.append(first)
+            cross_data.append(np.broadcast_to(weight * self._scaled[one] * self._scaled[layout.big], weight.shape))
+        block = _sparse(data, rows, columns, (n, n))
+        cross = _sparse(cross_data, cross_rows, [big.codes] * len(cross_rows), (n, big.n_levels))
         self._cross_over = sparse.csr_array(cross * (1.0 / self.diagonal)[None, :])
-        schur = block.reshape(n, n) - (self._cross_over @ cross.T).toarray()
-        self._chol, failed = lapack.dpotrf(schur, lower=1)
-        if failed:
-            raise np.linalg.LinAlgError("the random effects' precision is not positive definite")
+        self._schur = _small_factor(sparse.csc_array(block - self._cross_over @ cross.T))
 
     @property
     def log_det(self) -> float:
         total = float(np.log(self.diagonal).sum())
-        return total + 2.0 * float(np.log(np.diag(self._chol)).sum()) if self.layout.n_small else total
+        return total + self._schur.log_det if self.layout.n_small else total
 
     def solve(self, right: Floats) -> Floats:
         """H⁻¹·right, for one vector or for columns."""
@@ -109,8 +109,7 @@ class Factor:
             solution[big] = right[big] / diagonal
             return solution
         reduced = right[layout.small_index] - self._cross_over @ right[big]
-        small, _ = lapack.dpotrs(self._chol, reduced.reshape(layout.n_small, -1), lower=1)
-        small = small.reshape((layout.n_small, *across))
+        small = self._schur.solve(reduced)
         solution[layout.small_index] = small
         solution[big] = right[big] / diagonal - self._cross_over.T @ small
         return solution
@@ -124,9 +123,7 @@ class Factor:
         entries: dict[tuple[int, int], Floats] = {}
         big_inverse = 1.0 / self.diagonal
         if layout.n_small:
-            inverse, _ = lapack.dpotri(self._chol, lower=1)
-            lower = np.tril(inverse, -1)
-            inverse = lower + lower.T + np.diag(np.diag(inverse))
+            inverse = self._schur.inverse()
             joint = self._cross_over.T @ inverse  # big × small
             big_inverse = big_inverse + np.asarray((self._cross_over.T.multiply(joint)).sum(axis=1)).ravel()
             for one, first in zip(layout.small, layout.small_codes, strict=True):
@@ -141,3 +138,52 @@ class Factor:
             if term.values is not None:
                 found[:, index] *= term.values
         return found
+
+
+class _SparseFactor:
+    """A sparse positive definite matrix by LU without pivoting."""
+
+    def __init__(self, matrix: Any) -> None:
+        self._lu = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        pivots = self._lu.U.diagonal()
+        if not np.all(pivots > 0):
+            raise np.linalg.LinAlgError(_NOT_DEFINITE)
+        self.log_det = float(np.log(pivots).sum())
+        self._size = matrix.shape[0]
+
+    def solve(self, right: Floats) -> Floats:
+        return np.asarray(self._lu.solve(np.ascontiguousarray(right)))
+
+    def inverse(self) -> Floats:
+        return np.asarray(self._lu.solve(np.eye(self._size)))
+
+
+class _DenseFactor:
+    """A dense positive definite matrix by Cholesky."""
+
+    def __init__(self, matrix: Any) -> None:
+        self._chol, failed = lapack.dpotrf(matrix.toarray(), lower=1)
+        if failed:
+            raise np.linalg.LinAlgError(_NOT_DEFINITE)
+        self.log_det = 2.0 * float(np.log(np.diag(self._chol)).sum())
+
+    def solve(self, right: Floats) -> Floats:
+        solution, _ = lapack.dpotrs(self._chol, right.reshape(len(right), -1), lower=1)
+        return np.asarray(solution).reshape(right.shape)
+
+    def inverse(self) -> Floats:
+        inverse, _ = lapack.dpotri(self._chol, lower=1)
+        return np.tril(inverse) + np.tril(inverse, -1).T
+
+
+_NOT_DEFINITE = "the precision of the random effects is not positive definite"
+_DENSE_FROM = 0.25
+
+
+def _small_factor(matrix: Any) -> _SparseFactor | _DenseFactor:
+    """Dense algebra pays once a quarter of the entries is there."""
+    return _DenseFactor(matrix) if matrix.nnz > _DENSE_FROM * matrix.shape[0] ** 2 else _SparseFactor(matrix)
+
+
+def _sparse(data: list[Floats], rows: list[Ints], columns: list[Ints], shape: tuple[int, int]) -> Any:
+    return sparse.csr_array((np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape=shape)

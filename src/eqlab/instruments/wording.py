@@ -19,9 +19,15 @@ QUESTIONNAIRES = "emotionbench/questionnaires.json"
 Anchors = tuple[tuple[int, str], ...]
 
 _PANAS_ANCHORS: Anchors = (
-    (1, "barely or not at all"), (2, "slightly"), (3, "to a medium degree"), (4, "strongly"), (5, "as strongly as can be"),
-)  # fmt: skip
+    (1, "barely or not at all"),
+    (2, "slightly"),
+    (3, "to a medium degree"),
+    (4, "strongly"),
+    (5, "as strongly as can be"),
+)
 _FETCH = "Run 'eqlab data verify', then 'eqlab data fetch'."
+_WHICH = "Which of these fits you best?"
+"""Ours: the items of the BDI are lists of answers without a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,7 @@ def read_questionnaires(content: bytes, instrument: Instrument, path: str = QUES
         raise DataError(f"{path}: {instrument.key} lacks {error}.", _FETCH) from error
     if instrument.key == "BDI":
         options = [_options(instrument, text, path) for text in texts]
-        return Wording(tuple(f"Group {number}" for number in instrument.numbers), tuple(options), instruction, system)
+        return Wording((_WHICH,) * instrument.n_items, tuple(options), instruction, system)
     return Wording(tuple(texts), _anchors_by_item(instruction, instrument), instruction, system)
 
 

@@ -48,6 +48,10 @@ def common_range(ranges: Sequence[Range]) -> Range:
     return (low, high) if high > low else (low, low + 1.0)
 
 
+def on_axis(value: float, scale: Range) -> bool:
+    return scale[0] <= value <= scale[1]
+
+
 def ticks(low: float, high: float, at_most: int = 6) -> list[float]:
     """Round values inside the range, at most `at_most` of them."""
     span = high - low
@@ -60,7 +64,8 @@ def ticks(low: float, high: float, at_most: int = 6) -> list[float]:
 def axis(scale: Range) -> Markup:
     """The labels of a column of whiskers."""
     marks = "".join(
-        f'<line class="thin" x1="{x}" x2="{x}" y1="16" y2="20"/><text x="{x}" y="11" text-anchor="middle">{tick:g}</text>'
+        f'<line class="thin" x1="{x}" x2="{x}" y1="16" y2="20"/>'
+        f'<text x="{x}" y="11" text-anchor="middle">{tick:g}</text>'
         for tick in ticks(*scale)
         for x in [_x(tick, scale)]
     )
@@ -71,13 +76,14 @@ def axis(scale: Range) -> Markup:
 def whisker(
     name: str, estimate: Estimate, scale: Range, baselines: Sequence[tuple[str, str, float]] = (), valid: bool = True
 ) -> Markup:
-    """A score with its 95 % interval; `baselines` are (letter, name, value), drawn as lettered ticks.
+    """A score with its 95 % interval; `baselines` are (letter, name, value), drawn as lettered ticks if on the axis.
     A ring instead of a dot: not valid. A triangle at the edge: the value lies outside the axis."""
     middle = _ROW // 2
     line = "whisker" if valid else "whisker doubtful"
     body = [f'<line class="rail" x1="{_LEFT}%" x2="{_RIGHT}%" y1="{middle}" y2="{middle}"/>']
     words = [estimate_text(estimate) + ("" if valid else ", not valid")]
-    ordered = sorted((b for b in baselines if is_number(b[2])), key=lambda baseline: baseline[2])
+    drawn = (baseline for baseline in baselines if on_axis(baseline[2], scale))
+    ordered = sorted(drawn, key=lambda baseline: baseline[2])
     for index, (letter, label, value) in enumerate(ordered):
         body.append(_baseline_tick(letter, _x(value, scale), upper=index % 2 == 0))
         words.append(f"baseline {letter} ({label}) {number(value, estimate.digits)}")
@@ -85,28 +91,31 @@ def whisker(
         left, right = _x(estimate.low, scale), _x(estimate.high, scale)
         body.append(f'<line class="{line}" x1="{left}" x2="{right}" y1="{middle}" y2="{middle}"/>')
         for end, bound in ((left, estimate.low), (right, estimate.high)):
-            if scale[0] <= bound <= scale[1]:
+            if on_axis(bound, scale):
                 body.append(f'<line class="{line}" x1="{end}" x2="{end}" y1="{middle - 5}" y2="{middle + 5}"/>')
     if estimate.value is not None and is_number(estimate.value):
-        body.append(_point(estimate.value, scale, middle, valid))
+        body.append(_point(estimate.value, scale, middle, "dot" if valid else "ring"))
     else:
         body.append(f'<text class="halo" x="{_RIGHT}%" y="{middle + 4}" text-anchor="end">undefined</text>')
     return svg(_ROW, short(name), "; ".join(words), "".join(body), "dots")
 
 
 def baseline_mark(name: str, value: float, scale: Range, digits: int = 2) -> Markup:
-    """A baseline in a row of its own: a diamond."""
+    """A baseline in a row of its own: a diamond, or a triangle at the edge when it lies off the axis."""
     middle = _ROW // 2
     body = f'<line class="rail" x1="{_LEFT}%" x2="{_RIGHT}%" y1="{middle}" y2="{middle}"/>'
-    if is_number(value):
+    if is_number(value) and not on_axis(value, scale):
+        body += _point(value, scale, middle, "base")
+    elif is_number(value):
         diamond = f'<path class="base" d="M0 {middle - 6}l6 6-6 6-6-6z"/>'
         body += f'<svg x="{_x(value, scale)}" overflow="visible">{diamond}</svg>'
     return svg(_ROW, f"Baseline {short(name)}", number(value, digits), body, "dots")
 
 
-def histogram(scores: Sequence[float], scale: Range, bins: int = 10) -> Markup:
+def histogram(scores: Sequence[float], scale: Range) -> Markup:
     """How many items have which score. Scores off the scale have a striped bar of their own at the edge."""
     low, high = common_range([scale])
+    bins, labelled = (20, 5) if low < 0 < high else (10, 2)  # both sides of zero need finer steps
     inside = [0] * bins
     under = over = 0
     for score in scores:
@@ -125,7 +134,7 @@ def histogram(scores: Sequence[float], scale: Range, bins: int = 10) -> Markup:
     most = max(1, *(column.count for column in columns))
     body = "".join(_bar(_LEFT + slot * index, slot, column, most) for index, column in enumerate(columns))
     start = _LEFT + slot * bool(under)
-    body += "".join(_label(start + slot * index, edges[index]) for index in range(0, bins + 1, 2))
+    body += "".join(_label(start + slot * index, edges[index]) for index in range(0, bins + 1, labelled))
     body += f'<line class="thin" x1="{_LEFT}%" x2="{_RIGHT}%" y1="{_BOTTOM}" y2="{_BOTTOM}"/>'
     return svg(_BOTTOM + 20, "Items by score", words or "no scored items", body, "histogram")
 
@@ -170,10 +179,9 @@ def _x(value: float, scale: Range) -> str:
     return f"{_LEFT + share * (_RIGHT - _LEFT):.2f}%"
 
 
-def _point(value: float, scale: Range, middle: int, valid: bool) -> str:
-    kind = "dot" if valid else "ring"
+def _point(value: float, scale: Range, middle: int, kind: str) -> str:
     x = _x(value, scale)
-    if scale[0] <= value <= scale[1]:
+    if on_axis(value, scale):
         return f'<circle class="{kind}" cx="{x}" cy="{middle}" r="5"/>'
     side = -1 if value < scale[0] else 1
     triangle = f'<path class="{kind}" d="M{9 * side} {middle}L{-2 * side} {middle - 6}V{middle + 6}z"/>'

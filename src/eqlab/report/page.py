@@ -6,6 +6,7 @@ Everything printed passes `visible` and autoescape, because replies are untruste
 import base64
 import hashlib
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -135,13 +136,15 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], done: int) -> Group:
         for index, ((record, result), name, rank) in enumerate(zip(pairs, names, ranks(results), strict=True))
     )
     every = [baseline for result in results for baseline in result.baselines]
+    scale = figures.common_range([result.score_range for result in results])
+    digits = results[0].headline.digits
     return Group(
         title=results[0].title,
         facts=_facts(*pairs[0]),
         rows=rows,
-        scale=figures.common_range([result.score_range for result in results]),
+        scale=scale,
         sentence=conclusion(results, names),
-        baselines=tuple((letter, name, _spread(name, every, results[0])) for name, letter in letters.items()),
+        baselines=tuple((letter, name, _spread(name, every, scale, digits)) for name, letter in letters.items()),
     )
 
 
@@ -165,11 +168,12 @@ def _letter(index: int) -> str:
     return chr(ord("a") + index) if index < 26 else str(index + 1)
 
 
-def _spread(name: str, every: Sequence[Baseline], result: Result) -> str:
-    digits = result.headline.digits
+def _spread(name: str, every: Sequence[Baseline], scale: figures.Range, digits: int) -> str:
+    """A baseline's value, or the range of its values where subjects answered different items."""
     values = sorted({baseline.value for baseline in every if baseline.name == name and text.is_number(baseline.value)})
     printed = list(dict.fromkeys(text.number(value, digits) for value in values)) or [text.UNDEFINED]
-    return printed[0] if len(printed) == 1 else f"{printed[0]} to {printed[-1]}"
+    off = "" if any(figures.on_axis(value, scale) for value in values) else " (off the axis)"
+    return (printed[0] if len(printed) == 1 else f"{printed[0]} to {printed[-1]}") + off
 
 
 def _facts(record: RunRecord, result: Result) -> tuple[str, ...]:
@@ -184,8 +188,10 @@ def _facts(record: RunRecord, result: Result) -> tuple[str, ...]:
         f"profile {record.config.profile}",
         f"limit {limit}" if limit is not None else "no limit",
     ]
-    if config and config.options:
-        parts.append("options " + ", ".join(f"{name} = {value}" for name, value in text.facts(config.options)))
+    said = {"rules", "item_set"}
+    options = {name: value for name, value in config.options.items() if name not in said} if config else {}
+    if options:
+        parts.append("options " + ", ".join(f"{name} = {value}" for name, value in text.facts(options)))
     return tuple(part for part in parts if part)
 
 
@@ -249,5 +255,5 @@ def _environment() -> Environment:
     )
     environment.globals.update(text=text, figures=figures, extremes=extremes, failures=failures, spread=spread)
     environment.globals.update(scored_items=scored_items, mode_name=mode_name, subject_name=subject_name)
-    environment.globals.update(CLIP=CLIP, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT)
+    environment.globals.update(shell_word=shlex.quote, CLIP=CLIP, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT)
     return environment

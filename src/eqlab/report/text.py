@@ -18,7 +18,7 @@ _KEPT = "\n\t\u200c\u200d"  # line, tab, and the joiners that Persian and emoji 
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _SECRET = re.compile(r"(^|[_-])(api[_-]?key|key|token|secret|password|authorization|credentials?)$", re.IGNORECASE)
 _USERINFO = re.compile(r"(?<=://)[^/\s@]+@")
-_QUERY_SECRET = re.compile(r"(?<=[?&])([\w-]*(?:key|token|secret|password))=[^&#\s]*", re.IGNORECASE)
+_ASSIGNED = re.compile(r"(?<!\w)([\w-]*(?:key|token|secret|password|authorization))=[^&#\s]+", re.IGNORECASE)
 
 
 def visible(text: str) -> str:
@@ -167,5 +167,5 @@ def facts(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, s
 
 
 def without_secrets(text: str) -> str:
-    """The text without user names and passwords in addresses, and without keys in their query."""
-    return _QUERY_SECRET.sub(r"\1=(left out)", _USERINFO.sub("", text))
+    """An address or command without user names and passwords in URLs and without the values of `api_key=…`."""
+    return _ASSIGNED.sub(r"\1=(left out)", _USERINFO.sub("", text))

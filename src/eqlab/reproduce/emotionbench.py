@@ -15,12 +15,14 @@ from eqlab.benchmarks.emotionbench.measures import Measures, People, known
 from eqlab.benchmarks.emotionbench.people import CROWD, read_people
 from eqlab.benchmarks.emotionbench.published_results import ResultFile, measures, name_parts, read_results
 from eqlab.core.errors import DataError
-from eqlab.core.results import Table
 from eqlab.data import published
 from eqlab.instruments.catalogue import PANAS
 from eqlab.instruments.definition import OVERALL
 from eqlab.reproduce.emotionbench_notes import explanation
+from eqlab.reproduce.emotionbench_tables import tables
 from eqlab.reproduce.emotionbench_views import views
+
+__all__ = ["reproduce", "tables"]
 
 HUMAN = "human"
 _PATTERN = "emotionbench/results/**/*.csv"
@@ -87,7 +89,9 @@ def _people_rows(people: People) -> Iterator[Row]:
             yield _row(HUMAN, "PANAS", subscale, cell, None)
 
 
-def _blank(source: str, questionnaire: str, subscale: str, level: str, emotion: str, factor: str, keying: str | None) -> Row:
+def _blank(
+    source: str, questionnaire: str, subscale: str, level: str, emotion: str, factor: str, keying: str | None
+) -> Row:
     return {
         "source": source,
         "questionnaire": questionnaire,
@@ -120,9 +124,10 @@ def _default_row(
 
 def _row(source: str, questionnaire: str, subscale: str, cell: Cell, keying: str | None, note: str = "") -> Row:
     row = _blank(source, questionnaire, subscale, cell.level, cell.emotion, cell.factor, keying)
-    if cell.n_missing:
-        blanks = f"{cell.n_missing} of {cell.n_missing + cell.evoked.n} administrations have no answer and are left out"
-        note = f"{note}; {blanks}" if note else blanks
+    asked = cell.evoked.n + cell.n_missing + cell.n_absent
+    blanks = f"{cell.n_missing} of {asked} administrations have no answer and are left out" if cell.n_missing else ""
+    absent = f"{cell.n_absent} of {asked} administrations are not in the file" if cell.n_absent else ""
+    note = "; ".join(part for part in (note, blanks, absent) if part)
     number = None if cell.factor_index is None else cell.factor_index + 1
     return _judged(
         row
@@ -165,7 +170,8 @@ def _same_value(row: Row, printed: str) -> bool:
 
 def _cell_key(row: Row, factor: int | None) -> tuple[str, ...]:
     emotion = "" if row["level"] == "overall" else row["emotion"]
-    return row["source"], row["questionnaire"], row["subscale"], row["level"], emotion, "" if factor is None else str(factor)
+    names = (row["source"], row["questionnaire"], row["subscale"], row["level"])
+    return *names, emotion, "" if factor is None else str(factor)
 
 
 @cache
@@ -187,7 +193,7 @@ def _summary(rows: list[Row], results: list[ResultFile], crowd: People | None) -
         "compared": len(compared),
         "agree": sum(row["agrees"] for row in compared),
         "cells_compared": len(cells_),
-        "values_equal": sum(abs(row["diff"] - row["printed"]) <= 0.05 + _EPSILON for row in cells_ if row["diff"] is not None),
+        "values_equal": sum(_same_value(row, str(row["printed"])) for row in cells_),
         "arrows_equal": sum(row["direction"] == row["printed_direction"] for row in cells_),
         "differences": dict(differing.most_common()),
         "files": [
@@ -203,7 +209,3 @@ def _summary(rows: list[Row], results: list[ResultFile], crowd: People | None) -
         "people": len(crowd.where) if crowd else 0,
         "views": views([measures(result) for result in results if result.instrument is PANAS], crowd),
     }
-
-
-def tables(report: dict[str, Any]) -> list[Table]:
-    return []

@@ -153,8 +153,8 @@ class Store:
                 select(planned.c.subject, func.count()).where(planned.c.run_id == run).group_by(planned.c.subject)
             )
             done = connection.execute(select(replied.c.subject, func.count()).group_by(replied.c.subject))
-            answered: dict[str, int] = dict(done.tuples().all())
-            return {subject: (answered.get(subject, 0), count) for subject, count in total}
+            answered = {row[0]: int(row[1]) for row in done}
+            return {row[0]: (answered.get(row[0], 0), int(row[1])) for row in total}
 
     def plan_pages(self, run: str, subject: str) -> Iterator[list[Planned]]:
         """The run's trials for a subject, page by page, so that memory does not grow with the run."""

@@ -1,7 +1,7 @@
 """View 3, *against people*: the subject's change beside people's change in the same factor, with the interval of the
 difference, the correlation over factors with people's own reliability as its ceiling, and a test of equivalence."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -131,23 +131,3 @@ def _gap(change: Change, norm: Norm) -> Gap:
     low, high = t_bounds(value, total, df_total)
     estimate = Estimate(name, value, change.n_situations, total, low, high, digits=1)
     return Gap(change, norm, estimate, equivalence_p(value, total, df_total, MARGIN))
-
-
-def norms_to_json(norms: Norms) -> dict[str, Any]:
-    """Plain values, for a trial's key."""
-    return {
-        "factors": [
-            [n.emotion, n.factor_index, n.subscale, n.n, n.default, n.change, n.sd] for n in norms.factors
-        ],
-        "default": {name: [sample.n, sample.mean, sample.sd] for name, sample in norms.default.items()},
-        "reliability": dict(norms.reliability),
-    }
-
-
-def norms_from_json(body: Mapping[str, Any]) -> Norms:
-    factors: Sequence[Sequence[Any]] = body["factors"]
-    return Norms(
-        tuple(Norm(*factor) for factor in factors),
-        {name: Sample(*sample) for name, sample in body["default"].items()},
-        dict(body["reliability"]),
-    )

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from eqlab.analysis.two_samples import Comparison, Sample, describe, paired_comparison, published_comparison
-from eqlab.benchmarks.emotionbench.measures import Group, Level, Measures, People, groups, known
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, Group, Level, Measures, People, groups, known
 
 ALPHA = 0.01
 Direction = Literal["up", "down", "none"]
@@ -27,6 +29,8 @@ class Cell:
     comparison: Comparison
     n_missing: int = 0
     """Administrations that are there but have no score."""
+    n_absent: int = 0
+    """Administrations that other situations have and these lack altogether."""
 
     @property
     def direction(self) -> Direction:
@@ -41,10 +45,13 @@ def cells(measures: Measures, subscale: str, *, overall: bool = True) -> Iterato
     """Factors, emotions and all situations; the emotion's and the overall row pool administrations, as published."""
     scores = measures.scores[subscale]
     default = describe(measures.default(subscale))
+    repeats = np.bincount(measures.where[measures.where != DEFAULT], minlength=len(measures.places))
     for group in groups(measures.places, overall=overall):
         all_rows = scores[group.rows(measures.where)]
         evoked = describe(known(all_rows))
-        yield _cell(subscale, group, evoked, default, published_comparison(evoked, default, ALPHA), len(all_rows))
+        absent = int((repeats.max() - repeats[group.members]).sum())
+        comparison = published_comparison(evoked, default, ALPHA)
+        yield _cell(subscale, group, evoked, default, comparison, len(all_rows), absent)
 
 
 def people_cells(people: People, subscale: str, *, overall: bool = True) -> Iterator[Cell]:
@@ -59,7 +66,13 @@ def people_cells(people: People, subscale: str, *, overall: bool = True) -> Iter
 
 
 def _cell(
-    subscale: str, group: Group, evoked: Sample, default: Sample, comparison: Comparison, n_asked: int
+    subscale: str,
+    group: Group,
+    evoked: Sample,
+    default: Sample,
+    comparison: Comparison,
+    n_asked: int,
+    n_absent: int = 0,
 ) -> Cell:
     return Cell(
         subscale,
@@ -72,4 +85,5 @@ def _cell(
         default,
         comparison,
         n_asked - evoked.n,
+        n_absent,
     )

@@ -105,13 +105,14 @@ def _item_numbers(header: list[str], rows: list[list[str]], instrument: Instrume
     found = {}
     for column, name in enumerate(header):
         if match := _ORDER.fullmatch(name):
-            items = [row[column].strip() for row in rows]
+            items = [row[column].strip().removesuffix(".0") for row in rows]
             if sorted(items) != sorted(str(number) for number in instrument.numbers):
                 raise DataError(f"{path}: column {name} does not hold every item number once.", _HINT)
-            found[int(match[1])] = np.argsort(np.array([int(item) for item in items]))
+            found[int(match[1])] = np.argsort([int(item) for item in items])
     if not found:
         raise DataError(f"{path} has no column 'order-0'.", _HINT)
-    used = {int(match[match.re.groups]) for name in header if (match := _DEFAULT.fullmatch(name) or _EVOKED.fullmatch(name))}
+    measured = (_DEFAULT.fullmatch(name) or _EVOKED.fullmatch(name) for name in header)
+    used = {int(match[match.re.groups]) for match in measured if match}
     if missing := used - found.keys():
         raise DataError(f"{path} has no column 'order-{min(missing)}', which other columns refer to.", _HINT)
     return found

@@ -1,0 +1,209 @@
+"""Cumulative-logit models for ordinal answers, plain or with crossed random effects (CLM, CLMM).
+
+P(y ≤ k) = F(θ_k − xβ − zb), b ~ N(0, σ²) independent per term (McCullagh 1980; Christensen, R package ordinal).
+Random effects are integrated out by the Laplace approximation. R's `clm` and `clmm` must agree:
+
+    clmm(rating ~ arm + (1 | rater) + (1 | prompt))  ==  fit_ordinal(rating, {"arm": …}, [intercept("rater", …), …])
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc, ndtr, ndtri
+
+from eqlab.analysis.crossed import Layout, Term
+from eqlab.analysis.cumulative import Floats
+from eqlab.analysis.laplace import Problem
+from eqlab.analysis.maximise import FitError, maximise
+
+_LARGEST = 15.0
+"""A log-odds beyond which an effect is taken to have no finite estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class RandomEffect:
+    """A random intercept, or with `values` a random slope, per level."""
+
+    name: str
+    levels: Sequence[Hashable]
+    """The level of each answer."""
+    values: Sequence[float] | Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    est: float
+    se: float
+    z: float
+    p: float
+    """Two-sided Wald test."""
+    low: float
+    high: float
+    """95 % Wald interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelEffect:
+    """The most likely effect of one level, given the estimates (an empirical Bayes mode)."""
+
+    level: Hashable
+    value: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OrdinalFit:
+    n: int
+    categories: tuple[Any, ...]
+    names: tuple[str, ...]
+    """Of all parameters: thresholds ("1|2"), fixed effects, then "sd:" and the random terms' names."""
+    parameters: Floats
+    covariance: Floats
+    """Inverse of the observed information of all parameters."""
+    loglik: float
+    effects: Mapping[str, tuple[LevelEffect, ...]]
+    modes: Floats
+    problem: Problem
+
+    @property
+    def df(self) -> int:
+        return len(self.parameters)
+
+    @property
+    def sd(self) -> dict[str, float]:
+        """Standard deviations of the random effects; 0 on the edge of what is possible."""
+        count = len(self.problem.layout.terms)
+        start = len(self.names) - count
+        return {self.names[start + i].removeprefix("sd:"): float(self.parameters[start + i]) for i in range(count)}
+
+    @property
+    def coefficients(self) -> dict[str, Coefficient]:
+        """Thresholds and fixed effects."""
+        return {name: self.contrast({name: 1.0}) for name in self.names if not name.startswith("sd:")}
+
+    def contrast(self, weights: Mapping[str, float]) -> Coefficient:
+        """A weighted sum of parameters, such as {"gpt": 1, "llama": -1}."""
+        along = np.zeros(len(self.names))
+        for name, weight in weights.items():
+            if name not in self.names:
+                raise FitError(f"The model has no coefficient '{name}'.", f"It has: {', '.join(self.names)}.")
+            along[self.names.index(name)] = weight
+        est = float(along @ self.parameters)
+        return wald(est, math.sqrt(max(0.0, float(along @ self.covariance @ along))))
+
+
+@dataclass(frozen=True, slots=True)
+class LikelihoodRatio:
+    chi2: float
+    df: int
+    p: float
+
+
+def wald(est: float, se: float) -> Coefficient:
+    z = est / se if se > 0 else math.copysign(math.inf, est) if est else 0.0
+    reach = float(ndtri(0.975)) * se
+    return Coefficient(est, se, z, 2.0 * float(ndtr(-abs(z))), est - reach, est + reach)
+
+
+def fit_ordinal(
+    y: Sequence[Any],
+    fixed: Mapping[str, Sequence[float] | Floats],
+    random: Sequence[RandomEffect] = (),
+    nominal: Mapping[str, Sequence[float] | Floats] | None = None,
+) -> OrdinalFit:
+    """The maximum-likelihood fit. `fixed` are columns with one effect each; `nominal` are columns with an effect of
+    their own on each threshold (no proportional odds). Raises FitError on a model that the data cannot identify or
+    a search that does not converge."""
+    categories, codes = np.unique(np.asarray(y), return_inverse=True)
+    n = len(codes)
+    if len(categories) < 2:
+        raise FitError(f"An ordinal model needs two categories; the {n} answers have {len(categories)}.")
+    nominal = nominal or {}
+    columns = _columns(fixed, n)
+    design = np.column_stack([np.ones(n), _columns(nominal, n)])
+    _check_rank(np.column_stack([design, columns]), ("the thresholds", *nominal, *fixed))
+    terms, labels = _terms(random, n)
+    problem = Problem(codes.astype(np.intp), len(categories) - 1, design, columns, Layout(terms))
+    names = (*_threshold_names(categories, tuple(nominal)), *fixed, *(f"sd:{term.name}" for term in terms))
+    found = maximise(problem)
+    _check_finite(found.parameters[: len(names) - len(terms)], names)
+    sds = found.parameters[len(names) - len(terms) :]
+    effects = {
+        term.name: tuple(
+            LevelEffect(level, float(value)) for level, value in zip(levels, sd * found.modes[part], strict=True)
+        )
+        for term, levels, part, sd in zip(terms, labels, problem.layout.slices, sds, strict=True)
+    }
+    return OrdinalFit(
+        n,
+        tuple(categories.tolist()),
+        names,
+        found.parameters,
+        found.covariance,
+        found.loglik,
+        effects,
+        found.modes,
+        problem,
+    )
+
+
+def likelihood_ratio(smaller: OrdinalFit, larger: OrdinalFit) -> LikelihoodRatio:
+    """2·(log L₁ − log L₀) against χ² with as many degrees of freedom as there are more parameters (Wilks 1938).
+    Conservative when the extra parameter is a standard deviation, whose null value 0 lies on the edge."""
+    df = larger.df - smaller.df
+    if df <= 0 or larger.n != smaller.n:
+        raise FitError("A likelihood-ratio test needs two nested models of the same answers, the smaller one first.")
+    chi2 = max(0.0, 2.0 * (larger.loglik - smaller.loglik))
+    return LikelihoodRatio(chi2, df, float(chdtrc(df, chi2)))
+
+
+def _columns(given: Mapping[str, Sequence[float] | Floats], n: int) -> Floats:
+    for name, column in given.items():
+        if len(column) != n:
+            raise FitError(f"Column '{name}' has {len(column)} values for {n} answers.")
+    made = np.column_stack([np.asarray(column, dtype=float) for column in given.values()]) if given else np.empty((n, 0))
+    if not np.all(np.isfinite(made)):
+        raise FitError("A column of the model has a missing or infinite value.", "Leave such answers out first.")
+    return made
+
+
+def _check_rank(design: Floats, names: Sequence[str]) -> None:
+    if np.linalg.matrix_rank(design) < design.shape[1]:
+        raise FitError(
+            f"The effects of {', '.join(names)} cannot be told apart: one column is a mixture of the others.",
+            "Leave one out (one arm is the reference and has no column).",
+        )
+
+
+def _terms(random: Sequence[RandomEffect], n: int) -> tuple[list[Term], list[list[Hashable]]]:
+    terms, labels = [], []
+    for effect in random:
+        if len(effect.levels) != n:
+            raise FitError(f"Random term '{effect.name}' has {len(effect.levels)} levels for {n} answers.")
+        index: dict[Hashable, int] = {}
+        codes = np.array([index.setdefault(level, len(index)) for level in effect.levels], dtype=np.intp)
+        if not 2 <= len(index) < n:
+            raise FitError(
+                f"The spread of '{effect.name}' cannot be estimated: {len(index)} levels for {n} answers.",
+                "A random term needs at least two levels and more answers than levels.",
+            )
+        values = None if effect.values is None else np.asarray(effect.values, dtype=float)
+        terms.append(Term(effect.name, codes, len(index), values))
+        labels.append(list(index))
+    return terms, labels
+
+
+def _threshold_names(categories: Any, nominal: tuple[str, ...]) -> list[str]:
+    cuts = [f"{low}|{high}" for low, high in zip(categories[:-1].tolist(), categories[1:].tolist(), strict=True)]
+    return [cut if column is None else f"{cut}.{column}" for cut in cuts for column in (None, *nominal)]
+
+
+def _check_finite(parameters: Floats, names: Sequence[str]) -> None:
+    for name, value in zip(names, parameters.tolist(), strict=False):
+        if abs(value) > _LARGEST:
+            raise FitError(
+                f"'{name}' has no finite estimate (log-odds {value:.0f} and growing).",
+                "Some group gave all its answers in one category; merge groups or leave the effect out.",
+            )

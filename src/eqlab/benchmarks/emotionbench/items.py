@@ -1,0 +1,103 @@
+"""Situations: this project's own (TOML), the study's 428 (JSON), and the 175 of them that were really put to people
+and models, whose texts are in row 1 of the result files (22 are not, or not so, in the JSON)."""
+
+import json
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from eqlab.benchmarks.emotionbench.factors import CONTROLS, FACTORS, Kind, factor_name, kind_of
+from eqlab.benchmarks.emotionbench.measures import Place
+from eqlab.benchmarks.emotionbench.published_results import ResultFile
+from eqlab.core.errors import DataError, UsageError
+
+OPEN = "emotionbench.toml"
+SITUATIONS = "emotionbench/situations.json"
+TESTED = "emotionbench/results/PANAS Test/gpt-3.5-turbo-PANAS-testing.csv"
+"""The tested texts are the same in every result file; this one is complete."""
+
+_FETCH = "Run 'eqlab data verify', then 'eqlab data fetch emotionbench'."
+_QUOTED = re.compile(r'(?P<lead>.*?)"(?P<text>.*)"\s*', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    id: str
+    emotion: str
+    """One of the eight, or Neutral or Positive for a control."""
+    factor_index: int
+    factor: str
+    text: str
+
+    @property
+    def kind(self) -> Kind:
+        return kind_of(self.emotion)
+
+    @property
+    def place(self) -> Place:
+        return Place(self.emotion, self.factor_index, self.factor, self.id)
+
+
+def parse_open(content: bytes, path: str = OPEN) -> list[Situation]:
+    try:
+        entries = tomllib.loads(content.decode())["item"]
+        raw = [(str(e["id"]), str(e["emotion"]), str(e["factor"]), str(e["text"]).strip()) for e in entries]
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise DataError(f"{path} is no file of situations ({type(error).__name__}: {error}).") from error
+    return [Situation(i, emotion, _factor_index(path, i, emotion, factor), factor, text) for i, emotion, factor, text in raw]
+
+
+def _factor_index(path: str, item: str, emotion: str, factor: str) -> int:
+    if emotion in CONTROLS:
+        return 0
+    if factor not in FACTORS.get(emotion, ()):
+        raise DataError(f"{path}: item {item}: '{factor}' is no factor of '{emotion}'.")
+    return FACTORS[emotion].index(factor)
+
+
+def parse_published(content: bytes, path: str = SITUATIONS) -> list[Situation]:
+    """All 428 situations."""
+    found = []
+    try:
+        for emotion in json.loads(content)["emotions"]:
+            for f, factor in enumerate(emotion["factors"]):
+                for s, text in enumerate(factor["scenarios"]):
+                    place = (str(emotion["name"]), f, factor_name(emotion["name"], f))
+                    found.append(Situation(f"{emotion['name']}-{f}-{s}", *place, str(text).strip()))
+    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError) as error:
+        raise DataError(f"{path} is no file of situations ({type(error).__name__}: {error}).", _FETCH) from error
+    return found
+
+
+def tested(results: ResultFile) -> list[Situation]:
+    """The situations that were really tested, with the words that were used."""
+    return [
+        Situation(f"tested-{p.situation}", p.emotion, p.factor_index, p.factor, _split(text)[1])
+        for p, text in zip(results.places, results.texts, strict=True)
+    ]
+
+
+def lead_sentence(results: ResultFile) -> str:
+    """The published sentence that introduces a situation."""
+    return _split(results.texts[0])[0]
+
+
+def _split(said: str) -> tuple[str, str]:
+    match = _QUOTED.fullmatch(said)
+    if match is None:
+        raise DataError("A tested situation is not in quotes in row 1 of the result file.", _FETCH)
+    return match["lead"].strip(), match["text"].strip()
+
+
+def chosen(situations: Sequence[Situation], emotion: str, factor: str) -> list[Situation]:
+    """Situations of one emotion or factor; a factor by its name or as `Anger-2`. "all" stands for all."""
+    found = [s for s in situations if emotion in ("all", s.emotion.casefold())]
+    wanted = factor.casefold()
+    found = [s for s in found if wanted in ("all", s.factor.casefold(), f"{s.emotion}-{s.factor_index + 1}".casefold())]
+    if not found:
+        raise UsageError(
+            f"There is no situation of emotion '{emotion}' and factor '{factor}'.",
+            "Factors are named as in the study, or by number: '-o factor=Anger-2'.",
+        )
+    return found

@@ -1,0 +1,305 @@
+"""Reading a filled-in questionnaire in a reply: numbered lines, "Excited: 4", "4/5", labels, JSON, bare lists.
+
+The rule above all rules: never a wrong answer. Every item must be answered exactly once with a whole number of its
+scale; a line that can be read in two ways, a number that contradicts its label, an item that comes twice, or one
+answer too few make the whole reply unreadable. Then it is asked again; nothing is guessed.
+
+Positions are those shown to the subject; the form holds its scales in that order, so answers come back by item key."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from eqlab.core.forms import Form, Scale
+
+_FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)\n?\s*```", re.DOTALL)
+_DECORATION = re.compile(r"[*_`]|^[\s>#•·]+|^\s*[-–—+]\s+(?=\S)")
+_POSITION = re.compile(
+    r"(?:item|question|statement|no\.?|nr\.?|q|#)?\s*[(\[]?(\d{1,2})(?:\s*[.):\]=]+\s*|\s+[-–—]\s+|\s+)(?=\S)",
+    re.IGNORECASE,
+)
+_GLUED = re.compile(r"(\d{1,2})[.:)=](\d)")
+_SEPARATOR = re.compile(r"(?:\s*(?:[:=→]|\.{2,}|…|[-–—](?=\s)|->|=>)\s*|\s+)")
+_WORDS = {word: value for value, word in enumerate("zero one two three four five six seven".split())}
+_NUMBER = re.compile(
+    r"[(\[]?\s*(?P<value>\d{1,2})(?!\d)(?:\.0+(?!\d))?(?:\s*(?:/|out\s+of)\s*(?P<top>\d{1,2})(?!\d))?\s*[)\]]?",
+    re.IGNORECASE,
+)
+_SCORE_WORDS = re.compile(r"(?:my\s+)?(?:score|rating|answer|value)\s*(?:is|:|=)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What was read: values by item key, or why nothing was."""
+
+    values: dict[str, int] | None
+    why: str = ""
+
+
+class _UnclearError(Exception):
+    """A reply that cannot be read for certain; says why."""
+
+
+def read_form(text: str, form: Form) -> Filled:
+    try:
+        return Filled(_read(text, form))
+    except _UnclearError as unclear:
+        return Filled(None, str(unclear))
+
+
+def last_characters(text: str) -> list[int] | None:
+    """The published rule: the last character of every line that is not empty, as a number. None where one is none.
+    The published code does not check how many there are."""
+    lines = [line for line in text.split("\n") if line]
+    if not lines or not all(line[-1] in "0123456789" for line in lines):
+        return None
+    return [int(line[-1]) for line in lines]
+
+
+def read_last_characters(text: str, form: Form) -> Filled:
+    """The published rule as a reader, for comparison: as many lines as items, whatever stands in them."""
+    found = last_characters(text)
+    if found is None or len(found) != len(form.scales):
+        return Filled(None, "the last characters of the lines are not one number per item")
+    return Filled(dict(zip(form.keys, found, strict=True)))
+
+
+def _read(text: str, form: Form) -> dict[str, int]:
+    fences = _FENCE.findall(text)
+    body = (fences[0] if len(fences) == 1 else text).strip()
+    if body[:1] in "{[" and (data := _json(body)) is not None:
+        return _from_json(data, form)
+    lines = [cleaned for line in body.splitlines() if (cleaned := _clean(line))]
+    if len(lines) >= len(form.scales):
+        return _from_lines(lines, form)
+    inline = [segments for line in lines if len(segments := _inline(line)) >= len(form.scales)]
+    if len(inline) == 1:
+        return _from_lines(inline[0], form)
+    raise _UnclearError(f"{len(lines)} lines for {len(form.scales)} items")
+
+
+def _clean(line: str) -> str:
+    """Without Markdown: emphasis, bullets, quotes and the bars of a table."""
+    bare = line.strip()
+    if bare.startswith("|") or bare.endswith("|"):
+        cells = [cell.strip() for cell in bare.strip("|").split("|")]
+        if all(set(cell) <= set("-: ") for cell in cells):
+            return ""
+        bare = _table_row(cells)
+    return _DECORATION.sub("", bare).strip().rstrip(",;").strip()
+
+
+def _table_row(cells: Sequence[str]) -> str:
+    """Cells as a line: position, text, value."""
+    if len(cells) == 3 and cells[0].isdigit():
+        return f"{cells[0]}. {cells[1]}: {cells[2]}"
+    return ": ".join(cells)
+
+
+def _inline(line: str) -> list[str]:
+    """A line that may hold all answers, cut at commas, semicolons or, for "1. 4 2. 3", before each position."""
+    line = line.strip("[]()").strip()
+    if re.fullmatch(r"\d+(?:\s+\d+)+", line):
+        return line.split()
+    if re.fullmatch(r"(?:\d+\s*[.:)=]\s*\d+\s+)+\d+\s*[.:)=]\s*\d+\.?", line):
+        return re.findall(r"\d+\s*[.:)=]\s*\d+", line)
+    parts = [part.strip() for part in re.split(r"[,;]", line.rstrip("."))]
+    return [part for part in parts if part]
+
+
+def _json(body: str) -> Any:
+    try:
+        return json.loads(body, object_pairs_hook=_no_twins)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise _UnclearError("a JSON key comes twice")
+    return dict(pairs)
+
+
+def _from_json(data: Any, form: Form) -> dict[str, int]:
+    """A list in the order shown, or an object by position, item key or item text."""
+    if isinstance(data, dict) and len(data) == 1 and isinstance(inner := next(iter(data.values())), dict | list):
+        data = inner
+    if isinstance(data, list):
+        if len(data) != len(form.scales):
+            raise _UnclearError(f"{len(data)} values for {len(form.scales)} items")
+        pairs = list(zip(form.scales, data, strict=True))
+    elif isinstance(data, dict):
+        names = _names(form)
+        pairs = [(_named(str(key), names, form), value) for key, value in data.items()]
+    else:
+        raise _UnclearError("JSON, but neither a list nor an object")
+    return _complete([(scale, _json_value(scale, value)) for scale, value in pairs], form)
+
+
+def _named(key: str, names: dict[str, Scale], form: Form) -> Scale:
+    """The item a JSON key means: "excited", "3", or "3. Excited" if both are the same item."""
+    plain = _plain(key)
+    number, _, words = plain.partition(" ")
+    if plain in names:
+        return names[plain]
+    if not re.fullmatch(r"[0-9]{1,2}", number) or (words and words not in names):
+        raise _UnclearError(f"no item is called {key!r}")
+    shown = _at(int(number), form)
+    if words and names[words] is not shown:
+        raise _UnclearError(f"{key!r} is the number of one item and the name of another")
+    return shown
+
+
+def _json_value(scale: Scale, value: Any) -> int:
+    if isinstance(value, str):
+        return _value(scale, value)
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, bool) or not whole:
+        raise _UnclearError(f"{scale.key}: {value!r} is no whole number")
+    return _within(scale, int(value))
+
+
+def _from_lines(lines: Sequence[str], form: Form) -> dict[str, int]:
+    """Bare values, one per item in the order shown; or lines that name their item by position, by text or by both."""
+    bare = [line for line in lines if _is_bare(line)]
+    if len(bare) == len(form.scales) and not any(_starts_item(line, form) for line in lines if line not in bare):
+        return _complete([(s, _value(s, line)) for s, line in zip(form.scales, bare, strict=True)], form)
+    if bare:
+        raise _UnclearError(f"{len(bare)} bare values for {len(form.scales)} items")
+    names = _names(form)
+    patterns = [(_pattern(name), scale) for name, scale in names.items()]
+    if _repeats_legend(lines, form.scales[0]):
+        raise _UnclearError("lines that may be answers or the labels of the scale")
+    found = [pair for line in lines if (pair := _item_line(line, form, patterns)) is not None]
+    return _complete(found, form)
+
+
+def _repeats_legend(lines: Sequence[str], scale: Scale) -> bool:
+    """Whether the reply repeats what the numbers mean ("1 = not at all …"), which looks like answers in words."""
+    legend = {f"{value} {_plain(label)}" for value, label in scale.anchors}
+    return len(legend) > 1 and legend <= {_plain(line) for line in lines}
+
+
+def _is_bare(line: str) -> bool:
+    """Nothing but a value: "4", "4.", "(4)", "4/5"."""
+    match = _NUMBER.match(line)
+    return match is not None and line[match.end() :].strip() in ("", ".") and len(match["value"]) == 1
+
+
+def _starts_item(line: str, form: Form) -> bool:
+    return _POSITION.match(line) is not None or any(_pattern(name).match(line) for name in _names(form))
+
+
+def _item_line(line: str, form: Form, patterns: Sequence[tuple[re.Pattern[str], Scale]]) -> tuple[Scale, int] | None:
+    """(scale, value) of a line that answers an item; None for a line that is about something else."""
+    glued = _GLUED.fullmatch(line.rstrip("."))
+    if glued:
+        return _at(int(glued[1]), form), _within(_at(int(glued[1]), form), int(glued[2]))
+    position = _POSITION.match(line)
+    rest = line[position.end() :] if position else line
+    named = next(((scale, rest[m.end() :]) for pattern, scale in patterns if (m := pattern.match(rest))), None)
+    if position is None:
+        return (named[0], _value_after(*named)) if named else None
+    shown = _at(int(position[1]), form)
+    if named is None:
+        return shown, _value(shown, rest)
+    if named[0] is not shown:
+        raise _UnclearError(f"line {shown.key}: the number is that of {shown.text!r}, the words are another item's")
+    return shown, _value_after(shown, named[1])
+
+
+def _at(position: int, form: Form) -> Scale:
+    if not 1 <= position <= len(form.scales):
+        raise _UnclearError(f"there is no item {position}")
+    return form.scales[position - 1]
+
+
+def _value_after(scale: Scale, rest: str) -> int:
+    bare = rest.lstrip(".,;!?\"'”’)")
+    separator = _SEPARATOR.match(bare)
+    if separator is None:
+        if not bare.startswith(("(", "[")):
+            raise _UnclearError(f"{scale.key}: no value after the item")
+        return _value(scale, bare)
+    return _value(scale, bare[separator.end() :])
+
+
+def _value(scale: Scale, text: str) -> int:
+    """The one value a text gives: a number, perhaps with its label or a remark without numbers, or a label alone."""
+    said = _SCORE_WORDS.sub("", text.strip().strip("\"'").strip(), count=1)
+    label = _label(scale, said)
+    if label is not None:
+        return label
+    match = _NUMBER.match(said)
+    if match is None:
+        return _labelled(scale, said)
+    if match["top"] and int(match["top"]) != scale.high:
+        raise _UnclearError(f"{scale.key}: {match['top']} is not the top of the scale")
+    value = _within(scale, int(match["value"]))
+    remark = said[match.end() :]
+    if remark and remark[0] not in " .,;:()-–—\t=!\"'":
+        raise _UnclearError(f"{scale.key}: {said!r} is no value")
+    if re.search(r"\d", remark):
+        raise _UnclearError(f"{scale.key}: more than one number in {said!r}")
+    other = _label(scale, remark)
+    named = {number for word, number in _WORDS.items() if re.search(rf"\b{word}\b", remark, re.IGNORECASE)} - {1}
+    if other not in (None, value) or not named <= {value} or re.match(r"\s*(?:or|to|and|[-–—]\s*$)", remark):
+        raise _UnclearError(f"{scale.key}: {said!r} contradicts itself")
+    return value
+
+
+def _labelled(scale: Scale, said: str) -> int:
+    """A label with its number after it: "quite a bit (4)"."""
+    match = re.fullmatch(r"(?P<label>\D+?)\s*[(\[:=]\s*(?P<value>\d)(?:/\d)?\s*[)\]]?\.?", said)
+    label = _label(scale, match["label"]) if match else None
+    if match is None or label is None or label != int(match["value"]):
+        raise _UnclearError(f"{scale.key}: {said[:60]!r} is no value")
+    return label
+
+
+def _label(scale: Scale, text: str) -> int | None:
+    """The value whose label, or number word, is exactly this text."""
+    plain = _plain(text)
+    if not plain:
+        return None
+    if plain in _WORDS:
+        return _within(scale, _WORDS[plain])
+    values = {value for value, label in scale.anchors if _plain(label) == plain}
+    return values.pop() if len(values) == 1 else None
+
+
+def _within(scale: Scale, value: int) -> int:
+    if not scale.holds(value):
+        raise _UnclearError(f"{scale.key}: {value} is not from {scale.low} to {scale.high}")
+    return value
+
+
+def _complete(found: Sequence[tuple[Scale, int]], form: Form) -> dict[str, int]:
+    values = {scale.key: value for scale, value in found}
+    if len(values) != len(found):
+        raise _UnclearError("an item is answered twice")
+    missing = [key for key in form.keys if key not in values]
+    if missing:
+        raise _UnclearError(f"no answer for {len(missing)} of {len(form.scales)} items")
+    return {key: values[key] for key in form.keys}
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _names(form: Form) -> dict[str, Scale]:
+    """Items by their key and, where no other item has the same, by their text; the longest first."""
+    texts = [_plain(scale.text) for scale in form.scales]
+    names = {_plain(scale.key): scale for scale in form.scales}
+    names |= {text: scale for text, scale in zip(texts, form.scales, strict=True) if text and texts.count(text) == 1}
+    return dict(sorted(names.items(), key=lambda pair: -len(pair[0])))
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    """The words of a name, whatever stands between them, and no further letter."""
+    return re.compile(r"[\W_]*" + r"[\W_]+".join(re.escape(word) for word in name.split()) + r"(?!\w)", re.IGNORECASE)

