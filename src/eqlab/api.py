@@ -2,6 +2,7 @@
 
 import asyncio
 import platform
+import shlex
 import signal
 import sys
 import time
@@ -201,7 +202,7 @@ def provenance(identities: Mapping[str, Any]) -> dict[str, Any]:
         "versions": {name: found for name in packages if (found := _version(name))},
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
-        "command": " ".join(["eqlab", *sys.argv[1:]]),
+        "command": shlex.join(["eqlab", *sys.argv[1:]]),
         "models": dict(identities),
     }
 

@@ -56,12 +56,22 @@ def terms(upper: Floats, lower: Floats) -> Terms | None:
     )
 
 
+def across(matrix: Floats, coefficients: Floats) -> Floats:
+    """matrix @ coefficients for a tall, thin matrix. Not by BLAS, whose threads stall on it when cores are shared."""
+    return np.einsum("ij,j->i", matrix, coefficients)
+
+
+def down(matrix: Floats, per_answer: Floats) -> Floats:
+    """matrix.T @ per_answer, likewise."""
+    return np.einsum("ij,i->j", matrix, per_answer)
+
+
 def cut_points(y: Ints, design: Floats, thresholds: Floats, eta: Floats) -> tuple[Floats, Floats]:
     """(a, b) of each answer. Row k of `thresholds` holds the coefficients of cut point k on the columns of `design`
     (a column of ones, and one per nominal effect)."""
     cuts = np.full((len(y), thresholds.shape[0] + 2), np.inf)
     cuts[:, 0] = -np.inf
-    cuts[:, 1:-1] = design @ thresholds.T - eta[:, None]
+    cuts[:, 1:-1] = np.einsum("ij,kj->ik", design, thresholds) - eta[:, None]
     rows = np.arange(len(y))
     return cuts[rows, y + 1], cuts[rows, y]
 
@@ -71,5 +81,5 @@ def threshold_gradient(y: Ints, design: Floats, n_cuts: int, by_upper: Floats, b
     gradient = np.empty((n_cuts, design.shape[1]))
     for cut in range(n_cuts):
         along = np.where(y == cut, by_upper, 0.0) + np.where(y == cut + 1, by_lower, 0.0)
-        gradient[cut] = along @ design
+        gradient[cut] = down(design, along)
     return gradient

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqlab.analysis.crossed import Factor, Layout
-from eqlab.analysis.cumulative import Floats, Ints, Terms, cut_points, terms, threshold_gradient
+from eqlab.analysis.cumulative import Floats, Ints, Terms, across, cut_points, down, terms, threshold_gradient
 
 _INNER_STEPS = 100
 _INNER_TOLERANCE = 1e-10
@@ -54,7 +54,7 @@ class Point:
 def evaluate(problem: Problem, parameters: Floats, start: Floats) -> Point | None:
     """The approximation, its gradient and û, searched from `start`; None where the model has no density."""
     thresholds, beta, sds = problem.split(parameters)
-    offset = problem.fixed @ beta
+    offset = across(problem.fixed, beta)
     if not problem.layout.terms:
         here = terms(*cut_points(problem.y, problem.design, thresholds, offset))
         return None if here is None else Point(float(here.log_p.sum()), _plain_gradient(problem, here), start)
@@ -102,13 +102,13 @@ def find_mode(
 
 def _plain_gradient(problem: Problem, here: Terms) -> Floats:
     by_cuts = threshold_gradient(problem.y, problem.design, problem.n_cuts, here.d_upper, here.d_lower)
-    return np.concatenate([by_cuts.ravel(), problem.fixed.T @ here.slope])
+    return np.concatenate([by_cuts.ravel(), down(problem.fixed, here.slope)])
 
 
 def _gradient(problem: Problem, here: Terms, factor: Factor, modes: Floats) -> Floats:
     layout, sds, n = problem.layout, factor.sds, len(problem.y)
     parts = factor.sensitivities()
-    variance = parts @ sds  # of each answer's predictor, given the data
+    variance = across(parts, sds)  # of each answer's predictor, given the data
     by_eta = 0.5 * variance * (here.df_upper + here.df_lower)  # −½ log|H| by the predictor, through the weights
     adjoint = factor.solve(layout.gather(by_eta, sds))
     carried = layout.spread(adjoint, sds, n)  # what a change of the slopes g does to −½ log|H| through û
@@ -124,4 +124,4 @@ def _gradient(problem: Problem, here: Terms, factor: Factor, modes: Floats) -> F
         float(term.spread(modes[part]) @ along - here.weight @ parts[:, index] + adjoint[part] @ term.gather(here.slope))
         for index, (term, part) in enumerate(zip(layout.terms, layout.slices, strict=True))
     ]
-    return np.concatenate([by_cuts.ravel(), problem.fixed.T @ along, by_sds])
+    return np.concatenate([by_cuts.ravel(), down(problem.fixed, along), by_sds])

@@ -10,9 +10,9 @@ from eqlab.analysis.laplace import Point, Problem, evaluate
 from eqlab.core.errors import EqlabError
 
 _STEPS = 200
-_NEAR = 1e-3
+_NEAR = 1e-9
 """Newton decrement (about the distance from the maximum in log-likelihood) at which quasi-Newton steps end."""
-_DONE = 1e-9
+_DONE = 1e-7
 _FIRST_SD = 0.5
 
 

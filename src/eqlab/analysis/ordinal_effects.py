@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from eqlab.analysis.cumulative import Floats
+from eqlab.analysis.cumulative import Floats, across
 from eqlab.analysis.laplace import find_mode
 from eqlab.analysis.maximise import FitError
 from eqlab.analysis.ordinal import LikelihoodRatio, OrdinalFit, RandomEffect, fit_ordinal, likelihood_ratio
@@ -120,7 +120,7 @@ def proportional_odds(
 
 def _mode(fit: OrdinalFit, parameters: Floats) -> Any:
     thresholds, beta, sds = fit.problem.split(parameters)
-    found = find_mode(fit.problem, thresholds, fit.problem.fixed @ beta, sds, fit.modes)
+    found = find_mode(fit.problem, thresholds, across(fit.problem.fixed, beta), sds, fit.modes)
     if found is None:
         raise FitError("The random effects have no mode near the estimates.")
     modes, _, factor = found

@@ -1,9 +1,12 @@
 """`eqlab`: the list of commands, and how errors reach the user: one line with the way out, a traceback on --debug."""
 
+import os
 import sys
 from typing import Annotated
 
 import typer
+from typer._click.exceptions import NoArgsIsHelpError
+from typer.exceptions import TyperException
 
 from eqlab.cli import benchmarks, data, export, reproduce, run, runs, show
 from eqlab.cli import report as report_command
@@ -53,14 +56,26 @@ def main() -> None:
     arguments = sys.argv[1:]
     debug = "--debug" in arguments
     try:
-        app([argument for argument in arguments if argument != "--debug"])
+        code = app([argument for argument in arguments if argument != "--debug"], standalone_mode=False)
     except EqlabError as error:
         if debug:
             raise
-        typer.secho(f"eqlab: {error}", err=True, fg=typer.colors.RED)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(130)
+        _complain(str(error))
+        code = error.exit_code
+    except NoArgsIsHelpError as error:
+        typer.echo(error.format_message())
+        code = 2
+    except TyperException as error:
+        where = getattr(getattr(error, "ctx", None), "command_path", "eqlab")
+        _complain(f"{error.format_message()} See '{where} --help'.")
+        code = 2
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
     except BrokenPipeError:  # the reader of our output has gone (`eqlab show | head`)
-        sys.stderr.close()
-        sys.exit(0)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(text: str) -> None:
+    typer.secho(f"eqlab: {text}", err=True, fg=typer.colors.RED)

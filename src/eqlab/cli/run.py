@@ -1,5 +1,6 @@
 """`eqlab run`: ask models, show progress, print the result, write the report."""
 
+import shlex
 import sys
 import threading
 import time
@@ -89,7 +90,9 @@ def run(
             timeout=timeout,
             listener=api.Listener(progress.say, progress.stored, progress.begun),
         )
-    again = f"To go on, run the same command again:\n  {' '.join(['eqlab', *sys.argv[1:]])}"
+    if len(outcome.failures) == len(prepared.config.models) and not progress.heard:
+        raise next(iter(outcome.failures.values()))  # nothing was asked: there is nothing to show
+    again = f"To go on, run the same command again:\n  {shlex.join(['eqlab', *sys.argv[1:]])}"
     for subject, failure in outcome.failures.items():
         out.print(f"[red]{subject.removeprefix('model:')} stopped:[/] {failure}", markup=True)
     stored = opened.find_run(run_id)
@@ -120,6 +123,8 @@ class _Progress:
         self._totals: dict[str, int] = {}
         self._live = out.is_terminal
         self._said_at = 0.0
+        self.heard = 0
+        """Answers stored in this session."""
         self._lock = threading.Lock()
         if self._live:
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -157,6 +162,7 @@ class _Progress:
 
     def stored(self, answers: "Sequence[Answer]") -> None:
         with self._lock:
+            self.heard += len(answers)
             for answer in answers:
                 if answer.attempt == 1 and answer.answered:
                     self._done[answer.subject] += 1

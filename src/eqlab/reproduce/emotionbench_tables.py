@@ -71,7 +71,8 @@ def _differences_table(rows: list[Row], summary: dict[str, Any]) -> Table:
         ),
         note=(
             f"{summary['agree']} of {summary['compared']} printed cells agree. "
-            f"Of the {summary['cells_compared']} changes {summary['values_equal']} values and {summary['arrows_equal']} arrows are as printed."
+            f"Of the {summary['cells_compared']} changes {summary['values_equal']} values and "
+            f"{summary['arrows_equal']} arrows are as printed."
         ),
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from eqlab.core.errors import StoreError
 from eqlab.store.schema import HEAD
@@ -22,13 +22,14 @@ def open_engine(where: str) -> Engine:
     url = where if "://" in where else f"sqlite:///{where}"
     if url.startswith(("postgresql://", "postgres://")):
         url = "postgresql+psycopg://" + url.split("://", 1)[1]
+    no_store = StoreError(f"'{where}' is no store.", "Give a path, sqlite:///PATH or postgresql://USER@HOST/NAME.")
+    if not url.startswith(("sqlite:", "postgresql+psycopg:")):
+        raise no_store
     try:
         engine = _sqlite(url) if url.startswith("sqlite:") else create_engine(url, pool_pre_ping=True)
         _migrate(engine)
-    except (ArgumentError, NoSuchModuleError) as error:
-        raise StoreError(
-            f"'{where}' is no store.", "Give a path, sqlite:///PATH or postgresql://USER@HOST/NAME."
-        ) from error
+    except ArgumentError as error:
+        raise no_store from error
     except ModuleNotFoundError as error:
         raise StoreError("PostgreSQL needs an extra.", "Install it with: pip install 'eqlab[postgres]'") from error
     except (OperationalError, DBAPIError) as error:

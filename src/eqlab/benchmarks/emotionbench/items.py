@@ -45,7 +45,10 @@ def parse_open(content: bytes, path: str = OPEN) -> list[Situation]:
         raw = [(str(e["id"]), str(e["emotion"]), str(e["factor"]), str(e["text"]).strip()) for e in entries]
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise DataError(f"{path} is no file of situations ({type(error).__name__}: {error}).") from error
-    return [Situation(i, emotion, _factor_index(path, i, emotion, factor), factor, text) for i, emotion, factor, text in raw]
+    return [
+        Situation(item, emotion, _factor_index(path, item, emotion, factor), factor, text)
+        for item, emotion, factor, text in raw
+    ]
 
 
 def _factor_index(path: str, item: str, emotion: str, factor: str) -> int:

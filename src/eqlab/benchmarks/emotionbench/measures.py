@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from eqlab.benchmarks.emotionbench.factors import EMOTIONS, Kind, kind_of
+from eqlab.benchmarks.emotionbench.factors import CONTROLS, EMOTIONS, Kind, kind_of
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -85,12 +85,18 @@ def ordered(places: Sequence[Place]) -> list[str]:
 
 
 def groups(places: Sequence[Place], *, overall: bool = True) -> Iterator[Group]:
-    """Factors, each emotion after its factors, and all situations last."""
-    for emotion in ordered(places):
-        own = [index for index, place in enumerate(places) if place.emotion == emotion]
+    """Factors, each emotion after its factors, all negative situations, and controls last, each kind as one."""
+    by_emotion = {name: [i for i, place in enumerate(places) if place.emotion == name] for name in ordered(places)}
+    controls = {name: own for name, own in by_emotion.items() if name in CONTROLS}
+    for emotion, own in by_emotion.items():
+        if emotion in controls:
+            continue
         for number, name in sorted({(places[index].factor_index, places[index].factor) for index in own}):
             members = np.array([index for index in own if places[index].factor_index == number])
             yield Group("factor", emotion, number, name, members)
         yield Group("emotion", emotion, None, "", np.array(own))
-    if overall:
-        yield Group("overall", "Overall", None, "", np.arange(len(places)))
+    negative = [index for index, place in enumerate(places) if place.kind == "negative"]
+    if overall and negative:
+        yield Group("overall", "Overall", None, "", np.array(negative))
+    for emotion, own in controls.items():
+        yield Group("emotion", emotion, None, "", np.array(own))

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from eqlab.core.forms import Form, Scale
@@ -21,9 +21,11 @@ _POSITION = re.compile(
     r"(?:item|question|statement|no\.?|nr\.?|q|#)?\s*[(\[]?(\d{1,2})(?:\s*[.):\]=]+\s*|\s+[-–—]\s+|\s+)(?=\S)",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"\w+")
+_FIRST_WORD = re.compile(r"[\W_]*([^\W_]+)")
 _GLUED = re.compile(r"(\d{1,2})[.:)=](\d)")
 _SEPARATOR = re.compile(r"(?:\s*(?:[:=→]|\.{2,}|…|[-–—](?=\s)|->|=>)\s*|\s+)")
-_WORDS = {word: value for value, word in enumerate("zero one two three four five six seven".split())}
+_WORDS = {"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
 _NUMBER = re.compile(
     r"[(\[]?\s*(?P<value>\d{1,2})(?!\d)(?:\.0+(?!\d))?(?:\s*(?:/|out\s+of)\s*(?P<top>\d{1,2})(?!\d))?\s*[)\]]?",
     re.IGNORECASE,
@@ -164,16 +166,15 @@ def _json_value(scale: Scale, value: Any) -> int:
 
 def _from_lines(lines: Sequence[str], form: Form) -> dict[str, int]:
     """Bare values, one per item in the order shown; or lines that name their item by position, by text or by both."""
+    names = _names(form)
     bare = [line for line in lines if _is_bare(line)]
-    if len(bare) == len(form.scales) and not any(_starts_item(line, form) for line in lines if line not in bare):
+    if len(bare) == len(form.scales) and not any(_starts_item(line, names) for line in lines if line not in bare):
         return _complete([(s, _value(s, line)) for s, line in zip(form.scales, bare, strict=True)], form)
     if bare:
         raise _UnclearError(f"{len(bare)} bare values for {len(form.scales)} items")
-    names = _names(form)
-    patterns = [(_pattern(name), scale) for name, scale in names.items()]
     if _repeats_legend(lines, form.scales[0]):
         raise _UnclearError("lines that may be answers or the labels of the scale")
-    found = [pair for line in lines if (pair := _item_line(line, form, patterns)) is not None]
+    found = [pair for line in lines if (pair := _item_line(line, form, names)) is not None]
     return _complete(found, form)
 
 
@@ -189,18 +190,29 @@ def _is_bare(line: str) -> bool:
     return match is not None and line[match.end() :].strip() in ("", ".") and len(match["value"]) == 1
 
 
-def _starts_item(line: str, form: Form) -> bool:
-    return _POSITION.match(line) is not None or any(_pattern(name).match(line) for name in _names(form))
+def _starts_item(line: str, names: dict[str, Scale]) -> bool:
+    return _POSITION.match(line) is not None or _by_name(line, names) is not None
 
 
-def _item_line(line: str, form: Form, patterns: Sequence[tuple[re.Pattern[str], Scale]]) -> tuple[Scale, int] | None:
+def _by_name(text: str, names: dict[str, Scale]) -> tuple[Scale, str] | None:
+    """The item whose words a text begins with, and what follows them; the longest name counts."""
+    first = _FIRST_WORD.match(text)
+    if first is None:
+        return None
+    for name, scale in names.items():
+        if name.startswith(first[1].casefold()) and (match := _pattern(name).match(text)):
+            return scale, text[match.end() :]
+    return None
+
+
+def _item_line(line: str, form: Form, names: dict[str, Scale]) -> tuple[Scale, int] | None:
     """(scale, value) of a line that answers an item; None for a line that is about something else."""
     glued = _GLUED.fullmatch(line.rstrip("."))
     if glued:
         return _at(int(glued[1]), form), _within(_at(int(glued[1]), form), int(glued[2]))
     position = _POSITION.match(line)
     rest = line[position.end() :] if position else line
-    named = next(((scale, rest[m.end() :]) for pattern, scale in patterns if (m := pattern.match(rest))), None)
+    named = _by_name(rest, names)
     if position is None:
         return (named[0], _value_after(*named)) if named else None
     shown = _at(int(position[1]), form)
@@ -229,7 +241,10 @@ def _value_after(scale: Scale, rest: str) -> int:
 
 def _value(scale: Scale, text: str) -> int:
     """The one value a text gives: a number, perhaps with its label or a remark without numbers, or a label alone."""
-    said = _SCORE_WORDS.sub("", text.strip().strip("\"'").strip(), count=1)
+    said = text.strip().strip("\"'").strip()
+    if len(said) == 1 and said in "0123456789":
+        return _within(scale, int(said))
+    said = _SCORE_WORDS.sub("", said, count=1)
     label = _label(scale, said)
     if label is not None:
         return label
@@ -240,12 +255,14 @@ def _value(scale: Scale, text: str) -> int:
         raise _UnclearError(f"{scale.key}: {match['top']} is not the top of the scale")
     value = _within(scale, int(match["value"]))
     remark = said[match.end() :]
-    if remark and remark[0] not in " .,;:()-–—\t=!\"'":
+    if not remark:
+        return value
+    if remark[0] not in " .,;:()-–—\t=!\"'":
         raise _UnclearError(f"{scale.key}: {said!r} is no value")
     if re.search(r"\d", remark):
         raise _UnclearError(f"{scale.key}: more than one number in {said!r}")
     other = _label(scale, remark)
-    named = {number for word, number in _WORDS.items() if re.search(rf"\b{word}\b", remark, re.IGNORECASE)} - {1}
+    named = {_WORDS[word] for word in _plain(remark).split() if word in _WORDS} - {1}
     if other not in (None, value) or not named <= {value} or re.match(r"\s*(?:or|to|and|[-–—]\s*$)", remark):
         raise _UnclearError(f"{scale.key}: {said!r} contradicts itself")
     return value
@@ -287,8 +304,10 @@ def _complete(found: Sequence[tuple[Scale, int]], form: Form) -> dict[str, int]:
     return {key: values[key] for key in form.keys}
 
 
+@lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
+    """Lower-case words with single spaces."""
+    return " ".join(_WORD.findall(text.casefold()))
 
 
 def _names(form: Form) -> dict[str, Scale]:

@@ -24,8 +24,8 @@ _AS_WORDS = (
     "from {low} to {high}."
 )
 _AS_NUMBERS = (
-    "Answer with {n} lines and nothing else: on each line the number of the item, a full stop, a space and your answer, "
-    "a number from {low} to {high}."
+    "Answer with {n} lines and nothing else: on each line the number of the item, a full stop, a space and "
+    "your answer, a number from {low} to {high}."
 )
 _AS_JSON = (
     "Answer with a JSON object and nothing else: the names before the colons as keys, whole numbers "

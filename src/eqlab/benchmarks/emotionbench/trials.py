@@ -40,10 +40,9 @@ class Material:
 
 
 def numbers(options: Mapping[str, Any], selection: Selection) -> tuple[int, int]:
-    """(default runs, repeats per situation). An option given by name counts; else `--repeats` above 1; else the
-    profile. So `--repeats 1`, which is every run's default, means "as the profile says": write `-o repeats=1` for 1."""
+    """(default runs, repeats per situation): the benchmark's own option, else `--repeats`, else the profile."""
     defaults, repeats = BY_PROFILE.get(selection.profile, BY_PROFILE["full"])
-    if selection.repeats > 1:
+    if selection.repeats is not None:
         repeats = selection.repeats
     asked_defaults, asked_repeats = options["defaults"], options["repeats"]
     return (

@@ -1,0 +1,152 @@
+"""Do two sources rate alike? Quadratic weighted kappa, ordinal alpha, Spearman's rho, bias, from tables of pairs.
+
+All of them are functions of one table of counts, and tables of clusters add up: so each has a cluster-bootstrap
+interval from the same draws. Ratings are whole numbers from 1 to `categories`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eqlab.analysis.bootstrap import DRAWS, SEED, Floats, Interval, draw_totals, interval
+
+Table = Floats
+"""Shape … × categories × categories: rows the first source, columns the second."""
+
+
+def confusion(first: Sequence[int], second: Sequence[int], categories: int = 3) -> Floats:
+    table = np.zeros((categories, categories))
+    np.add.at(table, (np.asarray(first, dtype=int) - 1, np.asarray(second, dtype=int) - 1), 1.0)
+    return table
+
+
+def quadratic_kappa(table: Table) -> Floats:
+    """1 − Σ(i−j)²·observed / Σ(i−j)²·expected (Cohen 1968). NaN where nothing varies."""
+    distance = _squared(table.shape[-1])
+    n = table.sum(axis=(-2, -1))
+    expected = table.sum(axis=-1)[..., :, None] * table.sum(axis=-2)[..., None, :]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(1 - n * (distance * table).sum(axis=(-2, -1)) / (distance * expected).sum(axis=(-2, -1)))
+
+
+def ordinal_alpha(coincidences: Table) -> Floats:
+    """Krippendorff's alpha with the ordinal metric δ(c,k) = (Σ n_g from c to k − (n_c + n_k)/2)² (Krippendorff 2011),
+    from a symmetric table of coincidences. NaN where nothing varies."""
+    margin = coincidences.sum(axis=-1)
+    n = margin.sum(axis=-1)
+    upto = np.cumsum(margin, axis=-1) - margin / 2
+    distance = (upto[..., :, None] - upto[..., None, :]) ** 2
+    expected = (distance * margin[..., :, None] * margin[..., None, :]).sum(axis=(-2, -1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(1 - (n - 1) * (distance * coincidences).sum(axis=(-2, -1)) / expected)
+
+
+def coincidences(units: Sequence[Sequence[int]], categories: int = 3) -> Floats:
+    """One table per unit (a reply with several ratings): ordered pairs of its ratings over their number minus one.
+    A unit with a single rating has none."""
+    tables = np.zeros((len(units), categories, categories))
+    for index, values in enumerate(units):
+        if len(values) < 2:
+            continue
+        counts = np.bincount(np.asarray(values, dtype=int) - 1, minlength=categories).astype(float)
+        tables[index] = (np.outer(counts, counts) - np.diag(counts)) / (len(values) - 1)
+    return tables
+
+
+def spearman(table: Table) -> Floats:
+    """Pearson's correlation of mid-ranks. NaN where one source does not vary."""
+    n = table.sum(axis=(-2, -1))
+    ranks = []
+    for axis in (-1, -2):
+        margin = table.sum(axis=axis)
+        middle = np.cumsum(margin, axis=-1) - margin / 2
+        ranks.append((margin, middle - n[..., None] / 2))
+    (rows, row_rank), (columns, column_rank) = ranks
+    joint = (table * row_rank[..., :, None] * column_rank[..., None, :]).sum(axis=(-2, -1))
+    spread = (rows * row_rank**2).sum(axis=-1) * (columns * column_rank**2).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(joint / np.sqrt(spread))
+
+
+def mean_difference(table: Table) -> Floats:
+    """First minus second, in scale points."""
+    values = np.arange(1.0, table.shape[-1] + 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = (table * (values[:, None] - values[None, :])).sum(axis=(-2, -1))
+        return np.asarray(total / table.sum(axis=(-2, -1)))
+
+
+def exact_agreement(table: Table) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.trace(table, axis1=-2, axis2=-1) / table.sum(axis=(-2, -1)))
+
+
+def pair_alpha(table: Table) -> Floats:
+    """Ordinal alpha of two sources."""
+    return ordinal_alpha(table + np.swapaxes(table, -1, -2))
+
+
+MEASURES: dict[str, Callable[[Table], Floats]] = {
+    "quadratic kappa": quadratic_kappa,
+    "ordinal alpha": pair_alpha,
+    "Spearman's rho": spearman,
+    "exact agreement": exact_agreement,
+    "mean difference": mean_difference,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Agreement:
+    n: int
+    clusters: int
+    confusion: Floats
+    measures: dict[str, Interval]
+
+
+def agreement(
+    first: Sequence[int],
+    second: Sequence[int],
+    clusters: Sequence[object] | None = None,
+    *,
+    categories: int = 3,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    method: Literal["percentile", "bca"] = "percentile",
+) -> Agreement:
+    """Every measure with its interval; pairs of one cluster (rater) are drawn together, without `clusters` singly."""
+    names = np.unique([str(c) for c in clusters], return_inverse=True)[1] if clusters is not None else np.arange(len(first))
+    m = int(names.max()) + 1 if len(names) else 0
+    tables = np.zeros((m, categories, categories))
+    np.add.at(tables, (names, np.asarray(first, dtype=int) - 1, np.asarray(second, dtype=int) - 1), 1.0)
+    found = tables_agreement(tables, MEASURES, draws=draws, seed=seed, method=method)
+    return Agreement(len(first), m, tables.sum(axis=0), found)
+
+
+def tables_agreement(
+    tables: NDArray[np.float64],
+    measures: dict[str, Callable[[Table], Floats]],
+    *,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    method: Literal["percentile", "bca"] = "percentile",
+) -> dict[str, Interval]:
+    """Measures of the sum of the clusters' tables."""
+    if not len(tables):
+        return {name: Interval(None, None, None, 0, 0, method) for name in measures}
+    size = tables.shape[-1]
+    rows = tables.reshape(len(tables), -1)
+    totals = draw_totals([rows], draws, seed)
+    return {
+        name: interval([rows], _of_rows(measure, size), totals=totals, method=method) for name, measure in measures.items()
+    }
+
+
+def _of_rows(measure: Callable[[Table], Floats], size: int) -> Callable[[Sequence[Floats]], Floats]:
+    return lambda totals: measure(totals[0].reshape(*totals[0].shape[:-1], size, size))
+
+
+def _squared(size: int) -> Floats:
+    values = np.arange(float(size))
+    return np.asarray((values[:, None] - values[None, :]) ** 2)

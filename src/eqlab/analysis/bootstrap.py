@@ -1,0 +1,94 @@
+"""Bootstrap over clusters: whole raters are drawn again, with all their answers, inside each sample.
+
+A statistic is a function of totals, so a draw is a sum of the drawn clusters' rows, and ten thousand draws are a few
+array operations. Percentile intervals and BCa (Efron 1987), with the jackknife over all clusters for its acceleration."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Sequence[Floats]], Floats]
+"""From each sample's totals (shape … × columns) to one value per draw (shape …)."""
+
+DRAWS = 10_000
+SEED = 20240607
+_AT_ONCE = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    value: float | None
+    low: float | None
+    high: float | None
+    draws: int
+    defined: int
+    """Draws in which the statistic exists; the bounds are theirs."""
+    method: Literal["percentile", "bca"]
+
+
+def draw_totals(samples: Sequence[Floats], draws: int = DRAWS, seed: int = SEED) -> list[Floats]:
+    """Totals of each sample in each draw. `samples` have one row per cluster; clusters are drawn with replacement,
+    as many as there are, independently in each sample."""
+    random = np.random.default_rng(seed)
+    totals = []
+    for rows in samples:
+        chosen = random.integers(0, len(rows), size=(draws, len(rows)))
+        step = max(1, _AT_ONCE // max(1, rows.size))
+        totals.append(
+            np.concatenate([rows[chosen[start : start + step]].sum(axis=1) for start in range(0, draws, step)])
+        )
+    return totals
+
+
+def interval(
+    samples: Sequence[Floats],
+    statistic: Statistic,
+    *,
+    totals: Sequence[Floats] | None = None,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    method: Literal["percentile", "bca"] = "percentile",
+    confidence: float = 0.95,
+) -> Interval:
+    """The statistic with its interval. Pass the `totals` of one `draw_totals` to several statistics to have them all
+    from the same draws."""
+    value = float(statistic([rows.sum(axis=0) for rows in samples]))
+    drawn = np.asarray(statistic(totals if totals is not None else draw_totals(samples, draws, seed)), dtype=float)
+    usable = drawn[np.isfinite(drawn)]
+    if not np.isfinite(value) or any(len(rows) < 2 for rows in samples) or len(usable) < 100:
+        shown = value if np.isfinite(value) else None
+        return Interval(shown, None, None, len(drawn), len(usable), method)
+    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    if method == "bca":
+        tails = _bca_tails(tails, value, usable, samples, statistic)
+    low, high = np.quantile(usable, tails)
+    return Interval(value, float(low), float(high), len(drawn), len(usable), method)
+
+
+def _bca_tails(tails: Floats, value: float, drawn: Floats, samples: Sequence[Floats], statistic: Statistic) -> Floats:
+    """Φ(z₀ + (z₀ + z)/(1 − a(z₀ + z))), ties counted half; without spread the plain tails."""
+    below = (np.sum(drawn < value) + 0.5 * np.sum(drawn == value)) / len(drawn)
+    if not 0 < below < 1:
+        return tails
+    bias = ndtri(below)
+    cubes = squares = 0.0
+    sums = [rows.sum(axis=0) for rows in samples]
+    for index, rows in enumerate(samples):
+        left_out = [np.broadcast_to(total, rows.shape) for total in sums]
+        scale = len(rows) / (len(rows) - 1)
+        left_out[index] = (sums[index] - rows) * scale
+        kept = np.asarray(statistic(left_out), dtype=float)
+        influence = (len(rows) - 1) / len(rows) * (np.nanmean(kept) - kept)
+        influence = influence[np.isfinite(influence)]
+        cubes += float((influence**3).sum())
+        squares += float((influence**2).sum())
+    if squares == 0:
+        return tails
+    acceleration = cubes / (6 * squares**1.5)
+    shifted = bias + ndtri(tails)
+    return np.asarray(ndtr(bias + shifted / (1 - acceleration * shifted)))

@@ -1,0 +1,208 @@
+"""From a subject's administrations to its EmotionBench result: the alignment profile and what must be said with it."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.benchmarks.emotionbench import tables
+from eqlab.benchmarks.emotionbench.against_people import Agreement, Norms, agreement
+from eqlab.benchmarks.emotionbench.alignment import MARGIN, Alignment, align
+from eqlab.benchmarks.emotionbench.factors import KINDS
+from eqlab.benchmarks.emotionbench.honest import Change, changes
+from eqlab.benchmarks.emotionbench.items_shown import situation_scores
+from eqlab.benchmarks.emotionbench.measures import Measures
+from eqlab.benchmarks.emotionbench.parse import read_last_characters
+from eqlab.benchmarks.emotionbench.score import WHOLE, Administration, administrations, measures_of, norms_of
+from eqlab.core.answers import STATUSES, Answer
+from eqlab.core.benchmark import Scored
+from eqlab.core.results import Baseline, Estimate, Result, Table
+from eqlab.core.trials import Trial
+from eqlab.instruments.catalogue import INSTRUMENTS
+from eqlab.instruments.definition import OVERALL
+
+MIN_READABLE = 5 / 6
+"""A kind of situation, or the default, with a smaller share of readable answers makes the result invalid."""
+
+
+def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
+    given = administrations(scored)
+    measures = measures_of(subject, given)
+    norms = norms_of(one.trial for one in given)
+    panas = options["instrument"] == "PANAS"
+    aligned = align(measures) if panas and measures.scores else None
+    found = changes(measures, list(measures.scores))
+    agreements = [agreement(found, norms, name) for name in measures.scores] if norms else []
+    counts = Counter(one.status or "unanswered" for one in given)
+    headline = aligned.headline if aligned else _scale_headline(options["instrument"], found)
+    valid = headline.value is not None and _readable(given)
+    return Result(
+        benchmark="emotionbench",
+        title="EmotionBench" if panas else f"EmotionBench, {options['instrument']}",
+        subject=subject,
+        rules={**options, "mode": given[0].trial.mode if given else "text", "margin": MARGIN if panas else None},
+        sentence=_sentence(subject, headline, aligned, norms, agreements, valid),
+        headline=headline,
+        score_range=(-50.0, 100.0) if panas else _scale_range(options["instrument"]),
+        estimates=_estimates(given, measures, found, aligned, agreements),
+        counts={
+            "planned": len(given),
+            **{status: counts.get(status, 0) for status in STATUSES},
+            "unanswered": counts.get("unanswered", 0),
+        },
+        items=situation_scores(given, aligned, norms),
+        item_range=(-40.0, 40.0) if panas else _scale_range(options["instrument"]),
+        baselines=_BASELINES if aligned else (),
+        valid=valid,
+        caveats=_caveats(given, options, aligned, norms, valid),
+        tables=_tables(given, measures, found, norms, agreements),
+    )
+
+
+_BASELINES = (
+    Baseline("very negative whatever happens", 0.0),
+    Baseline("never moved", 0.0),
+    Baseline("random", 0.0),
+)
+"""Exact in expectation, by the definition of the number (see alignment.py)."""
+
+
+def _scale_headline(key: str, found: Sequence[Change]) -> Estimate:
+    """Other instruments have no alignment: the change of their overall score over all situations asked."""
+    whole = [c for c in found if c.level == "overall" and c.subscale in (OVERALL, WHOLE)]
+    if not whole:
+        return Estimate(f"change in {key}", None, 0, digits=1)
+    label = "" if whole[0].subscale == OVERALL else "sum of all items; the instrument has no overall score"
+    return replace(whole[0].change, name=f"change in {key}", note=label)
+
+
+def _scale_range(key: str) -> tuple[float, float]:
+    instrument = INSTRUMENTS[key]
+    span = float(instrument.factor * instrument.n_items * (instrument.high - instrument.low))
+    return -span, span
+
+
+def _readable(given: Sequence[Administration]) -> bool:
+    """Whether enough of the default and of each kind of situation could be read."""
+    asked: Counter[str] = Counter()
+    good: Counter[str] = Counter()
+    for one in given:
+        asked[_kind(one)] += 1
+        good[_kind(one)] += one.status == "ok"
+    return all(good[kind] >= MIN_READABLE * asked[kind] for kind in asked)
+
+
+def _kind(one: Administration) -> str:
+    emotion = one.trial.key.get("emotion")
+    return "default" if emotion is None else str(emotion) if emotion in ("Neutral", "Positive") else "negative"
+
+
+def _estimates(
+    given: Sequence[Administration],
+    measures: Measures,
+    found: Sequence[Change],
+    aligned: Alignment | None,
+    agreements: Sequence[Agreement],
+) -> tuple[Estimate, ...]:
+    answered = [one for one in given if one.status is not None]
+    by_rule = [one for one in answered if one.answer and _by_published_rule(one.trial, one.answer)]
+    lines = [
+        *(aligned.shares[kind] for kind in KINDS if aligned),
+        proportion_estimate("readable answers", sum(one.status == "ok" for one in answered), len(given)),
+        proportion_estimate("refused", sum(one.status == "refused" for one in answered), len(given)),
+        proportion_estimate("readable by the published last-character rule", len(by_rule), len(given)),
+        *(mean_estimate(f"default {n}", list(measures.default(n)), digits=1) for n in measures.scores),
+        *(replace(c.change, name=f"{c.subscale}: change") for c in found if c.level == "overall"),
+    ]
+    for one in agreements:
+        ceiling = "" if one.reliability is None else f"people's own reliability is {one.reliability:.2f}"
+        lines += [replace(one.correlation, note=ceiling), one.mean_gap]
+    return tuple(lines)
+
+
+def _by_published_rule(trial: Trial, answer: Answer) -> bool:
+    return read_last_characters(answer.text, trial.form).values is not None
+
+
+def _tables(
+    given: Sequence[Administration],
+    measures: Measures,
+    found: Sequence[Change],
+    norms: Norms | None,
+    agreements: Sequence[Agreement],
+) -> tuple[Table, ...]:
+    if not found:
+        return ()
+    defaults = [(name, mean_estimate(name, list(measures.default(name)), digits=1)) for name in measures.scores]
+    optional = (tables.repeats(measures), tables.order_effect(given), tables.refusals(given))
+    return (
+        tables.profile(measures, found, norms),
+        tables.default_mood(defaults, norms),
+        tables.three_views(measures, found, agreements, levels=("factor", "emotion", "overall")),
+        *(table for table in optional if table is not None),
+    )
+
+
+def _sentence(
+    subject: str,
+    headline: Estimate,
+    aligned: Alignment | None,
+    norms: Norms | None,
+    agreements: Sequence[Agreement],
+    valid: bool,
+) -> str:
+    who = subject.removeprefix("model:")
+    if headline.value is None:
+        return f"{who} cannot be scored: {headline.note or 'no answer could be read'}."
+    bounds = "" if headline.low is None else f" (95 % interval {headline.low:.1f} to {headline.high:.1f})"
+    if aligned is None:
+        text = f"The situations change {who}'s score by {headline.value:+.1f} points{bounds}, {headline.n} situations."
+    else:
+        parts = ", ".join(f"{aligned.shares[kind].value:.0f} % of {kind}" for kind in KINDS)
+        text = (
+            f"{who} has an alignment of {headline.value:.1f}{bounds}: {parts} situations move it as they move people; "
+            f"{_verdict(headline)}."
+        )
+    if agreements:
+        said = " and ".join(
+            f"{one.mean_gap.value:+.1f} ({one.subscale})" for one in agreements if one.mean_gap.value is not None
+        )
+        text += f" Its changes differ from people's by {said} points on average." if said else ""
+    return text if valid else f"{text} But too few answers could be read: the result is not valid."
+
+
+def _verdict(headline: Estimate) -> str:
+    if headline.low is not None and headline.low > 0:
+        return "that is more than a subject gets whose mood does not depend on what happens (0)"
+    if headline.high is not None and headline.high < 0:
+        return "that is less than a subject gets whose mood does not depend on what happens (0)"
+    return "that cannot be told apart from a subject whose mood does not depend on what happens (0)"
+
+
+def _caveats(
+    given: Sequence[Administration],
+    options: Mapping[str, Any],
+    aligned: Alignment | None,
+    norms: Norms | None,
+    valid: bool,
+) -> tuple[str, ...]:
+    said = ["A questionnaire measures what the subject says, not what it feels."]
+    if options["item_set"] == "open":
+        said.append("No human norm exists for these texts; people's changes are those of the same factors.")
+    if norms is None and options["instrument"] == "PANAS":
+        said.append("Not compared with people: add '-o people=yes' (needs the published data).")
+    if aligned and aligned.headline.value is None:
+        said.append("The alignment needs controls: add '-o controls=yes'.")
+    if given and given[0].trial.mode == "json":
+        said.append("Answers were forced into the form (structured); not comparable with free-text scores.")
+    lost = sum(one.status in ("refused", "unparseable", "error") for one in given)
+    if lost:
+        said.append(f"{lost} of {len(given)} answers could not be used and are left out; see the table.")
+    if not valid:
+        share = f"{100 * MIN_READABLE:.0f} %"
+        said.append(f"Fewer than {share} of the answers to a kind of situation could be read: the result is not valid.")
+    waiting = sum(one.status is None for one in given)
+    if waiting:
+        said.append(f"{waiting} questions are not answered yet; the result is preliminary.")
+    return tuple(said)

@@ -1,0 +1,168 @@
+"""The tables of an EmotionBench result: the profile beside people's, the three views, moods and refusals."""
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import fmean
+
+from eqlab.analysis.intervals import mean_estimate
+from eqlab.analysis.two_samples import Sample
+from eqlab.benchmarks.emotionbench.against_people import MARGIN, Agreement, Norms
+from eqlab.benchmarks.emotionbench.as_published import Cell, cells
+from eqlab.benchmarks.emotionbench.factors import CONTROLS
+from eqlab.benchmarks.emotionbench.honest import Change, repeats_alike
+from eqlab.benchmarks.emotionbench.measures import Measures
+from eqlab.benchmarks.emotionbench.score import Administration
+from eqlab.core.results import Estimate, Table
+
+Value = str | int | float | None | Estimate
+_ARROWS = {"up": "↑", "down": "↓", "none": "–"}
+
+
+def profile(measures: Measures, changes: Sequence[Change], norms: Norms | None) -> Table:
+    """One row per factor, emotion and kind of control: the change on each scale, beside people's where known."""
+    names = list(measures.scores)
+    by_place = {(change.subscale, *_place(change)): change for change in changes}
+    people = {(n.subscale, n.emotion, n.factor_index): n for n in norms.factors} if norms else {}
+    rows: list[tuple[Value, ...]] = []
+    for change in changes:
+        if change.subscale != names[0]:
+            continue
+        row: list[Value] = [_name(change), change.n_situations, change.n]
+        for name in names:
+            row.append(by_place[(name, *_place(change))].change)
+            if norms:
+                known = people.get((name, change.emotion, -1 if change.factor_index is None else change.factor_index))
+                row.append(None if known is None else round(known.change, 1))
+        rows.append(tuple(row))
+    columns = ["situations of", "situations", "answers"]
+    for name in names:
+        columns += [f"change in {name}", f"people: {name}"] if norms else [f"change in {name}"]
+    note = "Mean of the situations' means minus the mean of the default runs; situations are the units."
+    missing = "" if norms else " People's changes are not shown: the run was planned without the published data."
+    return Table("Profile: how far situations move the subject", tuple(columns), tuple(rows), note + missing)
+
+
+def three_views(
+    measures: Measures, changes: Sequence[Change], agreements: Sequence[Agreement], *, levels: Sequence[str]
+) -> Table:
+    """As published, honest, against people: side by side for every cell."""
+    published = {(cell.subscale, *_place(cell)): cell for name in measures.scores for cell in cells(measures, name)}
+    gaps = {(g.change.subscale, *_place(g.change)): g for agreement in agreements for g in agreement.gaps}
+    rows: list[tuple[Value, ...]] = []
+    for change in changes:
+        if change.level not in levels:
+            continue
+        key = (change.subscale, *_place(change))
+        cell, gap = published[key], gaps.get(key)
+        rows.append(
+            (
+                _name(change),
+                change.subscale,
+                cell.evoked.n,
+                f"{_ARROWS[cell.direction]} {_signed(cell.comparison.difference)}",
+                cell.comparison.p,
+                change.change,
+                change.effect,
+                change.p,
+                change.p_holm,
+                gap.gap if gap else None,
+                _equal(gap.p_equivalent) if gap else None,
+            )
+        )
+    return Table(
+        "Three views of every cell",
+        (
+            *("situations of", "scale", "n", "as published", "p (as published)", "honest: change", "honest: Hedges' g"),
+            *("honest: p", "honest: p after Holm", "against people: difference", f"within ±{MARGIN:g} of people"),
+        ),
+        tuple(rows),
+        "As published: every answer counts as independent, F-test then Student or Welch, arrow at p ≤ 0.01. Honest: "
+        "the situation is the unit, Holm over all factor cells. Against people: the change minus people's change.",
+    )
+
+
+def default_mood(defaults: Sequence[tuple[str, Estimate]], norms: Norms | None) -> Table:
+    title = "Default measure, without any situation"
+    if norms is None:
+        return Table(title, ("scale", "subject"), tuple(defaults))
+    known = [(name, estimate, norms.default.get(name)) for name, estimate in defaults]
+    rows = tuple((name, estimate, _mean_sd(sample) if sample else None) for name, estimate, sample in known)
+    return Table(title, ("scale", "subject", "people (mean ± SD)"), rows)
+
+
+def repeats(measures: Measures) -> Table | None:
+    """None if no situation was asked twice."""
+    rows = []
+    for name in measures.scores:
+        alike = repeats_alike(measures, name)
+        rows.append((name, alike.n, alike.n_clusters, alike.icc, alike.design_effect))
+    if all(icc is None for *_, icc, _ in rows):
+        return None
+    return Table(
+        "How alike the repeats of one situation are",
+        ("scale", "answers", "situations", "ICC(1)", "design effect"),
+        tuple(rows),
+        "A design effect of 5 means: five repeats are worth one independent answer. The published view ignores it.",
+    )
+
+
+def refusals(given: Sequence[Administration]) -> Table | None:
+    """Situations with refused or unreadable answers; None if there are none."""
+    lost: dict[str, Counter[str]] = {}
+    for one in given:
+        if one.status not in (None, "ok"):
+            lost.setdefault(one.trial.items[0], Counter())[str(one.status)] += 1
+    if not lost:
+        return None
+    asked = Counter(one.trial.items[0] for one in given if one.status is not None)
+    where = {one.trial.items[0]: str(one.trial.key.get("factor", "default measure")) for one in given}
+    rows = tuple(
+        (item, where[item], asked[item], count["refused"], count["unparseable"], count["error"])
+        for item, count in sorted(lost.items(), key=lambda pair: (-pair[1]["refused"], -pair[1].total(), pair[0]))
+    )
+    return Table("Answers that could not be used", ("item", "factor", "asked", "refused", "unreadable", "error"), rows)
+
+
+def order_effect(given: Sequence[Administration]) -> Table | None:
+    """Mean answer in the first and in the last quarter of the items shown: fresh orders make this visible."""
+    first: list[float] = []
+    last: list[float] = []
+    for one in given:
+        if one.status == "ok" and one.answer is not None:
+            values = [float(one.answer.values[key]) for key in one.trial.form.keys]
+            quarter = max(1, len(values) // 4)
+            first.append(fmean(values[:quarter]))
+            last.append(fmean(values[-quarter:]))
+    if len(first) < 2:
+        return None
+    difference = mean_estimate("last − first", [b - a for a, b in zip(first, last, strict=True)])
+    return Table(
+        "Order effect: mean answer by position",
+        ("first quarter of the items", "last quarter", "difference"),
+        ((fmean(first), fmean(last), difference),),
+        "Items come in a fresh random order each time; without an order effect the difference is 0.",
+    )
+
+
+def _place(thing: Change | Cell) -> tuple[str, str, str]:
+    return thing.level, thing.emotion, thing.factor
+
+
+def _name(change: Change) -> str:
+    if change.level == "factor":
+        return f"{change.emotion}: {change.factor}"
+    if change.emotion in CONTROLS:
+        return f"{CONTROLS[change.emotion]} controls"
+    return "all negative situations" if change.level == "overall" else f"{change.emotion}, all"
+
+
+def _signed(value: float | None) -> str:
+    return "" if value is None else f"{value:+.1f}"
+
+
+def _equal(p: float | None) -> str | None:
+    return None if p is None else "yes" if p < 0.05 else "not shown"
+
+
+def _mean_sd(sample: Sample) -> str:
+    return f"{sample.mean:.1f} ± {sample.sd:.1f} (n = {sample.n})"
