@@ -116,7 +116,8 @@ def agreement(
     method: Literal["percentile", "bca"] = "percentile",
 ) -> Agreement:
     """Every measure with its interval; pairs of one cluster (rater) are drawn together, without `clusters` singly."""
-    names = np.unique([str(c) for c in clusters], return_inverse=True)[1] if clusters is not None else np.arange(len(first))
+    alone = np.arange(len(first))
+    names = alone if clusters is None else np.unique([str(one) for one in clusters], return_inverse=True)[1]
     m = int(names.max()) + 1 if len(names) else 0
     tables = np.zeros((m, categories, categories))
     np.add.at(tables, (names, np.asarray(first, dtype=int) - 1, np.asarray(second, dtype=int) - 1), 1.0)
@@ -139,7 +140,8 @@ def tables_agreement(
     rows = tables.reshape(len(tables), -1)
     totals = draw_totals([rows], draws, seed)
     return {
-        name: interval([rows], _of_rows(measure, size), totals=totals, method=method) for name, measure in measures.items()
+        name: interval([rows], _of_rows(measure, size), totals=totals, method=method)
+        for name, measure in measures.items()
     }
 
 

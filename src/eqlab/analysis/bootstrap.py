@@ -1,7 +1,7 @@
 """Bootstrap over clusters: whole raters are drawn again, with all their answers, inside each sample.
 
 A statistic is a function of totals, so a draw is a sum of the drawn clusters' rows, and ten thousand draws are a few
-array operations. Percentile intervals and BCa (Efron 1987), with the jackknife over all clusters for its acceleration."""
+array operations. Intervals by percentiles or BCa (Efron 1987; acceleration by the jackknife over all clusters)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

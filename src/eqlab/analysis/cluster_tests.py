@@ -50,7 +50,8 @@ def anova(groups: Sequence[Floats]) -> tuple[float, tuple[int, int], float]:
     from scipy.stats import f_oneway
 
     test = f_oneway(*groups)
-    return float(test.statistic), (len(groups) - 1, sum(len(group) for group in groups) - len(groups)), float(test.pvalue)
+    n = sum(len(group) for group in groups)
+    return float(test.statistic), (len(groups) - 1, n - len(groups)), float(test.pvalue)
 
 
 def permutation_p(totals: Floats, reference: Floats, draws: int = 20_000, seed: int = 20240607) -> float:

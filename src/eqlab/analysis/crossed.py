@@ -35,7 +35,7 @@ class Term:
     def gather(self, per_answer: Floats) -> Floats:
         """Z′·per_answer."""
         weighted = per_answer if self.values is None else per_answer * self.values
-        return np.bincount(self.codes, weighted, self.n_levels)
+        return np.asarray(np.bincount(self.codes, weighted, self.n_levels), dtype=float)
 
 
 class Layout:
@@ -121,7 +121,7 @@ class Factor:
         big_codes = layout.terms[layout.big].codes
         n, count = len(big_codes), len(layout.terms)
         entries: dict[tuple[int, int], Floats] = {}
-        big_inverse = 1.0 / self.diagonal
+        big_inverse: Floats = 1.0 / self.diagonal
         if layout.n_small:
             inverse = self._schur.inverse()
             joint = self._cross_over.T @ inverse  # big × small
@@ -178,7 +178,7 @@ class _DenseFactor:
 
     def inverse(self) -> Floats:
         inverse, _ = lapack.dpotri(self._chol, lower=1)
-        return np.tril(inverse) + np.tril(inverse, -1).T
+        return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
 
 
 _NOT_DEFINITE = "the precision of the random effects is not positive definite"

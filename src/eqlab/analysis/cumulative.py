@@ -58,12 +58,12 @@ def terms(upper: Floats, lower: Floats) -> Terms | None:
 
 def across(matrix: Floats, coefficients: Floats) -> Floats:
     """matrix @ coefficients for a tall, thin matrix. Not by BLAS, whose threads stall on it when cores are shared."""
-    return np.einsum("ij,j->i", matrix, coefficients)
+    return np.asarray(np.einsum("ij,j->i", matrix, coefficients))
 
 
 def down(matrix: Floats, per_answer: Floats) -> Floats:
     """matrix.T @ per_answer, likewise."""
-    return np.einsum("ij,i->j", matrix, per_answer)
+    return np.asarray(np.einsum("ij,i->j", matrix, per_answer))
 
 
 def cut_points(y: Ints, design: Floats, thresholds: Floats, eta: Floats) -> tuple[Floats, Floats]:

@@ -28,11 +28,11 @@ class Problem:
 
     @property
     def n_thresholds(self) -> int:
-        return self.n_cuts * self.design.shape[1]
+        return self.n_cuts * int(self.design.shape[1])
 
     @property
     def size(self) -> int:
-        return self.n_thresholds + self.fixed.shape[1] + len(self.layout.terms)
+        return self.n_thresholds + int(self.fixed.shape[1]) + len(self.layout.terms)
 
     def split(self, parameters: Floats) -> tuple[Floats, Floats, Floats]:
         """(thresholds as cut × column, fixed effects, standard deviations)."""
@@ -121,7 +121,7 @@ def _gradient(problem: Problem, here: Terms, factor: Factor, modes: Floats) -> F
     )
     along = here.slope + by_eta - carried * here.weight
     by_sds = [
-        float(term.spread(modes[part]) @ along - here.weight @ parts[:, index] + adjoint[part] @ term.gather(here.slope))
+        float(term.spread(modes[part]) @ along + adjoint[part] @ term.gather(here.slope) - here.weight @ parts[:, index])
         for index, (term, part) in enumerate(zip(layout.terms, layout.slices, strict=True))
     ]
     return np.concatenate([by_cuts.ravel(), down(problem.fixed, along), by_sds])

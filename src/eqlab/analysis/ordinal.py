@@ -163,7 +163,9 @@ def _columns(given: Mapping[str, Sequence[float] | Floats], n: int) -> Floats:
     for name, column in given.items():
         if len(column) != n:
             raise FitError(f"Column '{name}' has {len(column)} values for {n} answers.")
-    made = np.column_stack([np.asarray(column, dtype=float) for column in given.values()]) if given else np.empty((n, 0))
+    made = np.empty((n, len(given)))
+    for index, column in enumerate(given.values()):
+        made[:, index] = np.asarray(column, dtype=float)
     if not np.all(np.isfinite(made)):
         raise FitError("A column of the model has a missing or infinite value.", "Leave such answers out first.")
     return made

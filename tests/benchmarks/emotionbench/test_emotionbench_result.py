@@ -1,0 +1,128 @@
+"""From replies to the result: headline, estimates, tables, refusals, what is said."""
+
+import random
+from importlib.resources import files
+
+import pytest
+
+from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
+from eqlab.benchmarks.emotionbench.items import OPEN
+from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Scored, Selection
+from eqlab.core.results import Estimate
+from eqlab.instruments.catalogue import PANAS
+
+EB = EmotionBench()
+CONTENT = files("eqlab.data").joinpath("open", OPEN).read_bytes()
+POSITIVE = {PANAS.item_keys[number - 1] for number in PANAS.subscales[0].items}
+
+
+def mood(trial, positive, negative):
+    return "\n".join(f"{s.text}: {positive if s.key in POSITIVE else negative}" for s in trial.form.scales)
+
+
+def feeling(trial):
+    kind = {"Neutral": 0, "Positive": 1}.get(trial.key.get("emotion", "Neutral"), -1)
+    draw = random.Random(trial.id)
+    return mood(trial, 3 + kind, 2 - kind + (draw.random() < 0.3 and kind == -1))
+
+
+def run(reply, selection=None, **given):
+    options = EB.options("open", given)
+    scored = []
+    for trial, repeat in EB.plan({OPEN: CONTENT}, options, selection or Selection("quick")):
+        text = reply(trial)
+        if text is None:
+            scored.append(Scored(trial, repeat, ()))
+            continue
+        reading = EB.read(trial, text, options)
+        answer = Answer("r", trial.id, "model:m", repeat, 0, text, reading.status, reading.values, reading.note)
+        scored.append(Scored(trial, repeat, (answer,)))
+    return EB.score("model:m", scored, options)
+
+
+def test_a_subject_with_feelings():
+    found = run(feeling)
+    assert found.headline.value == 100
+    assert found.valid
+    assert found.counts == {"planned": 37, "ok": 37, "unparseable": 0, "refused": 0, "error": 0, "unanswered": 0}
+    assert "m has an alignment of 100.0" in found.sentence
+    assert "more than a subject gets" in found.sentence
+    names = [estimate.name for estimate in found.estimates]
+    assert "default Positive Affect" in names
+    assert "readable by the published last-character rule" in names
+    assert len(found.items) == 32
+    assert found.items[0].score < -4
+    assert found.items[0].values["Positive Affect"] == -10
+    assert any("No human norm" in caveat for caveat in found.caveats)
+
+
+def test_always_very_negative_cannot_win():
+    found = run(lambda trial: mood(trial, 1, 5))
+    assert found.headline.value == 0
+    assert "cannot be told apart" in found.sentence
+    assert {baseline.value for baseline in found.baselines} == {0.0}
+
+
+def test_every_table_is_a_table():
+    found = run(feeling, Selection("quick", repeats=2))
+    titles = [table.title for table in found.tables]
+    assert titles == [
+        "Profile: how far situations move the subject",
+        "Default measure, without any situation",
+        "Three views of every cell",
+        "How alike the repeats of one situation are",
+        "Order effect: mean answer by position",
+    ]
+    for table in found.tables:
+        assert table.rows
+        assert all(len(row) == len(table.columns) for row in table.rows)
+        assert all(cell is None or isinstance(cell, str | int | float | Estimate) for row in table.rows for cell in row)
+
+
+def test_refusals_are_counted_by_situation_and_make_a_result_invalid():
+    def shy(trial):
+        return "I'm sorry, but I cannot answer this." if trial.key.get("emotion") in ("Guilt", "Fear") else feeling(trial)
+
+    found = run(shy)
+    lost = found.counts["refused"]
+    assert lost == 4
+    assert not found.valid
+    table = found.tables[-1]
+    assert table.title == "Answers that could not be used"
+    assert sum(row[3] for row in table.rows) == lost
+    assert "not valid" in found.sentence
+    assert any(f"{lost} of 37" in caveat for caveat in found.caveats)
+    few = run(lambda trial: "no" if trial.items[0].startswith("guilt") else feeling(trial))
+    assert few.valid
+    assert few.counts["unparseable"] == 2
+
+
+def test_an_unfinished_run_is_preliminary():
+    found = run(lambda trial: None if trial.key.get("emotion") == "Positive" else feeling(trial))
+    assert found.headline.value is None
+    assert not found.valid
+    assert found.counts["unanswered"] == 8
+    assert any("not answered yet" in caveat for caveat in found.caveats)
+    nothing = run(lambda trial: None)
+    assert nothing.headline.value is None
+    assert "cannot be scored" in nothing.sentence
+
+
+def test_without_controls_there_is_no_headline():
+    found = run(feeling, controls="no")
+    assert found.headline.value is None
+    assert any("controls=yes" in caveat for caveat in found.caveats)
+
+
+@pytest.mark.parametrize("structured", [False, True])
+def test_structured_says_so(structured):
+    import json
+
+    def reply(trial):
+        return json.dumps(dict.fromkeys(trial.form.keys, 3)) if structured else mood(trial, 3, 3)
+
+    found = run(reply, Selection("quick", structured=structured))
+    assert found.rules["mode"] == ("json" if structured else "text")
+    assert any("structured" in caveat for caveat in found.caveats) == structured
+    assert found.counts["ok"] == 37

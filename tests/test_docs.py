@@ -1,0 +1,105 @@
+"""Documentation is product: every command in it parses, every link leads somewhere, every setting is described."""
+
+import re
+import shlex
+
+import pytest
+from conftest import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXT = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
+
+
+def commands():
+    for name, text in TEXT.items():
+        for block in re.findall(r"```(?:console|bash|sh)\n(.*?)```", text, flags=re.DOTALL):
+            joined = block.replace("\\\n", " ")
+            for line in joined.splitlines():
+                command = re.match(r"(?:\$ )?((?:\w+=\S+ )*)(eqlab .*)", line)
+                if command:
+                    yield pytest.param(command.group(2), id=f"{name}: {command.group(2)[:60]}")
+
+
+@pytest.mark.parametrize("line", commands())
+def test_every_documented_command_parses(line):
+    from typer.main import get_command
+
+    from eqlab.cli.main import app
+
+    arguments = shlex.split(line, comments=True)[1:]
+    for stop in ("|", ">", "&&"):
+        if stop in arguments:
+            arguments = arguments[: arguments.index(stop)]
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    command = get_command(app)
+    context = command.make_context("eqlab", list(arguments), resilient_parsing=not arguments)
+    while hasattr(command, "commands") and arguments:
+        rest = context._protected_args + context.args if hasattr(context, "_protected_args") else context.args
+        name, command, rest = command.resolve_command(context, rest)
+        if "--help" in rest:
+            return
+        context = command.make_context(name, list(rest), parent=context)
+
+
+def test_there_are_commands_to_test():
+    assert len(list(commands())) >= 12
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", TEXT[page.name]):
+        if not re.match(r"[a-z]+:", target):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_command_and_option_is_documented():
+    from typer.main import get_command
+
+    from eqlab.benchmarks.registry import load, names
+    from eqlab.cli.main import app
+
+    everything = "\n".join(TEXT.values())
+    for name, command in get_command(app).commands.items():
+        assert f"eqlab {name}" in everything, name
+        for parameter in command.params:
+            for flag in parameter.opts:
+                if flag.startswith("--") and flag != "--help":
+                    assert f"`{flag}" in everything or f" {flag}" in everything, f"eqlab {name} {flag}"
+    for name in names():
+        for option in load(name).option_help():
+            assert f"`{option.name}`" in everything, f"{name} -o {option.name}"
+
+
+def test_every_dependency_has_its_reason():
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    groups = [project["project"]["dependencies"], *project["project"]["optional-dependencies"].values()]
+    groups += project["dependency-groups"].values()
+    reasons = TEXT["dependencies.md"]
+    for dependency in (one for group in groups for one in group):
+        name = re.match(r"[A-Za-z0-9_-]+", dependency).group(0)
+        assert f"`{name}`" in reasons, name
+
+
+def test_environment_variables_are_documented():
+    source = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    for variable in set(re.findall(r"EQLAB_[A-Z]+", source)):
+        assert variable in "\n".join(TEXT.values()), variable
+
+
+def test_python_examples_run(server, tmp_path, monkeypatch, capsys):
+    """The code on the Python page, run as it stands, against a server on loopback."""
+    server.reply = lambda body, n: "\n".join(
+        f"{word}: {index + 1}"
+        for index, word in enumerate(
+            re.search(r"at the end\?\n((?:\w+\n){4})", body["messages"][-1]["content"]).group(1).split()
+        )
+    )
+    monkeypatch.chdir(tmp_path)
+    names = {"BASE_URL": server.url}
+    for block in re.findall(r"```python\n(.*?)```", TEXT["python.md"], flags=re.DOTALL):
+        exec(compile(block, "python.md", "exec"), names)
+    said = capsys.readouterr().out
+    assert "my-model scores" in said
+    assert (tmp_path / "report.html").exists()
