@@ -226,8 +226,9 @@ def results(store: Store, stored: StoredRun) -> list[Result]:
     return found
 
 
-def report(store: Store, stored: Sequence[StoredRun], path: Path) -> Path:
+def report(store: Store, stored: Sequence[StoredRun], where: Path | str) -> Path:
     """Write the HTML report of some runs."""
+    path = Path(where)
     from eqlab.report.page import RunRecord, render
 
     records = [RunRecord(one.config, one.created_at, one.provenance, tuple(results(store, one))) for one in stored]

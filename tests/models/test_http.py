@@ -10,8 +10,9 @@ from conftest import completion
 import eqlab.models.http as http
 from eqlab.core.errors import ModelError, UsageError
 from eqlab.models.chat import ChatRequest, TransportError
-from eqlab.models.http import HttpChat, Line, _duration, _retry_after
+from eqlab.models.http import HttpChat, Line
 from eqlab.models.providers import PROVIDERS, resolve, shown_url
+from eqlab.models.wire import _duration, retry_after
 
 
 @pytest.fixture(autouse=True)
@@ -200,11 +201,11 @@ def test_a_huge_reply_is_not_read_to_its_end(server, monkeypatch):
 
 
 def test_retry_after_in_all_its_forms():
-    assert _retry_after({"Retry-After": "2"}) == 2
-    assert _retry_after({"retry-after-ms": "250"}) == 0.25
-    assert _retry_after({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0
-    assert _retry_after({"Retry-After": "soon"}) is None
-    assert _retry_after({}) is None
+    assert retry_after({"Retry-After": "2"}) == 2
+    assert retry_after({"retry-after-ms": "250"}) == 0.25
+    assert retry_after({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0
+    assert retry_after({"Retry-After": "soon"}) is None
+    assert retry_after({}) is None
 
 
 @pytest.mark.parametrize(

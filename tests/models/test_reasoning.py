@@ -15,7 +15,8 @@ from eqlab.models.reasoning import split_reasoning
         ("<think>cut off by the limit Calm: 9", "", "cut off by the limit Calm: 9"),
         ("a < b and <b>bold</b>", "a < b and <b>bold</b>", ""),
         (
-            "<|channel|>analysis<|message|>Calm: 9?<|end|><|start|>assistant<|channel|>final<|message|>Calm: 3<|return|>",
+            "<|channel|>analysis<|message|>Calm: 9?<|end|>"
+            "<|start|>assistant<|channel|>final<|message|>Calm: 3<|return|>",
             "Calm: 3",
             "Calm: 9?",
         ),

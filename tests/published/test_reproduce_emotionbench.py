@@ -72,7 +72,9 @@ def test_printed_values_are_those_of_the_paper(report, golden):
             assert row["printed"] == theirs["published_diff"]
         else:
             assert row["printed"] == float(theirs["published_diff"])
-            assert row["printed_direction"] == {"-": "none"}.get(theirs["published_direction"], theirs["published_direction"])
+            assert row["printed_direction"] == {"-": "none"}.get(
+                theirs["published_direction"], theirs["published_direction"]
+            )
 
 
 def test_every_difference_is_explained(report):
@@ -171,7 +173,9 @@ def test_refused_administrations_are_left_out_and_counted(tmp_path, published, r
 
     def refuse(table):
         for column, label in enumerate(table[0]):
-            if label.startswith(("Guilt-0_scenario-1_", "Guilt-0_scenario-3_", "Guilt-0_scenario-4_", "Guilt-1_scenario-4_")):
+            if label.startswith(
+                ("Guilt-0_scenario-1_", "Guilt-0_scenario-3_", "Guilt-0_scenario-4_", "Guilt-1_scenario-4_")
+            ):
                 for row in table[2:]:
                     row[column] = ""
 

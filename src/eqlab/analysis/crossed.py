@@ -121,11 +121,11 @@ class Factor:
         big_codes = layout.terms[layout.big].codes
         n, count = len(big_codes), len(layout.terms)
         entries: dict[tuple[int, int], Floats] = {}
-        big_inverse: Floats = 1.0 / self.diagonal
+        big_inverse = np.reciprocal(self.diagonal)
         if layout.n_small:
             inverse = self._schur.inverse()
             joint = self._cross_over.T @ inverse  # big × small
-            big_inverse = big_inverse + np.asarray((self._cross_over.T.multiply(joint)).sum(axis=1)).ravel()
+            big_inverse += np.asarray((self._cross_over.T.multiply(joint)).sum(axis=1), dtype=float).ravel()
             for one, first in zip(layout.small, layout.small_codes, strict=True):
                 entries[one, layout.big] = entries[layout.big, one] = -joint[big_codes, first]
                 for other, second in zip(layout.small, layout.small_codes, strict=True):

@@ -121,7 +121,8 @@ def _gradient(problem: Problem, here: Terms, factor: Factor, modes: Floats) -> F
     )
     along = here.slope + by_eta - carried * here.weight
     by_sds = [
-        float(term.spread(modes[part]) @ along + adjoint[part] @ term.gather(here.slope) - here.weight @ parts[:, index])
+        float(term.spread(modes[part]) @ along + adjoint[part] @ term.gather(here.slope))
+        - float(here.weight @ parts[:, index])
         for index, (term, part) in enumerate(zip(layout.terms, layout.slices, strict=True))
     ]
     return np.concatenate([by_cuts.ravel(), down(problem.fixed, along), by_sds])

@@ -49,7 +49,12 @@ def cluster_share(hits: Floats, clusters: NDArray[np.generic]) -> Share:
 
 
 def multiverse(
-    hits: Floats, in_arm: Flags, clusters: NDArray[np.generic], rules: Mapping[str, Flags], *, at_most: int | None = None
+    hits: Floats,
+    in_arm: Flags,
+    clusters: NDArray[np.generic],
+    rules: Mapping[str, Flags],
+    *,
+    at_most: int | None = None,
 ) -> list[Universe]:
     """The gap between arm and reference under every set of rules (of `at_most` rules at a time). A rule is the mask
     of the answers it leaves out."""

@@ -65,7 +65,13 @@ def raters_per_arm(
 
 
 def gap_power(
-    p_reference: float, p_other: float, raters: int, *, design_effect: float, ratings_per_rater: int, alpha: float = 0.05
+    p_reference: float,
+    p_other: float,
+    raters: int,
+    *,
+    design_effect: float,
+    ratings_per_rater: int,
+    alpha: float = 0.05,
 ) -> float:
     """The power that so many raters per arm have (the larger tail)."""
     effective = raters * ratings_per_rater / design_effect
@@ -81,16 +87,11 @@ def minimum_gap(
     ratings_per_rater: int,
     power: float = 0.8,
     alpha: float = 0.05,
-) -> float | None:
-    """The smallest gap above `p_reference` that so many raters per arm can find; None if even 1 is too near."""
-    effective = raters * ratings_per_rater / design_effect
-
-    def short(gap: float) -> float:
-        need = _z(alpha, power) * math.sqrt(_variances(p_reference, p_reference + gap) / effective)
-        return gap - need
-
-    largest = 1.0 - p_reference
-    return float(brentq(short, 1e-9, largest)) if short(largest) > 0 else None
+) -> float:
+    """The smallest gap that so many raters per arm can find: (z_α/2 + z_β)·√(2pq·deff/ratings), with the reference's
+    variance in both arms, so the answer holds for a gap up or down."""
+    variance = _variances(p_reference, p_reference) * design_effect / (raters * ratings_per_rater)
+    return _z(alpha, power) * math.sqrt(variance)
 
 
 def _z(alpha: float, power: float) -> float:

@@ -1,11 +1,12 @@
 """Looking at the data before the end without fooling oneself: group-sequential bounds.
 
-O'Brien–Fleming-like spending α*(t) = 2 − 2Φ(z_α/2/√t) (Lan & DeMets 1983), bounds and crossing probabilities by
+O'Brien–Fleming-like spending, 2 − 2Φ(z_α/4/√t) on each side (Lan & DeMets 1983); bounds and crossing probabilities by
 recursive numerical integration (Armitage, McPherson & Rowe 1969)."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from scipy.special import ndtr, ndtri
 from eqlab.core.errors import UsageError
 
 Floats = NDArray[np.float64]
-_NODES = 801
+_NODES = 161
 _REACH = 8.0
 
 
@@ -52,15 +53,13 @@ def obrien_fleming(looks: Sequence[float], alpha: float = 0.05) -> Design:
     times = tuple(float(look) for look in looks)
     if not times or times[-1] != 1.0 or any(b <= a for a, b in zip((0.0, *times), times, strict=False)):
         raise UsageError("Looks are growing shares of the full sample, the last one 1, such as 0.25 0.5 0.75 1.")
-    spent = tuple(2 * float(ndtr(-ndtri(1 - alpha / 2) / math.sqrt(time))) for time in times)
+    spent = tuple(4 * float(ndtr(-ndtri(1 - alpha / 4) / math.sqrt(time))) for time in times)
     bounds: list[float] = []
+    state = _START
     for index, total in enumerate(spent):
         target = total - (spent[index - 1] if index else 0.0)
-
-        def excess(bound: float, target: float = target) -> float:
-            return _stops(times[: len(bounds) + 1], [*bounds, bound], 0.0)[-1] - target
-
-        bounds.append(_REACH if target < 1e-14 else float(brentq(excess, 0.5, _REACH, xtol=1e-8)))
+        bounds.append(_bound(state, times[index], target))
+        state = _carry(state, times[index], bounds[-1], 0.0)
     return Design(times, alpha, tuple(bounds), spent)
 
 
@@ -83,25 +82,56 @@ def inflation(design: Design, power: float = 0.8) -> float:
     return (drift_for_power(design, power) / fixed) ** 2
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _State:
+    """Paths of a Brownian motion that have not crossed a bound: their mass on a grid of its values at `time`."""
+
+    time: float
+    grid: Floats
+    mass: Floats
+
+
+_START = _State(0.0, np.zeros(1), np.ones(1))
+
+
 def _stops(times: Sequence[float], bounds: Sequence[float], drift: float) -> list[float]:
-    """P(first crossing at each look) of a Brownian motion with drift, seen at `times`. The density of the score
-    B(t) among paths that went on is carried from look to look on a Gauss–Legendre grid."""
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    """P(first crossing at each look) of a Brownian motion with drift."""
     found: list[float] = []
-    grid, density = np.zeros(1), np.ones(1)  # all mass in B(0) = 0
-    before = 0.0
+    state = _START
     for time, bound in zip(times, bounds, strict=True):
-        step, edge = time - before, bound * math.sqrt(time)
-        away = drift * step
-        up = ndtr((grid + away - edge) / math.sqrt(step))
-        down = ndtr((-edge - grid - away) / math.sqrt(step))
-        found.append(float((density * (up + down)).sum()))
-        ahead, widths = edge * nodes, edge * weights
-        gaps = (ahead[:, None] - grid[None, :] - away) / math.sqrt(step)
-        kernel = np.exp(-0.5 * gaps**2) / math.sqrt(2 * math.pi * step)
-        density = widths * np.einsum("ij,j->i", kernel, density)
-        grid, before = ahead, time
+        found.append(_crossing(state, time, bound, drift))
+        state = _carry(state, time, bound, drift)
     return found
+
+
+def _crossing(state: _State, time: float, bound: float, drift: float) -> float:
+    step, edge = time - state.time, bound * math.sqrt(time)
+    middle = state.grid + drift * step
+    out = ndtr((middle - edge) / math.sqrt(step)) + ndtr((-edge - middle) / math.sqrt(step))
+    return float((state.mass * out).sum())
+
+
+def _carry(state: _State, time: float, bound: float, drift: float) -> _State:
+    """To the next look, on a Gauss–Legendre grid between the bounds."""
+    nodes, weights = _legendre()
+    step, edge = time - state.time, bound * math.sqrt(time)
+    grid = edge * nodes
+    gaps = (grid[:, None] - state.grid[None, :] - drift * step) / math.sqrt(step)
+    kernel = np.exp(-0.5 * gaps**2) / math.sqrt(2 * math.pi * step)
+    return _State(time, grid, edge * weights * np.einsum("ij,j->i", kernel, state.mass))
+
+
+def _bound(state: _State, time: float, target: float) -> float:
+    """The bound that is crossed first at this look with probability `target`."""
+    if target < 1e-14:
+        return _REACH
+    return float(brentq(lambda bound: _crossing(state, time, bound, 0.0) - target, 0.5, _REACH, xtol=1e-10))
+
+
+@cache
+def _legendre() -> tuple[Floats, Floats]:
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return nodes, weights
 
 
 def rerandomised(

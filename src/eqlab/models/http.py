@@ -16,11 +16,11 @@ from eqlab.core.errors import ModelError
 from eqlab.models.chat import ChatReply, ChatRequest, TransportError
 from eqlab.models.limiter import Limiter
 from eqlab.models.providers import Endpoint, shown_url
+from eqlab.models.wire import LONGEST_WAIT, TryAgain, error_text, read_reply, retry_after, window_wait
 
 _RETRIES = 6
 _RETRIES_UNMET = 2
 """While the server has never answered: whoever mistyped an address should learn it soon."""
-_LONGEST_WAIT = 60.0
 _LARGEST_REPLY = 16 * 2**20
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 _OPTIONAL = ("temperature", "seed", "top_p")
@@ -76,7 +76,7 @@ class HttpChat:
             await self._limiter.acquire()
             try:
                 return await self._post(request, retries)
-            except _TryAgain as again:
+            except TryAgain as again:
                 if again.overload:
                     self._limiter.overloaded(again.wait or 0.0)
                 allowed = _RETRIES if self._line.met else _RETRIES_UNMET
@@ -92,7 +92,7 @@ class HttpChat:
 
     def _backoff(self, retries: int) -> float:
         """Exponential with full jitter, so that many clients do not return together."""
-        return self._random.uniform(0.1, min(_LONGEST_WAIT, 0.5 * 2**retries))
+        return self._random.uniform(0.1, min(LONGEST_WAIT, 0.5 * 2**retries))
 
     def _nobody_there(self, reason: str) -> ModelError:
         where = shown_url(self._endpoint.base_url)
@@ -110,19 +110,19 @@ class HttpChat:
                     raw += await response.content.read(_LARGEST_REPLY + 1 - len(raw))
                 status, headers = response.status, response.headers
         except TimeoutError:
-            raise _TryAgain(f"no reply within {self._line.timeout.total:g} s", overload=True) from None
+            raise TryAgain(f"no reply within {self._line.timeout.total:g} s", overload=True) from None
         except (aiohttp.ClientError, OSError) as error:
-            raise _TryAgain(f"{type(error).__name__}: {error}") from error
+            raise TryAgain(f"{type(error).__name__}: {error}") from error
         latency = time.perf_counter() - started
         if status != 200:
             self._line.met = self._line.met or status not in (502, 503, 504)
             raise self._refused(status, raw, headers, request)
         if len(raw) > _LARGEST_REPLY:
             raise TransportError(f"the reply is larger than {_LARGEST_REPLY // 2**20} MB", retries)
-        reply = _read_reply(raw, latency, retries)
+        reply = read_reply(raw, latency, retries)
         self._line.met = True
         self._limiter.went_well()
-        exhausted = _window_wait(headers)
+        exhausted = window_wait(headers)
         if exhausted:
             self._limiter.pause(exhausted)
         return reply
@@ -152,13 +152,13 @@ class HttpChat:
 
     def _refused(self, status: int, raw: bytes, headers: Mapping[str, str], request: ChatRequest) -> Exception:
         """What a reply other than 200 means."""
-        said = _error_text(raw)
+        said = error_text(raw)
         model, where = self._endpoint.model, shown_url(self._endpoint.base_url)
         if status == 429 or status >= 500:
             if "insufficient_quota" in said:
                 return ModelError(f"{where}: the account has no quota left ({said}).", "Mend it and run again.")
-            wait = _retry_after(headers)
-            return _TryAgain(f"HTTP {status}: {said}", overload=status in (429, 503, 529), wait=wait)
+            wait = retry_after(headers)
+            return TryAgain(f"HTTP {status}: {said}", overload=status in (429, 503, 529), wait=wait)
         if status in (401, 403):
             return ModelError(
                 f"{where} refuses the key (HTTP {status}: {said}).", "Check the key's environment variable."
@@ -169,7 +169,7 @@ class HttpChat:
             )
         if status in (400, 422):
             if self._adapt(said, request):
-                return _TryAgain(f"HTTP {status}: {said}", wait=0.0)
+                return TryAgain(f"HTTP {status}: {said}", wait=0.0)
             if request.schema is not None and ("response_format" in said or "json_schema" in said):
                 return ModelError(f"{where} does not take a JSON schema ({said}).", "Run without --structured.")
             return TransportError(f"HTTP {status}: {said}")
@@ -182,92 +182,3 @@ class HttpChat:
                 self._dropped[name] = _RENAMED.get(name, "")
                 return True
         return False
-
-
-class _TryAgain(Exception):
-    def __init__(self, reason: str, *, overload: bool = False, wait: float | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.overload = overload
-        self.wait = wait
-        """Seconds the server asked for; None: our own backoff."""
-
-
-def _read_reply(raw: bytes, latency: float, retries: int) -> ChatReply:
-    """The reply in a 200 body; anything that is not one is worth another try."""
-    try:
-        body = json.loads(raw)
-        choice = body["choices"][0]
-        message = choice["message"]
-        text = message.get("content") or ""
-        reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
-        refusal = message.get("refusal") or ""
-        if isinstance(text, list):  # some servers send parts
-            text = "".join(part.get("text", "") for part in text)
-        if not (isinstance(text, str) and isinstance(reasoning, str) and isinstance(refusal, str)):
-            raise TypeError("content is not text")
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise _TryAgain(f"a reply that cannot be read ({type(error).__name__}: {error})") from error
-    usage = body.get("usage") if isinstance(body.get("usage"), dict) else {}
-    return ChatReply(
-        text=text or refusal,
-        reasoning=reasoning,
-        model=str(body.get("model") or ""),
-        finish=str(choice.get("finish_reason") or ""),
-        tokens_in=_count(usage.get("prompt_tokens")),
-        tokens_out=_count(usage.get("completion_tokens")),
-        latency=latency,
-        transport_retries=retries,
-    )
-
-
-def _count(value: Any) -> int | None:
-    """A token count, or None for what is none (missing, NaN, text, negative)."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value or not 0 <= value < 2**31:
-        return None
-    return int(value)
-
-
-def _error_text(raw: bytes) -> str:
-    """The server's own words, on one line and not too long."""
-    text = raw[:4000].decode("utf-8", "replace")
-    try:
-        body = json.loads(text)
-        error = body.get("error", body) if isinstance(body, dict) else body
-        text = str(error.get("message") or error) if isinstance(error, dict) else str(error)
-    except ValueError:
-        pass
-    return " ".join(text.split())[:300]
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Retry-After in seconds, milliseconds or as a date; None when the server did not say."""
-    for name, unit in (("retry-after-ms", 0.001), ("Retry-After", 1.0)):
-        text = headers.get(name, "")
-        try:
-            return min(10 * _LONGEST_WAIT, max(0.0, float(text) * unit))
-        except ValueError:
-            continue
-    from email.utils import parsedate_to_datetime
-
-    try:
-        date = parsedate_to_datetime(headers.get("Retry-After", ""))
-    except ValueError:
-        return None
-    return min(10 * _LONGEST_WAIT, max(0.0, date.timestamp() - time.time()))
-
-
-def _window_wait(headers: Mapping[str, str]) -> float:
-    """Seconds until the allowance is renewed, when the headers say that none is left."""
-    if headers.get("x-ratelimit-remaining-requests") != "0":
-        return 0.0
-    return min(_LONGEST_WAIT, _duration(headers.get("x-ratelimit-reset-requests", "")))
-
-
-def _duration(text: str) -> float:
-    """'6m0s', '1.5s', '20ms' or plain seconds."""
-    import re
-
-    units = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "": 1.0}
-    parts = re.findall(r"([\d.]+)(ms|[hms]|$)", text)
-    return sum(float(number) * units[unit] for number, unit in parts if number.strip("."))

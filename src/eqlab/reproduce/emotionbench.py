@@ -114,9 +114,7 @@ def _blank(
     }
 
 
-def _default_row(
-    scored: Measures, subscale: str, name: str, emotion: str, keying: str | None, note: str = ""
-) -> Row:
+def _default_row(scored: Measures, subscale: str, name: str, emotion: str, keying: str | None, note: str = "") -> Row:
     sample = describe(scored.default(subscale))
     row = _blank(scored.source, scored.questionnaire, name, "default", emotion, "", keying)
     return _judged(row | {"n": sample.n, "mean": sample.mean, "sd": sample.sd}, None, note)
@@ -179,9 +177,7 @@ def _printed() -> dict[tuple[str, ...], tuple[str, str | None]]:
     """What the paper prints (Tables 2, 3, 5, 8–11), by cell: value and arrow."""
     text = files("eqlab.reproduce").joinpath("emotionbench_printed.csv").read_text(encoding="utf-8")
     arrows = {"-": "none", "": None}
-    return {
-        tuple(row[:6]): (row[6], arrows.get(row[7], row[7])) for row in list(csv.reader(text.splitlines()))[1:]
-    }
+    return {tuple(row[:6]): (row[6], arrows.get(row[7], row[7])) for row in list(csv.reader(text.splitlines()))[1:]}
 
 
 def _summary(rows: list[Row], results: list[ResultFile], crowd: People | None) -> dict[str, Any]:

@@ -32,9 +32,7 @@ class Slip:
         )
 
 
-_SUMMARY_SHEET = (
-    "the workbook's Summary sheet has the printed value, but its own raw rows give another; unexplained"
-)
+_SUMMARY_SHEET = "the workbook's Summary sheet has the printed value, but its own raw rows give another; unexplained"
 _MISPRINT = "misprint"
 
 SLIPS: tuple[Slip, ...] = (

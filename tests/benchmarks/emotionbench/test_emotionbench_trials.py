@@ -48,7 +48,10 @@ def test_numbers_can_be_given():
     assert len(trials(Selection(repeats=2), repeats="1", defaults="4", controls="no")) == 4 + 108
     assert len(trials(Selection("quick", repeats=3))) == 5 + 3 * 32
     limited = trials(Selection(limit=20))
-    assert Counter(t.key.get("emotion") in (None, "Neutral", "Positive") for t, _ in limited[50:]) == {True: 100, False: 100}
+    assert Counter(t.key.get("emotion") in (None, "Neutral", "Positive") for t, _ in limited[50:]) == {
+        True: 100,
+        False: 100,
+    }
     assert len(trials(Selection(limit=3), controls="no")) == 50 + 3 * 10
     for name, value in (("defaults", "1"), ("repeats", "0"), ("repeats", "many")):
         with pytest.raises(UsageError, match=name):
@@ -59,7 +62,9 @@ def test_every_administration_has_an_order_of_its_own_that_comes_back():
     found = trials(Selection("quick", repeats=2))
     orders = {trial.form.keys for trial, _ in found}
     assert len(orders) == len(found)
-    assert all(trial.order_seed is not None and sorted(trial.form.keys) == sorted(PANAS.item_keys) for trial, _ in found)
+    assert all(
+        trial.order_seed is not None and sorted(trial.form.keys) == sorted(PANAS.item_keys) for trial, _ in found
+    )
     assert [t.id for t, _ in trials(Selection("quick", repeats=2))] == [t.id for t, _ in found]
     other = trials(Selection("quick", repeats=2, seed=1))
     assert {trial.form.keys for trial, _ in other}.isdisjoint(orders)

@@ -11,7 +11,10 @@ from eqlab.benchmarks.emotionbench.measures import DEFAULT, Measures, People, Pl
 
 P, N = "Positive Affect", "Negative Affect"
 PLACES = tuple(
-    Place(emotion, f, f"{emotion} {f}", f"{emotion}-{f}-{s}") for emotion in ("Anger", "Fear") for f in range(3) for s in range(4)
+    Place(emotion, f, f"{emotion} {f}", f"{emotion}-{f}-{s}")
+    for emotion in ("Anger", "Fear")
+    for f in range(3)
+    for s in range(4)
 )
 CONTROLS = (Place("Neutral", 0, "Neutral control", "n1"), Place("Positive", 0, "Positive control", "p1"))
 
@@ -37,8 +40,17 @@ def crowd(seed=1, per_situation=8):
 
 def test_groups_are_the_rows_of_the_tables():
     found = [(g.level, g.emotion, g.factor_index, len(g.members)) for g in groups((*CONTROLS, *PLACES))]
-    assert found[:4] == [("factor", "Anger", 0, 4), ("factor", "Anger", 1, 4), ("factor", "Anger", 2, 4), ("emotion", "Anger", None, 12)]
-    assert found[-3:] == [("overall", "Overall", None, 24), ("emotion", "Neutral", None, 1), ("emotion", "Positive", None, 1)]
+    assert found[:4] == [
+        ("factor", "Anger", 0, 4),
+        ("factor", "Anger", 1, 4),
+        ("factor", "Anger", 2, 4),
+        ("emotion", "Anger", None, 12),
+    ]
+    assert found[-3:] == [
+        ("overall", "Overall", None, 24),
+        ("emotion", "Neutral", None, 1),
+        ("emotion", "Positive", None, 1),
+    ]
 
 
 def test_as_published_pools_administrations():

@@ -14,7 +14,7 @@ from eqlab.benchmarks.emotionbench.items import (
     lead_sentence,
     parse_open,
     parse_published,
-    tested,
+    situations_tested,
 )
 from eqlab.benchmarks.emotionbench.parse import read_form
 from eqlab.benchmarks.emotionbench.people import CROWD, read_people
@@ -93,7 +93,7 @@ class EmotionBench:
         elif options["situations"] == "all":
             negative = parse_published(files[SITUATIONS])
         else:
-            negative = tested(read_results(files[TESTED], "", PANAS, TESTED))
+            negative = situations_tested(read_results(files[TESTED], "", PANAS, TESTED))
         return [*chosen(negative, options["emotion"], options["factor"]), *controls]
 
     def material(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Material:

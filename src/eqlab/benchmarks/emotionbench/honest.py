@@ -41,9 +41,7 @@ class Change:
 
 def changes(measures: Measures, subscales: Sequence[str]) -> list[Change]:
     """Every group's change on every subscale; Holm's family is all factor cells of these subscales together."""
-    found = [
-        _change(measures, subscale, group) for subscale in subscales for group in groups(measures.places)
-    ]
+    found = [_change(measures, subscale, group) for subscale in subscales for group in groups(measures.places)]
     factors = [index for index, cell in enumerate(found) if cell.level == "factor"]
     for index, p in zip(factors, holm([found[index].p for index in factors]), strict=True):
         found[index] = replace(found[index], p_holm=p)

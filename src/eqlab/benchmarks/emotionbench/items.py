@@ -73,7 +73,7 @@ def parse_published(content: bytes, path: str = SITUATIONS) -> list[Situation]:
     return found
 
 
-def tested(results: ResultFile) -> list[Situation]:
+def situations_tested(results: ResultFile) -> list[Situation]:
     """The situations that were really tested, with the words that were used."""
     return [
         Situation(f"tested-{p.situation}", p.emotion, p.factor_index, p.factor, _split(text)[1])

@@ -10,9 +10,10 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
+from eqlab.benchmarks.emotionbench.parse_value import NUMBER, UnclearError, plain, read_value, value_after, within
 from eqlab.core.forms import Form, Scale
 
 _FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)\n?\s*```", re.DOTALL)
@@ -21,16 +22,8 @@ _POSITION = re.compile(
     r"(?:item|question|statement|no\.?|nr\.?|q|#)?\s*[(\[]?(\d{1,2})(?:\s*[.):\]=]+\s*|\s+[-–—]\s+|\s+)(?=\S)",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"\w+")
 _FIRST_WORD = re.compile(r"[\W_]*([^\W_]+)")
 _GLUED = re.compile(r"(\d{1,2})[.:)=](\d)")
-_SEPARATOR = re.compile(r"(?:\s*(?:[:=→]|\.{2,}|…|[-–—](?=\s)|->|=>)\s*|\s+)")
-_WORDS = {"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
-_NUMBER = re.compile(
-    r"[(\[]?\s*(?P<value>\d{1,2})(?!\d)(?:\.0+(?!\d))?(?:\s*(?:/|out\s+of)\s*(?P<top>\d{1,2})(?!\d))?\s*[)\]]?",
-    re.IGNORECASE,
-)
-_SCORE_WORDS = re.compile(r"(?:my\s+)?(?:score|rating|answer|value)\s*(?:is|:|=)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +34,10 @@ class Filled:
     why: str = ""
 
 
-class _UnclearError(Exception):
-    """A reply that cannot be read for certain; says why."""
-
-
 def read_form(text: str, form: Form) -> Filled:
     try:
         return Filled(_read(text, form))
-    except _UnclearError as unclear:
+    except UnclearError as unclear:
         return Filled(None, str(unclear))
 
 
@@ -80,7 +69,7 @@ def _read(text: str, form: Form) -> dict[str, int]:
     inline = [segments for line in lines if len(segments := _inline(line)) >= len(form.scales)]
     if len(inline) == 1:
         return _from_lines(inline[0], form)
-    raise _UnclearError(f"{len(lines)} lines for {len(form.scales)} items")
+    raise UnclearError(f"{len(lines)} lines for {len(form.scales)} items")
 
 
 def _clean(line: str) -> str:
@@ -121,7 +110,7 @@ def _json(body: str) -> Any:
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({key for key, _ in pairs}) != len(pairs):
-        raise _UnclearError("a JSON key comes twice")
+        raise UnclearError("a JSON key comes twice")
     return dict(pairs)
 
 
@@ -131,37 +120,37 @@ def _from_json(data: Any, form: Form) -> dict[str, int]:
         data = inner
     if isinstance(data, list):
         if len(data) != len(form.scales):
-            raise _UnclearError(f"{len(data)} values for {len(form.scales)} items")
+            raise UnclearError(f"{len(data)} values for {len(form.scales)} items")
         pairs = list(zip(form.scales, data, strict=True))
     elif isinstance(data, dict):
         names = _names(form)
         pairs = [(_named(str(key), names, form), value) for key, value in data.items()]
     else:
-        raise _UnclearError("JSON, but neither a list nor an object")
+        raise UnclearError("JSON, but neither a list nor an object")
     return _complete([(scale, _json_value(scale, value)) for scale, value in pairs], form)
 
 
 def _named(key: str, names: dict[str, Scale], form: Form) -> Scale:
     """The item a JSON key means: "excited", "3", or "3. Excited" if both are the same item."""
-    plain = _plain(key)
-    number, _, words = plain.partition(" ")
-    if plain in names:
-        return names[plain]
+    name = plain(key)
+    number, _, words = name.partition(" ")
+    if name in names:
+        return names[name]
     if not re.fullmatch(r"[0-9]{1,2}", number) or (words and words not in names):
-        raise _UnclearError(f"no item is called {key!r}")
+        raise UnclearError(f"no item is called {key!r}")
     shown = _at(int(number), form)
     if words and names[words] is not shown:
-        raise _UnclearError(f"{key!r} is the number of one item and the name of another")
+        raise UnclearError(f"{key!r} is the number of one item and the name of another")
     return shown
 
 
 def _json_value(scale: Scale, value: Any) -> int:
     if isinstance(value, str):
-        return _value(scale, value)
+        return read_value(scale, value)
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if isinstance(value, bool) or not whole:
-        raise _UnclearError(f"{scale.key}: {value!r} is no whole number")
-    return _within(scale, int(value))
+        raise UnclearError(f"{scale.key}: {value!r} is no whole number")
+    return within(scale, int(value))
 
 
 def _from_lines(lines: Sequence[str], form: Form) -> dict[str, int]:
@@ -169,24 +158,26 @@ def _from_lines(lines: Sequence[str], form: Form) -> dict[str, int]:
     names = _names(form)
     bare = [line for line in lines if _is_bare(line)]
     if len(bare) == len(form.scales) and not any(_starts_item(line, names) for line in lines if line not in bare):
-        return _complete([(s, _value(s, line)) for s, line in zip(form.scales, bare, strict=True)], form)
+        return _complete([(s, read_value(s, line)) for s, line in zip(form.scales, bare, strict=True)], form)
     if bare:
-        raise _UnclearError(f"{len(bare)} bare values for {len(form.scales)} items")
+        raise UnclearError(f"{len(bare)} bare values for {len(form.scales)} items")
     if _repeats_legend(lines, form.scales[0]):
-        raise _UnclearError("lines that may be answers or the labels of the scale")
-    found = [pair for line in lines if (pair := _item_line(line, form, names)) is not None]
-    return _complete(found, form)
+        raise UnclearError("lines that may be answers or the labels of the scale")
+    found = [answer for line in lines if (answer := _item_line(line, form, names)) is not None]
+    if len({style for _, _, style in found}) > 1:
+        raise UnclearError("some lines name their item and some only number it")
+    return _complete([(scale, value) for scale, value, _ in found], form)
 
 
 def _repeats_legend(lines: Sequence[str], scale: Scale) -> bool:
     """Whether the reply repeats what the numbers mean ("1 = not at all …"), which looks like answers in words."""
-    legend = {f"{value} {_plain(label)}" for value, label in scale.anchors}
-    return len(legend) > 1 and legend <= {_plain(line) for line in lines}
+    legend = {f"{value} {plain(label)}" for value, label in scale.anchors}
+    return len(legend) > 1 and legend <= {plain(line) for line in lines}
 
 
 def _is_bare(line: str) -> bool:
     """Nothing but a value: "4", "4.", "(4)", "4/5"."""
-    match = _NUMBER.match(line)
+    match = NUMBER.match(line)
     return match is not None and line[match.end() :].strip() in ("", ".") and len(match["value"]) == 1
 
 
@@ -205,115 +196,47 @@ def _by_name(text: str, names: dict[str, Scale]) -> tuple[Scale, str] | None:
     return None
 
 
-def _item_line(line: str, form: Form, names: dict[str, Scale]) -> tuple[Scale, int] | None:
-    """(scale, value) of a line that answers an item; None for a line that is about something else."""
+_Style = Literal["number", "name", "both"]
+
+
+def _item_line(line: str, form: Form, names: dict[str, Scale]) -> tuple[Scale, int, _Style] | None:
+    """(scale, value, how the item is named) of a line that answers an item; None for a line about something else."""
     glued = _GLUED.fullmatch(line.rstrip("."))
     if glued:
-        return _at(int(glued[1]), form), _within(_at(int(glued[1]), form), int(glued[2]))
+        return _at(int(glued[1]), form), within(_at(int(glued[1]), form), int(glued[2])), "number"
     position = _POSITION.match(line)
     rest = line[position.end() :] if position else line
     named = _by_name(rest, names)
     if position is None:
-        return (named[0], _value_after(*named)) if named else None
+        return (named[0], value_after(*named), "name") if named else None
     shown = _at(int(position[1]), form)
     if named is None:
-        return shown, _value(shown, rest)
+        return shown, read_value(shown, rest), "number"
     if named[0] is not shown:
-        raise _UnclearError(f"line {shown.key}: the number is that of {shown.text!r}, the words are another item's")
-    return shown, _value_after(shown, named[1])
+        raise UnclearError(f"line {shown.key}: the number is that of {shown.text!r}, the words are another item's")
+    return shown, value_after(shown, named[1]), "both"
 
 
 def _at(position: int, form: Form) -> Scale:
     if not 1 <= position <= len(form.scales):
-        raise _UnclearError(f"there is no item {position}")
+        raise UnclearError(f"there is no item {position}")
     return form.scales[position - 1]
-
-
-def _value_after(scale: Scale, rest: str) -> int:
-    bare = rest.lstrip(".,;!?\"'”’)")
-    separator = _SEPARATOR.match(bare)
-    if separator is None:
-        if not bare.startswith(("(", "[")):
-            raise _UnclearError(f"{scale.key}: no value after the item")
-        return _value(scale, bare)
-    return _value(scale, bare[separator.end() :])
-
-
-def _value(scale: Scale, text: str) -> int:
-    """The one value a text gives: a number, perhaps with its label or a remark without numbers, or a label alone."""
-    said = text.strip().strip("\"'").strip()
-    if len(said) == 1 and said in "0123456789":
-        return _within(scale, int(said))
-    said = _SCORE_WORDS.sub("", said, count=1)
-    label = _label(scale, said)
-    if label is not None:
-        return label
-    match = _NUMBER.match(said)
-    if match is None:
-        return _labelled(scale, said)
-    if match["top"] and int(match["top"]) != scale.high:
-        raise _UnclearError(f"{scale.key}: {match['top']} is not the top of the scale")
-    value = _within(scale, int(match["value"]))
-    remark = said[match.end() :]
-    if not remark:
-        return value
-    if remark[0] not in " .,;:()-–—\t=!\"'":
-        raise _UnclearError(f"{scale.key}: {said!r} is no value")
-    if re.search(r"\d", remark):
-        raise _UnclearError(f"{scale.key}: more than one number in {said!r}")
-    other = _label(scale, remark)
-    named = {_WORDS[word] for word in _plain(remark).split() if word in _WORDS} - {1}
-    if other not in (None, value) or not named <= {value} or re.match(r"\s*(?:or|to|and|[-–—]\s*$)", remark):
-        raise _UnclearError(f"{scale.key}: {said!r} contradicts itself")
-    return value
-
-
-def _labelled(scale: Scale, said: str) -> int:
-    """A label with its number after it: "quite a bit (4)"."""
-    match = re.fullmatch(r"(?P<label>\D+?)\s*[(\[:=]\s*(?P<value>\d)(?:/\d)?\s*[)\]]?\.?", said)
-    label = _label(scale, match["label"]) if match else None
-    if match is None or label is None or label != int(match["value"]):
-        raise _UnclearError(f"{scale.key}: {said[:60]!r} is no value")
-    return label
-
-
-def _label(scale: Scale, text: str) -> int | None:
-    """The value whose label, or number word, is exactly this text."""
-    plain = _plain(text)
-    if not plain:
-        return None
-    if plain in _WORDS:
-        return _within(scale, _WORDS[plain])
-    values = {value for value, label in scale.anchors if _plain(label) == plain}
-    return values.pop() if len(values) == 1 else None
-
-
-def _within(scale: Scale, value: int) -> int:
-    if not scale.holds(value):
-        raise _UnclearError(f"{scale.key}: {value} is not from {scale.low} to {scale.high}")
-    return value
 
 
 def _complete(found: Sequence[tuple[Scale, int]], form: Form) -> dict[str, int]:
     values = {scale.key: value for scale, value in found}
     if len(values) != len(found):
-        raise _UnclearError("an item is answered twice")
+        raise UnclearError("an item is answered twice")
     missing = [key for key in form.keys if key not in values]
     if missing:
-        raise _UnclearError(f"no answer for {len(missing)} of {len(form.scales)} items")
+        raise UnclearError(f"no answer for {len(missing)} of {len(form.scales)} items")
     return {key: values[key] for key in form.keys}
-
-
-@lru_cache(maxsize=4096)
-def _plain(text: str) -> str:
-    """Lower-case words with single spaces."""
-    return " ".join(_WORD.findall(text.casefold()))
 
 
 def _names(form: Form) -> dict[str, Scale]:
     """Items by their key and, where no other item has the same, by their text; the longest first."""
-    texts = [_plain(scale.text) for scale in form.scales]
-    names = {_plain(scale.key): scale for scale in form.scales}
+    texts = [plain(scale.text) for scale in form.scales]
+    names = {plain(scale.key): scale for scale in form.scales}
     names |= {text: scale for text, scale in zip(texts, form.scales, strict=True) if text and texts.count(text) == 1}
     return dict(sorted(names.items(), key=lambda pair: -len(pair[0])))
 

@@ -16,7 +16,7 @@ _DECLINES = re.compile(
 )
 _PHRASE_UNABLE = re.compile(r"\bunable to (?:provide|assist|help)\b", re.IGNORECASE)
 _AI = r"(?:AI|artificial intelligence|(?:large )?language model|chatbot|virtual assistant)"
-_SAYS_AI = re.compile(rf"\b(?:as an?|I'm (?:just |only )?an?|I am (?:just |only )?an?|being an?) {_AI}\b", re.IGNORECASE)
+_SAYS_AI = re.compile(rf"\b(?:as|being|I'm(?: just| only)?|I am(?: just| only)?) an? {_AI}\b", re.IGNORECASE)
 _PHRASE_AI = re.compile(r"\bAI\b")
 _GREETING = re.compile(r"\bHow (?:can|may) I (?:assist|help) you(?: today)?\b", re.IGNORECASE)
 _PHRASE_GREETING = "How can I assist you today"

@@ -8,9 +8,11 @@ import csv
 import hashlib
 import hmac
 import io
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from eqlab.benchmarks.empathy.emotions import EMOTIONS, Valence
 from eqlab.core.errors import DataError
@@ -178,12 +180,13 @@ def _prompt(row: Mapping[str, str], batch: int, position: int) -> Prompt:
 
 
 def _rater(row: Mapping[str, str], arm: str, name: str, batch: int) -> Rater:
-    answers = tuple(int(stored) + 2 for stored in ast.literal_eval(row[f"empathy_arr_{arm}"]))
+    answers = tuple(int(stored) + 2 for stored in json.loads(row[f"empathy_arr_{arm}"]))
     if len(answers) != 16 or not all(0 <= answer <= 4 for answer in answers):
         raise ValueError(f"empathy_arr_{arm} is not sixteen answers from -2 to 2")
     return Rater(name, arm, batch, answers, int(row[f"empathy_propensity_{arm}"]))
 
 
+@cache
 def _codes(text: str) -> tuple[str, ...]:
     return tuple(str(code) for code in ast.literal_eval(text))
 

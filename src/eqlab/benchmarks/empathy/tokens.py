@@ -7,7 +7,8 @@ does; on the study's 8,000 texts mean (five digits), shortest and longest equal 
 import re
 
 _ABBREVIATION = re.compile(
-    r"(?:[ap]\.m|e\.g|i\.e|etc|vs|u\.s(?:\.a)?|d\.c|l\.a|mrs?|ms|dr|st|jr|sr|inc|corp|ph\.d|m\.d|[bm]\.a)\.", re.IGNORECASE
+    r"(?:[ap]\.m|e\.g|i\.e|etc|vs|u\.s(?:\.a)?|d\.c|l\.a|mrs?|ms|dr|st|jr|sr|inc|corp|ph\.d|m\.d|[bm]\.a)\.",
+    re.IGNORECASE,
 )
 _INITIAL = re.compile(r"[A-HJ-Z]\.")
 _STARTER = re.compile(r"(?:I|It|He|She|They|We|You|That|This|The|What|But|And|So|My|There|How)\b")
