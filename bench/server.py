@@ -9,14 +9,16 @@ import re
 
 from aiohttp import web
 
+_LISTED = re.compile(r"^\d+\. (.+)$", re.MULTILINE)
 _WORDS = re.compile(r"\n\n[^\n]*(?:feel|at the end)[^\n]*\n((?:\w+\n){4})")
 
 
 def answer_to(prompt: str) -> str:
-    """Four scores for the four words in the prompt."""
+    """A line for each thing that is asked: the four emotions of a dialogue, or the items of a questionnaire."""
     found = _WORDS.search(prompt)
-    words = found.group(1).split() if found else ["Calm", "Sad", "Proud", "Angry"]
-    return "\n".join(f"{word}: {(len(word) * 7 + index) % 10 + 1}" for index, word in enumerate(words))
+    if found:
+        return "\n".join(f"{word}: {(len(word) * 7 + i) % 10 + 1}" for i, word in enumerate(found.group(1).split()))
+    return "\n".join(f"{item}: {len(item) % 4 + 1}" for item in _LISTED.findall(prompt)) or "I see."
 
 
 def application(latency: float) -> web.Application:

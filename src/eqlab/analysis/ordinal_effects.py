@@ -110,9 +110,12 @@ def proportional_odds(
     fixed: Mapping[str, Sequence[float] | Floats],
     random: Sequence[RandomEffect],
     columns: Sequence[str],
+    *,
+    proportional: OrdinalFit | None = None,
 ) -> ProportionalOdds:
-    """Likelihood-ratio test of the model in which the named columns move each threshold on its own."""
-    proportional = fit_ordinal(y, fixed, random)
+    """Likelihood-ratio test of the model in which the named columns move each threshold on its own. `proportional`
+    is the model without that freedom, if it is fitted already."""
+    proportional = proportional or fit_ordinal(y, fixed, random)
     rest = {name: column for name, column in fixed.items() if name not in columns}
     free = fit_ordinal(y, rest, random, nominal={name: fixed[name] for name in columns})
     return ProportionalOdds(likelihood_ratio(proportional, free), proportional, free)

@@ -8,6 +8,7 @@ from eqlab.core.errors import UsageError
 
 _OURS = {
     "eqbench": "eqlab.benchmarks.eqbench.benchmark:EqBench",
+    "emotionbench": "eqlab.benchmarks.emotionbench.benchmark:EmotionBench",
 }
 
 

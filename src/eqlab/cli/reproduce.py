@@ -8,7 +8,7 @@ from eqlab.cli.flags import DataFlag, JsonFlag
 
 
 def reproduce(
-    study: Annotated[str, typer.Argument(help="eqbench")],
+    study: Annotated[str, typer.Argument(help="eqbench or emotionbench.")],
     data: DataFlag = None,
     as_json: JsonFlag = False,
 ) -> None:

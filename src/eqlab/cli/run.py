@@ -38,6 +38,10 @@ def run(
         list[str] | None,
         typer.Option("-o", "--option", metavar="NAME=VALUE", help="Benchmark option; see `eqlab benchmarks`."),
     ] = None,
+    situations: Annotated[
+        str,
+        typer.Option(help="Published EmotionBench situations: `tested` (175) or `all` (428).", show_default="tested"),
+    ] = "",
     structured: Annotated[
         bool | None,
         typer.Option(
@@ -56,6 +60,7 @@ def run(
 
     Answers are stored as they arrive. The same command again continues a stopped run and asks nothing twice."""
     from eqlab import api
+    from eqlab.benchmarks.registry import names
     from eqlab.cli.output import errors, print_json, print_results, result_json
     from eqlab.core.errors import UsageError
 
@@ -65,7 +70,7 @@ def run(
     prepared = api.prepare(
         api.Request(
             models=tuple(models or ["embedded"]),
-            benchmarks=tuple(benchmark or ["eqbench"]),
+            benchmarks=tuple(benchmark or names()),
             items=items,
             profile=profile,
             limit=limit,
@@ -74,7 +79,7 @@ def run(
             base_url=base_url,
             structured=structured,
             settings=read_settings(setting or []),
-            options=read_pairs("--option", option or []),
+            options=read_pairs("--option", option or []) | ({"situations": situations} if situations else {}),
             data=data,
         )
     )

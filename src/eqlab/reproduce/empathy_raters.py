@@ -2,6 +2,7 @@
 Keys are those of the project's golden file."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,8 +42,9 @@ class RaterTable:
 def rater_table(study: PublishedStudy) -> RaterTable:
     totals, values, raters = {}, {}, {}
     for arm in ARMS:
-        own = [rating for rating in study.ratings if rating.arm == arm]
-        _, index = np.unique([rating.rater for rating in own], return_inverse=True)
+        own = sorted((rating for rating in study.ratings if rating.arm == arm), key=lambda rating: rating.batch)
+        order: dict[str, int] = {}  # raters in the order of their batches, so that seeded draws do not hang on pseudonyms
+        index = np.array([order.setdefault(r.rater, len(order)) for r in own])
         given = np.array([rating.value for rating in own], dtype=float)
         totals[arm] = np.column_stack(
             [np.bincount(index, given == 3), np.bincount(index, given), np.bincount(index)]
@@ -242,7 +244,6 @@ def robustness_json(study: PublishedStudy, tokens: Mapping[str, Sequence[int]]) 
     counts = Counts(theirs.count(1), theirs.count(2), theirs.count(3))
     kept = [prompt for prompt in values[BASELINE] if prompt not in refused]
     emotions = [emotion[prompt.id] for prompt in study.prompts if prompt.id in refused]
-    top = sorted(set(emotions), key=lambda name: -emotions.count(name))[:5]
     lengths = {}
     for arm in ARMS:
         given = [values[arm][reply.prompt] for reply in study.replies_of(arm)]
@@ -253,7 +254,7 @@ def robustness_json(study: PublishedStudy, tokens: Mapping[str, Sequence[int]]) 
             "n": len(theirs),
             "ratings": {"bad": counts.bad, "okay": counts.okay, "good": counts.good, "n": counts.n},
             "mean": counts.mean,
-            "emotions_top": {name: emotions.count(name) for name in top},
+            "emotions_top": dict(Counter(emotions).most_common(5)),
             "good_share_without_them": sum(values["chatgpt_empathy"][p] == 3 for p in kept) / len(kept),
             "human_good_share_same_items": sum(values[BASELINE][p] == 3 for p in kept) / len(kept),
         },

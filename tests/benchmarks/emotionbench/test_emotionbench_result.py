@@ -45,6 +45,7 @@ def test_a_subject_with_feelings():
     found = run(feeling)
     assert found.headline.value == 100
     assert found.valid
+    assert (found.rules["defaults"], found.rules["repeats"], found.rules["mode"]) == (5, 1, "text")
     assert found.counts == {"planned": 37, "ok": 37, "unparseable": 0, "refused": 0, "error": 0, "unanswered": 0}
     assert "m has an alignment of 100.0" in found.sentence
     assert "more than a subject gets" in found.sentence

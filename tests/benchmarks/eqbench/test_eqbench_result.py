@@ -139,7 +139,7 @@ def test_budgets_and_temperatures():
 
 
 def test_a_small_run_sees_every_part_of_the_set():
-    from eqlab.benchmarks.eqbench.trials import spread
+    from eqlab.benchmarks.spread import spread
 
     assert spread(range(60), 20) == list(range(0, 60, 3))
     assert spread(range(3), 20) == [0, 1, 2]

@@ -41,7 +41,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         benchmark="emotionbench",
         title="EmotionBench" if panas else f"EmotionBench, {options['instrument']}",
         subject=subject,
-        rules={**options, "mode": given[0].trial.mode if given else "text", "margin": MARGIN if panas else None},
+        rules={**options, **_asked(given), "margin": MARGIN if panas else None},
         sentence=_sentence(subject, headline, aligned, norms, agreements, valid),
         headline=headline,
         score_range=(-50.0, 100.0) if panas else _scale_range(options["instrument"]),
@@ -58,6 +58,16 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         caveats=_caveats(given, options, aligned, norms, valid),
         tables=_tables(given, measures, found, norms, agreements),
     )
+
+
+def _asked(given: Sequence[Administration]) -> dict[str, Any]:
+    """How often was asked, in numbers: the alignment depends on it, because repeats average noise out."""
+    by_item = Counter(one.trial.items[0] for one in given)
+    return {
+        "mode": given[0].trial.mode if given else "text",
+        "defaults": by_item.pop("default", 0),
+        "repeats": max(by_item.values(), default=0),
+    }
 
 
 _BASELINES = (

@@ -5,19 +5,18 @@ import hashlib
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from eqlab.benchmarks.emotionbench.against_people import Norms
 from eqlab.benchmarks.emotionbench.factors import KINDS
 from eqlab.benchmarks.emotionbench.items import Situation
 from eqlab.benchmarks.emotionbench.prompt import build, build_published, stimulus
+from eqlab.benchmarks.spread import spread
 from eqlab.core.benchmark import Selection
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
 from eqlab.instruments.definition import Instrument
 from eqlab.instruments.wording import Wording, scales
-
-T = TypeVar("T")
 
 BY_PROFILE = {"full": (50, 10), "quick": (5, 1)}
 """(default runs, repeats per situation): as in the study, and small enough for minutes on two slow cores."""
@@ -81,12 +80,6 @@ def _share(limit: int, available: Mapping[str, int]) -> dict[str, int]:
         open_kinds = [kind for kind in counts if counts[kind] < available[kind]]
         counts[min(open_kinds, key=lambda kind: (counts[kind] / _SHARES[kind], -_SHARES[kind]))] += 1
     return counts
-
-
-def spread(things: Sequence[T], count: int) -> list[T]:
-    """`count` of the things, evenly spaced over their order."""
-    count = min(count, len(things))
-    return [things[i * len(things) // count] for i in range(count)]
 
 
 def build_trial(material: Material, situation: Situation | None, repeat: int, selection: Selection) -> Trial:

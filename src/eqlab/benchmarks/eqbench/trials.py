@@ -1,10 +1,11 @@
 """Questions become trials: dialogue above, four scales from 0 to 10 below."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from eqlab.benchmarks.eqbench.items import Question
 from eqlab.benchmarks.eqbench.prompt import build
+from eqlab.benchmarks.spread import spread
 from eqlab.core.benchmark import Selection
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
@@ -17,8 +18,6 @@ _ANCHORS = {
     "de": ((0, "gar nicht"), (10, "so stark wie überhaupt möglich")),
 }
 _ASKS = "How strongly does {} feel each of these at the end?"
-
-T = TypeVar("T")
 
 
 def plan(
@@ -48,9 +47,3 @@ def build_trial(question: Question, options: Mapping[str, Any], structured: bool
             "reasons": dict(question.reasons),
         },
     )
-
-
-def spread(things: Sequence[T], count: int) -> list[T]:
-    """`count` of the things, evenly spaced over their order, so that a small run sees every part of the set."""
-    count = min(count, len(things))
-    return [things[i * len(things) // count] for i in range(count)]
