@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import chdtri, chndtr, expit, ndtr, ndtri
+from scipy.special import chdtri, chndtr, expit, fdtri, ncfdtr, ndtr, ndtri
 
 from eqlab.core.errors import UsageError
 
@@ -44,6 +44,19 @@ def chi_square_n(w: float, df: int, alpha: float = 0.05, power: float = 0.95) ->
 def smallest_w(n: float, df: int, alpha: float = 0.05, power: float = 0.95) -> float:
     """The effect size that n independent answers can find."""
     return math.sqrt(chi_square_n(1.0, df, alpha, power).noncentrality / n)
+
+
+def anova_n(f: float, groups: int, alpha: float = 0.05, power: float = 0.95) -> int:
+    """Total sample size of a one-way analysis of variance with effect size f (Cohen 1988, ch. 8)."""
+
+    def reached(n: int) -> bool:
+        critical = fdtri(groups - 1, n - groups, 1 - alpha)
+        return 1.0 - float(ncfdtr(groups - 1, n - groups, f * f * n, critical)) >= power
+
+    n = groups + 2
+    while not reached(n):
+        n += 1
+    return n
 
 
 def raters_per_arm(

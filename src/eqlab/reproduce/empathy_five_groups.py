@@ -166,7 +166,8 @@ def sensitivity(groups: Mapping[str, Any], effects: Mapping[str, float]) -> dict
     return {
         "_assumption": (
             "the three unseen LLM arms have the mean design effect of the two GPT-4 arms "
-            f"({assumed:.3f} for Good); the human arm {effects[BASELINE]:.3f}. Not verifiable without their raw ratings."
+            f"({assumed:.3f} for Good); the human arm {effects[BASELINE]:.3f}. "
+            "Not verifiable without their raw ratings."
         ),
         "pairs": pairs,
     }

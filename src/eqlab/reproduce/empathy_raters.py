@@ -43,7 +43,7 @@ def rater_table(study: PublishedStudy) -> RaterTable:
     totals, values, raters = {}, {}, {}
     for arm in ARMS:
         own = sorted((rating for rating in study.ratings if rating.arm == arm), key=lambda rating: rating.batch)
-        order: dict[str, int] = {}  # raters in the order of their batches, so that seeded draws do not hang on pseudonyms
+        order: dict[str, int] = {}  # by batch, so that seeded draws do not hang on the pseudonyms
         index = np.array([order.setdefault(r.rater, len(order)) for r in own])
         given = np.array([rating.value for rating in own], dtype=float)
         totals[arm] = np.column_stack(

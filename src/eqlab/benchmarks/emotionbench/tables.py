@@ -1,12 +1,13 @@
 """The tables of an EmotionBench result: the profile beside people's, the three views, moods and refusals."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
 
-from eqlab.analysis.intervals import mean_estimate
+from eqlab.analysis.intervals import mean_estimate, t_bounds
 from eqlab.analysis.two_samples import Sample
-from eqlab.benchmarks.emotionbench.against_people import MARGIN, Agreement, Norms
+from eqlab.benchmarks.emotionbench.against_people import MARGIN, Agreement, Norm, Norms
 from eqlab.benchmarks.emotionbench.as_published import Cell, cells
 from eqlab.benchmarks.emotionbench.factors import CONTROLS
 from eqlab.benchmarks.emotionbench.honest import Change, repeats_alike
@@ -22,7 +23,6 @@ def profile(measures: Measures, changes: Sequence[Change], norms: Norms | None) 
     """One row per factor, emotion and kind of control: the change on each scale, beside people's where known."""
     names = list(measures.scores)
     by_place = {(change.subscale, *_place(change)): change for change in changes}
-    people = {(n.subscale, n.emotion, n.factor_index): n for n in norms.factors} if norms else {}
     rows: list[tuple[Value, ...]] = []
     for change in changes:
         if change.subscale != names[0]:
@@ -31,8 +31,7 @@ def profile(measures: Measures, changes: Sequence[Change], norms: Norms | None) 
         for name in names:
             row.append(by_place[(name, *_place(change))].change)
             if norms:
-                known = people.get((name, change.emotion, -1 if change.factor_index is None else change.factor_index))
-                row.append(None if known is None else round(known.change, 1))
+                row.append(people_change(norms, name, change))
         rows.append(tuple(row))
     columns = ["situations of", "situations", "answers"]
     for name in names:
@@ -40,6 +39,25 @@ def profile(measures: Measures, changes: Sequence[Change], norms: Norms | None) 
     note = "Mean of the situations' means minus the mean of the default runs; situations are the units."
     missing = "" if norms else " People's changes are not shown: the run was planned without the published data."
     return Table("Profile: how far situations move the subject", tuple(columns), tuple(rows), note + missing)
+
+
+def people_change(norms: Norms, subscale: str, change: Change) -> Estimate | None:
+    """People's change in a row's situations, all of its people pooled; None for controls, which nobody has answered."""
+    own = [norm for norm in norms.factors if norm.subscale == subscale and _covers(change, norm)]
+    n = sum(norm.n for norm in own)
+    if change.emotion in CONTROLS or n < 2:
+        return None
+    mean = sum(norm.n * norm.change for norm in own) / n
+    squares = sum((norm.n - 1) * norm.sd**2 + norm.n * (norm.change - mean) ** 2 for norm in own)
+    se = math.sqrt(squares / (n - 1) / n)
+    low, high = t_bounds(mean, se, n - 1)
+    return Estimate(subscale, mean, n, se, low, high, digits=1)
+
+
+def _covers(change: Change, norm: Norm) -> bool:
+    if change.level == "overall":
+        return True
+    return norm.emotion == change.emotion and change.factor_index in (None, norm.factor_index)
 
 
 def three_views(
