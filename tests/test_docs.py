@@ -20,7 +20,7 @@ def commands():
                     yield pytest.param(command.group(2), id=f"{name}: {command.group(2)[:60]}")
 
 
-@pytest.mark.parametrize("line", commands())
+@pytest.mark.parametrize("line", list(commands()))
 def test_every_documented_command_parses(line):
     from typer.main import get_command
 

@@ -5,7 +5,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+
+PEOPLE = "people"
+"""Everybody of a run who is a person (`person:<pseudonym>`), taken together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +22,12 @@ class ModelConfig:
     structured: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Sampling settings that override the benchmark's (temperature, max_tokens, top_p …)."""
+    role: Literal["model", "judge"] = "model"
+    """A judge is a model whose trials show somebody's reply."""
 
     @property
     def subject(self) -> str:
-        return f"model:{self.spec}"
+        return f"{self.role}:{self.spec}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,7 @@ class BenchmarkConfig:
 @dataclass(frozen=True, slots=True)
 class RunConfig:
     models: tuple[ModelConfig, ...]
+    """Empty where people answered; they are subjects of the store's plan, and scored together."""
     benchmarks: tuple[BenchmarkConfig, ...]
     profile: str
     limit: int | None
@@ -45,8 +52,9 @@ class RunConfig:
     seed: int
 
     def pairs(self) -> list[tuple[str, BenchmarkConfig]]:
-        """Every subject with every benchmark, in the order of asking."""
-        return [(model.subject, benchmark) for model in self.models for benchmark in self.benchmarks]
+        """Every subject with every benchmark, in the order of asking; people count as one."""
+        subjects = [model.subject for model in self.models] or [PEOPLE]
+        return [(subject, benchmark) for subject in subjects for benchmark in self.benchmarks]
 
     @property
     def id(self) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from eqlab.benchmarks.empathy.published import BASELINE, PATH, parse_published
 from eqlab.data import published
-from eqlab.reproduce.empathy_claims import claims
+from eqlab.reproduce.empathy_claims import claims, three_groups
 from eqlab.reproduce.empathy_counts import audit, block, by_emotion, design, lengths, multiplicity, slices
 from eqlab.reproduce.empathy_five_groups import five_groups, sensitivity
 from eqlab.reproduce.empathy_models import CROSSED, clmm_json, columns, fits, honest_json, summary_json
@@ -60,5 +60,6 @@ def reproduce(folder: Path) -> dict[str, Any]:
         "tokens_nltk": tokens,
         "words_whitespace": words,
     }
+    report["published_2403.05572"] = three_groups(report)
     report["published"] = claims(report)
     return report

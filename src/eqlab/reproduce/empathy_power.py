@@ -28,7 +28,7 @@ def power_json(groups: Mapping[str, Any], effects: Mapping[str, float], crossed:
     three = chi_square_n(_W, (3 - 1) * (_RATINGS - 1))
     n = groups["human"]["good"] + groups["human"]["not_good"]
     overall = chi_square([(groups[name]["good"], groups[name]["not_good"]) for name in ("human", "GPT-4")])
-    w = overall.cohen_w if overall else 0.0
+    w = round(overall.cohen_w, 3) if overall else 0.0
     per_emotion = n / _EMOTIONS
     return {
         "published": {

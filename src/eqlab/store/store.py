@@ -13,7 +13,7 @@ from sqlalchemy import Row, and_, func, insert, select
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import StoreError, UsageError
-from eqlab.core.runs import RunConfig, config_from_json, config_to_json
+from eqlab.core.runs import PEOPLE, RunConfig, config_from_json, config_to_json
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.store.engine import open_engine, writing
 from eqlab.store.schema import answers, planned, runs, sessions, trials
@@ -186,7 +186,8 @@ class Store:
             after = rows[-1].position
 
     def scored(self, run: str, subject: str, benchmark: str) -> Iterator[Scored]:
-        """Every planned trial with all its attempts, in the order of asking."""
+        """Every planned trial with all its attempts, in the order of asking; of all persons for `people`."""
+        asked = planned.c.subject.startswith("person:") if subject == PEOPLE else planned.c.subject == subject
         given = and_(
             answers.c.run_id == planned.c.run_id,
             answers.c.subject == planned.c.subject,
@@ -194,18 +195,19 @@ class Store:
             answers.c.repeat == planned.c.repeat,
         )
         query = (
-            select(planned.c.position, planned.c.trial_id, planned.c.repeat, trials.c.body, answers)
+            select(planned.c.subject, planned.c.position, planned.c.trial_id, planned.c.repeat, trials.c.body, answers)
             .join(trials, trials.c.id == planned.c.trial_id)
             .outerjoin(answers, given)
-            .where(planned.c.run_id == run, planned.c.subject == subject, planned.c.benchmark == benchmark)
-            .order_by(planned.c.position, answers.c.attempt)
+            .where(planned.c.run_id == run, asked, planned.c.benchmark == benchmark)
+            .order_by(planned.c.subject, planned.c.position, answers.c.attempt)
         )
         with self.engine.connect() as connection:
             result = connection.execution_options(yield_per=_CHUNK).execute(query)
-            for _, group in groupby(result, key=lambda row: row[0]):
+            for _, group in groupby(result, key=lambda row: (row[0], row[1])):
                 rows = list(group)
-                trial = _trial(rows[0][1], rows[0][3])
-                yield Scored(trial, rows[0][2], tuple(_answer(row[4:]) for row in rows if row[4] is not None))
+                _, _, trial_id, repeat, body, *_ = rows[0]
+                given_answers = tuple(_answer(row[5:]) for row in rows if row[5] is not None)
+                yield Scored(_trial(trial_id, body), repeat, given_answers)
 
 
 _INSERT_ANSWER = insert(answers)

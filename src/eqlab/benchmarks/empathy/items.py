@@ -1,0 +1,94 @@
+"""Prompts to reply to: this project's own (TOML) and the published study's, in one shape; and batches of them."""
+
+import random
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from eqlab.benchmarks.empathy.emotions import EMOTIONS
+from eqlab.benchmarks.empathy.published import Prompt
+from eqlab.core.errors import DataError, UsageError
+
+OPEN_PATH = "empathy.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class EmpathyItem:
+    """Somebody's story and what they say first."""
+
+    id: str
+    emotion: str
+    valence: str
+    plutchik: str
+    situation: str
+    utterance: str
+    reply: str
+    """A person's reply: the published listener's, or the author's own for open prompts."""
+
+
+def parse_open(content: bytes, path: str = OPEN_PATH) -> list[EmpathyItem]:
+    try:
+        data = tomllib.loads(content.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"{path} cannot be read: {error}.", "Install the package again.") from error
+    items = []
+    for index, entry in enumerate(data.get("item", []), start=1):
+        name = entry.get("id", f"number {index}") if isinstance(entry, dict) else f"number {index}"
+        try:
+            item = EmpathyItem(
+                **{key: str(entry[key]).strip() for key in ("id", "emotion", "valence", "plutchik")},
+                **{key: str(entry[key]).strip() for key in ("situation", "utterance", "reply")},
+            )
+        except (KeyError, TypeError) as error:
+            raise DataError(f"{path}: item {name} is broken ({type(error).__name__}: {error}).") from error
+        emotion = EMOTIONS.get(item.emotion)
+        if emotion is None or (emotion.valence, emotion.plutchik) != (item.valence, item.plutchik):
+            raise DataError(f"{path}: item {name} has an emotion, valence and group that do not belong together.")
+        items.append(item)
+    if not items:
+        raise DataError(f"{path}: no [[item]] in it.")
+    if len({item.id for item in items}) < len(items):
+        raise DataError(f"{path}: two items have the same id.")
+    return items
+
+
+def from_published(prompts: Sequence[Prompt]) -> list[EmpathyItem]:
+    return [
+        EmpathyItem(
+            prompt.id,
+            prompt.emotion,
+            prompt.valence,
+            prompt.plutchik,
+            prompt.situation.strip(),
+            prompt.utterance.strip(),
+            prompt.human_reply.strip(),
+        )
+        for prompt in prompts
+    ]
+
+
+T = TypeVar("T")
+
+
+def balanced_batches(items: Sequence[T], emotion_of: Sequence[str], size: int = 10, seed: int = 0) -> list[list[T]]:
+    """Batches in which emotions repeat as little as they can, by seed: items are dealt emotion by emotion, shuffled
+    inside each, round the batches; then each batch is shuffled. Sizes differ by one at most."""
+    if size < 1:
+        raise UsageError("A batch needs at least one item.")
+    draw = random.Random(seed)
+    by_emotion: dict[str, list[T]] = {}
+    for item, emotion in zip(items, emotion_of, strict=True):
+        by_emotion.setdefault(emotion, []).append(item)
+    names = sorted(by_emotion)
+    draw.shuffle(names)
+    dealt: list[T] = []
+    for name in names:
+        draw.shuffle(by_emotion[name])
+        dealt.extend(by_emotion[name])
+    count = -(-len(items) // size)
+    batches: list[list[T]] = [dealt[start::count] for start in range(count)]
+    for batch in batches:
+        draw.shuffle(batch)
+    draw.shuffle(batches)
+    return batches

@@ -1,0 +1,30 @@
+"""Corrections for many tests."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import false_discovery_control
+
+from eqlab.analysis.multiplicity import benjamini_hochberg, bonferroni, holm
+
+p_values = st.lists(st.floats(0, 1), min_size=1, max_size=40)
+
+
+@given(p_values)
+def test_benjamini_hochberg_equals_scipy(p):
+    assert benjamini_hochberg(p) == pytest.approx(list(false_discovery_control(p)))
+
+
+@given(p_values)
+def test_order_of_strictness(p):
+    for raw, bh, step, most in zip(p, benjamini_hochberg(p), holm(p), bonferroni(p), strict=True):
+        assert raw <= bh + 1e-12
+        assert bh <= step + 1e-12
+        assert step <= most + 1e-12 <= 1 + 1e-9
+
+
+def test_what_was_not_tested_does_not_count():
+    assert bonferroni([0.01, None, 0.02]) == [0.02, None, 0.04]
+    assert benjamini_hochberg([0.01, None, 0.02]) == [0.02, None, 0.02]
+    assert holm([0.01, None, 0.02]) == [0.02, None, 0.02]
+    assert benjamini_hochberg([None]) == [None]
