@@ -111,7 +111,7 @@ def test_separation_raises_instead_of_returning_numbers():
 def simulated(seed, *, raters=120, each=10, effect=0.7, sd_rater=0.8, sd_item=0.5):
     random = np.random.default_rng(seed)
     rater = np.repeat(np.arange(raters), each)
-    item = np.tile(np.arange(raters * each // 3), 3)[: raters * each]
+    item = np.arange(raters * each) % (raters * each // 3)
     arm = (rater % 2).astype(float)
     latent = effect * arm + random.normal(0, sd_rater, raters)[rater]
     latent += random.normal(0, sd_item, item.max() + 1)[item] + random.logistic(size=len(rater))

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-
 PEOPLE = "people"
 """Everybody of a run who is a person (`person:<pseudonym>`), taken together."""
 

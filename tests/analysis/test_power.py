@@ -1,0 +1,75 @@
+"""Sample sizes: the published calculation, the clustered one, and simulation against both."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eqlab.analysis.power import (
+    Components,
+    anova_n,
+    chi_square_n,
+    chi_square_power,
+    components_of,
+    gap_power,
+    log_odds_for_gap,
+    marginal_top,
+    minimum_gap,
+    raters_per_arm,
+    simulate_power,
+    smallest_w,
+)
+from eqlab.core.errors import UsageError
+
+STUDY = {"design_effect": 1.57, "ratings_per_rater": 10}
+
+
+def test_the_published_calculation():
+    found = chi_square_n(0.3, 8)
+    assert (found.n, found.per_group(5), found.per_group(5, times=2)) == (253, 51, 102)
+    assert found.noncentrality == pytest.approx(22.7437, abs=5e-5)
+    assert found.n_exact == pytest.approx(252.7078, abs=5e-5)
+    assert chi_square_power(0.3, 253, 8) == pytest.approx(0.950259, abs=1e-6)
+    assert [chi_square_n(0.3, df).n for df in (4, 2, 1)] == [207, 172, 145]
+    assert (anova_n(0.25, 3), anova_n(0.25, 5)) == (251, 302)
+    assert smallest_w(10_000, 8) == pytest.approx(0.04769, abs=5e-6)
+
+
+def test_raters_per_arm_under_clustering():
+    needed = {0.5405: (273, 451), 0.596: (58, 95), 0.6095: (45, 74), 0.6475: (25, 41)}
+    for share, pair in needed.items():
+        assert tuple(raters_per_arm(0.493, share, power=power, **STUDY) for power in (0.8, 0.95)) == pair
+    assert minimum_gap(0.493, 200, **STUDY) == pytest.approx(0.0555, abs=5e-5)
+    with pytest.raises(UsageError):
+        raters_per_arm(0.5, 0.5, **STUDY)
+
+
+@given(st.floats(0.2, 0.8), st.floats(0.03, 0.15), st.sampled_from([0.5, 0.8, 0.9, 0.95]))
+def test_size_and_power_are_inverse(share, gap, power):
+    raters = raters_per_arm(share, share + gap, power=power, **STUDY)
+    assert gap_power(share, share + gap, raters, **STUDY) >= power - 1e-9
+    if raters > 1:
+        assert gap_power(share, share + gap, raters - 1, **STUDY) < power
+
+
+def test_simulation_agrees_with_the_formula():
+    """With sd rater .64 and prompt .32 the design effect of Good is 1.77; the formula then predicts the simulation."""
+    parts = Components((-1.85, 0.087), 0.64, 0.32)
+    shift = log_odds_for_gap(parts, 0.54)
+    found = simulate_power(parts, shift, raters=200, studies=1500)
+    assert found.p_other == pytest.approx(0.54)
+    predicted = gap_power(found.p_reference, 0.54, 200, design_effect=1.77, ratings_per_rater=10)
+    assert found.power == pytest.approx(predicted, abs=0.05)
+    assert found.low < found.power < found.high
+
+
+def test_no_effect_is_found_as_often_as_alpha():
+    found = simulate_power(Components((0.0,), 0.6, 0.3), 0.0, raters=60, studies=2000)
+    assert found.power == pytest.approx(0.05, abs=0.016)
+    assert found == simulate_power(Components((0.0,), 0.6, 0.3), 0.0, raters=60, studies=2000)
+
+
+def test_marginal_share():
+    assert marginal_top(0.0, 1.3) == pytest.approx(0.5)
+    assert marginal_top(-1.0, 0.0) == pytest.approx(0.7310586)
+    assert marginal_top(-1.0, 2.0) < marginal_top(-1.0, 0.5)
+    assert components_of([0.1], {"rater": 0.6, "item": 0.3}, "rater", "item") == Components((0.1,), 0.6, 0.3)
