@@ -21,7 +21,8 @@ def problem(seed=0, n=240, dense=False):
             Term("slope", groups, 5, x[:, 0].copy()),
         ]
     )
-    return Problem(random.integers(0, 3, n).astype(np.intp), 2, np.column_stack([np.ones(n), x[:, 1]]), x[:, :1], layout)
+    y = random.integers(0, 3, n).astype(np.intp)
+    return Problem(y, 2, np.column_stack([np.ones(n), x[:, 1]]), x[:, :1], layout)
 
 
 PARAMETERS = np.array([-0.8, 0.1, 0.7, -0.05, 0.3, 0.7, 0.4, 0.25])

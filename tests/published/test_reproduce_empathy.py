@@ -3,11 +3,13 @@ more). What cannot agree by nature is listed here with its reason, and held to a
 
 import csv
 import json
+import re
 import time
 from decimal import Decimal
 
 import pytest
 
+from eqlab.analysis.power import gap_power
 from eqlab.benchmarks.empathy.published import PATH, parse_published
 from eqlab.reproduce.empathy import reproduce, tables
 
@@ -169,18 +171,28 @@ def test_sensitivity(report):
     assert report["honest"]["manners"]["self_identifies_as_ai"] == {"human": 0, "chatgpt": 24, "chatgpt_empathy": 0}
     universes = report["honest"]["multiverse_p_good_vs_human"]["chatgpt_empathy"]
     assert len(universes) == 16
-    assert all(0.10 < universe["low"] < universe["gap"] < universe["high"] < 0.22 for universe in universes)
+    assert all(0.08 < universe["low"] < universe["gap"] < universe["high"] < 0.22 for universe in universes)
     odds = report["honest"]["proportional_odds"]
     assert odds["chi2"] == pytest.approx(19.606, abs=0.01)
     assert not report["honest"]["equivalence_empathy_vs_vanilla"]["equivalent"]
 
 
+def test_simulated_power_is_that_of_the_formula(report):
+    """200 raters per arm against a Gemini-size gap: the published design had about two chances in three."""
+    found = report["power"]["simulated_two_arm"]["human vs Gemini"]
+    assert (found["p_reference"], found["p_other"]) == pytest.approx((0.493, 0.5405), abs=1e-6)
+    predicted = gap_power(0.493, 0.5405, 200, design_effect=1.74, ratings_per_rater=10)
+    assert found["power"] == pytest.approx(predicted, abs=0.07)
+
+
 def test_no_rater_id_appears(report, published):
     text = json.dumps(report) + repr(parse_published((published / PATH).read_bytes()))
+    words = set(re.findall(r"\w+", text))
     with (published / PATH).open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            leaked = any(row[f"annotator_{arm}"].strip() in text for arm in ("human", "chatgpt", "chatgpt_empathy"))
-            assert not leaked, "a rater's panel id is in the output"
+            typed = " ".join(row[f"annotator_{arm}"] for arm in ("human", "chatgpt", "chatgpt_empathy"))
+            leaked = any(part in words for part in re.findall(r"\w{20,}", typed))
+            assert not leaked, "a rater's panel id is in the output"  # the id itself must not be in the message
 
 
 def test_the_mixed_model_is_quick(published):

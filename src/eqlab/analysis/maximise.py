@@ -81,9 +81,7 @@ def _start(problem: Problem) -> tuple[Floats, Floats]:
     return np.concatenate([plain.parameters, np.full(n_sds, _FIRST_SD)]), joint
 
 
-def _quasi_newton(
-    problem: Problem, parameters: Floats, point: Point, inverse: Floats
-) -> tuple[Floats, Point, Floats]:
+def _quasi_newton(problem: Problem, parameters: Floats, point: Point, inverse: Floats) -> tuple[Floats, Point, Floats]:
     """BFGS (Nocedal & Wright 2006, ch. 6) until Newton's method can take over."""
     for _ in range(_STEPS):
         step = inverse @ point.gradient
@@ -101,15 +99,15 @@ def _quasi_newton(
 
 def _climb(problem: Problem, parameters: Floats, point: Point, step: Floats) -> tuple[Floats, Point]:
     """Along the step, halved until it leads up (Armijo)."""
-    slope = float(point.gradient @ step)
-    if slope <= 0:
-        step, slope = point.gradient, float(point.gradient @ point.gradient)
+    if float(point.gradient @ step) <= 0:
+        step = point.gradient
     step = step * min(1.0, 2.0 / float(np.abs(step).max()))
+    slope, noise = float(point.gradient @ step), 1e-13 * abs(point.loglik)
     scale = 1.0
     while scale > 1e-12:
         ahead = parameters + scale * step
         there = evaluate(problem, ahead, point.modes)
-        if there is not None and there.loglik >= point.loglik + 1e-4 * scale * min(slope, 1.0) * (scale < 1.0):
+        if there is not None and there.loglik >= point.loglik + 1e-4 * scale * slope - noise:
             return ahead, there
         scale /= 2.0
     raise FitError("The model did not converge: no step leads to a higher likelihood.", _ADVICE)

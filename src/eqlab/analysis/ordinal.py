@@ -3,7 +3,8 @@
 P(y ≤ k) = F(θ_k − xβ − zb), b ~ N(0, σ²) independent per term (McCullagh 1980; Christensen, R package ordinal).
 Random effects are integrated out by the Laplace approximation. R's `clm` and `clmm` must agree:
 
-    clmm(rating ~ arm + (1 | rater) + (1 | prompt))  ==  fit_ordinal(rating, {"arm": …}, [intercept("rater", …), …])
+    clmm(rating ~ arm + (1 | rater) + (1 | prompt))
+    fit_ordinal(rating, {"arm": arm}, [RandomEffect("rater", rater), RandomEffect("prompt", prompt)])
 """
 
 import math

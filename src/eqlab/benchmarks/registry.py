@@ -9,7 +9,12 @@ from eqlab.core.errors import UsageError
 _OURS = {
     "eqbench": "eqlab.benchmarks.eqbench.benchmark:EqBench",
     "emotionbench": "eqlab.benchmarks.emotionbench.benchmark:EmotionBench",
+    "empathy": "eqlab.benchmarks.empathy.benchmark:Empathy",
 }
+_STARTED_BY_OTHERS = {
+    "rating": "eqlab.benchmarks.empathy.rating:Ratings",
+}
+"""Known by name and never part of `eqlab run`: their items are other subjects' replies (`eqlab judge`)."""
 
 
 def names() -> list[str]:
@@ -17,8 +22,9 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Benchmark:
-    if name in _OURS:
-        module, _, attribute = _OURS[name].partition(":")
+    ours = _OURS | _STARTED_BY_OTHERS
+    if name in ours:
+        module, _, attribute = ours[name].partition(":")
         made: Benchmark = getattr(import_module(module), attribute)()
         return made
     for point in entry_points(group="eqlab.benchmarks", name=name):

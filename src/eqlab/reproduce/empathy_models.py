@@ -83,9 +83,7 @@ def clmm_json(fitted: Mapping[str, OrdinalFit]) -> dict[str, Any]:
         found[name] = {
             "loglik": fit.loglik,
             "sd": fit.sd,
-            "coef": {
-                label: {"est": c.est, "se": c.se, "z": c.z, "p": c.p} for label, c in fit.coefficients.items()
-            },
+            "coef": {label: {"est": c.est, "se": c.se, "z": c.z, "p": c.p} for label, c in fit.coefficients.items()},
             "empathy_minus_vanilla": {"est": gap.est, "se": gap.se, "p": gap.p},
         }
     return found

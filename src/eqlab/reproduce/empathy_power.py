@@ -97,12 +97,22 @@ def _clustered(groups: Mapping[str, Any], effects: Mapping[str, float], n: int) 
 
 
 def _simulated(crossed: OrdinalFit, n: int, groups: Mapping[str, Any]) -> dict[str, Any]:
-    """From the mixed model's variance components: the power that 200 raters per arm had."""
-    coefficients = crossed.coefficients
-    parts = Components((coefficients["1|2"].est, coefficients["2|3"].est), crossed.sd["rater"], crossed.sd["item"])
+    """From the mixed model's variance components: the power that 200 raters per arm had. The threshold is moved so
+    that the reference has the observed share of Good, not the model's, which bends to proportional odds."""
+    fitted = Components((crossed.coefficients["2|3"].est,), crossed.sd["rater"], crossed.sd["item"])
+    human = groups["human"]["good"] / n
+    top = fitted.thresholds[-1] - log_odds_for_gap(fitted, human)
+    parts = Components((top,), fitted.sd_rater, fitted.sd_prompt)
     found = {}
     for name in ("Gemini", "GPT-4"):
         shift = log_odds_for_gap(parts, groups[name]["good"] / n)
         power = simulate_power(parts, shift, raters=_RATERS, studies=500)
-        found[f"human vs {name}"] = {"log_odds": shift, "power": power.power, "low": power.low, "high": power.high}
+        found[f"human vs {name}"] = {
+            "p_reference": power.p_reference,
+            "p_other": power.p_other,
+            "log_odds": shift,
+            "power": power.power,
+            "low": power.low,
+            "high": power.high,
+        }
     return {"raters_per_arm": _RATERS, "ratings_per_rater": _PER_RATER, **found}

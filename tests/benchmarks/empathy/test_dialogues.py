@@ -27,7 +27,9 @@ hit:7_conv:1,1,proud,too,few
 hit:8_conv:1,1,hungry,p,1,u,s,
 hit:9_conv:1,x,proud,p,1,u,s,
 """
-VALID = f"{HEADER}\r\nhit:2_conv:5,1,proud,p,1,one\u2028line,s,,cand_pipe_a|cand b\r\nhit:2_conv:5,2,proud,p,2,two,s,,c\r\n"
+VALID = "\r\n".join(
+    [HEADER, "hit:2_conv:5,1,proud,p,1,one\u2028line,s,,cand_pipe_a|cand b", "hit:2_conv:5,2,proud,p,2,two,s,,c", ""]
+)
 
 
 def archive(files, compress=True):

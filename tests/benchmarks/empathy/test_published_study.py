@@ -5,10 +5,10 @@ import io
 
 import pytest
 
-from eqlab.benchmarks.empathy.published import ARMS, batches, parse_published, pseudonym
+from eqlab.benchmarks.empathy.published import ARMS, IdQuirks, batches, parse_published, pseudonym
 from eqlab.core.errors import DataError
 
-IDS = {"human": "aaaaaaaaaaaaaaaaaaaaaaaa", "chatgpt": "bbbbbbbbbbbbbbbbbbbbbbbb ", "chatgpt_empathy": "short@example.org"}
+IDS = {"human": "a" * 24, "chatgpt": "b" * 24 + " ", "chatgpt_empathy": "short@example.org"}
 
 
 def row(number, **changes):
@@ -58,7 +58,7 @@ def test_no_panel_id_is_left():
     text = repr(study)
     for name in IDS.values():
         assert name.strip().split("@")[0] not in text
-    assert (study.id_quirks.with_trailing_space, study.id_quirks.with_email_suffix, study.id_quirks.not_24_hex) == (1, 1, 1)
+    assert study.id_quirks == IdQuirks(with_trailing_space=1, with_email_suffix=1, not_24_hex=1)
     assert pseudonym("AbC ", b"k") == pseudonym("abc@mail.org", b"k") != pseudonym("abc", b"other")
 
 

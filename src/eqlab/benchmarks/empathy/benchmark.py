@@ -1,0 +1,60 @@
+"""Empathy as a benchmark: a subject replies to somebody's story. The replies get their score from raters, people or
+judges, whose ratings are answers to trials of their own (`rating.py`)."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, from_published, parse_open
+from eqlab.benchmarks.empathy.published import PATH, parse_published
+from eqlab.benchmarks.empathy.replies import read_reply
+from eqlab.benchmarks.empathy.trials import plan
+from eqlab.benchmarks.options import read_options
+from eqlab.core.answers import Reading
+from eqlab.core.benchmark import Asking, OptionHelp, Scored, Selection, Source
+from eqlab.core.results import Result
+from eqlab.core.trials import Trial
+
+_OPTIONS = (
+    OptionHelp("style", "empathy", "empathy: say what empathy is; plain: do not", ("empathy", "plain")),
+    OptionHelp("situation", "no", "show the story behind the words too (the study seems not to have)", ("yes", "no")),
+    OptionHelp("batches", "published", "tens in the order of the file, or balanced by seed", ("published", "balanced")),
+)
+_TRIES, _TEMPERATURE, _TOKENS = 3, 0.7, 512
+
+
+class Empathy:
+    name = "empathy"
+    title = "Empathy"
+    protocol = 1
+
+    def option_help(self) -> Sequence[OptionHelp]:
+        return _OPTIONS
+
+    def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
+        return {**read_options(self.name, _OPTIONS, given), "item_set": item_set}
+
+    def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
+        return (Source("open", OPEN_PATH),) if item_set == "open" else (Source("published", PATH),)
+
+    def prompts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[EmpathyItem]:
+        ((path, content),) = files.items()
+        if options["item_set"] == "open":
+            return parse_open(content, path)
+        return from_published(parse_published(content, path).prompts)
+
+    def plan(
+        self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
+    ) -> Iterator[tuple[Trial, int]]:
+        return plan(self.prompts(files, options), options, selection)
+
+    def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
+        """Temperature 0.7 is ours: the study's decoding settings are not known. Tries are for empty replies only."""
+        return Asking(_TRIES, _TEMPERATURE, 0.0, _TOKENS)
+
+    def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
+        return read_reply(trial, text)
+
+    def score(self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
+        from eqlab.benchmarks.empathy.result import result
+
+        return result(subject, scored, options)

@@ -1,0 +1,43 @@
+"""Reading one word of choice in a judge's reply. What could be read in two ways is not read."""
+
+import re
+
+from eqlab.benchmarks.refusal import is_refusal
+from eqlab.benchmarks.structured import read_json
+from eqlab.core.answers import Reading
+from eqlab.core.forms import Scale
+from eqlab.core.trials import Trial
+
+_ALSO = {"ok": "okay", "equal": "tie", "draw": "tie", "neither": "tie", "both": "tie"}
+_NOISE = re.compile(r"[*_`#\"'“”‘’]+")
+
+
+def read_rating(trial: Trial, text: str) -> Reading:
+    (scale,) = trial.form.scales
+    if trial.mode == "json":
+        reading = read_json(text, trial.form)
+        if reading.status == "ok" and reading.values[scale.key] != int(reading.values[scale.key]):
+            return Reading("unparseable", note=f"{reading.values[scale.key]} is no whole number")
+        return reading
+    value = read_choice(text, scale)
+    if value is not None:
+        return Reading("ok", {scale.key: value})
+    names = " or ".join(label for _, label in scale.anchors)
+    return Reading("refused" if is_refusal(text) else "unparseable", note=f"not one of {names}")
+
+
+def read_choice(text: str, scale: Scale) -> int | None:
+    """The value whose label, or number, is the whole reply, its first or last word, or follows "rating:". All places
+    that name one must name the same; a label elsewhere ("not good") does not count."""
+    plain = _NOISE.sub("", text).strip().lower()
+    by_name = {label.lower(): value for value, label in scale.anchors}
+    by_name |= {str(value): value for value, _ in scale.anchors}
+    by_name |= {other: by_name[name] for other, name in _ALSO.items() if name in by_name}
+    label = "|".join(sorted(by_name, key=len, reverse=True))
+    places = (
+        rf"^\W*({label})(?=\W*$|\s*[.,;:!\n(–—-])",
+        rf"(?:rating|answer|verdict|choice|better)(?: is)?\s*[:=]?\s*({label})\b",
+        rf"(?:^|\n|[.:;!?]\s)\W*({label})\W*$",
+    )
+    found = {by_name[match.group(1)] for place in places for match in re.finditer(place, plain)}
+    return found.pop() if len(found) == 1 else None

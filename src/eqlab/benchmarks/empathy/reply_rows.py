@@ -1,0 +1,66 @@
+"""Replies on their way to raters: one row each, whoever wrote them; as JSON lines the items of a rating run."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from eqlab.core.errors import DataError
+
+FILE = "replies.jsonl"
+REFERENCE_ARMS = ("human", "author")
+"""Arms that others are compared with, if they are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRow:
+    arm: str
+    """Who replied. No rater sees it."""
+    prompt: str
+    reply: str
+    emotion: str = ""
+    valence: str = ""
+    situation: str = ""
+    utterance: str = ""
+    batch: int | None = None
+    repeat: int = 0
+    human: tuple[tuple[str, int], ...] = ()
+    """(rater, rating) of people who have rated this very reply."""
+
+
+def order_arms(arms: Iterable[str]) -> tuple[str, ...]:
+    """Each once: the reference first, the others by name."""
+    names = set(arms)
+    first = [name for name in REFERENCE_ARMS if name in names]
+    return (*first, *sorted(names.difference(first)))
+
+
+def to_jsonl(rows: Iterable[ReplyRow]) -> bytes:
+    """In one order whatever the order given: the same replies are the same items."""
+    ordered = sorted(rows, key=lambda row: (row.arm, row.prompt, row.repeat))
+    return "".join(json.dumps(asdict(row), ensure_ascii=False, sort_keys=True) + "\n" for row in ordered).encode()
+
+
+def from_jsonl(content: bytes, path: str = FILE) -> list[ReplyRow]:
+    rows = []
+    for number, line in enumerate(content.decode("utf-8").split("\n"), start=1):
+        if not line:
+            continue
+        try:
+            body = json.loads(line)
+            body["human"] = tuple((str(rater), int(value)) for rater, value in body["human"])
+            rows.append(ReplyRow(**body))
+        except (ValueError, TypeError, KeyError) as error:
+            raise DataError(f"{path}: line {number} is no reply ({type(error).__name__}: {error}).") from error
+    if not rows:
+        raise DataError(f"{path} holds no replies.", "Name a run or a file with replies: eqlab judge MODEL --on RUN.")
+    return rows
+
+
+def in_all_arms(rows: Sequence[ReplyRow]) -> tuple[list[ReplyRow], int]:
+    """(rows of the prompts that every arm has replied to, prompts left out): arms are compared on the same prompts."""
+    arms: dict[str, set[str]] = {}
+    for row in rows:
+        arms.setdefault(row.prompt, set()).add(row.arm)
+    every = {row.arm for row in rows}
+    common = {prompt for prompt, own in arms.items() if own == every}
+    return [row for row in rows if row.prompt in common], len(arms) - len(common)
