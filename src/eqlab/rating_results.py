@@ -71,10 +71,12 @@ def with_calibration(store: Store, judge: ModelConfig, asked: BenchmarkConfig, r
         said.append(f"It was calibrated as {then} and answers now as {used}: calibrate again with '{command}'.")
     if asked.options["pairwise"]:
         said.append("The calibration is of single ratings; no people's choices between pairs are known.")
+    fine = [index for index, table in enumerate(result.tables) if table.title.startswith("P(Good) by")]
+    place = fine[0] if fine else len(result.tables)  # before the finer tables, which few read
     return replace(
         result,
         caveats=(*said, *result.caveats),
-        tables=(*result.tables, *_not_yet(known, result)),
+        tables=(*result.tables[:place], *_not_yet(known, result), *result.tables[place:]),
         rules={**result.rules, "calibration": run},
     )
 

@@ -8,7 +8,7 @@ from eqlab.cli.flags import DataFlag, JsonFlag
 
 
 def reproduce(
-    study: Annotated[str, typer.Argument(help="eqbench or emotionbench.")],
+    study: Annotated[str, typer.Argument(help="eqbench, emotionbench or empathy.")],
     data: DataFlag = None,
     as_json: JsonFlag = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Table
 
-STUDIES = ("eqbench", "emotionbench")
+STUDIES = ("eqbench", "emotionbench", "empathy")
 
 
 class Reproduction(Protocol):

@@ -27,10 +27,13 @@ def feeling(trial):
     return mood(trial, 3 + kind, 2 - kind + (draw.random() < 0.3 and kind == -1))
 
 
-def run(reply, selection=None, **given):
-    options = EB.options("open", given)
+SMALL = Selection(limit=32, repeats=1)
+
+
+def run(reply, selection=SMALL, **given):
+    options = EB.options("open", {"defaults": "5", **given})
     scored = []
-    for trial, repeat in EB.plan({OPEN: CONTENT}, options, selection or Selection("quick")):
+    for trial, repeat in EB.plan({OPEN: CONTENT}, options, selection):
         text = reply(trial)
         if text is None:
             scored.append(Scored(trial, repeat, ()))
@@ -66,7 +69,7 @@ def test_always_very_negative_cannot_win():
 
 
 def test_every_table_is_a_table():
-    found = run(feeling, Selection("quick", repeats=2))
+    found = run(feeling, Selection(limit=32, repeats=2))
     titles = [table.title for table in found.tables]
     assert titles == [
         "Profile: how far situations move the subject",
@@ -125,7 +128,7 @@ def test_structured_says_so(structured):
     def reply(trial):
         return json.dumps(dict.fromkeys(trial.form.keys, 3)) if structured else mood(trial, 3, 3)
 
-    found = run(reply, Selection("quick", structured=structured))
+    found = run(reply, Selection(limit=32, repeats=1, structured=structured))
     assert found.rules["mode"] == ("json" if structured else "text")
     assert any("structured" in caveat for caveat in found.caveats) == structured
     assert found.counts["ok"] == 37

@@ -42,7 +42,7 @@ _OPTIONS = (
     OptionHelp("controls", "auto", "add positive and neutral controls (auto: with PANAS)", _AUTO),
     OptionHelp("people", "auto", "compare with people; needs published data (auto: with published items)", _AUTO),
     OptionHelp("wording", "auto", "prompt: ours or the study's (auto: as the items)", ("auto", "own", "published")),
-    OptionHelp("defaults", "profile", "number of default runs (full 50, quick 5)"),
+    OptionHelp("defaults", "profile", "number of default runs (full 50, quick 3)"),
     OptionHelp("repeats", "profile", "repeats per situation, each in a fresh order (full 10, quick 1)"),
 )
 _TRIES, _TEMPERATURE_STEP = 3, 0.15

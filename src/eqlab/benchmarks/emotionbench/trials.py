@@ -18,9 +18,9 @@ from eqlab.core.trials import Trial
 from eqlab.instruments.definition import Instrument
 from eqlab.instruments.wording import Wording, scales
 
-BY_PROFILE = {"full": (50, 10), "quick": (5, 1)}
+BY_PROFILE = {"full": (50, 10), "quick": (3, 1)}
 """(default runs, repeats per situation): as in the study, and small enough for minutes on two slow cores."""
-QUICK = {"negative": 16, "neutral": 8, "positive": 8}
+QUICK = {"negative": 4, "neutral": 2, "positive": 2}
 """Situations of each kind in the quick profile."""
 _SHARES = {"negative": 2, "neutral": 1, "positive": 1}
 """How a limit is shared out between the kinds."""

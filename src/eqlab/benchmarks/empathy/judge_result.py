@@ -49,10 +49,10 @@ def outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any]) 
         tables=(
             arm_table(shares, "judge-only"),
             *((_gap_table(gaps),) if gaps else ()),
-            *by_group(usable, shares, "emotion"),
-            *by_group(usable, shares, "valence"),
             *((_ppi_table(helped),) if helped else ()),
             *(calibration.tables(found) if found else ()),
+            *by_group(usable, shares, "valence"),
+            *by_group(usable, shares, "emotion"),
         ),
         caveats=(ONE_RATER, *_relatives(judge, shares.arms), *((calibration.verdict(found),) if found else ())),
         rules={"calibrated_here": found is not None},
@@ -101,7 +101,7 @@ def _sentence(
     said = ", ".join(f"{shares.good(arm).value:.1f} % of {arm}" for arm in shares.arms)
     text = f"Judge-only: {judge} calls Good {said}."
     others = "; ".join(gap_words(arm, reference, gap) for (arm, reference), gap in gaps.items())
-    text += f" {others[0].upper()}{others[1:]}." if others else ""
+    text += f" In P(Good), {others}." if others else ""
     if helped:
         people = ", ".join(f"{100 * ppi.value:.1f} % of {arm}" for arm, ppi in helped.items())
         text += f" With people's ratings of some replies: {people} (prediction-powered)."

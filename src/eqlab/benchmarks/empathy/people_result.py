@@ -16,8 +16,13 @@ from eqlab.analysis.ordinal_effects import pooled_effects
 from eqlab.benchmarks.empathy.arm_shares import ArmShares, arm_shares
 from eqlab.benchmarks.empathy.judge_result import arm_table, by_group
 from eqlab.benchmarks.empathy.rated import GOOD, Given, Rated, arms_of, given
-from eqlab.benchmarks.empathy.rating_outcome import Outcome, gap_words
+from eqlab.benchmarks.empathy.rating_outcome import Outcome, gap_words, p_text
 from eqlab.core.results import Estimate, Table
+
+FOLLOWS = (
+    "It follows how people like these raters see these replies to these prompts; not that a subject feels anything, nor "
+    "that the difference is the same for other prompts or in longer talks."
+)
 
 
 def outcome(ratings: Sequence[Rated]) -> Outcome:
@@ -80,7 +85,7 @@ def _sentence(shares: ArmShares, raters: int, gaps: dict[str, Estimate]) -> str:
     said = ", ".join(f"{shares.good(arm).value:.1f} % of {arm}" for arm in shares.arms)
     text = f"{raters} people call Good {said}."
     others = "; ".join(gap_words(arm, shares.arms[0], gap) for arm, gap in gaps.items())
-    return f"{text} {others[0].upper()}{others[1:]}." if others else text
+    return f"{text} In P(Good), {others}." if others else text
 
 
 def _as_published(shares: ArmShares, reference: str, others: Sequence[str]) -> Table:
@@ -94,7 +99,7 @@ def _as_published(shares: ArmShares, reference: str, others: Sequence[str]) -> T
             (
                 arm,
                 shares.gain(arm, reference),
-                *((test.chi2, test.p) if test else (None, None)),
+                *((test.chi2, p_text(test.p)) if test else (None, None)),
                 shares.gap(arm, reference),
             )
         )
@@ -118,8 +123,8 @@ def _model_table(fit: OrdinalFit, ratings: Sequence[Given], arms: Sequence[str])
             Estimate("OR", math.exp(one.est), len(ratings), None, math.exp(one.low), math.exp(one.high)),
             one.est,
             one.se,
-            one.p,
-            p_holm,
+            p_text(one.p),
+            p_text(p_holm),
         )
         for (reference, arm), one, p_holm in zip(pairs, found, adjusted, strict=True)
     )
@@ -201,7 +206,7 @@ def _clustering(ratings: Sequence[Given], shares: ArmShares) -> Table:
 
 
 def _caveats(raters: int, why: str, fitted: OrdinalFit | None) -> tuple[str, ...]:
-    said = []
+    said = [FOLLOWS]
     if raters < 10:
         said.append(f"{raters} raters are few: bootstrap intervals over so few are too narrow.")
     if why and fitted is None:
