@@ -8,7 +8,7 @@
 
 from typing import Any
 
-__all__ = ["Listener", "Request", "open_store", "prepare", "report", "results", "run"]
+__all__ = ["Listener", "Request", "open_store", "prepare", "results", "run", "write_report"]
 
 
 def __getattr__(name: str) -> Any:

@@ -226,7 +226,7 @@ def results(store: Store, stored: StoredRun) -> list[Result]:
     return found
 
 
-def report(store: Store, stored: Sequence[StoredRun], where: Path | str) -> Path:
+def write_report(store: Store, stored: Sequence[StoredRun], where: Path | str) -> Path:
     """Write the HTML report of some runs."""
     path = Path(where)
     from eqlab.report.page import RunRecord, render

@@ -72,7 +72,7 @@ def test_help_names_every_command(eqlab):
 
 def test_from_run_to_report(eqlab, server, in_tmp):
     server.reply = good
-    ran = eqlab("run", "m", "other", "--base-url", server.url, "--limit", 5, "--json")
+    ran = eqlab("run", "m", "other", "-b", "eqbench", "--base-url", server.url, "--limit", 5, "--json")
     assert ran.returncode == 0, ran.stderr
     report = json.loads(ran.stdout)
     assert [result["subject"] for result in report["results"]] == ["model:m", "model:other"]
@@ -105,7 +105,7 @@ def test_from_run_to_report(eqlab, server, in_tmp):
 def test_hostile_replies_do_no_harm(eqlab, server, in_tmp):
     evil = '=HYPERLINK("http://x")\x1b[31mred\x1b[0m [bold]x[/bold] <script>alert(1)</script>'
     server.reply = lambda body, n: evil
-    ran = eqlab("run", "m", "--base-url", server.url, "--limit", 1)
+    ran = eqlab("run", "m", "-b", "eqbench", "--base-url", server.url, "--limit", 1)
     assert ran.returncode == 0, ran.stderr
     shown = eqlab("show", "last").stdout
     assert "\x1b" not in shown
@@ -149,7 +149,7 @@ def test_mistakes_get_one_clear_line(eqlab, in_tmp, arguments, words):
 
 
 def test_missing_published_data_name_the_command(eqlab, in_tmp):
-    for arguments in (["run", "m", "--base-url", "http://x", "--items", "published"], ["reproduce", "eqbench"]):
+    for arguments in (["run", "m", "-b", "eqbench", "--base-url", "http://x", "--items", "published"], ["reproduce", "eqbench"]):
         fails(eqlab(*arguments, EQLAB_CACHE=in_tmp / "cache"), "eqlab data fetch eqbench", code=1)
 
 
@@ -157,7 +157,7 @@ def test_a_corrupt_question_file(eqlab, in_tmp):
     path = in_tmp / "d" / "eqbench" / "data" / "eq_bench_v2_questions_171.json"
     path.parent.mkdir(parents=True)
     path.write_text('{"1": {"prompt": "x"}}')
-    said = fails(eqlab("run", "m", "--base-url", "http://x", "--items", "published", "--data", in_tmp / "d"))
+    said = fails(eqlab("run", "m", "--base-url", "http://x", "-b", "eqbench", "--items", "published", "--data", in_tmp / "d"))
     assert "eq_bench_v2_questions_171.json: question 1" in said
     assert "eqlab data" in said
 

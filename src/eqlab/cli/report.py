@@ -20,5 +20,5 @@ def report(
 
     opened = api.open_store(store)
     stored = [opened.find_run(run) for run in runs or ["last"]]
-    path = api.report(opened, stored, output)
+    path = api.write_report(opened, stored, output)
     typer.echo(f"Report: {path.resolve()}")

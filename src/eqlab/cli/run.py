@@ -102,7 +102,7 @@ def run(
         out.print(f"[red]{subject.removeprefix('model:')} stopped:[/] {failure}", markup=True)
     stored = opened.find_run(run_id)
     found = api.results(opened, stored)
-    path = api.report(opened, [stored], report or Path("eqlab-report.html"))
+    path = api.write_report(opened, [stored], report or Path("eqlab-report.html"))
     if as_json:
         print_json({"run": run_id, "report": str(path), "results": [result_json(result) for result in found]})
     else:

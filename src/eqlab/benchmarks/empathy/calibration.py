@@ -34,7 +34,8 @@ class Calibration:
     pairs: int
     raters: int
     measures: dict[str, Estimate]
-    """Kappa, alpha, rho, exact agreement, mean difference."""
+    """Kappa, alpha, rho, exact agreement, mean difference. No interval: the same in every draw, as for a judge that
+    never varies."""
     bias: dict[str, Estimate]
     """Judge minus people by arm, in scale points."""
     distortion: dict[str, Estimate]
@@ -132,16 +133,13 @@ def _own_family(pairs: Sequence[Pair], arms: Sequence[str], judge: str) -> tuple
 def _length(pairs: Sequence[Pair]) -> dict[str, Estimate]:
     """Spearman's correlation of rating and number of words inside the arms, for judge and people, and the difference.
     Ranks are taken once inside each arm and held fixed while raters are drawn."""
-    from scipy.stats import rankdata
-
     ranks = np.zeros((len(pairs), 3))
     for arm in {pair.arm for pair in pairs}:
         inside = [index for index, pair in enumerate(pairs) if pair.arm == arm]
         for column, values in enumerate(
             ([pairs[i].words for i in inside], [pairs[i].judge for i in inside], [pairs[i].human for i in inside])
         ):
-            ranked = rankdata(values)
-            ranks[inside, column] = (ranked - ranked.mean()) / len(inside)
+            ranks[inside, column] = _middle_ranks(values)
     both = ranks[:, :1] * ranks[:, 1:]
     rows = _by_rater(pairs, np.column_stack([np.ones(len(pairs)), ranks, ranks**2, both]))
     totals = draw_totals([rows]) if len(rows) > 1 else [rows]
@@ -164,10 +162,16 @@ def _length(pairs: Sequence[Pair]) -> dict[str, Estimate]:
     }
 
 
+def _middle_ranks(values: Sequence[int]) -> Floats:
+    """Ranks from −½ to ½ around 0; ties share their middle."""
+    _, index, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - counts / 2)[index] / len(values) - 0.5)
+
+
 def tables(found: Calibration) -> tuple[Table, ...]:
     basis = f"{found.pairs} pairs of a judge's and a person's rating; whole raters ({found.raters}) drawn again."
     measures = [
-        (name, one, HUMAN_KAPPA if name == CEILING else None, _against_ceiling(one) if name == CEILING else "")
+        (name, one, f"{HUMAN_KAPPA:.2f}", _against_ceiling(one)) if name == CEILING else (name, one, "not known", "")
         for name, one in found.measures.items()
     ]
     family_row = () if found.own_family is None else ((found.own_family.name, found.own_family),)
@@ -205,15 +209,16 @@ def tables(found: Calibration) -> tuple[Table, ...]:
 
 
 def _against_ceiling(kappa: Estimate) -> str:
-    if kappa.value is None or kappa.low is None or kappa.high is None:
+    if kappa.value is None:
         return "undefined"
-    if kappa.high < HUMAN_KAPPA:
+    low, high = (kappa.value, kappa.value) if kappa.low is None or kappa.high is None else (kappa.low, kappa.high)
+    if high < HUMAN_KAPPA:
         reading = "below two people"
-    elif kappa.low > HUMAN_KAPPA:
+    elif low > HUMAN_KAPPA:
         reading = "above two people"
     else:
         reading = "cannot be told apart from two people"
-    return reading if kappa.low > 0 else f"{reading}; not shown to be better than chance"
+    return reading if low > 0 else f"{reading}; not shown to be better than chance"
 
 
 def verdict(found: Calibration) -> str:

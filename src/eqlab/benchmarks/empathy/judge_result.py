@@ -54,7 +54,7 @@ def outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any]) 
             *by_group(usable, shares, "valence"),
             *by_group(usable, shares, "emotion"),
         ),
-        caveats=(ONE_RATER, *_relatives(judge, shares.arms), *((calibration.verdict(found),) if found else ())),
+        caveats=(ONE_RATER, *_relatives(judge, shares.arms), *_here(found)),
         rules={"calibrated_here": found is not None},
     )
 
@@ -141,7 +141,7 @@ def by_group(usable: Sequence[Any], shares: ArmShares, by: str) -> tuple[Table, 
             own = [one.value for one in usable if getattr(one, by) == name and one.arm == arm]
             row.append(proportion_estimate(arm, own.count(GOOD), len(own)))
         rows.append(tuple(row))
-    note = "Few ratings each: a difference here is a hint, not a finding."
+    note = "Wilson's interval takes ratings for independent; a difference here is a hint, not a finding."
     return (Table(f"P(Good) by {by}", (by, *shares.arms), tuple(rows), note),)
 
 
@@ -211,3 +211,7 @@ def _relatives(judge: str, arms: Sequence[str]) -> tuple[str, ...]:
         )
     akin = [arm for arm in arms if family(arm) == own]
     return (f"The judge is of the family of {', '.join(akin)} ({own}) and may favour it.",) if akin else ()
+
+
+def _here(found: calibration.Calibration | None) -> tuple[str, ...]:
+    return () if found is None else (f"On the replies that people have rated too: {calibration.verdict(found)}",)
