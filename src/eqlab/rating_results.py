@@ -15,6 +15,8 @@ from eqlab.core.runs import PEOPLE, BenchmarkConfig, ModelConfig
 from eqlab.store.store import Store, StoredRun
 
 RATING = "rating"
+_ENOUGH_PAIRS = 100
+"""People's ratings of the judged replies themselves with which a result needs no other calibration."""
 People = Mapping[tuple[str, str], list[tuple[str, int]]]
 """(prompt, reply) → (rater, rating) of everybody who rated it."""
 
@@ -61,6 +63,8 @@ def with_calibration(store: Store, judge: ModelConfig, asked: BenchmarkConfig, r
     """The newest calibration of the same judge, under the same prompt and settings; or that there is none."""
     found = find_calibration(store, judge)
     command = f"eqlab judge calibrate {judge.spec}"
+    if found is None and result.rules.get("calibration_pairs", 0) >= _ENOUGH_PAIRS:
+        return replace(result, rules={**result.rules, "calibration": "on the same replies"})
     if found is None:
         caveat = f"This judge was never calibrated with this prompt and these settings: run '{command}'."
         return replace(result, caveats=(caveat, *result.caveats), rules={**result.rules, "calibration": "none"})

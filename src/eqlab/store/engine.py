@@ -1,5 +1,6 @@
 """Opening a store: from a URL or a path to an engine whose tables are up to date."""
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,6 @@ from eqlab.core.errors import StoreError
 from eqlab.store.schema import HEAD
 
 _WRITE = {"eqlab_write": True}
-_MIGRATION_LOCK = 0x65716C6162
 
 
 def open_engine(where: str) -> Engine:
@@ -78,6 +78,17 @@ def writing(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
+def take_turn(connection: Connection, what: str) -> None:
+    """Wait until no other process is at this part of a transaction. SQLite has one writer anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": lock_key(what)})
+
+
+def lock_key(what: str) -> int:
+    """A number for PostgreSQL's advisory locks."""
+    return int.from_bytes(hashlib.sha256(f"eqlab {what}".encode()).digest()[:8], "big", signed=True)
+
+
 def _migrate(engine: Engine) -> None:
     """Bring the tables to HEAD. Alembic is imported only when there is something to do: it is slow to load."""
     with engine.connect() as connection:
@@ -90,8 +101,7 @@ def _migrate(engine: Engine) -> None:
     from alembic.config import Config
 
     with writing(engine) as connection:
-        if engine.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+        take_turn(connection, "migration")
         if _version(connection) == HEAD:  # another process was faster
             return
         config = Config()

@@ -1,7 +1,6 @@
 """One process works on a run at a time. The operating system or the database drops the lock when its holder dies,
 so a killed run can be continued at once."""
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from eqlab.core.errors import StoreError
+from eqlab.store.engine import lock_key
 from eqlab.store.store import Store
 
 
@@ -43,7 +43,7 @@ def _file_lock(store: Store, run: str) -> Iterator[None]:
 
 @contextmanager
 def _advisory_lock(store: Store, run: str) -> Iterator[None]:
-    key = int.from_bytes(hashlib.sha256(f"eqlab run {run}".encode()).digest()[:8], "big", signed=True)
+    key = lock_key(f"run {run}")
     with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         if not connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": key}).scalar():
             raise _in_use(run)

@@ -15,7 +15,7 @@ from eqlab.core.benchmark import Scored
 from eqlab.core.errors import StoreError, UsageError
 from eqlab.core.runs import PEOPLE, RunConfig, config_from_json, config_to_json
 from eqlab.core.trials import Trial, from_json, to_json
-from eqlab.store.engine import open_engine, writing
+from eqlab.store.engine import open_engine, take_turn, writing
 from eqlab.store.schema import answers, planned, runs, sessions, trials
 
 _CHUNK = 500
@@ -63,6 +63,7 @@ class Store:
         """Write down what will be asked: (subject, benchmark, trial, repeat) in order. Harmless when repeated."""
         now = time.time()
         with writing(self.engine) as connection:
+            take_turn(connection, "plan")  # two runs may bring the same trials at the same moment
             known = connection.execute(select(runs.c.id).where(runs.c.id == config.id)).first()
             if known is None:
                 row = {"id": config.id, "created_at": now, "config": config_to_json(config)}

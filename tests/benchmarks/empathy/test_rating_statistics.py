@@ -190,8 +190,8 @@ def test_other_snapshots_of_the_judge_are_said():
 
 @pytest.mark.parametrize("good", [True, False])
 def test_people_and_judge_together_cover_the_truth(good):
-    """Over 200 studies, 95 % intervals for people's P(Good) hold it about as often as they say, however bad the judge."""
-    covered, narrower, n = 0, 0, 200
+    """Over many studies the 95 % intervals hold people's P(Good) as often as they say, however bad the judge."""
+    covered, narrower, n = 0, 0, 100
     for seed in range(n):
         draw = np.random.default_rng(seed)
         truth = draw.random(300) < 0.6
@@ -214,7 +214,7 @@ def test_prediction_power_needs_people_for_some_and_not_for_all():
     assert prediction_powered(all_rated, "human") is None
     assert prediction_powered(none_rated, "human") is None
     some = [row if int(row.prompt[1:]) < 100 else replace(row, human=()) for row in study(200)]
-    result = BENCHMARK.score("judge:j", judged(some, human), JUDGING)
+    result = BENCHMARK.score("judge:j", judged(some, lambda row: 3 if len(row.reply) > 150 else 2), JUDGING)
     assert "prediction-powered" in result.sentence
     assert [table.title for table in result.tables if "prediction-powered" in table.title]
 

@@ -55,7 +55,7 @@ def outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any]) 
             *by_group(usable, shares, "emotion"),
         ),
         caveats=(ONE_RATER, *_relatives(judge, shares.arms), *_here(found)),
-        rules={"calibrated_here": found is not None},
+        rules={"calibration_pairs": found.pairs if found else 0},
     )
 
 
@@ -79,7 +79,7 @@ def _calibration_outcome(
             "Each published reply has one person's rating, so agreement is with single people, not with a consensus.",
             *((found.own_family_note,) if found and found.own_family is None else ()),
         ),
-        rules={"calibrated_here": found is not None, "human_kappa": calibration.HUMAN_KAPPA},
+        rules={"calibration_pairs": found.pairs if found else 0, "human_kappa": calibration.HUMAN_KAPPA},
     )
 
 

@@ -20,8 +20,8 @@ from eqlab.benchmarks.empathy.rating_outcome import Outcome, gap_words, p_text
 from eqlab.core.results import Estimate, Table
 
 FOLLOWS = (
-    "It follows how people like these raters see these replies to these prompts; not that a subject feels anything, nor "
-    "that the difference is the same for other prompts or in longer talks."
+    "It follows how people like these raters see these replies to these prompts; not that a subject feels anything, "
+    "nor that the difference is the same for other prompts or in longer talks."
 )
 
 

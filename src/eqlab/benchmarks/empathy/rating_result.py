@@ -31,7 +31,9 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         title=found.title,
         subject=subject,
         rules=rules,
-        sentence=found.sentence if valid else f"{found.sentence} But too few ratings could be read: not valid.",
+        sentence=found.sentence
+        if valid or not asked
+        else f"{found.sentence} But too few ratings could be read: not valid.",
         headline=found.headline,
         score_range=found.score_range,
         estimates=found.estimates,

@@ -1,0 +1,119 @@
+"""`eqlab judge` and `eqlab ratings` as a user meets them."""
+
+import json
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from eqlab.cli.main import main
+
+
+@dataclass
+class Done:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def eqlab(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["eqlab", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        said = capsys.readouterr()
+        return Done(code, said.out, said.err)
+
+    return call
+
+
+def world(body, number):
+    prompt = body["messages"][-1]["content"]
+    if "Your reply:" in prompt:
+        return "That must be hard. I am with you." if body["model"] == "warm" else "Hm."
+    return "Good" if "with you" in prompt else "Okay"
+
+
+def test_two_models_compared_in_two_commands(eqlab, server, tmp_path):
+    server.reply = world
+    ran = eqlab("run", "-b", "empathy", "warm", "cold", "--base-url", server.url, "--limit", 6)
+    assert ran.code == 0, ran.err
+    assert "no score" in ran.out
+    done = eqlab("judge", "gpt-x", "--on", "last", "--base-url", server.url)
+    assert done.code == 0, done.err
+    assert "Judge-only: gpt-x calls Good 0.0 % of cold, 100.0 % of warm." in " ".join(done.out.split())
+    assert "never calibrated" in done.out
+    assert "Arms (judge-only)" in (tmp_path / "eqlab-report.html").read_text()
+    shown = eqlab("show", "last", "--limit", 1)
+    assert "read: rating" in shown.out
+    exported = eqlab("export", "last", "-o", "x.jsonl")
+    assert "12 rows" in exported.out
+    assert eqlab("report", "last", "-o", "again.html").code == 0
+
+
+def test_judging_as_json_and_in_pairs(eqlab, server):
+    server.reply = world
+    run = json.loads(
+        eqlab("run", "-b", "empathy", "warm", "cold", "--base-url", server.url, "--limit", 4, "--json").out
+    )["run"]
+    server.reply = lambda body, n: "Tie"
+    done = eqlab("judge", "j", "--on", run, "--pairwise", "--base-url", server.url, "--json")
+    (result,) = json.loads(done.out)["results"]
+    assert result["headline"]["value"] == 50.0
+    assert result["counts"]["planned"] == 8
+
+
+def test_calibrating_from_the_command_line(eqlab, server, published):
+    server.reply = lambda body, n: "Okay"
+    done = eqlab("judge", "calibrate", "j", "--limit", 4, "--base-url", server.url, "--data", published)
+    assert done.code == 0, done.err
+    assert "Calibration: agreement with people" in done.out
+    assert len(server.requests) == 12
+
+
+def test_ratings_from_a_file(eqlab, tmp_path):
+    (tmp_path / "r.csv").write_text(
+        "rater,arm,prompt,rating\nanna,a,afraid-1,good\nanna,b,afraid-1,bad\nbert,a,afraid-2,3\nbert,b,afraid-2,x\n"
+    )
+    done = eqlab("ratings", "import", "r.csv", "--name", "pilot", "--report", "people.html")
+    assert done.code == 0, done.err
+    assert "3 ratings of 2 people (3 new, 1 rows left out)" in done.out
+    assert "r.csv, line 5: 'x' is not a rating" in " ".join(done.err.split())
+    assert (tmp_path / "people.html").stat().st_size > 5000
+    again = json.loads(eqlab("ratings", "import", "r.csv", "--name", "pilot", "--json").out)
+    assert (again["taken"], again["new"]) == (3, 0)
+    assert again["bad"][0]["line"] == 5
+    assert "anna" not in json.dumps(again)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["judge"], ["MODEL"]),
+        (["judge", "calibrate"], ["needs a model"]),
+        (["judge", "j"], ["--on RUN"]),
+        (["judge", "j", "--on", "last"], ["eqlab run"]),
+        (["judge", "calibrate", "j", "--on", "last"], ["takes no --on"]),
+        (["judge", "calibrate", "j", "--pairwise"], ["takes no --pairwise"]),
+        (["judge", "j", "--on", "no/file.csv"], ["no/file.csv"]),
+        (["judge", "j", "--on", "author", "--limit", "0"], ["--limit"]),
+        (["judge", "nobody/x", "--on", "author"], ["nobody/x", "provider/name"]),
+        (["judge", "j", "--on", "author", "--pairwise", "--base-url", "http://127.0.0.1:9"], ["two arms"]),
+        (["ratings", "import", "nothing.csv"], ["nothing.csv"]),
+        (["ratings", "export"], ["export"]),
+        (["run", "-b", "rating", "m", "--base-url", "http://127.0.0.1:9"], ["eqlab judge"]),
+    ],
+)
+def test_mistakes_get_one_clear_line(eqlab, arguments, words):
+    done = eqlab(*arguments)
+    assert done.code not in (0, None)
+    assert "Traceback" not in done.err
+    said = " ".join((done.err + done.out).split())
+    for word in words:
+        assert word in said, said
