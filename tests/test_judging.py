@@ -64,7 +64,7 @@ def judge(server, store, on, listener=None, model="gpt-judge", **request):
     wanted = judging.JudgeRequest(judges=(model,), on=tuple(on), base_url=server.url, **request)
     prepared = judging.prepare(wanted, store, said.append)
     outcome = api.run(prepared, store, concurrency=4, timeout=5, listener=listener)
-    (result,) = judging.results(store, store.find_run(outcome.run))
+    (result,) = api.results(store, store.find_run(outcome.run))
     return outcome, result, said
 
 
@@ -252,7 +252,7 @@ def test_a_calibration_travels_with_its_judge_and_with_no_other(server, store, p
     assert "never calibrated" in other.caveats[0]
     _, warm, _ = judge(server, store, [run], settings={"temperature": 1.0})
     assert "never calibrated" in warm.caveats[0]
-    assert judging.results(store, store.find_run(done.run)) == [calibration]
+    assert api.results(store, store.find_run(done.run)) == [calibration]
 
 
 def test_published_replies_calibrate_their_judge_themselves(server, store, published):
@@ -294,7 +294,7 @@ def test_peoples_ratings_join_the_judges_at_scoring(server, store, tmp_path):
     outcome, before, _ = judge(server, store, [run])
     assert not [table for table in before.tables if "prediction-powered" in table.title]
     import_ratings(store, ratings_file(store, run, tmp_path / "people.csv"), "pilot")
-    (after,) = judging.results(store, store.find_run(outcome.run))
+    (after,) = api.results(store, store.find_run(outcome.run))
     assert "prediction-powered" in after.sentence
     table = next(table for table in after.tables if "prediction-powered" in table.title)
     assert [(row[0], row[4], row[5]) for row in table.rows] == [("cold", 8, 4), ("warm", 8, 4)]
@@ -322,8 +322,7 @@ def test_an_import_is_a_run_of_people_and_repeats_change_nothing(server, store, 
 def test_raters_ids_appear_nowhere(server, store, tmp_path):
     run = replies(server, store)
     done = import_ratings(store, ratings_file(store, run, tmp_path / "people.csv"), "pilot")
-    (result,) = judging.results(store, store.find_run(done.run))
-    page = judging.report(store.find_run(done.run), [result], tmp_path / "r.html").read_text()
+    page = api.write_report(store, [store.find_run(done.run)], tmp_path / "r.html").read_text()
     store.close()
     kept = b"".join(file.read_bytes() for file in tmp_path.glob("s.db*") if file.is_file())
     for name in (b"anna", b"5f00000000000000000000aa"):
@@ -374,6 +373,6 @@ def test_hostile_replies_reach_the_judge_quoted_and_the_page_escaped(server, sto
     assert result.counts["ok"] == 1
     prompt = server.requests[0]["messages"][-1]["content"]
     assert prompt.count("\nYour rating:") == 1
-    page = judging.report(store.find_run(outcome.run), [result], tmp_path / "r.html").read_text()
+    page = api.write_report(store, [store.find_run(outcome.run)], tmp_path / "r.html").read_text()
     assert "<script>alert" not in page
     assert "<b>evil" not in page

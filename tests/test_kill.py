@@ -22,7 +22,20 @@ def good(body, number=0):
 
 
 def start(server, store, *more, pipe=subprocess.PIPE):
-    command = [*COMMAND, "run", "m", "-b", "eqbench", "--base-url", server.url, "--profile", "full", "--store", store, *more]
+    command = [
+        *COMMAND,
+        "run",
+        "m",
+        "-b",
+        "eqbench",
+        "--base-url",
+        server.url,
+        "--profile",
+        "full",
+        "--store",
+        store,
+        *more,
+    ]
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=dict(os.environ))
 
 

@@ -23,6 +23,7 @@ from eqlab.data.items import items_sha256, read_sources
 from eqlab.folders import data_folder
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Asked, Session, run_model
+from eqlab.rating_results import RATING, rating_result
 from eqlab.store.lock import run_lock
 from eqlab.store.store import Store, StoredRun
 from eqlab.store.writer import Writer
@@ -218,6 +219,9 @@ def results(store: Store, stored: StoredRun) -> list[Result]:
     """Every subject's result on every benchmark of a run, scored anew from the stored answers."""
     found = []
     for subject, asked in stored.config.pairs():
+        if asked.name == RATING:  # needs what the store knows besides: calibrations, people's ratings
+            found.append(rating_result(store, stored, subject, asked))
+            continue
         scored = store.scored(stored.id, subject, asked.name)
         result = load(asked.name).score(subject, scored, asked.options)
         if subject == "model:embedded":

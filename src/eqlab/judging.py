@@ -1,10 +1,8 @@
 """Judges at work: collect replies from runs, from the published data and from files, and have a model rate them.
 The run itself is an ordinary one: stored, continued, scored and reported like any other."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +15,9 @@ from eqlab.benchmarks.empathy.result import given_replies
 from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import Source
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.results import Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.data.items import items_sha256, read_sources
 from eqlab.models.runner import Asked
-from eqlab.rating_results import RATING, rating_result
 from eqlab.store.store import Store, StoredRun
 
 CALIBRATION_PROMPTS = 100
@@ -202,22 +198,3 @@ def comparable(rows: Sequence[ReplyRow], say: Say) -> list[ReplyRow]:
 
 def _row(arm: str, item: EmpathyItem, reply: str) -> ReplyRow:
     return ReplyRow(arm, item.id, reply, item.emotion, item.valence, item.situation, item.utterance)
-
-
-def results(store: Store, stored: StoredRun) -> list[Result]:
-    """As `api.results`, with people's ratings of the same replies and the judge's calibration where the store has
-    them."""
-    return [
-        rating_result(store, stored, subject, asked) for subject, asked in stored.config.pairs() if asked.name == RATING
-    ]
-
-
-def report(stored: StoredRun, found: Sequence[Result], path: Path) -> Path:
-    """Write the HTML report of one rating run with its results."""
-    from eqlab.report.page import RunRecord, render
-
-    record = RunRecord(stored.config, stored.created_at, stored.provenance, tuple(found))
-    html = render([record], generated_at=time.time(), version=version("eqlab"))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(html, encoding="utf-8")
-    return path

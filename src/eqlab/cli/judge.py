@@ -1,7 +1,5 @@
 """`eqlab judge`: have a model rate replies, or find out how far its ratings can be trusted."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -61,8 +59,8 @@ def judge(
     replies that people have rated, and reports agreement and bias; later results of the same judge show them.
     The same command again continues a stopped run and asks nothing twice."""
     from eqlab import api, judging
-    from eqlab.cli.output import errors, print_json, print_results, print_table, result_json
-    from eqlab.cli.run import _Progress
+    from eqlab.cli.output import errors
+    from eqlab.cli.session import work
     from eqlab.core.errors import UsageError
 
     calibrating = models[0] == CALIBRATE
@@ -95,40 +93,15 @@ def judge(
         opened,
         lambda text: out.print(text, markup=False),
     )
-    progress = _Progress(out)
-    with progress:
-        outcome = api.run(
-            prepared,
-            opened,
-            concurrency=max_concurrency,
-            timeout=timeout,
-            listener=api.Listener(progress.say, progress.stored, progress.begun),
-        )
-    if len(outcome.failures) == len(prepared.config.models) and not progress.heard:
-        raise next(iter(outcome.failures.values()))  # nothing was asked: there is nothing to show
-    for subject, failure in outcome.failures.items():
-        out.print(f"{subject.removeprefix('judge:')} stopped: {failure}", markup=False, style="red")
-    stored = opened.find_run(outcome.run)
-    found = judging.results(opened, stored)
-    path = judging.report(stored, found, report or Path("eqlab-report.html"))
-    if as_json:
-        print_json({"run": outcome.run, "report": str(path), "results": [result_json(result) for result in found]})
-    else:
-        print_results(found)
-        for result in found:
-            for table in result.tables[:_SHOWN]:
-                typer.echo("")
-                print_table(table)
-        typer.echo(f"\nRun {outcome.run} · reply by reply: eqlab show {outcome.run}")
-        typer.echo(f"Report: {path.resolve()}")
-    opened.close()
-    again = f"To go on, run the same command again:\n  {shlex.join(['eqlab', *sys.argv[1:]])}"
-    if outcome.interrupted:
-        typer.echo(f"\nStopped early; every rating so far is stored. {again}", err=True)
-        raise typer.Exit(130)
-    if outcome.failures:
-        typer.echo(again, err=True)
-        raise typer.Exit(1)
+    work(
+        prepared,
+        opened,
+        concurrency=max_concurrency,
+        timeout=timeout,
+        report=report or Path("eqlab-report.html"),
+        as_json=as_json,
+        tables=_SHOWN,
+    )
 
 
 _SHOWN = 3

@@ -37,8 +37,7 @@ def number(value: float | None, digits: int = 2) -> str:
 def interval(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return "undefined"
-    digits = min(estimate.digits, 1)
-    return f"{estimate.low:.{digits}f} … {estimate.high:.{digits}f}"
+    return f"{estimate.low:.{estimate.digits}f} … {estimate.high:.{estimate.digits}f}"
 
 
 def print_json(value: Any) -> None:

@@ -33,7 +33,7 @@ def import_file(
     """Import people's ratings: 1, 2, 3 or bad, okay, good; every bad row is reported and left out.
 
     Raters' ids are hashed on reading and stored nowhere. The same file again changes nothing."""
-    from eqlab import api, judging
+    from eqlab import api
     from eqlab.cli.output import errors, print_json, print_results, print_table, result_json
     from eqlab.ratings import import_ratings
 
@@ -43,8 +43,8 @@ def import_file(
     for bad in done.bad:
         out.print(f"{file.name}, line {bad.line}: {bad.reason}; left out.", markup=False)
     stored = opened.find_run(done.run)
-    found = judging.results(opened, stored)
-    written = judging.report(stored, found, report) if report else None
+    found = api.results(opened, stored)
+    written = api.write_report(opened, [stored], report) if report else None
     if as_json:
         print_json(
             {

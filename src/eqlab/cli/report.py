@@ -9,7 +9,8 @@ from eqlab.cli.flags import StoreFlag
 
 
 def report(
-    runs: Annotated[list[str] | None, typer.Argument(metavar="[RUN]…", help="Run ids; the newest run if none.")] = None,
+    runs: Annotated[list[str] | None, typer.Argument(metavar="[RUN]…", help="Run ids; the newest if none.")] = None,
+    last: Annotated[int, typer.Option(min=1, help="Without run ids: the N newest runs.")] = 1,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file to write.")] = Path(
         "eqlab-report.html"
     ),
@@ -19,6 +20,10 @@ def report(
     from eqlab import api
 
     opened = api.open_store(store)
-    stored = [opened.find_run(run) for run in runs or ["last"]]
+    if runs:
+        stored = [opened.find_run(run) for run in runs]
+    else:
+        opened.find_run("last")  # an empty store is said plainly
+        stored = [opened.read_run(run) for run in reversed(opened.run_ids()[:last])]
     path = api.write_report(opened, stored, output)
     typer.echo(f"Report: {path.resolve()}")

@@ -65,6 +65,7 @@ def _rows(store: Store, stored: StoredRun) -> Iterator[dict[str, Any]]:
             for answer in scored.attempts:
                 yield {
                     **base,
+                    "subject": answer.subject,
                     "attempt": answer.attempt,
                     "status": answer.status,
                     "score": line.score if answer.text == line.text else None,

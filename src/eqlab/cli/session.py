@@ -1,0 +1,141 @@
+"""Working on a run in the terminal: progress while it goes, then results, report and how to go on."""
+
+import shlex
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from eqlab.api import Prepared
+    from eqlab.core.answers import Answer
+    from eqlab.store.store import Store
+
+
+def work(
+    prepared: "Prepared",
+    store: "Store",
+    *,
+    concurrency: int,
+    timeout: float,
+    report: Path,
+    as_json: bool,
+    tables: int = 0,
+) -> None:
+    """Start or continue a run and show what came of it, the first `tables` tables of each result included."""
+    from eqlab import api
+    from eqlab.cli.output import errors, print_json, print_results, print_table, result_json
+
+    out = errors()
+    progress = Progress(out)
+    with progress:
+        listener = api.Listener(progress.say, progress.stored, progress.begun)
+        outcome = api.run(prepared, store, concurrency=concurrency, timeout=timeout, listener=listener)
+    if len(outcome.failures) == len(prepared.config.models) and not progress.heard:
+        raise next(iter(outcome.failures.values()))  # nothing was asked: there is nothing to show
+    for subject, failure in outcome.failures.items():
+        out.print(f"{_name(subject)} stopped: {failure}", markup=False, style="red")
+    stored = store.find_run(outcome.run)
+    found = api.results(store, stored)
+    path = api.write_report(store, [stored], report)
+    if as_json:
+        print_json({"run": outcome.run, "report": str(path), "results": [result_json(result) for result in found]})
+    else:
+        print_results(found)
+        for table in (table for result in found for table in result.tables[:tables]):
+            typer.echo("")
+            print_table(table)
+        typer.echo(f"\nRun {outcome.run} · item by item: eqlab show {outcome.run}")
+        typer.echo(f"Report: {path.resolve()}")
+    store.close()
+    again = f"To go on, run the same command again:\n  {shlex.join(['eqlab', *sys.argv[1:]])}"
+    if outcome.interrupted:
+        typer.echo(f"\nStopped early; every answer so far is stored. {again}", err=True)
+        raise typer.Exit(130)
+    if outcome.failures:
+        typer.echo(again, err=True)
+        raise typer.Exit(1)
+
+
+class Progress:
+    """A bar per subject on a terminal; plain lines elsewhere. Hears of an answer only after it is stored."""
+
+    def __init__(self, out: Any) -> None:
+        self._out = out
+        self._bars: dict[str, Any] = {}
+        self._done: dict[str, int] = {}
+        self._totals: dict[str, int] = {}
+        self._live = out.is_terminal
+        self._said_at = 0.0
+        self.heard = 0
+        """Answers stored in this session."""
+        self._lock = threading.Lock()
+        if self._live:
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bars
+
+            self._progress = Bars(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[last]}"),
+                console=out,
+            )
+
+    def __enter__(self) -> None:
+        if self._live:
+            self._progress.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self._live:
+            self._progress.stop()
+
+    def say(self, text: str) -> None:
+        self._out.print(text, markup=False)
+
+    def begun(self, progress: dict[str, tuple[int, int]]) -> None:
+        for subject, (done, total) in progress.items():
+            name = _name(subject)
+            self._done[subject], self._totals[subject] = done, total
+            if done:
+                self.say(f"{name}: {done} of {total} answered before; going on.")
+            if self._live:
+                self._bars[subject] = self._progress.add_task(name, total=total, completed=done, last="")
+            else:
+                self.say(f"{name}: {total - done} trials to ask.")
+
+    def stored(self, answers: "Sequence[Answer]") -> None:
+        with self._lock:
+            self.heard += len(answers)
+            for answer in answers:
+                if answer.attempt == 1 and answer.answered:
+                    self._done[answer.subject] += 1
+            what = _brief(answers[-1])
+            for subject in {answer.subject for answer in answers}:
+                if self._live:
+                    self._progress.update(self._bars[subject], completed=self._done[subject], last=what)
+                    continue
+                full = self._done[subject] >= self._totals[subject]
+                if full or time.monotonic() - self._said_at > 5:
+                    self._said_at = time.monotonic()
+                    self.say(
+                        f"{_name(subject)}: {self._done[subject]} of {self._totals[subject]} answered; last: {what}"
+                    )
+
+
+def _name(subject: str) -> str:
+    return subject.removeprefix("model:")
+
+
+def _brief(answer: "Answer") -> str:
+    from eqlab.cli.output import harmless
+
+    if answer.status != "ok":
+        return answer.status
+    values = ", ".join(f"{key} {value}" for key, value in answer.values.items())
+    return harmless(values)[:70].replace("[", "(").replace("\n", " ")
