@@ -58,6 +58,10 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str | int | float | Estimate | None, ...], ...]
     note: str = ""
+    whiskers: str = ""
+    """A column of estimates to draw as dots with whiskers on one axis (a forest plot)."""
+    stacked: tuple[str, ...] = ()
+    """Columns of counts to draw as one stacked bar per row, from worst to best."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,6 +153,36 @@ def status_bar(counts: Mapping[str, int]) -> Markup:
     return svg(22, "Replies by status", words if total else "no trials", "".join(body), "statuses")
 
 
+_LEVELS = ("refused", "unparseable", "ok")
+"""Textures of a stacked bar from worst to best; with more levels the middle one is repeated."""
+
+
+def level_texture(index: int, count: int) -> str:
+    return _LEVELS[0] if index == 0 else _LEVELS[-1] if index == count - 1 else _LEVELS[1]
+
+
+def stacked_bar(name: str, counts: Mapping[str, int]) -> Markup:
+    """One bar, split by level from worst to best, each with its share in words."""
+    total = sum(counts.values())
+    body, words, start = [], [], 0.0
+    for index, (level, count) in enumerate(counts.items()):
+        words.append(f"{level} {count}")
+        if count:
+            width = 100 * count / total
+            texture = _texture(level_texture(index, len(counts)), 22)
+            body.append(f'<svg x="{start:.3f}%" width="{width:.3f}%" height="22">{texture}</svg>')
+            start += width
+    return svg(22, short(name), ", ".join(words) if total else "nothing", "".join(body), "statuses")
+
+
+def table_range(estimates: Sequence[Estimate]) -> Range:
+    """An axis that holds every interval of a column, and zero where they lie on both sides or near it."""
+    bounds = [b for e in estimates for b in (e.low, e.value, e.high) if b is not None and is_number(b)]
+    low, high = common_range([(b, b) for b in bounds])
+    reach = high - low
+    return (min(low, 0.0) if low < reach else low, max(high, 0.0) if high > -reach else high)
+
+
 def swatch(status: str) -> Markup:
     """The key to `status_bar`; decoration beside the word that names it."""
     return Markup(f'<svg class="swatch" width="22" height="12" aria-hidden="true">{_texture(status, 12)}</svg>')

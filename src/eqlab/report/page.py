@@ -20,6 +20,7 @@ from eqlab.core.results import Baseline, ItemScore, Result
 from eqlab.core.runs import BenchmarkConfig, RunConfig
 from eqlab.report import figures, text
 from eqlab.report.conclusion import comparable, conclusion, mode_name, ranks, rules_name, subject_name
+from eqlab.report.drawn import drawn_cell, drawn_range, levels_of
 
 MAX_ROWS = 100
 """Items in the page's full table of one subject."""
@@ -254,6 +255,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(text=text, figures=figures, extremes=extremes, failures=failures, spread=spread)
+    environment.globals.update(drawn_cell=drawn_cell, drawn_range=drawn_range, levels_of=levels_of)
     environment.globals.update(scored_items=scored_items, mode_name=mode_name, subject_name=subject_name)
     environment.globals.update(shell_word=shlex.quote, CLIP=CLIP, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT)
     return environment

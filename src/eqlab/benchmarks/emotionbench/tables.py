@@ -38,7 +38,8 @@ def profile(measures: Measures, changes: Sequence[Change], norms: Norms | None) 
         columns += [f"change in {name}", f"people: {name}"] if norms else [f"change in {name}"]
     note = "Mean of the situations' means minus the mean of the default runs; situations are the units."
     missing = "" if norms else " People's changes are not shown: the run was planned without the published data."
-    return Table("Profile: how far situations move the subject", tuple(columns), tuple(rows), note + missing)
+    title = "Profile: how far situations move the subject"
+    return Table(title, tuple(columns), tuple(rows), note + missing, whiskers=columns[-2 if norms else -1])
 
 
 def people_change(norms: Norms, subscale: str, change: Change) -> Estimate | None:

@@ -117,6 +117,8 @@ def arm_table(shares: ArmShares, who: str) -> Table:
             (arm, counts.n, *counts.row, shares.good(arm), shares.mean(arm)) for arm, counts in shares.counts.items()
         ),
         "Bad 1, Okay 2, Good 3.",
+        whiskers="P(Good)",
+        stacked=("Bad", "Okay", "Good"),
     )
 
 
@@ -126,6 +128,7 @@ def _gap_table(gaps: Mapping[tuple[str, str], Estimate]) -> Table:
         ("arm", "against", "difference in P(Good), points"),
         tuple((arm, reference, gap) for (arm, reference), gap in gaps.items()),
         "Same prompts in both arms; prompts drawn again. Not corrected for the number of comparisons.",
+        whiskers="difference in P(Good), points",
     )
 
 

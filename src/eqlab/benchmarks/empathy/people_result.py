@@ -183,6 +183,7 @@ def _pooled_tables(ratings: Sequence[Given], reference: str, others: Sequence[st
                 rows,
                 f"Partial pooling: emotions share information (SD between emotions {fit.sd['arm|emotion']:.2f}), so "
                 "few ratings do not make large effects.",
+                whiskers="log-odds of a better rating",
             )
         )
     return tuple(tables)
