@@ -23,6 +23,9 @@ $(STAMP): requirements/dev.txt pyproject.toml
 
 run: setup           ## evaluate the embedded model on the open items (a few minutes)
 	@$(BIN)/eqlab run --profile quick
+	@if [ -n "$$EQLAB_DATA" ]; then $(BIN)/eqlab judge calibrate embedded --limit 4; fi
+	@$(BIN)/eqlab judge embedded --on last --on author
+	@$(BIN)/eqlab report --last 2
 
 test: setup          ## lint, types, import rules, all tests
 	@$(MAKE) --no-print-directory lint
