@@ -100,7 +100,7 @@ def read_header(data: memoryview) -> Header:
 def rewrite_as_f32(source: Path, target: BinaryIO) -> None:
     """Copies `source` with its Q4_1 tensors as F32; metadata and all other tensors stay byte for byte."""
     data = np.memmap(source, dtype=np.uint8, mode="r")
-    header = read_header(memoryview(data))
+    header = read_header(data.data)
     ends = sorted([*(tensor.offset for tensor in header.tensors), data.size - header.data_start])
     sizes = {start: end - start for start, end in pairwise(ends)}
 

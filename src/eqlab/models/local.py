@@ -4,10 +4,11 @@ Requests are asked one after another on one slot whose cache keeps the prefix th
 cores than several slots at once. Seeds make sampling repeatable."""
 
 import asyncio
-import functools
 import os
+import tempfile
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -64,9 +65,13 @@ class LocalChat:
         parameters.cpuparams_batch.n_threads = self._threads
         parameters.warmup = False
         parameters.verbosity = -1
+        # The runtime insists on an HTTP listener of its own; a socket in a private folder keeps everyone else out.
+        self._folder = tempfile.TemporaryDirectory(prefix="eqlab-")
+        parameters.hostnames = [f"{self._folder.name}/llama.sock"]
         try:
             self._server = runtime.Server(parameters)
         except (RuntimeError, ValueError) as error:
+            self._folder.cleanup()
             raise ModelError(
                 f"{path} cannot be loaded: {error}.", "Is it a chat model in GGUF format, and whole?"
             ) from error
@@ -85,14 +90,28 @@ class LocalChat:
         }
 
     async def ask(self, request: ChatRequest) -> ChatReply:
-        body = _body(request)
+        stop = threading.Event()
         started = time.perf_counter()
-        call = functools.partial(self._server.handle_chat_completions, body)
         try:
-            reply = await asyncio.get_running_loop().run_in_executor(self._thread, call)
+            chunks = await asyncio.get_running_loop().run_in_executor(self._thread, self._stream, _body(request), stop)
+        except asyncio.CancelledError:
+            stop.set()  # Ctrl-C: the model stops at its next token instead of finishing in vain
+            raise
         except (RuntimeError, ValueError) as error:
             raise TransportError(f"llama.cpp: {error}") from error
-        return _read(reply, self._path.name, time.perf_counter() - started)
+        return _read(chunks, self._path.name, time.perf_counter() - started)
+
+    def _stream(self, body: Mapping[str, Any], stop: threading.Event) -> list[Mapping[str, Any]]:
+        """Runs in the model's own thread. Streamed, so that it can be stopped midway."""
+        chunks: list[Mapping[str, Any]] = []
+
+        def heard(chunk: Mapping[str, Any]) -> bool:
+            chunks.append(chunk)
+            return stop.is_set()
+
+        if not stop.is_set():
+            self._server.handle_chat_completions(body, heard)
+        return chunks
 
     async def close(self) -> None:
         """Frees the model in the thread that used it; waits for a request that is under way."""
@@ -101,6 +120,7 @@ class LocalChat:
 
     def _free(self) -> None:
         self._server = None
+        self._folder.cleanup()
 
 
 def _body(request: ChatRequest) -> dict[str, Any]:
@@ -110,6 +130,9 @@ def _body(request: ChatRequest) -> dict[str, Any]:
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
         "cache_prompt": True,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "return_progress": True,
     }
     if request.seed is not None:
         body["seed"] = request.seed
@@ -118,17 +141,16 @@ def _body(request: ChatRequest) -> dict[str, Any]:
     return body | dict(request.settings)
 
 
-def _read(reply: Mapping[str, Any], name: str, latency: float) -> ChatReply:
-    if "choices" not in reply:
-        error = reply.get("error", reply)
-        raise TransportError(f"llama.cpp: {error.get('message', error) if isinstance(error, Mapping) else error}")
-    choice, usage = reply["choices"][0], reply.get("usage", {})
-    return ChatReply(
-        text=choice["message"].get("content") or "",
-        reasoning=choice["message"].get("reasoning_content") or "",
-        model=name,
-        finish=choice.get("finish_reason") or "",
-        tokens_in=usage.get("prompt_tokens"),
-        tokens_out=usage.get("completion_tokens"),
-        latency=latency,
-    )
+def _read(chunks: Sequence[Mapping[str, Any]], name: str, latency: float) -> ChatReply:
+    text, reasoning, finish = "", "", ""
+    usage: Mapping[str, Any] = {}
+    for chunk in chunks:
+        if "error" in chunk:
+            raise TransportError(f"llama.cpp: {chunk['error'].get('message', chunk['error'])}")
+        usage = chunk.get("usage") or usage
+        for choice in chunk.get("choices", ()):
+            text += choice["delta"].get("content") or ""
+            reasoning += choice["delta"].get("reasoning_content") or ""
+            finish = choice.get("finish_reason") or finish
+    tokens_in, tokens_out = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return ChatReply(text, reasoning, name, finish, tokens_in, tokens_out, latency)

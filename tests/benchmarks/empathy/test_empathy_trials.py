@@ -1,11 +1,8 @@
 """Prompts become trials, replies become readings; nothing is scored before somebody has rated it."""
 
-import json
-
 import pytest
 
 from eqlab.benchmarks.empathy.benchmark import Empathy
-from eqlab.benchmarks.empathy.replies import reply_text
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.errors import UsageError
@@ -108,15 +105,11 @@ def test_a_refusal_is_a_reply_that_is_counted_as_a_refusal():
     assert {one.name: one.value for one in result.estimates}["refusals"] == 50.0
 
 
-def test_structured_replies_are_read_out_of_their_json():
+def test_a_reply_is_words_even_where_answers_are_structured():
     trials, options = planned(Selection(limit=1, structured=True))
     trial = trials[0][0]
-    text = json.dumps({"reply": "As an AI language model, I feel with you."})
-    one = answered(trial, text, options)
-    assert one.attempts[0].values["ai"] is True
-    assert reply_text(trial, one.attempts[0]) == "As an AI language model, I feel with you."
-    for bad in ("Just text", "{}", '{"reply": 3}', '{"reply": "  "}', "[1]"):
-        assert BENCHMARK.read(trial, bad, options).status == "unparseable"
+    assert trial.mode == "text"
+    assert BENCHMARK.read(trial, "  \n", options).status == "unparseable"
 
 
 def test_without_raters_there_is_no_score():

@@ -52,7 +52,7 @@ class Empathy:
         return Asking(_TRIES, _TEMPERATURE, 0.0, _TOKENS)
 
     def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
-        return read_reply(trial, text)
+        return read_reply(text)
 
     def score(self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
         from eqlab.benchmarks.empathy.result import result

@@ -13,17 +13,16 @@ Affective: let their feeling reach you, and let them hear that it has.
 Compassionate: want things to go well for them, and offer support or help where it fits."""
 _LENGTH = f"Use about {MEAN_WORDS} words; never more than {MOST_WORDS}."
 _AS_TEXT = "Write the reply and nothing else: no title, no quotation marks, no comment."
-_AS_JSON = 'Answer with a JSON object and nothing else: the key "reply" with your reply as its value.'
 
 
-def instruction(style: str, *, structured: bool) -> str:
+def instruction(style: str) -> str:
     """Everything before the story: the same for all prompts, so that a model evaluates it once."""
     empathy = style == "empathy"
     parts = [
         _TASK.format(manner=", and reply with empathy" if empathy else ""),
         _EMPATHY if empathy else "",
         _LENGTH,
-        _AS_JSON if structured else _AS_TEXT,
+        _AS_TEXT,
     ]
     return "\n".join(part for part in parts if part)
 
@@ -34,6 +33,5 @@ def stimulus(item: EmpathyItem, *, situation: bool) -> str:
     return f"{background}They say to you: {item.utterance}"
 
 
-def build(item: EmpathyItem, *, style: str, situation: bool, structured: bool) -> str:
-    told = instruction(style, structured=structured)
-    return f"{told}\n\n{stimulus(item, situation=situation)}\n\nYour reply:"
+def build(item: EmpathyItem, *, style: str, situation: bool) -> str:
+    return f"{instruction(style)}\n\n{stimulus(item, situation=situation)}\n\nYour reply:"

@@ -4,19 +4,12 @@ from typing import Any
 
 from eqlab.benchmarks.empathy.manners import manners
 from eqlab.benchmarks.empathy.tokens import count
-from eqlab.benchmarks.structured import read_json
 from eqlab.core.answers import Answer, Reading
-from eqlab.core.trials import Trial
 
 
-def read_reply(trial: Trial, text: str) -> Reading:
-    """Every reply with words in it is used as it is, a refusal too: the study rated those as well. Only an empty one,
-    or JSON that is none, is asked for again."""
-    if trial.mode == "json":
-        reading = read_json(text, trial.form)
-        if reading.status != "ok":
-            return Reading("unparseable", note=reading.note)
-        text = reading.values["reply"]
+def read_reply(text: str) -> Reading:
+    """Every reply with words in it is used as it is, a refusal too: the study rated those as well. Only an empty one is
+    asked for again."""
     if not text.strip():
         return Reading("unparseable", note="the reply is empty")
     return Reading("ok", describe(text))
@@ -34,10 +27,8 @@ def describe(reply: str) -> dict[str, Any]:
     }
 
 
-def reply_text(trial: Trial, answer: Answer | None) -> str:
+def reply_text(answer: Answer | None) -> str:
     """The words of a reply that was read; empty if there is none."""
     if answer is None or answer.status != "ok":
         return ""
-    if trial.mode == "json":
-        return str(read_json(answer.text, trial.form).values.get("reply", "")).strip()
     return answer.text.strip()

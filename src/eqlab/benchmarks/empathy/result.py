@@ -42,7 +42,7 @@ def given_replies(scored: Iterable[Scored]) -> list[GivenReply]:
 
 def _given(one: Scored) -> GivenReply:
     answer = final(one.attempts)
-    text = reply_text(one.trial, answer)
+    text = reply_text(answer)
     return GivenReply(one.trial, one.repeat, len(one.attempts), answer, text, describe(text) if text else {})
 
 
@@ -146,8 +146,6 @@ def _sentence(subject: str, replied: Sequence[GivenReply], words: Estimate) -> s
 
 def _caveats(given: Sequence[GivenReply], replied: Sequence[GivenReply]) -> tuple[str, ...]:
     said = ["Length and manners say nothing about empathy: only raters can. 'eqlab judge MODEL --on RUN' asks a judge."]
-    if given and given[0].trial.mode == "json":
-        said.append("Replies were forced into JSON (structured), which can change how they read.")
     cut = sum(one.answer is not None and one.answer.finish == "length" for one in given)
     if cut:
         said.append(f"{cut} replies were cut off by the token limit; raise it with --set max_tokens=N.")

@@ -19,7 +19,7 @@ def plan(items: Sequence[EmpathyItem], options: Mapping[str, Any], selection: Se
     limit = selection.limit or (QUICK_ITEMS if selection.profile == "quick" else len(items))
     chosen = spread(items, limit)
     trials = [
-        build_trial(item, batch, options, structured=selection.structured)
+        build_trial(item, batch, options)
         for batch, group in enumerate(batched(chosen, options["batches"], selection.seed))
         for item in group
     ]
@@ -35,7 +35,7 @@ def batched(items: Sequence[EmpathyItem], how: str, seed: int) -> list[list[Empa
     return [list(items[start : start + BATCH_SIZE]) for start in range(0, len(items), BATCH_SIZE)]
 
 
-def build_trial(item: EmpathyItem, batch: int, options: Mapping[str, Any], *, structured: bool) -> Trial:
+def build_trial(item: EmpathyItem, batch: int, options: Mapping[str, Any]) -> Trial:
     situation = bool(options["situation"])
     return Trial(
         benchmark="empathy",
@@ -43,8 +43,7 @@ def build_trial(item: EmpathyItem, batch: int, options: Mapping[str, Any], *, st
         condition=options["style"],
         stimulus=stimulus(item, situation=situation),
         form=Form(),
-        prompt=build(item, style=options["style"], situation=situation, structured=structured),
-        mode="json" if structured else "text",
+        prompt=build(item, style=options["style"], situation=situation),
         key={
             "emotion": item.emotion,
             "valence": item.valence,
