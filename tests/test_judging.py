@@ -376,3 +376,11 @@ def test_hostile_replies_reach_the_judge_quoted_and_the_page_escaped(server, sto
     page = api.write_report(store, [store.find_run(outcome.run)], tmp_path / "r.html").read_text()
     assert "<script>alert" not in page
     assert "<b>evil" not in page
+
+
+def test_last_is_the_newest_run_that_has_replies(server, store):
+    """A calibration, or any other run, in between does not get in the way."""
+    run = replies(server, store)
+    judge(server, store, (run,))
+    rows = judging.collect(["last"], store, None, lambda _: None)
+    assert rows == judging.collect([run], store, None, lambda _: None)

@@ -97,7 +97,16 @@ def _source(source: str, store: Store, data: Path | None, say: Say) -> list[Repl
         return [_row("author", item, item.reply) for item in open_prompts()]
     if source.lower().endswith(_ENDINGS) or "/" in source or Path(source).is_file():
         return file_replies(Path(source), data, say)
-    return run_replies(store, store.find_run(source))
+    return run_replies(store, _newest_with_replies(store) if source == "last" else store.find_run(source))
+
+
+def _newest_with_replies(store: Store) -> StoredRun:
+    """`last` means the newest run that has something to judge, whatever ran since."""
+    for run in store.run_ids():
+        stored = store.read_run(run)
+        if any(benchmark.name == "empathy" for benchmark in stored.config.benchmarks):
+            return stored
+    raise UsageError("No run in the store has replies.", "Make some with 'eqlab run -b empathy MODEL'.")
 
 
 def published_replies(data: Path | None) -> list[ReplyRow]:

@@ -19,7 +19,7 @@ _OPTIONS = (
     OptionHelp("situation", "no", "show the story behind the words too (the study seems not to have)", ("yes", "no")),
     OptionHelp("batches", "published", "tens in the order of the file, or balanced by seed", ("published", "balanced")),
 )
-_TRIES, _TEMPERATURE, _TOKENS = 3, 0.7, 512
+_TRIES, _TEMPERATURE, _TOKENS = 3, 0.7, 256
 
 
 class Empathy:

@@ -11,7 +11,7 @@ from eqlab.core.benchmark import Selection
 from eqlab.core.forms import Form
 from eqlab.core.trials import Trial
 
-QUICK_ITEMS = 8
+QUICK_ITEMS = 4
 """Prompts in the quick profile: a reply is long, and two slow cores write one in seconds."""
 
 

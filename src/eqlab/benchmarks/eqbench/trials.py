@@ -10,7 +10,7 @@ from eqlab.core.benchmark import Selection
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
 
-QUICK_ITEMS = 12
+QUICK_ITEMS = 10
 """Questions in the quick profile: enough to see the whole pipeline on two slow cores in minutes."""
 
 _ANCHORS = {
