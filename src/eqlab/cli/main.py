@@ -8,7 +8,7 @@ import typer
 from typer._click.exceptions import NoArgsIsHelpError
 from typer.exceptions import TyperException
 
-from eqlab.cli import benchmarks, data, export, instruments, judge, ratings, reproduce, run, runs, show
+from eqlab.cli import benchmarks, data, export, instruments, judge, power, ratings, reproduce, run, runs, show
 from eqlab.cli import report as report_command
 from eqlab.core.errors import EqlabError
 
@@ -49,6 +49,7 @@ app.command("runs")(runs.runs)
 app.command("show")(show.show)
 app.command("export")(export.export)
 app.add_typer(data.app, name="data")
+app.command("power")(power.power)
 app.command("reproduce")(reproduce.reproduce)
 app.command("benchmarks")(benchmarks.benchmarks)
 app.command("instruments")(instruments.instruments)
