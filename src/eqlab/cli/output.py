@@ -71,7 +71,9 @@ def _cell(cell: str | int | float | Estimate | None) -> str:
         return f"{number(cell.value, cell.digits)} ({interval(cell)}, n = {cell.n})"
     if cell is None:
         return ""
-    return f"{cell:.2f}" if isinstance(cell, float) else str(cell)
+    if not isinstance(cell, float):
+        return str(cell)
+    return f"{cell:.1e}" if 0 < abs(cell) < 0.005 else f"{cell:.2f}"  # a small p is not 0.00
 
 
 def print_results(results: Sequence[Result]) -> None:

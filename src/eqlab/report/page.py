@@ -182,7 +182,7 @@ def _facts(record: RunRecord, result: Result) -> tuple[str, ...]:
     config = benchmark_config(record, result)
     limit = record.config.limit
     parts = [
-        f"rules {rules_name(result)}" if rules_name(result) else "rules not named",
+        f"rules {rules_name(result)}" if rules_name(result) else "",
         mode_name(result),
         f"item set {config.item_set} (sha256 {config.items_sha256[:10]}…)" if config else "item set not recorded",
         f"protocol {config.protocol}" if config else "",
