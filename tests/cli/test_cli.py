@@ -194,3 +194,22 @@ def test_heavy_modules_are_not_loaded_for_help():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("benchmark", ["eqbench", "emotionbench", "empathy"])
+def test_every_benchmark_can_be_shown_and_exported_trial_by_trial(eqlab, server, in_tmp, benchmark):
+    import polars as pl
+
+    server.reply = lambda body, n: (
+        "\n".join(f"{item}: 3" for item in re.findall(r"^\d+\. (.+)$", body["messages"][-1]["content"], re.MULTILINE))
+        or ("I hear you." if "Your reply:" in body["messages"][-1]["content"] else good(body))
+    )
+    ran = eqlab("run", "m", "-b", benchmark, "--base-url", server.url, "--limit", 4, "--repeats", 2, "--json")
+    assert ran.returncode == 0, ran.stderr
+    asked = json.loads(ran.stdout)["results"][0]["counts"]["planned"]
+    shown = json.loads(eqlab("show", "last", "--json", "--limit", 1000).stdout)
+    assert len(shown) == asked
+    assert all(line["status"] == "ok" and line["values"] for line in shown)
+    assert "read: " in eqlab("show", "last", "--limit", 3).stdout
+    assert eqlab("export", "last", "-o", "x.parquet").returncode == 0
+    assert pl.read_parquet(in_tmp / "x.parquet").height == asked

@@ -38,7 +38,7 @@ def show(
         for scored in opened.scored(stored.id, who, name):
             if item and not set(item) & set(scored.trial.items):
                 continue
-            (line,) = benchmark.score(who, [scored], asked.options).items
+            line = benchmark.item(scored, asked.options)
             if status and (line.status or "unanswered") != status:
                 continue
             matching += 1
@@ -71,8 +71,8 @@ def show(
                 f"{key} {value} (reference {line.reference[key]:g})" if key in line.reference else f"{key} {value}"
                 for key, value in line.values.items()
             )
-            score = "none" if line.score is None else f"{line.score:.2f}"
-            out.print(f"\nread: {harmless(values) or 'nothing'}\nscore: {score}\n", markup=False)
+            score = "" if line.score is None else f"\nscore: {line.score:.2f}"
+            out.print(f"\nread: {harmless(values) or 'nothing'}{score}\n", markup=False)
     if as_json:
         print_json(shown)
     elif matching > limit:

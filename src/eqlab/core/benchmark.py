@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from eqlab.core.answers import Answer, Reading
-from eqlab.core.results import Result
+from eqlab.core.results import ItemScore, Result
 from eqlab.core.trials import Trial
 
 
@@ -93,3 +93,7 @@ class Benchmark(Protocol):
     def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading: ...
 
     def score(self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result: ...
+
+    def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
+        """One trial by itself, for looking at; its score is None where only many trials together have one."""
+        ...

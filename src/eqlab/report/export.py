@@ -61,7 +61,7 @@ def _rows(store: Store, stored: StoredRun) -> Iterator[dict[str, Any]]:
             }
             if not scored.attempts:
                 yield {**dict.fromkeys(_SCHEMA), **base, "status": "unanswered"}
-            (line,) = benchmark.score(subject, [scored], asked.options).items
+            line = benchmark.item(scored, asked.options)
             for answer in scored.attempts:
                 yield {
                     **base,

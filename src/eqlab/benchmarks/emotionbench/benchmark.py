@@ -26,7 +26,7 @@ from eqlab.benchmarks.structured import read_json
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import Asking, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Result
+from eqlab.core.results import ItemScore, Result
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS, PANAS
 from eqlab.instruments.definition import Instrument
@@ -132,6 +132,12 @@ class EmotionBench:
         from eqlab.benchmarks.emotionbench.result import result
 
         return result(subject, scored, options)
+
+    def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
+        from eqlab.benchmarks.emotionbench.items_shown import administration_shown
+        from eqlab.benchmarks.emotionbench.score import administrations
+
+        return administration_shown(administrations([scored])[0])
 
 
 def _wording(instrument: Instrument, files: Mapping[str, bytes]) -> Wording:

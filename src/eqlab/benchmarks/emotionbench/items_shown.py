@@ -23,6 +23,22 @@ def situation_scores(
     return tuple(_item(item, own, defaults, aligned, norms) for item, own in by_item.items())
 
 
+def administration_shown(one: Administration) -> ItemScore:
+    """One answer by itself: what it scores on the instrument. A change needs the default runs, so there is no score."""
+    key = one.trial.key
+    return ItemScore(
+        item=one.trial.items[0],
+        trial=one.trial.id,
+        repeat=one.repeat,
+        status=one.status,
+        score=None,
+        title=f"{key['emotion']}: {key['factor']}" if "factor" in key else "Default measure",
+        text=one.answer.text if one.answer else "",
+        values={name: value for name, value in one.scores.items() if value is not None},
+        attempts=one.n_attempts,
+    )
+
+
 def _item(
     item: str,
     own: Sequence[Administration],

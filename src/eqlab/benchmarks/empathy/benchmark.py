@@ -11,7 +11,7 @@ from eqlab.benchmarks.empathy.trials import plan
 from eqlab.benchmarks.options import read_options
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import Asking, OptionHelp, Scored, Selection, Source
-from eqlab.core.results import Result
+from eqlab.core.results import ItemScore, Result
 from eqlab.core.trials import Trial
 
 _OPTIONS = (
@@ -58,3 +58,8 @@ class Empathy:
         from eqlab.benchmarks.empathy.result import result
 
         return result(subject, scored, options)
+
+    def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
+        from eqlab.benchmarks.empathy.result import reply_shown
+
+        return reply_shown(scored)

@@ -4,6 +4,7 @@ started by `eqlab judge`, people's ratings come from a file or from a web study;
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from eqlab.benchmarks.empathy.rated import item_of, rated
 from eqlab.benchmarks.empathy.rating_parse import read_rating
 from eqlab.benchmarks.empathy.rating_prompt import prompt_sha256
 from eqlab.benchmarks.empathy.rating_trials import plan
@@ -12,7 +13,7 @@ from eqlab.benchmarks.options import read_options
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import Asking, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Result
+from eqlab.core.results import ItemScore, Result
 from eqlab.core.trials import Trial
 
 PURPOSES = ("judging", "calibration", "people")
@@ -54,3 +55,6 @@ class Ratings:
         from eqlab.benchmarks.empathy.rating_result import result
 
         return result(subject, scored, options)
+
+    def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
+        return item_of(rated([scored])[0])

@@ -115,6 +115,10 @@ def _rows(replied: Sequence[GivenReply], by: str) -> tuple[tuple[str | int | Est
     )
 
 
+def reply_shown(scored: Scored) -> ItemScore:
+    return _item(_given(scored))
+
+
 def _item(one: GivenReply) -> ItemScore:
     said = {"refusal": "declines", "greeting": "greets like an assistant", "ai": "says it is an AI"}
     return ItemScore(

@@ -5,7 +5,7 @@ from typing import Any
 
 from eqlab.benchmarks.eqbench.items import Question, parse_open, parse_published
 from eqlab.benchmarks.eqbench.parse import is_complete
-from eqlab.benchmarks.eqbench.result import read_reply, result
+from eqlab.benchmarks.eqbench.result import item, read_reply, result
 from eqlab.benchmarks.eqbench.rules import PRESETS
 from eqlab.benchmarks.eqbench.trials import plan
 from eqlab.benchmarks.options import read_options
@@ -13,7 +13,7 @@ from eqlab.benchmarks.refusal import is_refusal
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import Asking, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Result
+from eqlab.core.results import ItemScore, Result
 from eqlab.core.trials import Trial
 
 _FILES = {
@@ -90,3 +90,6 @@ class EqBench:
 
     def score(self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
         return result(subject, scored, options)
+
+    def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
+        return item(scored, options)

@@ -162,6 +162,11 @@ def _other_estimates(
     return tuple(estimates)
 
 
+def item(scored: Scored, options: Mapping[str, Any]) -> ItemScore:
+    rules = PRESETS[options["rules"]]
+    return _item(_choose(scored, rules), options["version"], rules)
+
+
 def _item(question: _Question, version: str, rules: EqBenchRules) -> ItemScore:
     trial, scores = question.scored.trial, question.scores
     shown = scores.revised if scores.revised is not None else scores.first
