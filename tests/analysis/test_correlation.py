@@ -6,7 +6,7 @@ from scipy import stats
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from eqlab.analysis.correlation import pearson, split_half
-from eqlab.analysis.equivalence import equivalence_p
+from eqlab.analysis.tost import tost
 from eqlab.analysis.two_samples import describe, welch_comparison
 
 
@@ -41,6 +41,6 @@ def test_equivalence_is_statsmodels_tost():
     for shift in (0.0, 1.0, 5.0):
         a, b = rng.normal(shift, 3, 40), rng.normal(0, 2, 30)
         test = welch_comparison(describe(a), describe(b))
-        ours = equivalence_p(test.difference, test.se, test.df, 2.0)
+        ours = tost(test.difference, test.se, (-2.0, 2.0), df=test.df).p
         theirs = CompareMeans(DescrStatsW(a), DescrStatsW(b)).ttost_ind(-2.0, 2.0, usevar="unequal")[0]
         assert ours == pytest.approx(theirs)

@@ -2,15 +2,22 @@
 
 from collections.abc import Sequence
 
-from eqlab.analysis.holm import holm
-
-__all__ = ["benjamini_hochberg", "bonferroni", "holm"]
-
 
 def bonferroni(p_values: Sequence[float | None]) -> list[float | None]:
     """p·m, at most 1; tests that could not be made do not count and stay None."""
     m = sum(p is not None for p in p_values)
     return [None if p is None else min(1.0, m * p) for p in p_values]
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Adjusted p-values in the order given (Holm 1979); tests that could not be made do not count and stay None."""
+    defined = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    running = 0.0
+    for rank, (p, index) in enumerate(defined):
+        running = max(running, min(1.0, (len(defined) - rank) * p))
+        adjusted[index] = running
+    return adjusted
 
 
 def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:

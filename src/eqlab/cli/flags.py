@@ -22,7 +22,28 @@ DataFlag = Annotated[
     Path | None,
     typer.Option("--data", metavar="DIR", help="Folder with the published data (else EQLAB_DATA, else the cache)."),
 ]
+ConcurrencyFlag = Annotated[
+    int, typer.Option("--max-concurrency", min=1, help="Requests to one endpoint at once, at most.")
+]
+BaseUrlFlag = Annotated[
+    str, typer.Option("--base-url", metavar="URL", help="Any server with the OpenAI-compatible chat API.")
+]
+SettingFlag = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Model setting, e.g. temperature=0.")
+]
+StructuredFlag = Annotated[
+    bool | None,
+    typer.Option(
+        "--structured/--free-text",
+        show_default="structured for embedded, else free text",
+        help="Ask for the form as JSON under a schema.",
+    ),
+]
+TimeoutFlag = Annotated[float, typer.Option("--timeout", min=1.0, help="Seconds until a request counts as lost.")]
+ReportFlag = Annotated[Path, typer.Option("--report", metavar="FILE", help="Where the HTML report goes.")]
+RepeatsFlag = Annotated[int | None, typer.Option("--repeats", min=1, help="Ask every trial N times.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+REPORT = Path("eqlab-report.html")
 
 
 def read_pairs(flag: str, pairs: Sequence[str]) -> dict[str, str]:

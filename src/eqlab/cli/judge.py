@@ -1,11 +1,23 @@
 """`eqlab judge`: have a model rate replies, or find out how far its ratings can be trusted."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, read_settings
+from eqlab.cli.flags import (
+    REPORT,
+    BaseUrlFlag,
+    ConcurrencyFlag,
+    DataFlag,
+    JsonFlag,
+    RepeatsFlag,
+    ReportFlag,
+    SettingFlag,
+    StoreFlag,
+    StructuredFlag,
+    TimeoutFlag,
+    read_settings,
+)
 
 CALIBRATE = "calibrate"
 
@@ -32,23 +44,14 @@ def judge(
         typer.Option(min=1, help="Replies to at most N prompts.", show_default="all; 100 when calibrating"),
     ] = None,
     pairwise: Annotated[bool, typer.Option("--pairwise", help="Two replies at a time, in both orders.")] = False,
-    repeats: Annotated[int | None, typer.Option(min=1, help="Ask every trial N times.")] = None,
+    repeats: RepeatsFlag = None,
     seed: Annotated[int, typer.Option(help="Seed of the draw of prompts and of the order.")] = 0,
-    max_concurrency: Annotated[int, typer.Option(min=1, help="Requests to one endpoint at once, at most.")] = 16,
-    base_url: Annotated[str, typer.Option(metavar="URL", help="Any server with the OpenAI-compatible chat API.")] = "",
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Model setting, e.g. max_tokens=2000.")
-    ] = None,
-    structured: Annotated[
-        bool | None,
-        typer.Option(
-            "--structured/--free-text",
-            show_default="structured for embedded, else free text",
-            help="Ask for the rating as JSON under a schema.",
-        ),
-    ] = None,
-    timeout: Annotated[float, typer.Option(min=1.0, help="Seconds until a request counts as lost.")] = 120.0,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the HTML report goes.")] = None,
+    max_concurrency: ConcurrencyFlag = 16,
+    base_url: BaseUrlFlag = "",
+    setting: SettingFlag = None,
+    structured: StructuredFlag = None,
+    timeout: TimeoutFlag = 120.0,
+    report: ReportFlag = REPORT,
     store: StoreFlag = "",
     data: DataFlag = None,
     as_json: JsonFlag = False,
@@ -98,7 +101,7 @@ def judge(
         opened,
         concurrency=max_concurrency,
         timeout=timeout,
-        report=report or Path("eqlab-report.html"),
+        report=report,
         as_json=as_json,
         tables=_SHOWN,
     )

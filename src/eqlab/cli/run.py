@@ -1,11 +1,24 @@
 """`eqlab run`: ask models, show progress, print the result, write the report."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, read_pairs, read_settings
+from eqlab.cli.flags import (
+    REPORT,
+    BaseUrlFlag,
+    ConcurrencyFlag,
+    DataFlag,
+    JsonFlag,
+    RepeatsFlag,
+    ReportFlag,
+    SettingFlag,
+    StoreFlag,
+    StructuredFlag,
+    TimeoutFlag,
+    read_pairs,
+    read_settings,
+)
 
 
 def run(
@@ -19,13 +32,11 @@ def run(
     items: Annotated[str, typer.Option(help="`open` (shipped) or `published` (the studies' own).")] = "open",
     profile: Annotated[str, typer.Option(help="`quick` (a few items) or `full` (all).")] = "quick",
     limit: Annotated[int | None, typer.Option(min=1, help="At most N items.")] = None,
-    repeats: Annotated[int | None, typer.Option(min=1, help="Ask every trial N times.")] = None,
+    repeats: RepeatsFlag = None,
     seed: Annotated[int, typer.Option(help="Seed of orders and of sampling.")] = 0,
-    max_concurrency: Annotated[int, typer.Option(min=1, help="Requests to one endpoint at once, at most.")] = 16,
-    base_url: Annotated[str, typer.Option(metavar="URL", help="Any server with the OpenAI-compatible chat API.")] = "",
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Model setting, e.g. temperature=0.")
-    ] = None,
+    max_concurrency: ConcurrencyFlag = 16,
+    base_url: BaseUrlFlag = "",
+    setting: SettingFlag = None,
     option: Annotated[
         list[str] | None,
         typer.Option("-o", "--option", metavar="NAME=VALUE", help="Benchmark option; see `eqlab benchmarks`."),
@@ -38,16 +49,9 @@ def run(
         str,
         typer.Option(help="Empathy: `empathy` (with a definition) or `plain`.", show_default="empathy"),
     ] = "",
-    structured: Annotated[
-        bool | None,
-        typer.Option(
-            "--structured/--free-text",
-            show_default="structured for embedded, else free text",
-            help="Ask for the form as JSON under a schema.",
-        ),
-    ] = None,
-    timeout: Annotated[float, typer.Option(min=1.0, help="Seconds until a request counts as lost.")] = 120.0,
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the HTML report goes.")] = None,
+    structured: StructuredFlag = None,
+    timeout: TimeoutFlag = 120.0,
+    report: ReportFlag = REPORT,
     store: StoreFlag = "",
     data: DataFlag = None,
     as_json: JsonFlag = False,
@@ -84,7 +88,7 @@ def run(
         api.open_store(store),
         concurrency=max_concurrency,
         timeout=timeout,
-        report=report or Path("eqlab-report.html"),
+        report=report,
         as_json=as_json,
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from eqlab.analysis.correlation import pearson
-from eqlab.analysis.holm import holm
+from eqlab.analysis.multiplicity import holm
 from eqlab.benchmarks.emotionbench.against_people import agreement, norms
 from eqlab.benchmarks.emotionbench.as_published import ALPHA, cells, people_cells
 from eqlab.benchmarks.emotionbench.honest import changes, repeats_alike

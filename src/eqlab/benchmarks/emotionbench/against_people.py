@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from eqlab.analysis.correlation import pearson, split_half
-from eqlab.analysis.equivalence import equivalence_p
 from eqlab.analysis.intervals import mean_estimate, t_bounds
+from eqlab.analysis.tost import tost
 from eqlab.analysis.two_samples import Sample, describe
 from eqlab.benchmarks.emotionbench.honest import Change
 from eqlab.benchmarks.emotionbench.measures import People, groups, known
@@ -106,7 +106,7 @@ def agreement(changes: Iterable[Change], norms: Norms, subscale: str) -> Agreeme
     mean_gap = mean_estimate(f"{subscale}: mean difference to people", list(ours - theirs), digits=1)
     p = None
     if mean_gap.value is not None and mean_gap.se:
-        p = equivalence_p(mean_gap.value, mean_gap.se, len(gaps) - 1, MARGIN)
+        p = tost(mean_gap.value, mean_gap.se, (-MARGIN, MARGIN), df=len(gaps) - 1).p
     return Agreement(
         subscale,
         tuple(gaps),
@@ -130,4 +130,4 @@ def _gap(change: Change, norm: Norm) -> Gap:
     df_total = total**4 / (se**4 / df + theirs**4 / (norm.n - 1))
     low, high = t_bounds(value, total, df_total)
     estimate = Estimate(name, value, change.n_situations, total, low, high, digits=1)
-    return Gap(change, norm, estimate, equivalence_p(value, total, df_total, MARGIN))
+    return Gap(change, norm, estimate, tost(value, total, (-MARGIN, MARGIN), df=df_total).p)

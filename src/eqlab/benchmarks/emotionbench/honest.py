@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eqlab.analysis.clusters import Clustering, cluster_means, clustering
-from eqlab.analysis.holm import holm
 from eqlab.analysis.intervals import t_bounds
+from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.two_samples import Sample, describe, hedges_g, two_sided, welch_comparison
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, FloatArray, Group, IntArray, Level, Measures, groups, known
 from eqlab.core.results import Estimate

@@ -16,6 +16,9 @@ from functools import cache
 
 from eqlab.benchmarks.empathy.emotions import EMOTIONS, Valence
 from eqlab.core.errors import DataError
+from eqlab.instruments.catalogue import TEQ
+from eqlab.instruments.definition import OVERALL
+from eqlab.instruments.score import score
 
 PATH = "empathy/data/dataset_and_ratings.csv"
 ARMS = ("human", "chatgpt", "chatgpt_empathy")
@@ -23,7 +26,7 @@ BASELINE = "human"
 BATCH_SIZE = 10
 LABELS = {1: "bad", 2: "okay", 3: "good"}
 """The file's codes; the study's own software used 0, 1, 2."""
-TEQ_REVERSED = (2, 4, 7, 10, 11, 12, 14, 15)
+TEQ_REVERSED = TEQ.reverse
 """Reverse-keyed items of the Toronto Empathy Questionnaire, counted from 1 (Spreng et al. 2009)."""
 
 
@@ -63,7 +66,7 @@ class Rater:
     @property
     def teq_total(self) -> int:
         """Scored from the answers: 0 to 64."""
-        return sum(4 - raw if item in TEQ_REVERSED else raw for item, raw in enumerate(self.teq, start=1))
+        return int(score(TEQ, self.teq)[OVERALL] or 0)
 
 
 @dataclass(frozen=True, slots=True)
