@@ -15,6 +15,7 @@ from eqlab.analysis.ordinal import OrdinalFit, RandomEffect, fit_ordinal, likeli
 from eqlab.analysis.ordinal_effects import pooled_effects
 from eqlab.benchmarks.empathy.arm_shares import ArmShares, arm_shares
 from eqlab.benchmarks.empathy.judge_result import arm_table, by_group
+from eqlab.benchmarks.empathy.people_checks import equivalence, proportional, several_raters
 from eqlab.benchmarks.empathy.rated import GOOD, Given, Rated, arms_of, given
 from eqlab.benchmarks.empathy.rating_outcome import Outcome, gap_words, p_text
 from eqlab.core.results import Estimate, Table
@@ -45,11 +46,12 @@ def outcome(ratings: Sequence[Rated]) -> Outcome:
         tables=(
             arm_table(shares, f"{raters} people"),
             *((_as_published(shares, reference, others),) if others else ()),
-            *((_model_table(fitted, usable, shares.arms),) if fitted else ()),
+            *((_model_table(fitted, usable, shares.arms), equivalence(fitted, shares.arms)) if fitted else ()),
             *_pooled_tables(usable, reference, others),
             *by_group(usable, shares, "valence"),
             *by_group(usable, shares, "emotion"),
             *((_clustering(usable, shares),) if raters > 1 else ()),
+            *((shared,) if (shared := several_raters(usable)) else ()),
         ),
         caveats=_caveats(raters, why, fitted),
         rules={"raters": raters},
@@ -133,7 +135,8 @@ def _model_table(fit: OrdinalFit, ratings: Sequence[Given], arms: Sequence[str])
         "Mixed ordinal model",
         ("arm", "against", "odds ratio of a better rating", "log-odds", "SE", "p", "p after Holm"),
         rows,
-        f"Cumulative logit with random {' and '.join(fit.sd)} effects (SD {spread}).{_omnibus(fit, ratings)}",
+        f"Cumulative logit with random {' and '.join(fit.sd)} effects (SD {spread}).{_omnibus(fit, ratings)}"
+        f"{proportional(fit, ratings, arms)}",
     )
 
 
