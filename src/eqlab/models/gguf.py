@@ -65,16 +65,16 @@ class _Cursor:
         return self.take(_SCALARS[kind])
 
 
-def is_gguf(path: Path) -> bool:
-    """By its first bytes. Raises OSError when the file cannot be read."""
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
-
-
-def unpack_q4_1(packed: Path, target: Path) -> None:
-    """Writes `packed` to the file `target` with its Q4_1 tensors as F32."""
-    with target.open("wb") as file:
-        rewrite_as_f32(packed, file)
+def explain_failure(path: Path) -> str:
+    """What is wrong with a file that would not load, as far as its header tells."""
+    data = np.memmap(path, dtype=np.uint8, mode="r")
+    try:
+        header = read_header(data.data)
+    except ValueError as error:
+        return str(error)
+    if header.data_start + max((tensor.offset for tensor in header.tensors), default=0) >= data.size:
+        return "the file is not whole"
+    return f"its architecture is {header.architecture!r}, which this runtime may not know"
 
 
 def read_header(data: memoryview) -> Header:

@@ -1,14 +1,22 @@
 """A model run in this process by llama.cpp: the embedded one, or any GGUF file.
 
-Requests are asked one after another on one slot whose cache keeps the prefix that they share, which is faster on few
-cores than several slots at once. Seeds make sampling repeatable."""
+The same request with the same seed gives the same text, whatever was asked before, beside it or by how many threads.
+llama.cpp does not give that by itself: a token's last bits depend on how many tokens are evaluated with it, and the
+text follows. So each slot is a runtime of its own that takes one request at a time (no batches of several), attention
+is not the fused kind and the cache holds 32-bit floats. Then a prompt whose first part is still cached gives the same
+bits as one read from the start, as long as no batch of tokens is thin; such prompts are read from the start."""
 
 import asyncio
+import hashlib
+import json
 import os
+import platform
+import queue
+import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -16,141 +24,246 @@ from typing import Any
 
 from eqlab.core.errors import ModelError
 from eqlab.models.chat import ChatReply, ChatRequest, TransportError
-from eqlab.models.gguf import is_gguf
-from eqlab.models.weights import embedded_weights, sha256
+from eqlab.models.gguf import MAGIC, explain_failure
+from eqlab.models.weights import WHEEL, embedded_weights, sha256
 
-_CONTEXT = 8192
+_CONTEXT, _LARGE_CONTEXT = 4096, 8192
+_BATCH = 256
+"""Tokens evaluated at once. Between batches a request can be given up, so this bounds how long Ctrl-C takes."""
+_THIN = 4
+"""Fewer tokens at once than this go through other kernels, whose last bits differ."""
 _WHOLE_HASH = 2**30
-"""Bytes up to which a file is hashed whole; larger ones take too long at every start."""
+_ARM = ("aarch64", "arm64")
+_COMPACT = {"x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}}
+"""A small model left free to put white space into JSON may go on with it until its tokens are used up."""
+_OWN_LIMITS = {"n_predict", "max_completion_tokens"}
 
 
-def open_local(spec: str, say: Callable[[str], None] = lambda _: None) -> "LocalChat":
+def open_local(spec: str, say: Callable[[str], None] | None = None) -> "LocalChat":
     """`embedded` or `gguf:PATH`. Raises ModelError when the model cannot be loaded."""
-    _require_runtime()
+    runtime = _runtime()
+    cores = _cores()
     if spec == "embedded":
-        return LocalChat(embedded_weights(say))
-    path = Path(spec.removeprefix("gguf:")).expanduser()
-    try:
-        if not is_gguf(path):
-            raise ModelError(f"{path} is no GGUF file.", "Give the path of a model in GGUF format.")
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror}.", "Check the path after 'gguf:'.") from error
-    return LocalChat(path)
+        # The arm64 wheel is built for armv8-a, without the dot products that make 4-bit weights fast.
+        widened = platform.machine() in _ARM and "DOTPROD" not in runtime.get_system_info()
+        path = embedded_weights(say or (lambda _: None), widened=widened)
+        origin = f"{WHEEL}, {'Q4_1 stored as F32' if widened else 'as shipped'}"
+        return LocalChat(path, name="SmolLM2-135M-Instruct", origin=origin, slots=max(1, min(4, cores // 4)))
+    return LocalChat(Path(spec.removeprefix("gguf:")).expanduser(), context=_LARGE_CONTEXT)
 
 
-def _require_runtime() -> Any:
+class LocalChat:
+    """One GGUF file. `slots` requests are worked on at once, each by its share of `threads`."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        name: str = "",
+        origin: str = "",
+        seed: int = 1,
+        threads: int | None = None,
+        slots: int = 1,
+        context: int = _CONTEXT,
+    ) -> None:
+        runtime = _runtime()
+        _require_gguf(path)
+        self._path, self._name, self._origin, self._seed = path, name or path.stem, origin, seed
+        self._grammar = runtime.json_schema_to_grammar
+        self._slots, self._context = slots, context
+        self._threads = max(1, (threads or _cores()) // slots)
+        self._shares_prefix = _on_cpu_alone(runtime)
+        self._system = str(runtime.get_system_info()).strip(" |\n")
+        self._closing = threading.Event()
+        self._idle: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        for _ in range(slots):
+            self._idle.put(_load(runtime, path, self._threads, context, fused=not self._shares_prefix))
+        self._pool = ThreadPoolExecutor(slots, thread_name_prefix="eqlab-local")
+
+    @property
+    def concurrency(self) -> int:
+        return self._slots
+
+    def identity(self) -> Mapping[str, Any]:
+        return {
+            "runtime": f"xllamacpp {version('xllamacpp')}",
+            "system": self._system,
+            "file": self._path.name,
+            **({"origin": self._origin} if self._origin else {}),
+            **_fingerprint(self._path),
+            "slots": self._slots,
+            "threads": self._threads,
+            "context": self._context,
+            "shared_prefix": "read once, to the bit" if self._shares_prefix else "read every time",
+        }
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        if self._closing.is_set():
+            raise ModelError(f"{self._name} was closed.")
+        given_up = threading.Event()
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, request, given_up)
+        except asyncio.CancelledError:
+            given_up.set()
+            raise
+
+    async def close(self) -> None:
+        """Gives up what is under way and frees the model. Interpreters that forget to close exit cleanly too."""
+        self._closing.set()
+        await asyncio.to_thread(self._free)
+
+    def _free(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        while not self._idle.empty():
+            self._idle.get()
+
+    def _answer(self, request: ChatRequest, given_up: threading.Event) -> ChatReply:
+        server = self._idle.get()
+        try:
+            started = time.perf_counter()
+            body = self._body(request)
+            call = _Call(self._shares_prefix, lambda: given_up.is_set() or self._closing.is_set())
+            server.handle_chat_completions(body | {"cache_prompt": self._shares_prefix}, call.receive)
+            if call.thin:
+                call = _Call(False, call.given_up)
+                server.handle_chat_completions(body | {"cache_prompt": False}, call.receive)
+            reply = call.reply(self._name, time.perf_counter() - started)
+            if request.schema is not None and reply.finish == "stop":
+                # llama.cpp drops a schema that it cannot follow without a word.
+                json.loads(reply.text)
+            return reply
+        except json.JSONDecodeError as error:
+            raise TransportError(f"{self._name}: the runtime did not follow the JSON schema ({error})") from error
+        except (ValueError, RuntimeError, TypeError) as error:
+            raise TransportError(f"{self._name}: {error}") from error
+        finally:
+            self._idle.put(server)
+
+    def _body(self, request: ChatRequest) -> dict[str, Any]:
+        system = [{"role": "system", "content": request.system}] if request.system else []
+        # 2**32 - 1 asks llama.cpp for a random seed.
+        seed = (self._seed if request.seed is None else request.seed) % (2**32 - 1)
+        body: dict[str, Any] = {"temperature": request.temperature, "seed": seed}
+        if not _OWN_LIMITS & request.settings.keys():
+            body["max_tokens"] = request.max_tokens
+        if request.schema is not None:
+            body["grammar"] = self._grammar({**_COMPACT, **request.schema})
+        body |= request.settings
+        body["messages"] = [*system, {"role": "user", "content": request.prompt}]
+        # A stream can be given up between tokens; a whole reply could not.
+        return body | {"stream": True, "stream_options": {"include_usage": True}, "return_progress": True}
+
+
+class _Call:
+    """Gathers the pieces of one reply. `receive` says True when the rest is not wanted."""
+
+    def __init__(self, shares_prefix: bool, given_up: Callable[[], bool]) -> None:
+        self.shares_prefix, self.given_up = shares_prefix, given_up
+        self.thin = False
+        self.text: list[str] = []
+        self.reasoning: list[str] = []
+        self.finish = self.error = ""
+        self.usage: Mapping[str, Any] = {}
+
+    def receive(self, piece: Mapping[str, Any]) -> bool:
+        if "error" in piece:
+            self.error = str(piece["error"].get("message", piece["error"]))
+        if progress := piece.get("prompt_progress"):
+            total, cached = progress["total"], progress["cache"]
+            self.thin = self.shares_prefix and cached > 0 and (_ends_thin(total) or _ends_thin(total - cached))
+        for choice in piece.get("choices", ()):
+            delta = choice.get("delta", {})
+            self.text.append(delta.get("content") or "")
+            self.reasoning.append(delta.get("reasoning_content") or "")
+            self.finish = choice.get("finish_reason") or self.finish
+        self.usage = piece.get("usage") or self.usage
+        return self.thin or self.given_up()
+
+    def reply(self, model: str, latency: float) -> ChatReply:
+        if self.error or not self.finish:
+            raise TransportError(f"{model}: {self.error or 'the reply was given up'}")
+        return ChatReply(
+            text="".join(self.text),
+            reasoning="".join(self.reasoning),
+            model=model,
+            finish=self.finish,
+            tokens_in=self.usage.get("prompt_tokens"),
+            tokens_out=self.usage.get("completion_tokens"),
+            latency=latency,
+        )
+
+
+def _ends_thin(tokens: int) -> bool:
+    return 0 < tokens % _BATCH < _THIN
+
+
+def _runtime() -> Any:
     # Spinning threads would starve everything else on a busy machine: 2.6 against 17.5 tokens/s were measured.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         import xllamacpp
+    except ModuleNotFoundError as error:
+        raise ModelError("The embedded model needs an extra.", "pip install 'eqlab[embedded]'") from error
     except ImportError as error:
-        raise ModelError(
-            "Models in this process need an extra.", "Install it with: pip install 'eqlab[embedded]'"
-        ) from error
+        raise ModelError(f"The embedded model's runtime does not load here: {error}.", "Use an HTTP model.") from error
     return xllamacpp
 
 
-class LocalChat:
-    concurrency = 1
-
-    def __init__(self, path: Path, threads: int | None = None) -> None:
-        runtime = _require_runtime()
-        self._path = path
-        self._threads = threads or min(8, os.cpu_count() or 1)
-        parameters = runtime.CommonParams()
-        parameters.model.path = str(path)
-        parameters.n_parallel = 1
-        parameters.n_ctx = _CONTEXT
-        parameters.cpuparams.n_threads = self._threads
-        parameters.cpuparams_batch.n_threads = self._threads
-        parameters.warmup = False
-        parameters.verbosity = -1
-        # The runtime insists on an HTTP listener of its own; a socket in a private folder keeps everyone else out.
-        self._folder = tempfile.TemporaryDirectory(prefix="eqlab-")
-        parameters.hostnames = [f"{self._folder.name}/llama.sock"]
-        try:
-            self._server = runtime.Server(parameters)
-        except (RuntimeError, ValueError) as error:
-            self._folder.cleanup()
-            raise ModelError(
-                f"{path} cannot be loaded: {error}.", "Is it a chat model in GGUF format, and whole?"
-            ) from error
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="eqlab-local")
-
-    def identity(self) -> Mapping[str, Any]:
-        size = self._path.stat().st_size
-        whole = {"sha256": sha256(self._path)} if size <= _WHOLE_HASH else {"bytes": size}
-        return {
-            "runtime": f"xllamacpp {version('xllamacpp')}",
-            "weights": self._path.name,
-            **whole,
-            "threads": self._threads,
-            "slots": 1,
-            "prefix_cache": True,
-        }
-
-    async def ask(self, request: ChatRequest) -> ChatReply:
-        stop = threading.Event()
-        started = time.perf_counter()
-        try:
-            chunks = await asyncio.get_running_loop().run_in_executor(self._thread, self._stream, _body(request), stop)
-        except asyncio.CancelledError:
-            stop.set()  # Ctrl-C: the model stops at its next token instead of finishing in vain
-            raise
-        except (RuntimeError, ValueError) as error:
-            raise TransportError(f"llama.cpp: {error}") from error
-        return _read(chunks, self._path.name, time.perf_counter() - started)
-
-    def _stream(self, body: Mapping[str, Any], stop: threading.Event) -> list[Mapping[str, Any]]:
-        """Runs in the model's own thread. Streamed, so that it can be stopped midway."""
-        chunks: list[Mapping[str, Any]] = []
-
-        def heard(chunk: Mapping[str, Any]) -> bool:
-            chunks.append(chunk)
-            return stop.is_set()
-
-        if not stop.is_set():
-            self._server.handle_chat_completions(body, heard)
-        return chunks
-
-    async def close(self) -> None:
-        """Frees the model in the thread that used it; waits for a request that is under way."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._free)
-        self._thread.shutdown()
-
-    def _free(self) -> None:
-        self._server = None
-        self._folder.cleanup()
+def _require_gguf(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) == MAGIC:
+                return
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}.", "Check the path after 'gguf:'.") from error
+    raise ModelError(f"{path} is no GGUF file.", "Give the path of a model in GGUF format.")
 
 
-def _body(request: ChatRequest) -> dict[str, Any]:
-    system = [{"role": "system", "content": request.system}] if request.system else []
-    body: dict[str, Any] = {
-        "messages": [*system, {"role": "user", "content": request.prompt}],
-        "temperature": request.temperature,
-        "max_tokens": request.max_tokens,
-        "cache_prompt": True,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-        "return_progress": True,
-    }
-    if request.seed is not None:
-        body["seed"] = request.seed
-    if request.schema is not None:
-        body["json_schema"] = dict(request.schema)
-    return body | dict(request.settings)
+def _load(runtime: Any, path: Path, threads: int, context: int, *, fused: bool) -> Any:
+    parameters = runtime.CommonParams()
+    parameters.model.path = str(path)
+    parameters.n_parallel = 1
+    parameters.n_ctx = context
+    parameters.n_batch = parameters.n_ubatch = _BATCH
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
+    parameters.cache_ram_mib = 0
+    parameters.warmup = False
+    parameters.verbosity = -1
+    if not fused:
+        parameters.flash_attn_type = runtime.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        parameters.cache_type_k = parameters.cache_type_v = runtime.ggml_type.GGML_TYPE_F32
+        parameters.no_extra_bufts = True
+    # The runtime insists on listening for HTTP: on a socket that is gone as soon as it is there, nobody can.
+    folder = tempfile.mkdtemp(prefix="eqlab-")
+    parameters.hostnames = [f"{folder}/http.sock"]
+    parameters.n_threads_http = 1
+    parameters.endpoint_metrics = True
+    try:
+        server = runtime.Server(parameters)
+    except (RuntimeError, ValueError) as error:
+        raise ModelError(
+            f"llama.cpp cannot load {path}: {explain_failure(path)}.", "Is it a chat model in GGUF format, and whole?"
+        ) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    # Freed before its loop has begun, the runtime would wait for ever; an answer from the loop shows that it has.
+    server.handle_metrics()
+    return server
 
 
-def _read(chunks: Sequence[Mapping[str, Any]], name: str, latency: float) -> ChatReply:
-    text, reasoning, finish = "", "", ""
-    usage: Mapping[str, Any] = {}
-    for chunk in chunks:
-        if "error" in chunk:
-            raise TransportError(f"llama.cpp: {chunk['error'].get('message', chunk['error'])}")
-        usage = chunk.get("usage") or usage
-        for choice in chunk.get("choices", ()):
-            text += choice["delta"].get("content") or ""
-            reasoning += choice["delta"].get("reasoning_content") or ""
-            finish = choice.get("finish_reason") or finish
-    tokens_in, tokens_out = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    return ChatReply(text, reasoning, name, finish, tokens_in, tokens_out, latency)
+def _on_cpu_alone(runtime: Any) -> bool:
+    """A GPU, or a BLAS library, picks its kernels by the number of tokens, so a cached prefix would change the bits."""
+    cpu = runtime.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
+    return all(device["type"] == cpu for device in runtime.get_device_info())
+
+
+def _fingerprint(path: Path) -> dict[str, Any]:
+    size = path.stat().st_size
+    if size <= _WHOLE_HASH:
+        return {"sha256": sha256(path)}
+    with path.open("rb") as file:
+        return {"bytes": size, "sha256_of_first_mib": hashlib.sha256(file.read(2**20)).hexdigest()}
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
