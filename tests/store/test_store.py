@@ -120,20 +120,11 @@ def test_nothing_is_overwritten(store):
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(alphabet=st.characters(codec=None)))
 def test_any_text_survives_but_for_what_no_database_holds(store, text):
-    number = abs(hash(text)) % 10**9
-    run = config(seed=number)
+    run = config(seed=len(store.run_ids()))  # one run per example: the same attempt cannot be stored twice
     store.begin_run(run, [("model:b", "eqbench", trial(0), 0)], {})
-    try:
-        store.add_answers([answer(0, run=run.id, text=text)])
-    except StoreError:
-        raise
-    except Exception as error:
-        if "UNIQUE" in str(error) or "unique" in str(error):
-            return
-        raise
+    store.add_answers([answer(0, run=run.id, text=text)])
     (scored,) = store.scored(run.id, "model:b", "eqbench")
-    kept = scored.attempts[0].text
-    assert kept == text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    assert scored.attempts[0].text == text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 def test_writer_stores_before_it_tells(store):
