@@ -19,8 +19,5 @@ def read_json(text: str, form: Form) -> Reading:
         return Reading("refused" if is_refusal(text) else "unparseable", note="the reply is not a JSON object")
     if not isinstance(values, dict):
         return Reading("unparseable", note="the reply is JSON, but not an object")
-    if form.is_text:
-        reply = values.get("reply")
-        return Reading("ok", {"reply": reply}) if isinstance(reply, str) else Reading("unparseable", note="no reply")
     why = check_values(form, values)
     return Reading("unparseable", note=why) if why else Reading("ok", values)

@@ -29,22 +29,16 @@ class Form:
     scales: tuple[Scale, ...] = ()
 
     @property
-    def is_text(self) -> bool:
-        return not self.scales
-
-    @property
     def keys(self) -> tuple[str, ...]:
         return tuple(scale.key for scale in self.scales)
 
 
 def json_schema(form: Form) -> dict[str, Any]:
-    """The form as a JSON schema. Values are an enum, which every server's constrained decoding knows."""
-    if form.is_text:
-        properties: dict[str, Any] = {"reply": {"type": "string"}}
-    else:
-        properties = {
-            scale.key: {"type": "integer", "enum": list(range(scale.low, scale.high + 1))} for scale in form.scales
-        }
+    """The scales as a JSON schema. Values are an enum, which every server's constrained decoding knows. A free text
+    is never asked for as JSON: it would gain nothing."""
+    properties: dict[str, Any] = {
+        scale.key: {"type": "integer", "enum": list(range(scale.low, scale.high + 1))} for scale in form.scales
+    }
     return {
         "type": "object",
         "properties": properties,

@@ -14,19 +14,17 @@ class Provider:
     """Empty: no key is needed."""
     takes_seed: bool = False
     """Whether a `seed` field is understood; some servers refuse fields they do not know."""
-    schema: bool = True
-    """Whether `response_format` with a JSON schema is honoured."""
 
 
 PROVIDERS: dict[str, Provider] = {
     "openai": Provider("https://api.openai.com/v1", "OPENAI_API_KEY", takes_seed=True),
-    "anthropic": Provider("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", schema=False),
+    "anthropic": Provider("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
     "google": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
     "mistral": Provider("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
     "groq": Provider("https://api.groq.com/openai/v1", "GROQ_API_KEY", takes_seed=True),
     "together": Provider("https://api.together.xyz/v1", "TOGETHER_API_KEY", takes_seed=True),
     "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", takes_seed=True),
-    "deepseek": Provider("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", schema=False),
+    "deepseek": Provider("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
     "xai": Provider("https://api.x.ai/v1", "XAI_API_KEY", takes_seed=True),
     "ollama": Provider("http://localhost:11434/v1", takes_seed=True),
     "vllm": Provider("http://localhost:8000/v1", takes_seed=True),
@@ -42,7 +40,6 @@ class Endpoint:
     model: str
     key: str
     takes_seed: bool
-    schema: bool
 
     def __repr__(self) -> str:
         return f"Endpoint({self.model} at {shown_url(self.base_url)})"
@@ -56,7 +53,7 @@ def resolve(spec: str, base_url: str = "") -> Endpoint:
         if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
             raise UsageError(f"'{base_url}' is no web address.", "Give --base-url like http://localhost:8000/v1.")
         key = os.environ.get((provider and provider.key_variable) or "EQLAB_API_KEY", "")
-        return Endpoint(base_url.rstrip("/"), model if provider else spec, key, takes_seed=True, schema=True)
+        return Endpoint(base_url.rstrip("/"), model if provider else spec, key, takes_seed=True)
     if provider is None or not model:
         known = ", ".join(PROVIDERS)
         raise UsageError(
@@ -66,7 +63,7 @@ def resolve(spec: str, base_url: str = "") -> Endpoint:
     key = os.environ.get(provider.key_variable, "") if provider.key_variable else ""
     if provider.key_variable and not key:
         raise ModelError(f"{spec} needs a key.", f"Set the environment variable {provider.key_variable}.")
-    return Endpoint(provider.base_url, model, key, provider.takes_seed, provider.schema)
+    return Endpoint(provider.base_url, model, key, provider.takes_seed)
 
 
 def shown_url(url: str) -> str:

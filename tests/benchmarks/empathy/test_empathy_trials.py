@@ -41,7 +41,7 @@ def test_the_instruction_has_the_three_parts_and_the_length_or_is_plain():
     assert "empathy" not in plain.prompt.lower()
     assert "28 words" in plain.prompt
     assert (trial.condition, plain.condition) == ("empathy", "plain")
-    assert trial.form.is_text
+    assert not trial.form.scales
 
 
 def test_the_situation_is_shown_only_on_request():
