@@ -4,24 +4,35 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.complete
+RUN := $(VENV)/.run-ready
+TEST := $(VENV)/.test-ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
 .PHONY: help setup run test lint bench lock clean
 
 help:                ## what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
 
-setup: $(STAMP)      ## build the environment in .venv
+setup: $(TEST)       ## build the environment in .venv, with everything that tests need
 
-$(STAMP): requirements/dev.txt pyproject.toml
+$(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit("EQ Lab needs Python 3.11 or newer; set PYTHON=python3.11") if sys.version_info < (3, 11) else 0'
 	@$(PYTHON) -m venv $(VENV) || { echo "python3 has no working venv module (Debian: apt-get install python3-venv)"; exit 1; }
-	@echo "Installing the pinned packages into $(VENV) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $@
 
-run: setup           ## evaluate the embedded model on the open items (a few minutes)
+$(RUN): $(VENV)/.made requirements/run.txt pyproject.toml
+	@echo "Installing the pinned packages into $(VENV) …"
+	@$(PIP) --require-hashes -r requirements/run.txt
+	@$(PIP) --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(TEST): $(RUN) requirements/dev.txt
+	@echo "Installing what tests need …"
+	@$(PIP) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+run: $(RUN)          ## evaluate the embedded model on the open items (a few minutes)
 	@$(BIN)/eqlab run --profile quick
 	@if [ -n "$$EQLAB_DATA" ]; then $(BIN)/eqlab judge calibrate embedded --limit 4; fi
 	@$(BIN)/eqlab judge embedded --on last --on author
@@ -41,9 +52,9 @@ bench: setup         ## speed against a floor measured in the same run
 	$(BIN)/python bench/runner.py
 
 lock: setup          ## pin every dependency anew, with hashes
-	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --extra embedded --extra postgres --group dev --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --no-header --quiet -o requirements/dev.txt
+	$(PIP) uv
+	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev $(COMPILE) -o requirements/dev.txt
+	$(BIN)/uv pip compile pyproject.toml --extra embedded --extra study --group build -c requirements/dev.txt $(COMPILE) -o requirements/run.txt
 
 clean:               ## remove the environment
 	rm -rf $(VENV)
