@@ -1,8 +1,8 @@
 """The tables, as they are at the newest migration."""
 
-from sqlalchemy import Column, Float, ForeignKey, Integer, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest migration; a test holds it against the migrations folder."""
 
 metadata = MetaData()
@@ -67,3 +67,87 @@ answers = Table(
     Column("at", Float, nullable=False),
 )
 """Every attempt. Rows are inserted and never changed."""
+
+studies = Table(
+    "studies",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("run_id", String(16), ForeignKey("runs.id"), nullable=False),
+    Column("created_at", Float, nullable=False),
+    Column("design_sha256", String(64), nullable=False),
+    Column("version", String(32), nullable=False),
+    Column("file", Text, nullable=False),
+    Column("locked_at", Float),
+    Column("lock_sha256", String(64)),
+    Column("lock_version", String(32)),
+    Column("lock_plan", Text),
+)
+"""A web study: which run its answers belong to, and the analysis plan once it is locked."""
+
+participants = Table(
+    "participants",
+    metadata,
+    Column("study_id", String(64), ForeignKey("studies.id"), primary_key=True),
+    Column("person", String(32), primary_key=True),
+    Column("state", String(16), nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("steps", Text, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("arm", String(200)),
+    Column("batch", Integer),
+    Column("place", Integer),
+    Column("language", String(16), nullable=False),
+    Column("consent_version", String(64)),
+    Column("arrived_at", Float, nullable=False),
+    Column("consented_at", Float),
+    Column("assigned_at", Float),
+    Column("ended_at", Float),
+    Column("seen_at", Float, nullable=False),
+)
+"""Each person of a study, by a random pseudonym, with the personal plan: drawn once, stored, never drawn again."""
+
+panel_ids = Table(
+    "panel_ids",
+    metadata,
+    Column("study_id", String(64), ForeignKey("studies.id"), primary_key=True),
+    Column("hash", String(64), primary_key=True),
+    Column("person", String(32), nullable=False, index=True),
+)
+"""The keyed hash of a panel's id and whose it is; the only table that links the two. The id itself is nowhere."""
+
+places = Table(
+    "places",
+    metadata,
+    Column("study_id", String(64), ForeignKey("studies.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("arm", String(200), nullable=False),
+    Column("batch", Integer, nullable=False),
+    Column("state", String(8), nullable=False),
+    Column("person", String(32)),
+    Column("held_until", Float),
+    Index("places_by_state", "study_id", "state", "arm", "number"),
+)
+"""Room for one person in one batch: open, held or done."""
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("study_id", String(64), ForeignKey("studies.id"), nullable=False),
+    Column("person", String(32)),
+    Column("at", Float, nullable=False),
+    Column("kind", String(32), nullable=False),
+    Column("detail", Text, nullable=False),
+    Index("events_by_person", "study_id", "person"),
+)
+"""What happened in a study, in order. Rows are only added, except that one person's are deleted when they ask."""
+
+panel_events = Table(
+    "panel_events",
+    metadata,
+    Column("study_id", String(64), ForeignKey("studies.id"), primary_key=True),
+    Column("event", String(200), primary_key=True),
+    Column("at", Float, nullable=False),
+)
+"""Messages of a panel that were acted upon, so that one sent twice acts once."""

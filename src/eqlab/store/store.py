@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Row, and_, func, insert, select
+from sqlalchemy import Connection, Row, and_, func, insert, select
 
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
@@ -100,17 +100,13 @@ class Store:
             self._write_chunk(connection, bodies, rows)
 
     def _write_chunk(self, connection: Any, bodies: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:
-        known = set(connection.execute(select(trials.c.id).where(trials.c.id.in_(list(bodies)))).scalars())
-        new = [{"id": trial_id, "body": body} for trial_id, body in bodies.items() if trial_id not in known]
-        if new:
-            connection.execute(insert(trials), new)
+        _write_bodies(connection, bodies)
         connection.execute(insert(planned), rows)
 
     def add_answers(self, batch: Sequence[Answer]) -> None:
         """Durable when this returns."""
-        rows = [_answer_row(answer) for answer in batch]
         with writing(self.engine) as connection:
-            connection.execute(_INSERT_ANSWER, rows)
+            write_answers(connection, batch)
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -209,6 +205,25 @@ class Store:
                 _, _, trial_id, repeat, body, *_ = rows[0]
                 given_answers = tuple(_answer(row[5:]) for row in rows if row[5] is not None)
                 yield Scored(_trial(trial_id, body), repeat, given_answers)
+
+
+def write_trials(connection: Connection, some: Iterable[Trial]) -> None:
+    """Those that are not there yet; the caller has taken the turn "plan"."""
+    every = list(some)
+    for start in range(0, len(every), _CHUNK):
+        _write_bodies(connection, {trial.id: to_json(trial) for trial in every[start : start + _CHUNK]})
+
+
+def _write_bodies(connection: Connection, bodies: Mapping[str, str]) -> None:
+    known = set(connection.execute(select(trials.c.id).where(trials.c.id.in_(list(bodies)))).scalars())
+    new = [{"id": trial_id, "body": body} for trial_id, body in bodies.items() if trial_id not in known]
+    if new:
+        connection.execute(insert(trials), new)
+
+
+def write_answers(connection: Connection, batch: Sequence[Answer]) -> None:
+    """For those who write more in the same transaction."""
+    connection.execute(_INSERT_ANSWER, [_answer_row(answer) for answer in batch])
 
 
 _INSERT_ANSWER = insert(answers)

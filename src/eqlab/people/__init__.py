@@ -1,0 +1,1 @@
+"""A person as subject: the design of a study, its places, its pages, its simulation and its exports."""

@@ -1,0 +1,73 @@
+"""One person's data: all of it in one answer, or gone. Their place opens again."""
+
+import json
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, delete, insert, select
+
+from eqlab.people import places
+from eqlab.people.register import Register, Unknown
+from eqlab.store.engine import writing
+from eqlab.store.schema import answers, events, panel_ids, participants, planned
+
+
+def export_person(register: Register, person: str) -> dict[str, Any]:
+    """Everything that is stored about a person, as plain values."""
+    with register.store.engine.connect() as connection:
+        found = {
+            name: [dict(row) for row in connection.execute(select(table).where(*where)).mappings()]
+            for name, table, where in _tables(register, person)
+            if name != "planned"
+        }
+    if not found["participants"]:
+        raise Unknown(
+            f"Nobody is called {person} in study '{register.study.id}'.", "'eqlab study export' lists people."
+        )
+    for one in found["answers"]:
+        one["values"] = json.loads(one["values"])
+    for one in found["participants"]:
+        one["steps"] = json.loads(one["steps"])
+    for one in found["events"]:
+        one["detail"] = json.loads(one["detail"])
+    return {"study": register.study.id, "person": person, **found}
+
+
+def erase_person(register: Register, person: str) -> int:
+    """Delete everything about a person; returns how many answers went. That somebody was erased stays known."""
+    with writing(register.store.engine) as connection:
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("PRAGMA secure_delete=ON")  # overwritten on disk, not only unlinked
+        row = register.lock(connection, person)
+        if row.place is not None:
+            places.give_back(connection, register.study.id, row.place, person)
+        gone = _delete(connection, register, person)
+        note = {"study_id": register.study.id, "at": register.clock(), "kind": "erased", "detail": "{}"}
+        connection.execute(insert(events), note)
+    return gone
+
+
+def find_by_panel(register: Register, panel_hash: str) -> str | None:
+    """Whose panel id this is, by its keyed hash."""
+    query = select(panel_ids.c.person).where(panel_ids.c.study_id == register.study.id, panel_ids.c.hash == panel_hash)
+    with register.store.engine.connect() as connection:
+        person: str | None = connection.execute(query).scalar()
+    return person
+
+
+def _delete(connection: Connection, register: Register, person: str) -> int:
+    gone = 0
+    for name, table, where in _tables(register, person):
+        rows = connection.execute(delete(table).where(*where)).rowcount
+        gone = rows if name == "answers" else gone
+    return gone
+
+
+def _tables(register: Register, person: str) -> list[tuple[str, Any, tuple[ColumnElement[bool], ...]]]:
+    """Every table that knows a person, with the rows that are theirs."""
+    study, run, subject = register.study.id, register.design.run.id, f"person:{person}"
+    return [
+        (table.name, table, (table.c.run_id == run, table.c.subject == subject)) for table in (answers, planned)
+    ] + [
+        (table.name, table, (table.c.study_id == study, table.c.person == person))
+        for table in (events, panel_ids, participants)
+    ]
