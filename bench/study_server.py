@@ -1,0 +1,93 @@
+"""A study's server for `bench/study.py`: two arms, the real application, any store. With `--bare`, a FastAPI page of
+the same weight and nothing behind it: the floor."""
+
+import argparse
+import asyncio
+
+from eqlab.core.forms import Form, Scale
+from eqlab.core.runs import BenchmarkConfig, RunConfig
+from eqlab.core.trials import Trial
+from eqlab.people.design import Batch, Design
+from eqlab.people.study import Checks, Consent, Panel, Places, Study
+
+RATING = Scale("rating", "How empathetic is the reply?", 1, 3, ((1, "Bad"), (2, "Okay"), (3, "Good")))
+ARMS = ("a", "b")
+
+
+def design(places_per_arm: int, pages: int) -> Design:
+    study = Study(
+        "load",
+        "rating",
+        "Load",
+        "en",
+        0,
+        Consent("1", "A load test.", "nobody@example.org", "today"),
+        "Thank you.",
+        checks=Checks(attention=0),
+        places=Places(pages, places_per_arm, 60.0),
+        panel=Panel("prolific", "PROLIFIC_PID", codes=(("complete", "DONE"),)),
+    )
+    batches = tuple(Batch(arm, 0, tuple(_trial(arm, page) for page in range(pages))) for arm in ARMS)
+    config = BenchmarkConfig("rating", 1, "study", "load", {"purpose": "people", "pairwise": False, "study": "load"})
+    return Design(study, RunConfig((), (config,), "full", None, None, 0), batches)
+
+
+def _trial(arm: str, page: int) -> Trial:
+    stimulus = (
+        f"The person says:\n> {'Something happened to me today. ' * 6}\nThe other replies:\n> Reply {page} of {arm}."
+    )
+    key = {"prompt": f"p{page}", "arm": arm, "emotion": "sad", "valence": "negative", "words": 4, "reply": f"{page}"}
+    return Trial("rating", (f"p{page}",), "absolute", stimulus, Form((RATING,)), stimulus, key=key)
+
+
+def serve_study(store: str, port: int, places: int, pages: int) -> None:
+    from eqlab.people.desk import Desk
+    from eqlab.people.founding import found
+    from eqlab.people.register import Register
+    from eqlab.people.web.server import serve
+    from eqlab.people.web.settings import Settings
+    from eqlab.store.store import Store
+
+    opened = Store(store)
+    made = design(places, pages)
+    found(opened, made, "", "bench", {})
+    settings = Settings(b"a secret of the bench and of nobody else", door_burst=1e9)
+    serve([Desk(Register(opened, made))], settings, "127.0.0.1", port, lambda _: None)
+
+
+def serve_bare(port: int, size: int) -> None:
+    import uvicorn
+    from fastapi import FastAPI, Request
+    from fastapi.responses import HTMLResponse, JSONResponse
+
+    app = FastAPI()
+    page = "x" * size
+
+    @app.get("/page")
+    async def get() -> HTMLResponse:
+        return HTMLResponse(page)
+
+    @app.post("/page")
+    async def post(request: Request) -> JSONResponse:
+        await request.form()
+        return JSONResponse({"outcome": "saved"})
+
+    asyncio.run(
+        uvicorn.Server(
+            uvicorn.Config(app, port=port, access_log=False, log_level="error", timeout_keep_alive=75)
+        ).serve()
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--store", default="")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--places", type=int, default=500, help="per arm")
+    parser.add_argument("--pages", type=int, default=10)
+    parser.add_argument("--bare", type=int, default=0, metavar="BYTES")
+    asked = parser.parse_args()
+    if asked.bare:
+        serve_bare(asked.port, asked.bare)
+    else:
+        serve_study(asked.store, asked.port, asked.places, asked.pages)
