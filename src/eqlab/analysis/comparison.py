@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
-from eqlab.analysis.ranks import Pairwise, pairwise, rank_ranges, ranges
+from eqlab.analysis.ranks import Pairwise, pairwise, ranges, rank_ranges
 from eqlab.core.errors import UsageError
 
-__all__ = ["Difference", "Pairwise", "items_needed", "paired", "pairwise", "rank_ranges", "ranges", "unpaired"]
+__all__ = ["Difference", "Pairwise", "items_needed", "paired", "pairwise", "ranges", "rank_ranges", "unpaired"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class Difference:
 
 
 def paired(a: npt.ArrayLike, b: npt.ArrayLike, level: float = 0.95) -> Difference:
-    """Student's paired comparison over the items that both have: d̄ ± t·s_d/√n. Items with NaN on a side are left out."""
+    """Student's paired comparison over the items that both have: d̄ ± t·s_d/√n. NaN on a side: item left out."""
     one, other = _pair(a, b)
     shared = np.isfinite(one) & np.isfinite(other)
     one, other = one[shared], other[shared]
