@@ -48,6 +48,11 @@ class ItemScore:
     reference: Mapping[str, Any] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
     attempts: int = 0
+    points: float | None = None
+    """What it adds to the headline, which is the mean of the items' points; higher is better. None: no answer that
+    counts, or a headline that is no such mean."""
+    group: str = ""
+    """Whose reply the trial shows, if it shows one: items of one group are compared with those of another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ the kind of situation: whatever the distribution of its changes, it falls into e
 the three shares add up to one. (Youden's J for three classes, Youden 1950; docs/emotionbench-alignment.md.)"""
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -36,6 +37,8 @@ class Alignment:
     """Right situations of each kind, in percent."""
     moods: Mapping[str, float]
     """Change of mood by situation."""
+    points: Mapping[str, float]
+    """By situation 50·n/n_kind if it is right, else 0, less 50: their mean is the alignment."""
 
 
 def right(kind: Kind, change: float, margin: float = MARGIN) -> bool:
@@ -65,7 +68,17 @@ def align(measures: Measures, margin: float = MARGIN) -> Alignment:
         hits = sum(right(kind, change, margin) for change in own)
         shares[kind] = proportion_estimate(f"{kind} situations that move it as they move people", hits, len(own))
     moods = {measures.places[place].situation: change for place, change in changes.items()}
-    return Alignment(combine(shares), shares, moods)
+    headline = combine(shares)
+    return Alignment(headline, shares, moods, {} if headline.value is None else _points(measures, changes, margin))
+
+
+def _points(measures: Measures, changes: Mapping[int, float], margin: float) -> dict[str, float]:
+    kinds = Counter(measures.places[place].kind for place in changes)
+    return {
+        measures.places[place].situation: 50.0 * len(changes) / kinds[kind] * right(kind, change, margin) - 50.0
+        for place, change in changes.items()
+        for kind in [measures.places[place].kind]
+    }
 
 
 def combine(shares: Mapping[Kind, Estimate]) -> Estimate:

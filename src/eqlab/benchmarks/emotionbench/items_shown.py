@@ -67,6 +67,7 @@ def _item(
         values=values,
         reference=reference,
         attempts=sum(one.n_attempts for one in own),
+        points=aligned.points.get(item) if aligned else None,
     )
 
 

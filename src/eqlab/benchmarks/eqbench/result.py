@@ -10,7 +10,7 @@ from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.benchmarks.eqbench.baselines import baselines
 from eqlab.benchmarks.eqbench.parse import Scores, is_complete, read_scores
 from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
-from eqlab.benchmarks.eqbench.score import RunScore, item_score, run_score
+from eqlab.benchmarks.eqbench.score import Pass, RunScore, item_score, run_score
 from eqlab.benchmarks.structured import read_json
 from eqlab.core.answers import STATUSES, Answer, Status, final
 from eqlab.core.benchmark import Scored
@@ -128,7 +128,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
             **{status: counts.get(status, 0) for status in STATUSES},
             "unanswered": counts.get("unanswered", 0),
         },
-        items=tuple(_item(question, version, rules) for question in questions),
+        items=_items(questions, iterations, version, rules),
         item_range=(-10.0, 10.0),
         baselines=floor,
         valid=valid,
@@ -167,21 +167,36 @@ def item(scored: Scored, options: Mapping[str, Any]) -> ItemScore:
     return _item(_choose(scored, rules), options["version"], rules)
 
 
-def _item(question: _Question, version: str, rules: EqBenchRules) -> ItemScore:
+def _items(
+    questions: Sequence[_Question], iterations: Sequence[RunScore], version: str, rules: EqBenchRules
+) -> tuple[ItemScore, ...]:
+    """Every question with the pass that its repeat's score was made of."""
+    repeats = sorted({question.scored.repeat for question in questions})
+    used = {repeat: iteration.used for repeat, iteration in zip(repeats, iterations, strict=True)}
+    return tuple(_item(question, version, rules, used[question.scored.repeat]) for question in questions)
+
+
+def _item(question: _Question, version: str, rules: EqBenchRules, used: Pass | None = None) -> ItemScore:
+    """`used`: the pass that counts; without one the revised scores, if there are any."""
     trial, scores = question.scored.trial, question.scores
     shown = scores.revised if scores.revised is not None else scores.first
+    if used is not None:
+        shown = scores.revised if used == "revised" else scores.first
+    score = item_score(shown, trial.key["reference"], version, rules)
+    counted = 0.0 if score is None and question.status is not None and rules.missing == "zero" else score
     return ItemScore(
         item=trial.items[0],
         trial=trial.id,
         repeat=question.scored.repeat,
         status=question.status,
-        score=item_score(shown, trial.key["reference"], version, rules),
+        score=score,
         title=f"How {trial.key['character']} feels",
         text=question.answer.text if question.answer else "",
         values=dict(shown or {}),
         reference=trial.key["reference"],
         reasons=trial.key["reasons"],
         attempts=len(question.scored.attempts),
+        points=None if counted is None else 10 * counted,
     )
 
 

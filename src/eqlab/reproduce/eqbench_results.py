@@ -1,0 +1,130 @@
+"""Published EQ-Bench result files as results of ours: the raw text of every model, read and scored as a run's answers
+are, so that published models can be compared with each other and with own runs, item by item."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eqlab.benchmarks.eqbench.benchmark import EqBench
+from eqlab.benchmarks.eqbench.trials import build_trial
+from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Scored
+from eqlab.core.errors import DataError
+from eqlab.core.results import Result
+from eqlab.core.trials import Trial
+from eqlab.data import published
+from eqlab.data.items import items_sha256, read_sources
+
+PATTERN = "eqbench/results/**/*.json"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedResult:
+    model: str
+    path: Path
+    items_sha256: str
+    """Of the question file, the same as in a run that asks the published questions."""
+    options: Mapping[str, Any]
+    result: Result
+
+
+@dataclass(frozen=True, slots=True)
+class _Questions:
+    sha256: str
+    trials: Mapping[str, Trial]
+    options: Mapping[str, Any]
+
+
+class Reader:
+    """Reads result files; keeps the questions of each version for the next file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[tuple[str, str], _Questions] = {}
+
+    def read(self, path: Path) -> PublishedResult:
+        content = read_file(path)
+        version = "v1" if str(content.get("eqbench_version", "v2")).startswith("v1") else "v2"
+        try:
+            replies = [
+                {str(number): str(text) for number, text in one["raw_inference"].items()}
+                for one in content["raw_results"].values()
+            ]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DataError(f"{path}: raw_results is broken ({type(error).__name__}: {error}).", "Remove it.") from error
+        # the reply decides which passes it has; a run asked for revision if any reply gives one
+        revision = any("Revised scores:" in text for one in replies for text in one.values())
+        asked = self._questions(version, str(content.get("language", "en")), revision)
+        model = str(content.get("model_path") or path.stem)
+        scored = [
+            _scored(asked, trial, repeat, number, one.get(number), model)
+            for repeat, one in enumerate(replies)
+            for number, trial in asked.trials.items()
+        ]
+        result = EqBench().score(f"model:{model}", scored, asked.options)
+        return PublishedResult(model, path, asked.sha256, asked.options, result)
+
+    def _questions(self, version: str, language: str, revision: bool) -> _Questions:
+        key = (version, language, revision)
+        if key not in self._known:
+            benchmark = EqBench()
+            given = {"version": version, "language": language, "revision": "yes" if revision else "no"}
+            options = benchmark.options("published", given)
+            files = read_sources(benchmark.sources("published", options), self._folder)
+            questions = benchmark.questions(files, options)
+            trials = {question.id: build_trial(question, options, structured=False) for question in questions}
+            self._known[key] = _Questions(items_sha256(files), trials, options)
+        return self._known[key]
+
+
+def _scored(asked: _Questions, trial: Trial, repeat: int, number: str, text: str | None, model: str) -> Scored:
+    """A question without a raw reply was asked and got none that can be read."""
+    subject = f"model:{model}"
+    reading = EqBench().read(trial, text or "", asked.options)
+    answer = Answer("", trial.id, subject, repeat, 1, text or "", reading.status, reading.values, reading.note)
+    return Scored(trial, repeat, (answer,))
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+        if not isinstance(content["raw_results"], dict):
+            raise TypeError("raw_results is no object")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{path} is no EQ-Bench result file ({type(error).__name__}: {error}).", "Remove it."
+        ) from error
+    return dict(content)
+
+
+def published_results(folder: Path, wanted: Sequence[str] = ()) -> list[PublishedResult]:
+    """Every published model's result, or those whose name (or its end after '/') is wanted, best match first."""
+    paths = published.find(PATTERN, folder)
+    if not paths:
+        raise DataError(
+            f"There are no EQ-Bench result files in {folder}.",
+            "Get them with 'eqlab data fetch eqbench', or name a folder that has them with --data DIR.",
+        )
+    reader = Reader(folder)
+    if not wanted:
+        return [reader.read(path) for path in paths]
+    names = {path: str(read_file(path).get("model_path") or path.stem) for path in paths}
+    return [reader.read(_find(name, names)) for name in wanted]
+
+
+def _find(wanted: str, names: Mapping[Path, str]) -> Path:
+    """The file of one model: its name, its name without the owner, or the one name that contains the words."""
+    low = wanted.casefold()
+    for match in (
+        [path for path, name in names.items() if name.casefold() == low],
+        [path for path, name in names.items() if name.casefold().rsplit("/", 1)[-1] == low],
+        [path for path, name in names.items() if low in name.casefold()],
+    ):
+        if len(match) == 1:
+            return match[0]
+        if match:
+            found = ", ".join(sorted(names[path] for path in match)[:6])
+            raise DataError(f"'{wanted}' names {len(match)} published models.", f"Choose one: {found}.")
+    raise DataError(f"No published result is of a model '{wanted}'.", "'eqlab reproduce eqbench' lists them.")
