@@ -100,8 +100,21 @@ def print_results(results: Sequence[Result]) -> None:
         if result.baselines:
             floor = ", ".join(f"{baseline.name} {baseline.value:.1f}" for baseline in result.baselines)
             out.print(Text(f"Without reading: {floor}.", style="dim"))
+        again = [estimate for estimate in result.estimates if estimate.name.startswith("repeatability: ")]
+        if again:
+            said = "; ".join(_brief(estimate) for estimate in again)
+            out.print(Text(f"Asked again: {said}.", style="dim"))
         for caveat in result.caveats:
             out.print(Text(f"! {caveat}", style="yellow"))
+
+
+def _brief(estimate: Estimate) -> str:
+    """Name, value, interval and n in one phrase."""
+    name = estimate.name.removeprefix("repeatability: ")
+    if estimate.value is None:
+        return f"{name} {estimate.note or 'undefined'}"
+    unit = f" {estimate.unit}" if estimate.unit else ""
+    return f"{name} {number(estimate.value, estimate.digits)}{unit} ({interval(estimate)}, n = {estimate.n})"
 
 
 def _rules(result: Result) -> str:

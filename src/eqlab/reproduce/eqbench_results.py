@@ -42,7 +42,7 @@ class Reader:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._known: dict[tuple[str, str], _Questions] = {}
+        self._known: dict[tuple[str, str, bool], _Questions] = {}
 
     def read(self, path: Path) -> PublishedResult:
         content = read_file(path)
@@ -53,7 +53,9 @@ class Reader:
                 for one in content["raw_results"].values()
             ]
         except (KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"{path}: raw_results is broken ({type(error).__name__}: {error}).", "Remove it.") from error
+            raise DataError(
+                f"{path}: raw_results is broken ({type(error).__name__}: {error}).", "Remove it."
+            ) from error
         # the reply decides which passes it has; a run asked for revision if any reply gives one
         revision = any("Revised scores:" in text for one in replies for text in one.values())
         asked = self._questions(version, str(content.get("language", "en")), revision)
@@ -110,8 +112,14 @@ def published_results(folder: Path, wanted: Sequence[str] = ()) -> list[Publishe
     reader = Reader(folder)
     if not wanted:
         return [reader.read(path) for path in paths]
-    names = {path: str(read_file(path).get("model_path") or path.stem) for path in paths}
-    return [reader.read(_find(name, names)) for name in wanted]
+    return [reader.read(_find(name, _names(paths, name))) for name in wanted]
+
+
+def _names(paths: Sequence[Path], wanted: str) -> dict[Path, str]:
+    """Model names by file: of the files named after the model, or of all if none is (files are large)."""
+    words = wanted.casefold().rsplit("/", 1)[-1]
+    likely = [path for path in paths if words in path.stem.casefold()]
+    return {path: str(read_file(path).get("model_path") or path.stem) for path in likely or paths}
 
 
 def _find(wanted: str, names: Mapping[Path, str]) -> Path:

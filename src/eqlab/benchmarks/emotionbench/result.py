@@ -14,6 +14,7 @@ from eqlab.benchmarks.emotionbench.honest import Change, changes
 from eqlab.benchmarks.emotionbench.items_shown import situation_scores
 from eqlab.benchmarks.emotionbench.measures import Measures
 from eqlab.benchmarks.emotionbench.parse import read_last_characters
+from eqlab.benchmarks.emotionbench.repeatability import repeat_estimates
 from eqlab.benchmarks.emotionbench.score import WHOLE, Administration, administrations, measures_of, norms_of
 from eqlab.core.answers import STATUSES, Answer
 from eqlab.core.benchmark import Scored
@@ -45,7 +46,10 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         sentence=_sentence(subject, headline, aligned, norms, agreements, valid),
         headline=headline,
         score_range=(-50.0, 100.0) if panas else _scale_range(options["instrument"]),
-        estimates=_estimates(given, measures, found, aligned, agreements),
+        estimates=(
+            *_estimates(given, measures, found, aligned, agreements),
+            *(repeat_estimates(subject, given) if aligned else ()),
+        ),
         counts={
             "planned": len(given),
             **{status: counts.get(status, 0) for status in STATUSES},

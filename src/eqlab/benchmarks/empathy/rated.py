@@ -107,6 +107,8 @@ def item_of(one: Rated) -> ItemScore:
         reference={scale.key: sum(human) / len(human)} if human else {},
         reasons={scale.key: str(one.key["reply"])} if not pairwise and one.key.get("reply") else {},
         attempts=one.n_attempts,
-        points=None if one.value is None or pairwise or one.rater.startswith("person:") else 100.0 * (one.value == GOOD),
+        points=None
+        if one.value is None or pairwise or one.rater.startswith("person:")
+        else 100.0 * (one.value == GOOD),
         group="" if pairwise else one.arm,
     )

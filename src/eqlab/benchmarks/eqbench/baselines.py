@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from statistics import fmean
 
 from eqlab.benchmarks.eqbench.rules import EqBenchRules
@@ -13,8 +14,13 @@ Reference = Mapping[str, float]
 
 def baselines(references: Sequence[Reference], version: str, rules: EqBenchRules) -> tuple[Baseline, ...]:
     """Constant answers, the best of them included, and uniformly random ones."""
-    if not references:
-        return ()
+    return _of(tuple(tuple(reference.items()) for reference in references), version, rules) if references else ()
+
+
+@lru_cache(maxsize=16)
+def _of(asked: tuple[tuple[tuple[str, float], ...], ...], version: str, rules: EqBenchRules) -> tuple[Baseline, ...]:
+    """Kept: many models answer the same questions."""
+    references = [dict(reference) for reference in asked]
     if version == "v1":  # v1 normalises: every constant is the same answer
         constants = {1: _constant(references, 1, version, rules)}
     else:

@@ -1,5 +1,6 @@
 """From a subject's attempts to its EQ-Bench result: which attempt counts, the score, its interval, what to say."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -148,6 +149,7 @@ def _other_estimates(
         proportion_estimate("readable answers", counts.get("ok", 0), len(planned)),
         mean_estimate("unreadable answers counted as 0", _question_means(iterations, zero=True)),
     ]
+    estimates += _repeatability(iterations)
     for other in PRESETS.values():
         if other.name != rules.name:
             strict = _iterations([_choose(one, other) for one in planned], version, other)
@@ -160,6 +162,20 @@ def _other_estimates(
             used = "used for the score" if iterations[0].used == name.replace(" ", "_") else ""
             estimates.append(Estimate(name, value, n, note=used))
     return tuple(estimates)
+
+
+def _repeatability(iterations: Sequence[RunScore]) -> list[Estimate]:
+    """How far the score, and each question's score, is the same when asked again; nothing without repeats."""
+    if len(iterations) < 2:
+        return []
+    from eqlab.analysis.repeatability import item_agreement, score_variation
+
+    scores = [iteration.score for iteration in iterations if iteration.score is not None]
+    matrix = [
+        [math.nan if score is None else score for score in question]
+        for question in zip(*(iteration.items for iteration in iterations), strict=False)
+    ]
+    return [score_variation(scores), item_agreement(matrix)]
 
 
 def item(scored: Scored, options: Mapping[str, Any]) -> ItemScore:

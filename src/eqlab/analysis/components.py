@@ -1,0 +1,151 @@
+"""Where does the spread of scores come from: items, repeats, orders, or chance? Variance components of random factors,
+crossed or nested, with gaps allowed; and what more items or more repeats would buy.
+
+Henderson's method I (Henderson 1953; Searle, Casella & McCulloch 1992, ch. 5): sums of squares equal their expected
+values. Balanced, this is the analysis of variance; unbalanced it stays unbiased."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.generic] | Sequence[object]
+
+RESIDUAL = "residual"
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """Variances by factor, the residual last. A negative estimate is kept in `raw` and counts as 0."""
+
+    n: int
+    levels: Mapping[str, int]
+    raw: Mapping[str, float]
+
+    @property
+    def variance(self) -> dict[str, float]:
+        return {name: max(0.0, value) for name, value in self.raw.items()}
+
+    @property
+    def share(self) -> dict[str, float | None]:
+        """Of the total variance of one answer; None if nothing varies."""
+        total = sum(self.variance.values())
+        return {name: value / total if total > 0 else None for name, value in self.variance.items()}
+
+
+def components(values: npt.ArrayLike, factors: Mapping[str, Labels]) -> Components | None:
+    """Variance components of y = µ + Σ factors + residual. None where the factors cannot be told apart from each other
+    or from the residual: no repeats, or each repeat with its own order."""
+    y = np.asarray(values, dtype=float)
+    n = len(y)
+    if n < 3:
+        return None
+    y = y - y.mean()  # the sums of squares do not change, their rounding does
+    names = list(factors)
+    codes = {name: _codes(labels) for name, labels in factors.items()}
+    sizes = {name: np.bincount(code).astype(float) for name, code in codes.items()}
+    # each row: a sum of squares T, what it expects of each variance, of the residual and of n·µ²
+    rows = [[*(float(n) for _ in names), float(n)], [*((sizes[f] ** 2).sum() / n for f in names), 1.0]]
+    totals = [float((y**2).sum()), float(y.sum()) ** 2 / n]
+    for name in names:
+        sums = np.bincount(codes[name], weights=y)
+        totals.append(float((sums**2 / sizes[name]).sum()))
+        rows.append([*(_overlap(codes[name], codes[other], sizes[name]) for other in names), float(len(sizes[name]))])
+    system = np.array(rows)
+    reduced = np.delete(system, 1, axis=0) - system[1]
+    wanted = np.delete(np.array(totals), 1) - totals[1]
+    if np.linalg.matrix_rank(reduced) < len(names) + 1:
+        return None
+    found = np.linalg.solve(reduced, wanted)
+    raw = {name: float(value) for name, value in zip([*names, RESIDUAL], found, strict=True)}
+    return Components(n, {name: len(sizes[name]) for name in names}, raw)
+
+
+def _codes(labels: Labels) -> npt.NDArray[np.intp]:
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in np.asarray(labels).tolist()], dtype=np.intp)
+
+
+def _overlap(code: npt.NDArray[np.intp], other: npt.NDArray[np.intp], sizes: Floats) -> float:
+    """Σ over cells of n_cell² / n_level."""
+    both = code.astype(np.int64) * (int(other.max()) + 1) + other
+    cells, counts = np.unique(both, return_counts=True)
+    return float((counts.astype(float) ** 2 / sizes[cells // (int(other.max()) + 1)]).sum())
+
+
+def of_matrix(matrix: npt.ArrayLike, rows: str = "item", columns: str = "repeat") -> Components | None:
+    """Components of a rows × columns array with NaN where there is no value."""
+    table = np.asarray(matrix, dtype=float)
+    row, column = np.nonzero(np.isfinite(table))
+    if len(set(column.tolist())) < 2:
+        return None
+    return components(table[row, column], {rows: row, columns: column})
+
+
+def alpha(matrix: npt.ArrayLike) -> float | None:
+    """Reliability of the rows' means over the columns, σ²_row/(σ²_row + σ²_residual/columns): Cronbach's alpha
+    (Cronbach 1951; Hoyt 1941) for a full models × items array, its natural extension with gaps."""
+    table = np.asarray(matrix, dtype=float)
+    found = of_matrix(table, "row", "column") if table.shape[0] > 2 else None
+    if found is None:
+        return None
+    counts = np.isfinite(table).sum(axis=1)
+    per_row = float((1 / counts[counts > 0]).mean())  # of rows with gaps the harmonic mean
+    total = found.raw["row"] + found.raw[RESIDUAL] * per_row
+    return None if total <= 0 else found.raw["row"] / total
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Standard error of a score that a number of items, each asked a number of times, would have."""
+
+    items: int
+    repeats: int
+    se: float
+
+
+def designs(
+    found: Components, items: int, *, times: Sequence[int] = (1, 2, 4), repeats: Sequence[int] = (1, 2, 5)
+) -> list[Design]:
+    """√(σ²_item/I + σ²_repeat/R + (σ²_order + σ²_residual)/(I·R)): a generalizability study's decision table
+    (Cronbach et al. 1972; Brennan 2001)."""
+    variance = found.variance
+    within = variance[RESIDUAL] + variance.get("order", 0.0)
+    return [
+        Design(
+            items * factor,
+            count,
+            math.sqrt(
+                variance.get("item", 0.0) / (items * factor)
+                + variance.get("repeat", 0.0) / count
+                + within / (items * factor * count)
+            ),
+        )
+        for factor in times
+        for count in repeats
+    ]
+
+
+def difference_designs(
+    spread: float,
+    sides: Sequence[tuple[Components, float]],
+    items: int,
+    *,
+    times: Sequence[int] = (1, 2, 4),
+    repeats: Sequence[int] = (1, 2, 5),
+) -> list[Design]:
+    """The same for a difference between two subjects on the same items. `spread`: standard deviation over items of the
+    differences of item means; `sides`: each subject's components and how often it was asked. What chance does not
+    explain of the spread is that the two find different items hard; only more items help against that."""
+    noise = [found.variance[RESIDUAL] + found.variance.get("order", 0.0) for found, _ in sides]
+    asked = sum(one / count for one, (_, count) in zip(noise, sides, strict=True))
+    real = max(0.0, spread**2 - asked)
+    drift = sum(found.variance.get("repeat", 0.0) for found, _ in sides)
+    return [
+        Design(items * factor, count, math.sqrt((real + sum(noise) / count) / (items * factor) + drift / count))
+        for factor in times
+        for count in repeats
+    ]
