@@ -8,7 +8,21 @@ import typer
 from typer._click.exceptions import NoArgsIsHelpError
 from typer.exceptions import TyperException
 
-from eqlab.cli import benchmarks, compare, data, export, instruments, judge, power, ratings, reproduce, run, runs, show
+from eqlab.cli import (
+    benchmarks,
+    compare,
+    correlate,
+    data,
+    export,
+    instruments,
+    judge,
+    power,
+    ratings,
+    reproduce,
+    run,
+    runs,
+    show,
+)
 from eqlab.cli import report as report_command
 from eqlab.core.errors import EqlabError
 
@@ -46,6 +60,7 @@ app.command("judge")(judge.judge)
 app.add_typer(ratings.app, name="ratings")
 app.command("report")(report_command.report)
 app.command("compare")(compare.compare)
+app.command("correlate")(correlate.correlate)
 app.command("runs")(runs.runs)
 app.command("show")(show.show)
 app.command("export")(export.export)

@@ -1,0 +1,1 @@
+"""A benchmark's scores against scores from elsewhere."""
