@@ -58,11 +58,13 @@ def _panel(one: Correlation) -> str:
     parts.append(
         f'<text transform="translate(16 {_HEIGHT / 2}) rotate(-90)" text-anchor="middle">{escape(one.title)}</text>'
     )
-    parts += [_dot(point, xs, ys, len(one.points) <= _LABELLED) for point in one.points]
+    parts += [_dot(point, xs, ys) for point in one.points]
+    if len(one.points) <= _LABELLED:
+        parts += _names(one.points, xs, ys)
     return "".join(parts)
 
 
-def _dot(point: Point, xs: tuple[float, float], ys: tuple[float, float], labelled: bool) -> str:
+def _dot(point: Point, xs: tuple[float, float], ys: tuple[float, float]) -> str:
     x, y = _x(point.theirs, xs), _y(point.ours, ys)
     parts = []
     if point.ours_se:
@@ -74,9 +76,29 @@ def _dot(point: Point, xs: tuple[float, float], ys: tuple[float, float], labelle
     name = escape(visible(point.model))
     words = f"{name}: {point.theirs:g}, {point.ours:.2f}"
     parts.append(f'<circle class="dot" cx="{x}" cy="{y}" r="4.5"><title>{words}</title></circle>')
-    if labelled:
-        parts.append(f'<text class="name" x="{float(x) + 7:.1f}" y="{float(y) - 5:.1f}">{name}</text>')
     return "".join(parts)
+
+
+def _names(points: Sequence[Point], xs: tuple[float, float], ys: tuple[float, float]) -> list[str]:
+    """Each name beside its dot, on the first of four sides where it stays on the page and off dots and other names."""
+    dots = [(float(_x(point.theirs, xs)), float(_y(point.ours, ys))) for point in points]
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in dots]
+    parts = []
+    for point, (x, y) in zip(points, dots, strict=True):
+        width = 5.6 * len(point.model)
+        places = [(x + 7, y - 5, "start"), (x - 7, y - 5, "end"), (x + 7, y + 13, "start"), (x - 7, y + 13, "end")]
+        boxes = [(px - width * (side == "end"), py - 10, px + width * (side == "start"), py) for px, py, side in places]
+        free = [k for k, box in enumerate(boxes) if box[0] > _LEFT and box[2] < _WIDTH and not _meets(box, taken)]
+        chosen = free[0] if free else 1 if x > _WIDTH / 2 else 0
+        taken.append(boxes[chosen])
+        px, py, side = places[chosen]
+        name = escape(visible(point.model))
+        parts.append(f'<text class="name" x="{px:.1f}" y="{py:.1f}" text-anchor="{side}">{name}</text>')
+    return parts
+
+
+def _meets(box: tuple[float, float, float, float], others: Sequence[tuple[float, float, float, float]]) -> bool:
+    return any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in others)
 
 
 def _range(values: Sequence[tuple[float, float | None]]) -> tuple[float, float]:
