@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import fdtrc
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.generic] | Sequence[object]
@@ -62,6 +63,25 @@ def components(values: npt.ArrayLike, factors: Mapping[str, Labels]) -> Componen
     found = np.linalg.solve(reduced, wanted)
     raw = {name: float(value) for name, value in zip([*names, RESIDUAL], found, strict=True)}
     return Components(n, {name: len(sizes[name]) for name in names}, raw)
+
+
+def beyond_chance(
+    values: npt.ArrayLike, factors: Mapping[str, Labels], doubtful: str, alpha: float = 0.05
+) -> tuple[Components | None, float | None]:
+    """(components, p of the doubtful factor): the factor is kept only if its F test rejects "no such effect" at α, else
+    pooled into the residual. A factor with few levels, such as repeats, is estimated so badly that noise would
+    otherwise pass for an effect that no number of items can average out (Searle, Casella & McCulloch 1992, 4.5)."""
+    found = components(values, factors)
+    if found is None:
+        return components(values, {name: labels for name, labels in factors.items() if name != doubtful}), None
+    df, rest = found.levels[doubtful] - 1, found.n - 1 - sum(count - 1 for count in found.levels.values())
+    error = found.raw[RESIDUAL]
+    if rest < 1 or error <= 0:
+        return found, None
+    p = float(fdtrc(df, rest, max(0.0, 1 + found.n / found.levels[doubtful] * found.raw[doubtful] / error)))
+    if p < alpha:
+        return found, p
+    return components(values, {name: labels for name, labels in factors.items() if name != doubtful}), p
 
 
 def _codes(labels: Labels) -> npt.NDArray[np.intp]:

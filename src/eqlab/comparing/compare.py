@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from eqlab.analysis.comparison import Difference, items_needed, paired, ranges, unpaired
-from eqlab.analysis.components import Components, Design, components, designs, difference_designs
+from eqlab.analysis.components import Components, Design, beyond_chance, designs, difference_designs
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.repeatability import AGREEMENT, CV, item_agreement, score_variation
 from eqlab.comparing.entries import Entry
@@ -139,10 +139,10 @@ def _components(entry: Entry) -> tuple[Components | None, bool]:
     factors = {"item": row, "repeat": column}
     trials = np.array([entry.trials[i][k] for i, k in zip(row.tolist(), column.tolist(), strict=True)])
     if len(set(trials.tolist())) > len(set(row.tolist())):
-        found = components(values, {**factors, "order": trials})
+        found, _ = beyond_chance(values, {**factors, "order": trials}, "repeat")
         if found is not None:
             return found, True
-    return components(values, factors), False
+    return beyond_chance(values, factors, "repeat")[0], False
 
 
 def _with_designs(pair: Pair, one: Components | None, other: Components | None) -> Pair:

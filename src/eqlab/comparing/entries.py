@@ -56,7 +56,14 @@ class Entry:
 
     @property
     def repeats(self) -> int:
+        """Columns of `points`."""
         return int(self.points.shape[1]) if self.points.size else 0
+
+    @property
+    def asked(self) -> int:
+        """How often each item was asked, where its repeats are scored together too."""
+        said = self.result.rules.get("repeats")
+        return said if self.repeats == 1 and isinstance(said, int) else self.repeats
 
 
 def entries(sources: Iterable[Source], missing: Missing = "drop") -> tuple[list[Entry], list[tuple[str, str]]]:
@@ -93,8 +100,9 @@ def why_undefined(result: Result) -> str:
 
 def _entry(source: Source, group: str, own: Sequence[ItemScore], missing: Missing) -> Entry:
     result = source.result
-    repeats = sorted({item.repeat for item in own})
-    column = {repeat: index for index, repeat in enumerate(repeats)}
+    together = len({item.item for item in own}) == len(own)  # one line per item, its repeats scored together
+    repeats = [0] if together else sorted({item.repeat for item in own})
+    column = {item.repeat: 0 if together else repeats.index(item.repeat) for item in own}
     defined = any(item.points is not None for item in own)
     rows: dict[str, list[float]] = {}
     trials: dict[str, list[str]] = {}

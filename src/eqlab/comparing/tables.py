@@ -38,7 +38,7 @@ def _standings(found: Comparison) -> Table:
             one.entry.name,
             one.entry.score,
             len(one.entry.items),
-            one.entry.repeats,
+            one.entry.asked,
             *(counts.get(status, 0) for status in _LOST),
         ]
         rows.append(tuple([*row, one.variation, one.agreement] if again else row))
@@ -102,12 +102,7 @@ def _components(found: Comparison, parts: Sequence[Standing]) -> Table:
         if one.components is None:
             continue
         share, variance = one.components.share, one.components.variance
-        cells = (
-            "undefined"
-            if share.get(name) is None
-            else f"{variance[name] ** 0.5:.2f} ({100 * (share[name] or 0):.0f} %)"
-            for name in names
-        )
+        cells = (_component(variance.get(name), share.get(name)) for name in names)
         rows.append((one.entry.name, one.components.n, *cells))
     note = (
         "Standard deviation in points of the score, and share of one answer's variance. item: some are harder; repeat: "
@@ -116,6 +111,12 @@ def _components(found: Comparison, parts: Sequence[Standing]) -> Table:
     if not all(one.order_apart for one in parts):
         note += " Orders that differ from repeat to repeat are part of the residual."
     return Table("Where the spread comes from", ("subject", "answers", *names), tuple(rows), note)
+
+
+def _component(variance: float | None, share: float | None) -> str:
+    if variance is None:
+        return "not beyond chance"
+    return "undefined" if share is None else f"{variance**0.5:.2f} ({100 * share:.0f} %)"
 
 
 def _designs(found: Comparison, parts: Sequence[Standing]) -> Table:
@@ -152,7 +153,7 @@ def as_data(found: Comparison, missing: str) -> dict[str, Any]:
                 "rank": list(one.rank),
                 "score": asdict(one.entry.score),
                 "items": len(one.entry.items),
-                "repeats": one.entry.repeats,
+                "repeats": one.entry.asked,
                 "counts": dict(one.entry.counts),
                 "repeatability": [asdict(e) for e in (one.variation, one.agreement) if e is not None],
                 "variance": None if one.components is None else one.components.variance,

@@ -10,7 +10,7 @@ from eqlab.report.figures import ticks
 from eqlab.report.text import visible
 
 _WIDTH, _HEIGHT = 720, 460
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 24, 44, 52
+_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 60, 44, 52
 _LABELLED = 20
 """With more models than this, names show only when pointed at."""
 _Z = 1.959963984540054

@@ -1,0 +1,137 @@
+"""Two subjects on the same items, and on different ones."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import ttest_ind, ttest_rel
+from statsmodels.stats.power import TTestPower
+
+from eqlab.analysis.comparison import items_needed, paired, unpaired
+from eqlab.core.errors import UsageError
+
+scores = st.floats(-100, 100, allow_nan=False).map(lambda value: round(value, 3))
+pairs_of_scores = st.lists(st.tuples(scores, scores), min_size=2, max_size=30)
+
+
+def draw(seed, n=60, gap=0.5):
+    random = np.random.default_rng(seed)
+    item = random.normal(0, 2, n)
+    return item + gap + random.normal(0, 1, n), item + random.normal(0, 1, n)
+
+
+def test_paired_is_students_test():
+    a, b = draw(1)
+    found, theirs = paired(a, b), ttest_rel(a, b)
+    bounds = theirs.confidence_interval()
+    assert (found.p, found.low, found.high) == pytest.approx((theirs.pvalue, bounds.low, bounds.high))
+    assert found.probability == pytest.approx(ttest_rel(a, b, alternative="less").pvalue)
+    assert (found.n, found.df, found.method) == (60, 59, "paired")
+
+
+def test_unpaired_is_welchs_test():
+    a, b = draw(2)
+    b = b[:25]
+    found, theirs = unpaired(a, b), ttest_ind(a, b, equal_var=False)
+    bounds = theirs.confidence_interval()
+    assert (found.p, found.df) == pytest.approx((theirs.pvalue, theirs.df))
+    assert (found.low, found.high) == pytest.approx((bounds.low, bounds.high))
+    assert found.n == 85
+
+
+def test_items_that_are_shared_after_all_are_taken_into_account():
+    a, b = draw(3)
+    apart, known = unpaired(a, b), unpaired(a, b, overlap=(a, b))
+    assert known.se == pytest.approx(paired(a, b).se)
+    assert known.se < apart.se
+
+
+@given(pairs_of_scores)
+def test_a_against_b_is_b_against_a_turned_round(rows):
+    a, b = np.array(rows).T
+    for compare in (paired, unpaired):
+        one, other = compare(a, b), compare(b, a)
+        assert one.value == pytest.approx(-other.value, abs=1e-9)
+        assert one.superiority == pytest.approx(1 - other.superiority)
+        if one.p is not None and other.p is not None:
+            assert one.p == pytest.approx(other.p, abs=1e-9)
+            assert one.probability == pytest.approx(1 - other.probability, abs=1e-9)
+            assert one.low == pytest.approx(-other.high, abs=1e-6)
+        if one.effect is not None and other.effect is not None:
+            assert one.effect == pytest.approx(-other.effect, abs=1e-9)
+
+
+@given(pairs_of_scores, st.randoms(use_true_random=False))
+@settings(max_examples=60)
+def test_the_order_of_items_does_not_matter(rows, random):
+    shuffled = list(rows)
+    random.shuffle(shuffled)
+    one, other = paired(*np.array(rows).T), paired(*np.array(shuffled).T)
+    assert one.value == pytest.approx(other.value, abs=1e-9)
+    assert one.se == pytest.approx(other.se, abs=1e-9)
+    assert one.superiority == other.superiority
+
+
+def test_missing_items_are_left_out():
+    a, b = draw(4)
+    gappy = a.copy()
+    gappy[:10] = np.nan
+    assert paired(gappy, b) == paired(a[10:], b[10:])
+    assert paired([np.nan], [1.0]).value is None
+    assert unpaired([], [1.0]).value is None
+
+
+def test_what_cannot_be_tested_is_undefined():
+    one = paired([2.0], [1.0])
+    assert (one.value, one.n, one.low, one.p, one.probability) == (1.0, 1, None, None, None)
+    constant = paired([2.0, 3.0], [1.0, 2.0])
+    assert (constant.value, constant.p, constant.low) == (1.0, None, None)
+    assert items_needed(constant) is None
+    same = paired([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    assert (same.value, same.p, same.probability, same.superiority) == (0.0, 1.0, 0.5, 0.5)
+    assert items_needed(same) is None
+    with pytest.raises(UsageError):
+        paired([1.0, 2.0], [1.0])
+
+
+def test_the_effect_is_in_standard_deviations():
+    random = np.random.default_rng(5)
+    a, b = random.normal(1.0, 2.0, 4000), random.normal(0.0, 2.0, 4000)
+    assert unpaired(a, b).effect == pytest.approx(0.5, abs=0.05)
+    assert unpaired(a, b).superiority == pytest.approx(0.638, abs=0.02)  # Φ(0.5/√2)
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says():
+    """Skewed scores, as on a benchmark with a ceiling."""
+    hits = {"paired": 0, "unpaired": 0}
+    times = 1500
+    random = np.random.default_rng(6)
+    for _ in range(times):
+        item = random.standard_exponential(80) * 2
+        a = item + 1.0 + random.standard_exponential(80)
+        b = item + random.standard_exponential(80)
+        other = random.standard_exponential(50) * 2 + random.standard_exponential(50)
+        hits["paired"] += (one := paired(a, b)).low <= 1.0 <= one.high
+        hits["unpaired"] += (two := unpaired(a, other)).low <= 1.0 <= two.high
+    for method, count in hits.items():
+        assert 0.93 <= count / times <= 0.97, method
+
+
+@pytest.mark.parametrize(("power", "alpha"), [(0.8, 0.05), (0.9, 0.01)])
+def test_items_needed_is_what_the_power_analysis_says(power, alpha):
+    a, b = draw(7, n=171, gap=0.2)
+    found = paired(a, b)
+    spread = found.se * math.sqrt(found.n)
+    theirs = TTestPower().solve_power(abs(found.value) / spread, power=power, alpha=alpha)
+    assert items_needed(found, alpha, power) == pytest.approx(theirs, abs=3)
+
+
+def test_that_many_items_do_separate():
+    first = paired(*draw(8, n=171, gap=0.2))
+    needed = items_needed(first)
+    random = np.random.default_rng(9)
+    gaps = random.normal(first.value, first.se * math.sqrt(first.n), (400, needed))
+    separated = [paired(row, np.zeros(needed)).p < 0.05 for row in gaps]
+    assert 0.73 <= np.mean(separated) <= 0.87

@@ -1,0 +1,109 @@
+"""Many models at once: pairs as one by one, and rank ranges that hold the truth."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eqlab.analysis.comparison import paired
+from eqlab.analysis.multiplicity import holm
+from eqlab.analysis.ranks import pairwise, ranges, rank_ranges
+from eqlab.core.errors import UsageError
+
+
+def draw(seed, truth, items=60, noise=1.5):
+    random = np.random.default_rng(seed)
+    return (
+        np.asarray(truth)[:, None]
+        + random.normal(0, 2, items)
+        + noise * random.standard_exponential((len(truth), items))
+    )
+
+
+def test_all_pairs_at_once_are_the_pairs_one_by_one():
+    scores = draw(1, [0, 0.2, 0.5, 3])
+    scores[1, :7] = np.nan
+    scores[2, 5:9] = np.nan
+    found = pairwise(scores)
+    for i in range(4):
+        for k in range(4):
+            one = paired(scores[i], scores[k])
+            assert found.n[i, k] == one.n
+            assert (found.difference[i, k], found.se[i, k], found.p[i, k]) == pytest.approx(
+                (one.value, one.se, one.p), abs=1e-9
+            )
+
+
+def test_pairs_without_common_items_have_no_test():
+    scores = np.array([[1.0, 2.0, np.nan, np.nan], [np.nan, np.nan, 1.0, 3.0], [1.0, 2.5, 1.0, 2.0]])
+    found = pairwise(scores)
+    assert np.isnan(found.p[0, 1])
+    assert found.n[0, 1] == 0
+    assert rank_ranges(scores) == [(1, 3)] * 3
+
+
+def test_a_constant_gap_is_no_test():
+    found = pairwise(np.array([[1.0, 2.0, 3.0], [0.0, 1.0, 2.0]]))
+    assert np.isnan(found.p[0, 1])
+    assert found.difference[0, 1] == pytest.approx(1.0)
+
+
+def test_models_far_apart_have_one_rank_each():
+    assert rank_ranges(draw(2, [0, 10, 5])) == [(3, 3), (1, 1), (2, 2)]
+
+
+def test_a_model_without_answers_may_have_any_rank():
+    scores = draw(3, [0, 10, 5])
+    scores[2] = np.nan
+    assert rank_ranges(scores) == [(2, 3), (1, 2), (1, 3)]
+
+
+@given(st.integers(0, 10_000), st.permutations(range(5)))
+@settings(max_examples=25, deadline=None)
+def test_ranges_follow_the_model_and_not_its_place(seed, order):
+    scores = draw(seed, [0, 0.3, 0.6, 2, 4], items=30)
+    whole = rank_ranges(scores, draws=200)
+    assert rank_ranges(scores[list(order)], draws=200) == [whole[index] for index in order]
+    assert all(1 <= low <= high <= 5 for low, high in whole)
+
+
+@pytest.mark.parametrize(("items", "truth"), [(60, [0, 0, 0.4, 0.4, 0.8, 1.2]), (12, [0, 0, 1, 1])])
+def test_the_ranges_hold_all_true_ranks_as_often_as_they_say(items, truth):
+    """Ties included, where plain bootstrap ranks fail. A tied model has every rank of its tie."""
+    truth = np.array(truth)
+    best = [1 + int((truth > value).sum()) for value in truth]
+    worst = [len(truth) - int((truth < value).sum()) for value in truth]
+    times = 300
+    held = 0
+    for seed in range(times):
+        found = rank_ranges(draw(seed, truth, items), draws=300, seed=seed)
+        held += all(low <= b and high >= w for (low, high), b, w in zip(found, best, worst, strict=True))
+    assert held / times >= 0.93
+
+
+def test_holm_over_all_pairs_keeps_the_family_wise_error():
+    first, second = np.triu_indices(5, 1)
+    times = 400
+    wrong = 0
+    for seed in range(times):
+        p = pairwise(draw(seed, [0] * 5)).p[first, second]
+        wrong += min(holm(p.tolist())) < 0.05
+    assert wrong / times <= 0.07
+
+
+def test_more_items_make_narrower_ranges():
+    truth = np.linspace(0, 2, 12)
+    width = [
+        sum(high - low for low, high in rank_ranges(draw(4, truth, items), draws=500)) for items in (20, 200, 2000)
+    ]
+    assert width[0] > width[1] > width[2]
+
+
+def test_ranges_from_who_is_above_whom():
+    above = np.array([[False, True, True], [False, False, False], [False, False, False]])
+    assert ranges(above) == [(1, 1), (2, 3), (2, 3)]
+
+
+def test_a_row_is_no_table():
+    with pytest.raises(UsageError):
+        rank_ranges([1.0, 2.0])
