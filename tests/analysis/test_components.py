@@ -142,8 +142,7 @@ def test_a_difference_gains_from_repeats_what_is_noise():
     item = random.normal(0, 3, (2000, 1))
     both = [item + random.normal(0, 1, (2000, 1)) + random.normal(0, 2, (2000, 4)) for _ in range(2)]
     gaps = both[0].mean(1) - both[1].mean(1)
-    labels = {"item": np.repeat(np.arange(2000), 4), "repeat": np.tile(np.arange(4), 2000)}
-    sides = [(beyond_chance(one.ravel(), labels, "repeat")[0], 4.0) for one in both]
+    sides = [(components(one.ravel(), {"item": np.repeat(np.arange(2000), 4)}), 4.0) for one in both]
     promised = {(d.items, d.repeats): d.se for d in difference_designs(gaps.std(ddof=1), sides, 2000)}
     assert promised[2000, 1] == pytest.approx(np.sqrt((2 + 8) / 2000), rel=0.1)
     assert promised[2000, 5] == pytest.approx(np.sqrt((2 + 8 / 5) / 2000), rel=0.1)

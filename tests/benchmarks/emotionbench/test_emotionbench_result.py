@@ -5,6 +5,7 @@ from importlib.resources import files
 
 import pytest
 
+from eqlab.analysis.repeatability import AGREEMENT, CV
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
 from eqlab.benchmarks.emotionbench.items import OPEN
 from eqlab.core.answers import Answer
@@ -66,6 +67,23 @@ def test_always_very_negative_cannot_win():
     assert found.headline.value == 0
     assert "cannot be told apart" in found.sentence
     assert {baseline.value for baseline in found.baselines} == {0.0}
+
+
+def test_the_alignment_is_the_mean_of_the_situations_points():
+    draw = random.Random(3)
+
+    def moody(trial):
+        return mood(trial, draw.randint(1, 5), draw.randint(1, 5))
+
+    found = run(moody, Selection(limit=32, repeats=2))
+    points = [item.points for item in found.items]
+    assert sum(points) / len(points) == pytest.approx(found.headline.value)
+    named = {estimate.name: estimate for estimate in found.estimates}
+    assert named[CV].n == 2
+    assert named[AGREEMENT].n == 32
+    assert named[AGREEMENT].value < 0.8
+    assert not any("repeatability" in estimate.name for estimate in run(feeling).estimates)
+    assert all(item.points is None for item in run(feeling, controls="no").items)
 
 
 def test_every_table_is_a_table():

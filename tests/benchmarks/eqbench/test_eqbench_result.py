@@ -1,7 +1,9 @@
 import json
 
+import numpy as np
 import pytest
 
+from eqlab.analysis.repeatability import AGREEMENT, CV
 from eqlab.benchmarks.eqbench.benchmark import EqBench
 from eqlab.benchmarks.eqbench.items import parse_open
 from eqlab.core.answers import Answer
@@ -86,6 +88,35 @@ def test_repeats_are_iterations_and_questions_the_units():
     low = 100 - 0.5 * 10 * 0.7477 * 5
     assert result.headline.value == pytest.approx((low + 100 + 100) / 3)
     assert result.headline.n == 2
+
+
+def test_repeats_bring_a_repeatability_line():
+    options, plan = planned(repeats=3)
+    scored = [answers(t, r, perfect(t) if r else perfect(t).replace(": 9", ": 4"), options=options) for t, r in plan]
+    result = EQ.score("model:m", scored, options)
+    named = {estimate.name: estimate for estimate in result.estimates}
+    each = [81.3075, 100, 100]
+    assert named[CV].value == pytest.approx(100 * np.std(each, ddof=1) / np.mean(each))
+    assert named[CV].n == 3
+    assert named[AGREEMENT].n == 2
+    once, plan = planned()
+    single = EQ.score("model:m", [answers(t, r, perfect(t), options=once) for t, r in plan], once)
+    assert not any("repeatability" in estimate.name for estimate in single.estimates)
+
+
+@pytest.mark.parametrize("better", ["first", "revised"])
+def test_the_headline_is_the_mean_of_the_items_points(better):
+    """Of the pass that the score was made of, not the one that happens to be there."""
+    options, plan = planned({"revision": "yes"})
+    scored = []
+    for trial, repeat in plan:
+        worse = perfect(trial).replace(": 9", ": 3").replace(": 7", ": 2")
+        first, revised = (perfect(trial), worse) if better == "first" else (worse, perfect(trial))
+        text = f"First pass scores:\n{first}\nCritique: hm\nRevised scores:\n{revised}"
+        scored.append(answers(trial, repeat, text, options=options))
+    result = EQ.score("model:m", scored, options)
+    assert result.headline.value == 100
+    assert [item.points for item in result.items] == [100, 100]
 
 
 def test_half_a_revision_is_kept_when_the_tries_are_used_up():

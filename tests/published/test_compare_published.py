@@ -1,0 +1,77 @@
+"""Comparison on the published EQ-Bench results: the known scores, the known replicate, the known ties."""
+
+import csv
+import itertools
+
+import numpy as np
+import pytest
+
+from eqlab.analysis.components import alpha
+from eqlab.analysis.ranks import pairwise, rank_ranges
+from eqlab.analysis.repeatability import repeatability
+from eqlab.comparing.compare import compare
+from eqlab.comparing.entries import Source, entries
+from eqlab.comparing.words import sentence
+from eqlab.reproduce.eqbench_results import published_results
+
+
+@pytest.fixture(scope="module")
+def results(published):
+    return sorted(published_results(published), key=lambda one: -one.result.headline.value)
+
+
+@pytest.fixture(scope="module")
+def matrix(results):
+    return np.array([[np.nan if i.points is None else i.points for i in one.result.items] for one in results])
+
+
+def test_results_of_published_files_are_the_golden_scores(results, golden):
+    with (golden / "eqbench.csv").open() as file:
+        known = {row["model"]: row for row in csv.DictReader(file)}
+    assert len(results) == len(known) == 54
+    for one in results:
+        points = [item.points for item in one.result.items if item.points is not None]
+        want = known[one.model]
+        assert one.result.headline.value == pytest.approx(float(want["score_names_lt5"]), abs=6e-5)
+        assert one.result.headline.se == pytest.approx(float(want["se"]), abs=6e-5)
+        assert np.mean(points) == pytest.approx(one.result.headline.value)
+        assert len(points) == int(want["n_names"])
+
+
+def test_three_names_of_one_snapshot_are_a_replicate(results):
+    """The only replicate in the published files: CV 0.2 %, nine of ten items identical."""
+    names = ("gpt-3.5-turbo", "gpt-3.5-turbo-0613", "gpt-3.5-turbo-16k-0613")
+    own = [[item.points for item in one.result.items] for one in results if one.model in names]
+    found = repeatability(np.array(own).T)
+    assert found.cv.value == pytest.approx(0.21, abs=0.01)
+    assert found.agreement.value > 0.97
+    assert 0.85 < found.identical < 0.93
+
+
+def test_neighbours_can_hardly_be_told_apart(results, matrix):
+    heads = [one.result.headline for one in results]
+    close = [abs(a.value - b.value) < np.hypot(a.se, b.se) for a, b in itertools.pairwise(heads)]
+    assert sum(close) == 47  # of 53; 81 of 85 on the full list of 86 models
+    found = pairwise(matrix)
+    assert sum(found.p[k, k + 1] < 0.05 for k in range(53)) == 2  # before any correction
+
+
+def test_rank_ranges_of_the_list(results, matrix):
+    found = rank_ranges(matrix)
+    assert found[0][0] == 1
+    assert all(low <= place + 1 <= high for place, (low, high) in enumerate(found))
+    first = [one.model for one, (low, _) in zip(results, found, strict=True) if low == 1]
+    assert first[:2] == ["gpt-4-0314", "gpt-4-0613"]
+    assert 2 <= len(first) <= 6
+    assert np.median([high - low for low, high in found]) > 15
+
+
+def test_reliability_of_the_list(matrix):
+    assert alpha(matrix) == pytest.approx(0.98, abs=0.01)  # 0.981 over the 63 complete runs of the full list
+
+
+def test_the_sentence(results):
+    sources = [Source(one.result, "published", one.items_sha256) for one in results[:3]]
+    (found,) = compare(*entries(sources))
+    assert "cannot be separated with these 171 questions" in sentence(found)
+    assert all(pair.difference.method == "paired" for pair in found.pairs)
