@@ -34,7 +34,7 @@ def _standings(found: Comparison) -> Table:
         low, high = one.rank
         counts = one.entry.counts
         row: list[Cell] = [
-            f"{low}" if low == high else f"{low}–{high}",
+            "" if len(found.standings) == 1 else f"{low}" if low == high else f"{low}–{high}",
             one.entry.name,
             one.entry.score,
             len(one.entry.items),
@@ -48,7 +48,7 @@ def _standings(found: Comparison) -> Table:
         "A rank is a range: from one more than the subjects certainly better, to the number of subjects less those "
         "certainly worse (pairs that are separated below)."
     )
-    return Table(found.title, tuple(columns), tuple(rows), note)
+    return Table(found.title, tuple(columns), tuple(rows), note if len(found.standings) > 1 else "")
 
 
 def _pairs(found: Comparison) -> Table:
