@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import ttest_ind, ttest_rel
+from scipy.stats import binomtest, ttest_ind, ttest_rel
 from statsmodels.stats.power import TTestPower
 
 from eqlab.analysis.comparison import items_needed, paired, unpaired
@@ -58,6 +58,8 @@ def test_a_against_b_is_b_against_a_turned_round(rows):
         if one.p is not None and other.p is not None:
             assert one.p == pytest.approx(other.p, abs=1e-9)
             assert one.probability == pytest.approx(1 - other.probability, abs=1e-9)
+        assert (one.low is None) == (other.high is None)
+        if one.low is not None:
             assert one.low == pytest.approx(-other.high, abs=1e-6)
         if one.effect is not None and other.effect is not None:
             assert one.effect == pytest.approx(-other.effect, abs=1e-9)
@@ -87,13 +89,22 @@ def test_what_cannot_be_tested_is_undefined():
     one = paired([2.0], [1.0])
     assert (one.value, one.n, one.low, one.p, one.probability) == (1.0, 1, None, None, None)
     constant = paired([2.0, 3.0], [1.0, 2.0])
-    assert (constant.value, constant.p, constant.low) == (1.0, None, None)
-    assert items_needed(constant) is None
+    assert (constant.value, constant.p, constant.low) == (1.0, 0.5, None)
+    assert unpaired([1.0, 1.0], [2.0, 2.0]).p is None
+    assert items_needed(unpaired([1.0, 1.0], [2.0, 2.0])) is None
     same = paired([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     assert (same.value, same.p, same.probability, same.superiority) == (0.0, 1.0, 0.5, 0.5)
     assert items_needed(same) is None
     with pytest.raises(UsageError):
         paired([1.0, 2.0], [1.0])
+
+
+def test_the_same_gap_on_every_item_is_judged_by_its_signs():
+    found = paired(np.arange(10.0) + 0.3, np.arange(10.0))
+    theirs = binomtest(10, 10).pvalue
+    assert (found.p, found.probability) == pytest.approx((theirs, 1 - theirs / 2))
+    needed = items_needed(found)
+    assert binomtest(needed, needed).pvalue <= 0.05 < binomtest(needed - 1, needed - 1).pvalue
 
 
 def test_the_effect_is_in_standard_deviations():

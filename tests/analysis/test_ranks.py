@@ -42,9 +42,11 @@ def test_pairs_without_common_items_have_no_test():
     assert rank_ranges(scores) == [(1, 3)] * 3
 
 
-def test_a_constant_gap_is_no_test():
+def test_a_constant_gap_is_judged_by_its_signs():
     found = pairwise(np.array([[1.0, 2.0, 3.0], [0.0, 1.0, 2.0]]))
-    assert np.isnan(found.p[0, 1])
+    assert found.p[0, 1] == 0.25
+    scores = np.arange(20.0)
+    assert rank_ranges([scores, scores + 1]) == [(2, 2), (1, 1)]
     assert found.difference[0, 1] == pytest.approx(1.0)
 
 

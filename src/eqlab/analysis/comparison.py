@@ -52,7 +52,9 @@ def paired(a: npt.ArrayLike, b: npt.ArrayLike, level: float = 0.95) -> Differenc
     won = float((gaps > 0).mean() + 0.5 * (gaps == 0).mean())
     if n == 1:
         return Difference(float(gaps[0]), 1, "paired", superiority=won)
-    se = float(gaps.std(ddof=1)) / math.sqrt(n)
+    spread = float(gaps.std(ddof=1))
+    rounding = 1e-12 * float(max(np.abs(one).max(), np.abs(other).max()))
+    se = spread / math.sqrt(n) if spread > rounding else 0.0
     effect = _effect(float(gaps.mean()), one, other, n - 1)
     return _tested(float(gaps.mean()), n, "paired", se, n - 1, effect, won, level)
 
@@ -103,8 +105,11 @@ def _tested(
     won: float,
     level: float,
 ) -> Difference:
-    if se == 0 and gap != 0:  # the same gap on every item: no spread to judge it by
-        return Difference(gap, n, method, 0.0, df, effect=effect, superiority=won)
+    if se == 0 and gap != 0:
+        # the same gap on every item: no spread to judge it by, but all signs agree (exact test of random signs, 2/2ⁿ)
+        p = 2.0 ** (1 - n) if method == "paired" else None
+        chance = None if p is None else 1 - p / 2 if gap > 0 else p / 2
+        return Difference(gap, n, method, 0.0, df, p=p, probability=chance, effect=effect, superiority=won)
     if se == 0:
         return Difference(0.0, n, method, 0.0, df, 0.0, 0.0, 1.0, 0.5, effect, won)
     reach = float(stdtrit(df, 0.5 + level / 2)) * se
@@ -117,8 +122,10 @@ def items_needed(difference: Difference, alpha: float = 0.05, power: float = 0.8
     """Items that would separate the two at level α with this power, if the difference seen is the true one:
     n = ((t_{1−α/2} + t_{power})·s/|d|)², with s = se·√n; solved for n, which t depends on. Unpaired: on both sides
     together, in the present proportion. None where no number of items would."""
-    if not difference.value or not difference.se:
+    if not difference.value or difference.p is None:
         return None
+    if not difference.se:
+        return math.ceil(math.log2(2 / alpha))
     per_item = difference.se**2 * difference.n / difference.value**2
     lost = difference.n - difference.df if difference.df is not None else 1.0
     needed = 4.0

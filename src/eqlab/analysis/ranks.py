@@ -42,7 +42,9 @@ def pairwise(matrix: npt.ArrayLike) -> Pairwise:
         spread[spread < 1e-12 * (squares + squares.T)] = 0.0  # rounding is no spread
         se = np.where(n > 1, np.sqrt(spread / (n - 1) / n), np.nan)
         p = np.where(gap == 0, 1.0, 2 * stdtr(np.maximum(n - 1, 1), -np.abs(gap / se)))
-    p[np.isnan(se) | ((se == 0) & (gap != 0))] = np.nan
+    p[np.isnan(se)] = np.nan
+    same = (se == 0) & (gap != 0)  # as in `paired`: all signs agree
+    p[same] = 2.0 ** (1 - n[same])
     return Pairwise(gap, se, p, n.astype(np.int64))
 
 

@@ -36,13 +36,14 @@ def pair_sentence(pair: Pair, things: str) -> str:
     if gap.value is None:
         return f"{a} and {b} cannot be compared: one of them has no usable answer."
     if pair.separated is None:
-        why = "the difference is the same on each" if gap.n > 1 else "too few for a test"
+        why = "neither side varies" if gap.n > 2 else "too few for a test"
         return f"{a} and {b} differ by {gap.value:+.2f} points on {gap.n} {things}: {why}."
-    bounds = f"95 % interval {gap.low:.1f} to {gap.high:.1f}"
+    low, high = gap.low, gap.high
+    if pair.separated and gap.value < 0:  # on the shared items the order is the other way round
+        a, b = b, a
+        low, high = (None, None) if low is None or high is None else (-high, -low)
+    bounds = "the same on each" if low is None or high is None else f"95 % interval {low:.1f} to {high:.1f}"
     if pair.separated:
-        if gap.value < 0:  # on the shared items the order is the other way round
-            a, b = b, a
-            bounds = f"95 % interval {-(gap.high or 0.0):.1f} to {-(gap.low or 0.0):.1f}"
         which = "shared" if gap.method == "paired" else "unshared"
         return f"{a} is better than {b}: {abs(gap.value):+.1f} points ({bounds}, {gap.n} {which} {things})."
     text = f"{a} and {b} cannot be separated with these {gap.n} {things} ({gap.value:+.1f} points, {bounds})"
