@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr, stdtrit
+from scipy.special import ndtri, stdtr, stdtrit
 
 from eqlab.analysis.ranks import Pairwise, pairwise, ranges, rank_ranges
 from eqlab.core.errors import UsageError
@@ -128,7 +128,7 @@ def items_needed(difference: Difference, alpha: float = 0.05, power: float = 0.8
         return math.ceil(math.log2(2 / alpha))
     per_item = difference.se**2 * difference.n / difference.value**2
     lost = difference.n - difference.df if difference.df is not None else 1.0
-    needed = 4.0
+    needed = (float(ndtri(1 - alpha / 2)) + float(ndtri(power))) ** 2 * per_item + 2
     for _ in range(100):
         df = max(needed - lost, 1.0)
         again = (float(stdtrit(df, 1 - alpha / 2)) + float(stdtrit(df, power))) ** 2 * per_item

@@ -27,9 +27,10 @@ class Pair:
     difference: Difference
     shared: int
     """Items that both have points for."""
-    needed: int | None
-    """Items that would separate them at the strictest level of Holm's procedure, with a power of 80 %."""
     p_holm: float | None = None
+    needed: int | None = None
+    """Items that would separate them at the strictest level of Holm's procedure, with a power of 80 %; None if they
+    are separated, or no number would."""
     designs: tuple[Design, ...] = ()
     """Standard errors of the difference under other designs; empty unless both were asked repeatedly."""
 
@@ -77,12 +78,9 @@ def compare(entries: Sequence[Entry], undefined: Sequence[tuple[str, str]] = ())
 def _compare(kind: tuple[str, str], own: Sequence[Entry]) -> Comparison:
     ordered = sorted(own, key=lambda entry: -(_mean(entry) or 0.0))
     means = [entry.means for entry in ordered]
-    count = len(ordered) * (len(ordered) - 1) // 2
-    pairs = [
-        _pair(ordered[i], ordered[j], means[i], means[j], ALPHA / count) for i, j in combinations(range(len(own)), 2)
-    ]
+    pairs = [_pair(ordered[i], ordered[j], means[i], means[j]) for i, j in combinations(range(len(own)), 2)]
     adjusted = holm([pair.difference.p for pair in pairs])
-    pairs = [replace(pair, p_holm=p) for pair, p in zip(pairs, adjusted, strict=True)]
+    pairs = [_tested(pair, p, ALPHA / len(pairs)) for pair, p in zip(pairs, adjusted, strict=True)]
     above = np.zeros((len(own), len(own)), dtype=bool)
     for (i, j), pair in zip(combinations(range(len(own)), 2), pairs, strict=True):
         if pair.separated:
@@ -99,7 +97,7 @@ def _mean(entry: Entry) -> float | None:
     return float(np.mean(values)) if values else None
 
 
-def _pair(a: Entry, b: Entry, one: dict[str, float], other: dict[str, float], alpha: float) -> Pair:
+def _pair(a: Entry, b: Entry, one: dict[str, float], other: dict[str, float]) -> Pair:
     """Paired if half of the items of the smaller side are shared; otherwise all items of both sides count, and the
     few that are shared are taken into account."""
     shared = [item for item in one if item in other] if a.item_set == b.item_set else []
@@ -109,7 +107,12 @@ def _pair(a: Entry, b: Entry, one: dict[str, float], other: dict[str, float], al
     else:
         overlap = (first, second) if shared else None
         difference = unpaired(list(one.values()), list(other.values()), overlap=overlap)
-    return Pair(a, b, difference, len(shared), items_needed(difference, alpha, POWER))
+    return Pair(a, b, difference, len(shared))
+
+
+def _tested(pair: Pair, p_holm: float | None, alpha: float) -> Pair:
+    tested = replace(pair, p_holm=p_holm)
+    return tested if tested.separated else replace(tested, needed=items_needed(pair.difference, alpha, POWER))
 
 
 def _standing(entry: Entry, rank: tuple[int, int]) -> Standing:

@@ -91,7 +91,7 @@ def _pair_row(pair: Pair) -> tuple[Cell, ...]:
         p_words(pair.p_holm),
         separated,
         f"{gap.n} {gap.method}",
-        pair.needed if pair.separated is False else None,
+        pair.needed,
     )
 
 
