@@ -14,7 +14,7 @@ from typing import Any
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Selection
+from eqlab.core.benchmark import Adaptive, Selection
 from eqlab.core.errors import EqlabError, UsageError
 from eqlab.core.results import Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
@@ -65,12 +65,14 @@ class Prepared:
     asked: Mapping[str, Asked]
     files: Mapping[str, Mapping[str, bytes]]
 
+    def selection(self, model: ModelConfig) -> Selection:
+        config = self.config
+        return Selection(config.profile, config.limit, config.repeats, config.seed, model.structured)
+
     def plan(self) -> Iterator[tuple[str, str, Trial, int]]:
         """(subject, benchmark, trial, repeat) in the order of asking."""
         for model in self.config.models:
-            selection = Selection(
-                self.config.profile, self.config.limit, self.config.repeats, self.config.seed, model.structured
-            )
+            selection = self.selection(model)
             for name, asked in self.asked.items():
                 for trial, repeat in asked.benchmark.plan(self.files[name], asked.options, selection):
                     yield model.subject, name, trial, repeat
@@ -129,6 +131,8 @@ class Listener:
     stored: Callable[[Sequence[Answer]], None] = lambda _: None
     begun: Callable[[dict[str, tuple[int, int]]], None] = lambda _: None
     """(answered before, planned) by subject, once the plan is stored."""
+    extended: Callable[[str, int], None] = lambda _, __: None
+    """(subject, planned now) when an adaptive run has written down its next round."""
 
 
 def run(
@@ -154,7 +158,7 @@ async def _run(prepared: Prepared, store: Store, concurrency: int, timeout: floa
             Session(config.id, model, config.seed, chats[model.subject], prepared.asked, store, writer.put, stop)
             for model in config.models
         ]
-        tasks = [asyncio.create_task(run_model(session)) for session in sessions]
+        tasks = [asyncio.create_task(_rounds(prepared, session, writer, heard)) for session in sessions]
         with _on_interrupt(stop, tasks, heard.say):
             ends = await asyncio.gather(*tasks, return_exceptions=True)
         writer.close()
@@ -168,6 +172,25 @@ async def _run(prepared: Prepared, store: Store, concurrency: int, timeout: floa
         elif isinstance(end, BaseException) and not isinstance(end, asyncio.CancelledError):
             raise end
     return Outcome(config.id, failures, stop.is_set())
+
+
+async def _rounds(prepared: Prepared, session: Session, writer: Writer, heard: Listener) -> None:
+    """Ask what is planned; where a benchmark decides from the answers what to ask next, plan that and ask again."""
+    subject, selection = session.model.subject, prepared.selection(session.model)
+    while True:
+        await run_model(session)
+        if session.stop.is_set():
+            return
+        await asyncio.to_thread(writer.flush)
+        more: list[tuple[str, Trial, int]] = []
+        for name, asked in session.asked.items():
+            if isinstance(asked.benchmark, Adaptive):
+                scored = list(session.store.scored(session.run, subject, name))
+                found = asked.benchmark.more(prepared.files[name], asked.options, selection, scored)
+                more += [(name, trial, repeat) for trial, repeat in found]
+        if not more:
+            return
+        heard.extended(subject, session.store.extend_plan(session.run, subject, more))
 
 
 class _on_interrupt:

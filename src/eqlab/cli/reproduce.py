@@ -8,7 +8,7 @@ from eqlab.cli.flags import DataFlag, JsonFlag
 
 
 def reproduce(
-    study: Annotated[str, typer.Argument(help="eqbench, emotionbench or empathy.")],
+    study: Annotated[str, typer.Argument(help="eqbench, emotionbench, empathy or short-forms.")],
     data: DataFlag = None,
     as_json: JsonFlag = False,
 ) -> None:

@@ -21,6 +21,10 @@ from eqlab.cli.flags import (
 )
 
 
+WIDTH = 10
+"""Points of an adaptive run's 90 % interval, if none are named."""
+
+
 def run(
     models: Annotated[
         list[str] | None,
@@ -49,6 +53,17 @@ def run(
         str,
         typer.Option(help="Empathy: `empathy` (with a definition) or `plain`.", show_default="empathy"),
     ] = "",
+    short: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="EQ-Bench: ask N chosen published questions, estimate the full score."),
+    ] = None,
+    adaptive: Annotated[
+        bool, typer.Option("--adaptive", help="EQ-Bench: ask published questions until the estimate is sure enough.")
+    ] = False,
+    width: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="W", help="With --adaptive: points of the 90 % interval.", show_default="10"),
+    ] = None,
     structured: StructuredFlag = None,
     timeout: TimeoutFlag = 120.0,
     report: ReportFlag = REPORT,
@@ -67,6 +82,13 @@ def run(
     for name, value, allowed in (("items", items, ("open", "published")), ("profile", profile, ("quick", "full"))):
         if value not in allowed:
             raise UsageError(f"--{name} '{value}' is unknown.", f"Choose {' or '.join(allowed)}.")
+    if width is not None and not adaptive:
+        raise UsageError("--width is where an adaptive run stops.", "Add --adaptive.")
+    few = _given(short=str(short or ""), width=str(width or WIDTH) if adaptive else "")
+    if few and not benchmark:
+        benchmark = ["eqbench"]  # the others have no short forms
+    if few and "eqbench" not in (benchmark or []):
+        raise UsageError("Short forms exist for EQ-Bench only.", "Add '-b eqbench'.")
     prepared = api.prepare(
         api.Request(
             models=tuple(models or ["embedded"]),
@@ -79,7 +101,7 @@ def run(
             base_url=base_url,
             structured=structured,
             settings=read_settings(setting or []),
-            options=read_pairs("--option", option or []) | _given(situations=situations, style=style),
+            options=read_pairs("--option", option or []) | _given(situations=situations, style=style) | few,
             data=data,
         )
     )

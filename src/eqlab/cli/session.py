@@ -33,7 +33,7 @@ def work(
     out = errors()
     progress = Progress(out)
     with progress:
-        listener = api.Listener(progress.say, progress.stored, progress.begun)
+        listener = api.Listener(progress.say, progress.stored, progress.begun, progress.extended)
         outcome = api.run(prepared, store, concurrency=concurrency, timeout=timeout, listener=listener)
     if len(outcome.failures) == len(prepared.config.models) and not progress.heard:
         raise next(iter(outcome.failures.values()))  # nothing was asked: there is nothing to show
@@ -108,6 +108,15 @@ class Progress:
                 self._bars[subject] = self._progress.add_task(name, total=total, completed=done, last="")
             else:
                 self.say(f"{name}: {total - done} trials to ask.")
+
+    def extended(self, subject: str, total: int) -> None:
+        """The next round of an adaptive run."""
+        with self._lock:
+            before, self._totals[subject] = self._totals[subject], total
+            if self._live:
+                self._progress.update(self._bars[subject], total=total)
+            else:
+                self.say(f"{_name(subject)}: not sure enough yet; {total - before} more to ask.")
 
     def stored(self, answers: "Sequence[Answer]") -> None:
         with self._lock:

@@ -3,7 +3,7 @@ a package registers one under the entry point group `eqlab.benchmarks`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from eqlab.core.answers import Answer, Reading
 from eqlab.core.results import ItemScore, Result
@@ -96,4 +96,21 @@ class Benchmark(Protocol):
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
         """One trial by itself, for looking at; its score is None where only many trials together have one."""
+        ...
+
+
+@runtime_checkable
+class Adaptive(Protocol):
+    """A benchmark that may decide, from the answers so far, what to ask next. Its `plan` is the first round; what it
+    adds is written to the run's plan before it is asked, so a run that was stopped goes on where it was."""
+
+    def more(
+        self,
+        files: Mapping[str, bytes],
+        options: Mapping[str, Any],
+        selection: Selection,
+        scored: Sequence[Scored],
+    ) -> Sequence[tuple[Trial, int]]:
+        """The next round, given everything planned and answered so far; empty when enough is known. The same answers
+        must give the same round."""
         ...

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Table
 
-STUDIES = ("eqbench", "emotionbench", "empathy")
+STUDIES = ("eqbench", "emotionbench", "empathy", "short-forms")
 
 
 class Reproduction(Protocol):
@@ -20,4 +20,4 @@ class Reproduction(Protocol):
 def load(study: str) -> Reproduction:
     if study not in STUDIES:
         raise UsageError(f"There is no study '{study}'.", f"There are: {', '.join(STUDIES)}.")
-    return cast(Reproduction, import_module(f"eqlab.reproduce.{study}"))
+    return cast(Reproduction, import_module(f"eqlab.reproduce.{study.replace('-', '_')}"))

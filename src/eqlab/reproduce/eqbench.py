@@ -28,7 +28,7 @@ def reproduce(folder: Path) -> dict[str, Any]:
     questions: dict[str, list[Question]] = {}
     rows = []
     for path in paths:
-        result = _read(path)
+        result = read_result(path)
         version = "v1" if str(result.get("eqbench_version", "v2")).startswith("v1") else "v2"
         if version not in questions:
             name = _QUESTIONS[version]
@@ -37,7 +37,7 @@ def reproduce(folder: Path) -> dict[str, Any]:
     return {"rows": rows, "summary": _summary(rows)}
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_result(path: Path) -> dict[str, Any]:
     try:
         result = json.loads(path.read_bytes())
         if not isinstance(result["raw_results"], dict):

@@ -73,8 +73,26 @@ class Store:
                 insert(sessions), {"run_id": config.id, "started_at": now, "provenance": json.dumps(provenance)}
             )
 
-    def _write_plan(self, connection: Any, run: str, plan: Iterable[tuple[str, str, Trial, int]]) -> None:
-        positions: dict[str, int] = {}
+    def extend_plan(self, run: str, subject: str, plan: Iterable[tuple[str, Trial, int]]) -> int:
+        """Write down what else a subject will be asked: (benchmark, trial, repeat), after what is planned already.
+        Returns how many trials the subject has now."""
+        counted = select(func.count()).where(planned.c.run_id == run, planned.c.subject == subject)
+        last = select(func.max(planned.c.position)).where(planned.c.run_id == run, planned.c.subject == subject)
+        with writing(self.engine) as connection:
+            take_turn(connection, "plan")
+            at = connection.execute(last).scalar()
+            rows = ((subject, benchmark, trial, repeat) for benchmark, trial, repeat in plan)
+            self._write_plan(connection, run, rows, {} if at is None else {subject: int(at)})
+            return int(connection.execute(counted).scalar_one())
+
+    def _write_plan(
+        self,
+        connection: Any,
+        run: str,
+        plan: Iterable[tuple[str, str, Trial, int]],
+        positions: dict[str, int] | None = None,
+    ) -> None:
+        positions = {} if positions is None else positions
         written: set[str] = set()
         bodies: dict[str, str] = {}
         rows: list[dict[str, Any]] = []

@@ -20,7 +20,7 @@ class Writer:
     def __init__(self, store: Store, on_stored: Callable[[Sequence[Answer]], None]) -> None:
         self._store = store
         self._on_stored = on_stored
-        self._queue: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Answer | threading.Event | None] = queue.SimpleQueue()
         self._failure: BaseException | None = None
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._work, name="eqlab-writer", daemon=True)
@@ -30,6 +30,13 @@ class Writer:
         """Hand over an answer; raises if the store has failed, so that nothing more is asked in vain."""
         self._raise_failure()
         self._queue.put(answer)
+
+    def flush(self) -> None:
+        """Wait until everything handed over so far is stored."""
+        stored = threading.Event()
+        self._queue.put(stored)
+        while not stored.wait(_LINGER):
+            self._raise_failure()
 
     def close(self) -> None:
         """Wait until everything is stored."""
@@ -53,12 +60,14 @@ class Writer:
             while not self._queue.empty():
                 batch.append(self._queue.get())
             open_ = None not in batch
-            answers = [answer for answer in batch if answer is not None]
-            if not answers:
-                continue
-            try:
-                self._store.add_answers(answers)
-            except (SQLAlchemyError, OSError) as error:
-                self._failure = error
-                return
-            self._on_stored(answers)
+            answers = [answer for answer in batch if isinstance(answer, Answer)]
+            if answers:
+                try:
+                    self._store.add_answers(answers)
+                except (SQLAlchemyError, OSError) as error:
+                    self._failure = error
+                    return
+                self._on_stored(answers)
+            for waiting in batch:
+                if isinstance(waiting, threading.Event):
+                    waiting.set()

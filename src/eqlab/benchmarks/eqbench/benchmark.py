@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from eqlab.benchmarks.eqbench import short
 from eqlab.benchmarks.eqbench.items import Question, parse_open, parse_published
 from eqlab.benchmarks.eqbench.parse import is_complete
 from eqlab.benchmarks.eqbench.result import item, read_reply, result
 from eqlab.benchmarks.eqbench.rules import PRESETS
-from eqlab.benchmarks.eqbench.trials import plan
+from eqlab.benchmarks.eqbench.trials import plan, trials_of
 from eqlab.benchmarks.options import read_options
 from eqlab.benchmarks.refusal import is_refusal
 from eqlab.core.answers import Reading
@@ -28,6 +29,8 @@ _OPTIONS = (
     OptionHelp("language", "en", "language of the published questions (German: v2 only)", ("en", "de")),
     OptionHelp("revision", "no", "ask for a critique and revised scores as well", ("yes", "no")),
     OptionHelp("rules", "leaderboard", "rules for reading and scoring", tuple(PRESETS)),
+    OptionHelp("short", "0", "estimate the score from a short form of N published questions; 0: ask all"),
+    OptionHelp("width", "0", "ask until the estimate's 90 % interval is this many points wide; 0: ask all"),
 )
 
 
@@ -47,6 +50,11 @@ class EqBench:
             )
         if (options["version"], options["language"]) == ("v1", "de"):
             raise UsageError("There are no German questions for v1.", "Use '-o version=v2' with German.")
+        for name in ("short", "width"):
+            if not options[name]:
+                del options[name]  # a run without them is the run it was before there were short forms
+        if short.is_short(options):
+            short.check(item_set, options)
         return {**options, "item_set": item_set}
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
@@ -68,6 +76,20 @@ class EqBench:
                 "A structured answer has no room for a critique.", "Drop --structured or '-o revision=yes'."
             )
         return plan(self.questions(files, options), options, selection)
+
+    def more(
+        self,
+        files: Mapping[str, bytes],
+        options: Mapping[str, Any],
+        selection: Selection,
+        scored: Sequence[Scored],
+    ) -> Sequence[tuple[Trial, int]]:
+        if not options.get("width"):
+            return ()
+        asked = [one.trial.items[0] for one in scored]
+        known = {found.item: found.score for one in scored if (found := item(one, options)).score is not None}
+        wanted = short.next_questions(asked, known, options)
+        return [(trial, 0) for trial in trials_of(self.questions(files, options), wanted, options, selection)]
 
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         rules = PRESETS[options["rules"]]

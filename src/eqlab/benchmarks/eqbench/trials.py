@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from eqlab.benchmarks.eqbench import short
 from eqlab.benchmarks.eqbench.items import Question
 from eqlab.benchmarks.eqbench.prompt import build
 from eqlab.benchmarks.spread import spread
 from eqlab.core.benchmark import Selection
+from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
 
@@ -23,11 +25,38 @@ _ASKS = "How strongly does {} feel each of these at the end?"
 def plan(
     questions: Sequence[Question], options: Mapping[str, Any], selection: Selection
 ) -> Iterator[tuple[Trial, int]]:
+    if short.is_short(options):
+        yield from _short_plan(questions, options, selection)
+        return
     limit = selection.limit or (QUICK_ITEMS if selection.profile == "quick" else len(questions))
     trials = [build_trial(question, options, selection.structured) for question in spread(questions, limit)]
     for repeat in range(selection.repeats or 1):
         for trial in trials:
             yield trial, repeat
+
+
+def _short_plan(
+    questions: Sequence[Question], options: Mapping[str, Any], selection: Selection
+) -> Iterator[tuple[Trial, int]]:
+    """The short form whatever the profile: fewer questions would be another form."""
+    if selection.limit:
+        raise UsageError("A short form is asked as a whole.", "Drop --limit.")
+    if selection.structured:
+        raise UsageError("The short forms were learned from answers in free text.", "Add --free-text.")
+    if options.get("width") and (selection.repeats or 1) > 1:
+        raise UsageError("An adaptive run asks every question once.", "Drop --repeats, or use --short.")
+    short.check_questions(questions)
+    trials = trials_of(questions, short.first_questions(options), options, selection)
+    for repeat in range(selection.repeats or 1):
+        for trial in trials:
+            yield trial, repeat
+
+
+def trials_of(
+    questions: Sequence[Question], numbers: Sequence[str], options: Mapping[str, Any], selection: Selection
+) -> list[Trial]:
+    known = {question.id: question for question in questions}
+    return [build_trial(known[number], options, selection.structured) for number in numbers]
 
 
 def build_trial(question: Question, options: Mapping[str, Any], structured: bool) -> Trial:

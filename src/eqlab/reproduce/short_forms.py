@@ -1,0 +1,150 @@
+"""Short forms of EQ-Bench v2, learned from the published results: items, parameters, and what they are worth for models
+held out. `eqlab reproduce short-forms --json` is the file that ships (benchmarks/eqbench/short_forms.json)."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eqlab.analysis.held_out import Figures, adaptive, factors, figures, fixed, leave_families_out
+from eqlab.analysis.item_response import Floats, fit
+from eqlab.analysis.short_form import choose
+from eqlab.benchmarks.eqbench.baselines import baselines
+from eqlab.benchmarks.eqbench.items import Question, parse_published
+from eqlab.benchmarks.eqbench.parse import read_scores
+from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.eqbench.score import item_score
+from eqlab.benchmarks.eqbench.short import FIRST, STEP, fingerprint
+from eqlab.core.errors import DataError
+from eqlab.core.results import Estimate, Table
+from eqlab.data import published
+from eqlab.reproduce.eqbench import read_result
+from eqlab.reproduce.eqbench_families import family
+
+SIZES = (20, 30, 40, 50, 60, 80, 100)
+WIDTHS = (8, 10, 12)
+_FILE = "eqbench/data/eq_bench_v2_questions_171.json"
+_RULES = PRESETS["leaderboard"]
+
+
+def reproduce(folder: Path) -> dict[str, Any]:
+    questions = parse_published(published.read(_FILE, folder), _FILE, "v2", "en")
+    models, scores = first_pass_scores(folder, questions)
+    families = [family(model) for model in models]
+    model = fit(scores)
+    held = leave_families_out(scores, families, [fixed(size) for size in SIZES])
+    at90, at95 = factors(held, families, 0.90), factors(held, families, 0.95)
+    # Stopping when the interval looks narrow favours subjects whose answers look calm by chance: its own factor.
+    trial = leave_families_out(scores, families, [adaptive(at90, width / 10, FIRST, STEP) for width in WIDTHS])
+    stop90, stop95 = factors(trial, families, 0.90), factors(trial, families, 0.95)
+    stopped = leave_families_out(scores, families, [adaptive(stop90, width / 10, FIRST, STEP) for width in WIDTHS])
+    means = 10 * np.nanmean(scores, axis=1)
+    return {
+        "holds_for": {
+            "version": "v2",
+            "language": "en",
+            "rules": _RULES.name,
+            "revision": False,
+            "questions_sha256": fingerprint(questions),
+        },
+        "fitted_to": {
+            "models": len(models),
+            "families": len(set(families)),
+            "lowest": round(float(means.min()), 2),
+            "highest": round(float(means.max()), 2),
+        },
+        "forms": {str(size): [questions[item].id for item in choose(model, size)] for size in SIZES},
+        "reach": {
+            "fixed": {"90": round(at90[""], 3), "95": round(at95[""], 3)},
+            "adaptive": {"90": round(stop90[""], 3), "95": round(stop95[""], 3)},
+        },
+        "held_out": {
+            **{str(size): _shown(figures(one, families, at90)) for size, one in zip(SIZES, held, strict=True)},
+            **{f"width {w}": _shown(figures(one, families, stop90)) for w, one in zip(WIDTHS, stopped, strict=True)},
+        },
+        "baselines": {
+            one.name: round(one.value, 2) for one in baselines([q.reference for q in questions], "v2", _RULES)
+        },
+        "items": {
+            question.id: [_round(v) for v in (b, a, u, *shared)]
+            for question, b, a, u, shared in zip(
+                questions, model.difficulty, model.slope, model.unique, model.shared, strict=True
+            )
+        },
+    }
+
+
+def first_pass_scores(folder: Path, questions: list[Question]) -> tuple[list[str], Floats]:
+    """Models × questions under the leaderboard's rules, NaN where unreadable. Of runs with revision only the first pass
+    is taken: it is given before the critique, as in a run without revision."""
+    models, rows = [], []
+    for path in published.find("eqbench/results/**/*.json", folder):
+        result = read_result(path)
+        if str(result.get("eqbench_version", "v2")).startswith("v1"):
+            continue
+        for iteration in result["raw_results"].values():
+            replies = iteration["raw_inference"]
+            read = [read_scores(str(replies.get(q.id, "")), q.emotions, _RULES).first for q in questions]
+            scores = [item_score(one, q.reference, "v2", _RULES) for one, q in zip(read, questions, strict=True)]
+            models.append(str(result.get("model_path") or path.stem))
+            rows.append([np.nan if score is None else score for score in scores])
+    if len({family(model) for model in models}) < 4:
+        raise DataError(
+            f"{folder} holds EQ-Bench results of fewer than four families of models; a short form needs more.",
+            "Get them with 'eqlab data fetch eqbench', or name a folder that has them with --data DIR.",
+        )
+    return models, np.array(rows)
+
+
+def _shown(found: Figures) -> dict[str, float]:
+    """On the 0–100 scale."""
+    tenfold = ("mae", "mae_low", "mae_high", "plain_mae", "width")
+    return {name: _round(10 * v if name in tenfold else v) for name, v in asdict(found).items()}
+
+
+def _round(value: float) -> float:
+    return round(float(value), 3) + 0.0
+
+
+def tables(report: dict[str, Any]) -> list[Table]:
+    rows = []
+    for form, found in report["held_out"].items():
+        n = int(found["subjects"])
+        rows.append(
+            (
+                f"{form} questions" if form.isdigit() else f"adaptive, {form}",
+                found["asked"],
+                found["r"],
+                Estimate("", found["mae"], n, None, found["mae_low"], found["mae_high"]),
+                found["plain_mae"],
+                f"{100 * found['covered']:.1f} %",
+                found["width"],
+            )
+        )
+    fitted = report["fitted_to"]
+    items = sorted(report["items"].items(), key=lambda pair: -pair[1][1])
+    return [
+        Table(
+            "Short forms of EQ-Bench v2 on models held out",
+            ("form", "asked", "r", "mean absolute error", "plain mean's", "in the 90 % interval", "its width"),
+            tuple(rows),
+            note=(
+                f"{fitted['models']} models of {fitted['families']} families; each family is held out while items, "
+                "parameters and intervals are learned from the others. Errors in points of 100."
+            ),
+        ),
+        Table(
+            "The chosen 40",
+            ("questions",),
+            ((", ".join(report["forms"]["40"]),),),
+        ),
+        Table(
+            "Items: the five that tell models apart best, and least",
+            ("question", "difficulty (mean score)", "slope", "residual SD"),
+            tuple(
+                (number, v[0], v[1], float(np.sqrt(v[2] + sum(x * x for x in v[3:]))))
+                for number, v in (*items[:5], *items[-5:])
+            ),
+        ),
+    ]
