@@ -20,7 +20,6 @@ from eqlab.cli.flags import (
     read_settings,
 )
 
-
 WIDTH = 10
 """Points of an adaptive run's 90 % interval, if none are named."""
 

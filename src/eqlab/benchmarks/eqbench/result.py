@@ -12,6 +12,8 @@ from eqlab.benchmarks.eqbench.baselines import baselines
 from eqlab.benchmarks.eqbench.parse import Scores, is_complete, read_scores
 from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
 from eqlab.benchmarks.eqbench.score import Pass, RunScore, item_score, run_score
+from eqlab.benchmarks.eqbench.short import is_short
+from eqlab.benchmarks.eqbench.short_result import as_short
 from eqlab.benchmarks.structured import read_json
 from eqlab.core.answers import STATUSES, Answer, Status, final
 from eqlab.core.benchmark import Scored
@@ -111,7 +113,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     valid = bool(iterations) and n_valid == len(iterations)
     references = list({one.trial.id: one.trial.key["reference"] for one in planned}.values())
     floor = baselines(references, version, rules)
-    return Result(
+    found = Result(
         benchmark="eqbench",
         title=f"EQ-Bench {version}",
         subject=subject,
@@ -135,6 +137,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         valid=valid,
         caveats=_caveats(planned, questions, options, rules, valid),
     )
+    return as_short(found, options) if is_short(options) else found
 
 
 def _other_estimates(

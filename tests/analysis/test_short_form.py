@@ -1,0 +1,107 @@
+"""Short forms on simulated subjects: items chosen, full score foretold, intervals that hold."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eqlab.analysis.held_out import adaptive, factors, figures, fixed, leave_families_out
+from eqlab.analysis.item_response import ItemModel
+from eqlab.analysis.short_form import choose, estimate, next_items
+
+ITEMS = 60
+
+
+def truth(seed=0):
+    random = np.random.default_rng(seed)
+    shared = random.normal(0, 0.4, (ITEMS, 2))
+    return ItemModel(random.normal(6, 1.5, ITEMS), random.uniform(0.6, 2.4, ITEMS), shared, random.uniform(1, 5, ITEMS))
+
+
+def subjects(model, count, seed, scale=None):
+    random = np.random.default_rng(seed)
+    scale = np.ones(count) if scale is None else scale
+    residual = random.normal(size=(count, model.shared.shape[1])) @ model.shared.T
+    residual += random.normal(size=(count, model.size)) * np.sqrt(model.unique)
+    return model.difficulty + np.outer(random.normal(size=count), model.slope) + residual * scale[:, None]
+
+
+MODEL = truth()
+
+
+def test_the_choice_is_deterministic_and_better_than_chance():
+    chosen = choose(MODEL, 15)
+    assert chosen == choose(MODEL, 15) == sorted(set(chosen))
+    assert len(chosen) == 15
+    y = subjects(MODEL, 400, seed=1)
+    error = np.abs(y[:, chosen].mean(axis=1) - y.mean(axis=1)).mean()
+    random = np.random.default_rng(2)
+    chance = [
+        np.abs(y[:, random.choice(ITEMS, 15, replace=False)].mean(axis=1) - y.mean(axis=1)).mean() for _ in range(100)
+    ]
+    assert error < np.quantile(chance, 0.05)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, ITEMS), st.integers(1, ITEMS))
+def test_next_items_are_new_and_as_many_as_there_are(asked, count):
+    before = choose(MODEL, asked)
+    closed, kept = before[::3], [item for item in before if item not in before[::3]]
+    added = next_items(MODEL, kept, closed, count)
+    assert len(added) == len(set(added)) == min(count, ITEMS - asked)
+    assert not set(added) & set(before)
+
+
+def test_rounds_of_one_and_one_round_of_many_ask_the_same():
+    one_by_one = []
+    for _ in range(8):
+        one_by_one += next_items(MODEL, one_by_one, [], 1)
+    assert one_by_one == next_items(MODEL, [], [], 8)
+
+
+def test_all_items_answered_leave_nothing_to_guess():
+    y = subjects(MODEL, 1, seed=3)[0]
+    guess = estimate(MODEL, dict(enumerate(y)))
+    assert guess.mean == pytest.approx(y.mean())
+    assert guess.sd == pytest.approx(0, abs=1e-9)
+
+
+def test_no_answer_is_no_certainty():
+    assert estimate(MODEL, {}).sd == float("inf")
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_the_standard_deviation_is_right_for_calm_and_for_scattered_subjects(scale):
+    y = subjects(MODEL, 1500, seed=4, scale=np.full(1500, scale))
+    items = choose(MODEL, 20)
+    found = [estimate(MODEL, {item: row[item] for item in items}) for row in y]
+    ratio = (np.array([one.mean for one in found]) - y.mean(axis=1)) / np.array([one.sd for one in found])
+    within = (np.abs(ratio) < 1.6449).mean()
+    assert 0.86 < within < 0.94  # a scattered subject's own residuals widen its interval
+    assert abs(ratio.mean()) < 0.1
+
+
+def test_the_calibrated_interval_covers_nine_in_ten_of_held_out_subjects():
+    families = [f"f{i // 4}" for i in range(60)]
+    hits = []
+    for seed in range(4):
+        scale = np.random.default_rng(seed).uniform(0.6, 1.8, 60)
+        y = subjects(MODEL, 60, seed=10 + seed, scale=scale)
+        y[np.random.default_rng(seed).random(y.shape) < 0.02] = np.nan
+        (held,) = leave_families_out(y, families, [fixed(20)])
+        found = figures(held, families, factors([held], families, 0.90))
+        hits.append(found.covered)
+        assert found.mae_low < found.mae < found.mae_high
+        assert found.r > 0.9
+    assert 0.85 <= np.mean(hits) <= 0.95
+
+
+def test_an_adaptive_form_stops_when_it_is_sure():
+    y = subjects(MODEL, 24, seed=30, scale=np.repeat([0.5, 2.0], 12))
+    families = [f"f{i}" for i in range(24)]
+    reach = dict.fromkeys(families, 1.645)
+    (held,) = leave_families_out(y, families, [adaptive(reach, 1.5, 10, 5)])
+    assert held.asked[:12].mean() < held.asked[12:].mean()
+    sure = held.asked < ITEMS
+    assert sure.any()
+    assert (2 * 1.645 * held.sd[sure] <= 1.5).all()
