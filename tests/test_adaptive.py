@@ -111,13 +111,13 @@ def test_unreadable_questions_do_not_stop_an_adaptive_run_early(server, store, p
 def test_an_adaptive_run_goes_on_after_kill_9(server, store, tmp_path, published, references, monkeypatch):
     monkeypatch.chdir(tmp_path)
     server.reply = answer(references, 3)
-    whole = go(server, store, published, width="9")
+    whole = go(server, store, published, width="12")
     expected = [item.item for item in whole.items]
-    server.delay = 0.1
+    server.delay = 0.05
     where = str(tmp_path / "killed.db")
     command = [*COMMAND, "run", "m", "--base-url", server.url, "--items", "published", "--data", str(published)]
-    command += ["--adaptive", "--width", "9", "--store", where, "--max-concurrency", "4", "--json"]
-    for kill in (5, 22):
+    command += ["--adaptive", "--width", "12", "--store", where, "--max-concurrency", "4", "--json"]
+    for kill in (5, 15):
         before = len(server.requests)
         worker = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
