@@ -32,6 +32,8 @@ class Batch:
     number: int
     """Unique within the arm."""
     trials: tuple[Trial, ...]
+    round: int = 0
+    """Batches of a later round are given out after all of an earlier one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +96,10 @@ class Design:
     def places(self) -> Iterator[Place]:
         """Every batch has its first place before any has its second, in an order drawn by the study's seed."""
         draw = random.Random(self.study.seed)
+        rounds = sorted({batch.round for batch in self.batches})
         number = 0
-        for _ in range(self.study.places.people_per_batch):
-            order = list(self.batches)
+        for turn in (turn for _ in range(self.study.places.people_per_batch) for turn in rounds):
+            order = [batch for batch in self.batches if batch.round == turn]
             draw.shuffle(order)
             for batch in order:
                 yield Place(number, batch.arm, batch.number)

@@ -8,6 +8,10 @@ KINDS: tuple[Kind, ...] = ("rating", "evoked", "eqbench")
 Ending = Literal["complete", "declined", "failed", "full"]
 ENDINGS: tuple[Ending, ...] = ("complete", "declined", "failed", "full")
 """How taking part can end for a panel: each has a completion code of its own."""
+Exclusion = Literal["failed_attention", "too_fast", "straight_lining", "incomplete"]
+EXCLUSIONS: tuple[Exclusion, ...] = ("failed_attention", "too_fast", "straight_lining", "incomplete")
+"""Why somebody's answers may be left out of the analysis."""
+INSTRUMENTS_TEXT = "These lines are about you. For each one, choose the answer that fits you best."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,8 @@ class Checks:
     """Instructed items among the trials; never a reason to stop anybody."""
     least_seconds: float = 2.0
     """A page answered faster counts as too fast."""
+    instruction: str = "To show that you are reading, choose “{answer}” here."
+    """What an instructed item says; {answer} is replaced by the answer to choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +91,7 @@ class Panel:
 class AnalysisPlan:
     """What the confirmatory analysis will do; `eqlab study lock` freezes it."""
 
-    exclude: tuple[Literal["failed_attention", "too_fast", "straight_lining", "incomplete"], ...] = (
-        "failed_attention",
-    )
+    exclude: tuple[Exclusion, ...] = ("failed_attention",)
     reference: str = ""
     """The arm the others are compared with; empty: the first."""
     alpha: float = 0.05
@@ -115,6 +119,10 @@ class Study:
     """At most so many items (prompts, situations, dialogues)."""
     instruments: tuple[str, ...] = ()
     """Questionnaires before the tutorial, by key."""
+    instruments_text: str = INSTRUMENTS_TEXT
+    """What stands above a questionnaire."""
+    arms_by: Literal["factor", "emotion"] = "factor"
+    """evoked: what makes an arm."""
     tutorial: Tutorial = field(default_factory=Tutorial)
     checks: Checks = field(default_factory=Checks)
     places: Places = field(default_factory=Places)

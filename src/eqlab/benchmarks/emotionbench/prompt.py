@@ -17,7 +17,7 @@ _LINES_NOW = "Read each of the {n} statements below and say what is true for you
 _LINES_THEN = "Read each of the {n} statements below and say what is true for you in this situation."
 _GROUPS_NOW = "For each of the {n} groups of answers below, choose the one that is true for you at this moment."
 _GROUPS_THEN = "For each of the {n} groups of answers below, choose the one that is true for you in this situation."
-_PARTNER = "X stands for the person you love and live with."
+PARTNER = "X stands for the person you love and live with."
 
 _AS_WORDS = (
     "Answer with {n} lines and nothing else: on each line the feeling, a colon, a space and a number "
@@ -45,13 +45,13 @@ def build(
     they stay true in any order."""
     shared = wording.shared_anchors
     words = instrument.key == "PANAS"
-    asks = _asks(instrument, situation is not None).format(n=len(scales))
+    asked = asks(instrument, len(scales), evoked=situation is not None)
     how = (_AS_JSON if structured else _AS_WORDS if words else _AS_NUMBERS).format(
         n=len(scales), low=instrument.low, high=instrument.high
     )
     parts = [
         f"{_IMAGINE}\n{situation}\n" if situation is not None else "",
-        f"{asks} {_PARTNER}" if instrument.key == "MJS" else asks,
+        asked,
         f"The numbers mean: {_labels(shared)}." if shared else "",
         how,
         "",
@@ -69,12 +69,16 @@ def build_published(wording: Wording, scales: Sequence[Scale], slot: str | None)
     return f"Prompt: {instruction}\n{items}"
 
 
-def _asks(instrument: Instrument, evoked: bool) -> str:
+def asks(instrument: Instrument, n: int, *, evoked: bool) -> str:
+    """The question over all `n` items."""
     if instrument.key == "PANAS":
-        return _WORDS_THEN if evoked else _WORDS_NOW
-    if instrument.key == "BDI":
-        return _GROUPS_THEN if evoked else _GROUPS_NOW
-    return _LINES_THEN if evoked else _LINES_NOW
+        asked = _WORDS_THEN if evoked else _WORDS_NOW
+    elif instrument.key == "BDI":
+        asked = _GROUPS_THEN if evoked else _GROUPS_NOW
+    else:
+        asked = _LINES_THEN if evoked else _LINES_NOW
+    told = asked.format(n=n)
+    return f"{told} {PARTNER}" if instrument.key == "MJS" else told
 
 
 def _line(number: int, scale: Scale, shared: Anchors | None, structured: bool) -> str:
