@@ -97,10 +97,10 @@ def _source(source: str, store: Store, data: Path | None, say: Say) -> list[Repl
         return [_row("author", item, item.reply) for item in open_prompts()]
     if source.lower().endswith(_ENDINGS) or "/" in source or Path(source).is_file():
         return file_replies(Path(source), data, say)
-    return run_replies(store, _newest_with_replies(store) if source == "last" else store.find_run(source))
+    return run_replies(store, newest_with_replies(store) if source == "last" else store.find_run(source))
 
 
-def _newest_with_replies(store: Store) -> StoredRun:
+def newest_with_replies(store: Store) -> StoredRun:
     """`last` means the newest run that has something to judge, whatever ran since."""
     for run in store.run_ids():
         stored = store.read_run(run)

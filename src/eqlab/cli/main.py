@@ -22,6 +22,7 @@ from eqlab.cli import (
     run,
     runs,
     show,
+    study,
 )
 from eqlab.cli import report as report_command
 from eqlab.core.errors import EqlabError
@@ -58,6 +59,7 @@ def _global(
 app.command("run")(run.run)
 app.command("judge")(judge.judge)
 app.add_typer(ratings.app, name="ratings")
+app.add_typer(study.app, name="study")
 app.command("report")(report_command.report)
 app.command("compare")(compare.compare)
 app.command("correlate")(correlate.correlate)

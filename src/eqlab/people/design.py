@@ -4,6 +4,7 @@ Pure: a plan follows from the study, the place and the person's seed."""
 import hashlib
 import json
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -73,6 +74,11 @@ class Design:
     @cached_property
     def arms(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(batch.arm for batch in self.batches))
+
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """Places of each arm."""
+        return Counter(place.arm for place in self.places())
 
     @cached_property
     def _by_place(self) -> Mapping[tuple[str, int], Batch]:
@@ -147,12 +153,16 @@ def steps_from_json(text: str) -> tuple[Step, ...]:
     return tuple(Step(kind, trial) for kind, trial in json.loads(text))
 
 
-def choose_arm(open_places: Mapping[str, int], arms: Sequence[str], seed: int) -> str | None:
-    """The arm with most open places; ties by a draw with the person's seed. None when nothing is open."""
-    most = max((open_places.get(arm, 0) for arm in arms), default=0)
+def choose_arm(
+    open_places: Mapping[str, int], arms: Sequence[str], seed: int, sizes: Mapping[str, int] | None = None
+) -> str | None:
+    """The arm with most open places; ties by a draw with the person's seed. None when nothing is open. Where arms have
+    different `sizes` it is the largest open share, so that no arm is filled before the others."""
+    open_share = {arm: open_places.get(arm, 0) / (sizes or {}).get(arm, 1) for arm in arms}
+    most = max(open_share.values(), default=0)
     if most == 0:
         return None
-    return random.Random(f"{seed} arm").choice([arm for arm in arms if open_places.get(arm, 0) == most])
+    return random.Random(f"{seed} arm").choice([arm for arm in arms if open_share[arm] == most])
 
 
 def personal_seed(study_seed: int, person: str) -> int:

@@ -1,7 +1,7 @@
 """Places in SQL: open, held (every save renews), done. Whoever changes who holds what has taken the study's turn first,
 so two people can never hold one place."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
@@ -68,12 +68,18 @@ def reopen_overdue(connection: Connection, study: str, now: float) -> list[tuple
 
 
 def claim(
-    connection: Connection, study: str, arms: Sequence[str], person: str, seed: int, until: float
+    connection: Connection,
+    study: str,
+    arms: Sequence[str],
+    person: str,
+    seed: int,
+    until: float,
+    sizes: Mapping[str, int] | None = None,
 ) -> Claim | None:
     """Hold the next place of the arm with most open ones; None when the study is full. The caller has reopened what
     is overdue, and so taken the turn."""
     counts = {row[0]: row[1] for row in connection.execute(_OPEN_BY_ARM, {"study": study})}
-    arm = choose_arm(counts, arms, seed)
+    arm = choose_arm(counts, arms, seed, sizes)
     if arm is None:
         return None
     number, batch = connection.execute(_FIRST_OPEN, {"study": study, "in_arm": arm}).one()

@@ -269,7 +269,8 @@ class Register:
         elif following == len(self._first):
             for place, other in places.reopen_overdue(connection, self.study.id, now):
                 self._note(connection, other, "expired", now, place=place)
-            held = places.claim(connection, self.study.id, self.design.arms, row.person, row.seed, until)
+            design = self.design
+            held = places.claim(connection, self.study.id, design.arms, row.person, row.seed, until, design.sizes)
             if held is None:
                 self._end(connection, row, "full", now)
                 return

@@ -1,0 +1,123 @@
+"""`eqlab study`: studies with people. Here: write a study file, check it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, read_pairs
+
+if TYPE_CHECKING:
+    from eqlab.people.design import Design
+    from eqlab.people.overview import Overview
+
+app = typer.Typer(help="Studies with people: write a study file, check it, serve it, analyse it.", no_args_is_help=True)
+
+StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="A study file (TOML); `eqlab study init` writes one.")]
+
+
+@app.command()
+def init(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="KIND",
+            help="rating (people rate replies), evoked (mood before and in a situation) or eqbench (people take it).",
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to.", show_default="ID.toml")
+    ] = None,
+    study_id: Annotated[
+        str, typer.Option("--id", metavar="ID", help="The study's id, part of its address.", show_default="the kind")
+    ] = "",
+    arm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arm",
+            metavar="NAME=SOURCE",
+            help="rating: an arm and its replies: RUN, RUN:MODEL, `last`, `last:MODEL`, a file, `author`, "
+            "`published:human`; may be repeated.",
+            show_default="the models of the newest run of `empathy`, or `author`",
+        ),
+    ] = None,
+    panel: Annotated[str, typer.Option("--panel", help="Where people come from: none or prolific.")] = "none",
+    store: StoreFlag = "",
+    data: DataFlag = None,
+) -> None:
+    """Write a study file with comments that works as it stands; change it to your needs.
+
+    Completion codes are drawn at random; pay and duration are filled in from the number of words and questions."""
+    from eqlab import api
+    from eqlab.cli.output import errors
+    from eqlab.core.errors import DataError, UsageError
+    from eqlab.studies_begin import study_text
+
+    out = errors()
+    path = output or Path(f"{study_id or kind}.toml")
+    if path.exists():
+        raise UsageError(f"{path} exists and is not overwritten.", "Name another file with -o, or delete it.")
+    opened = api.open_store(store)
+    arms = read_pairs("--arm", arm or [])
+    said: list[str] = []
+    text = study_text(
+        kind, opened, study_id=study_id, arms=arms, panel=panel, data=data, folder=path.parent, say=said.append
+    )
+    opened.close()
+    for line in dict.fromkeys(said):
+        out.print(line, markup=False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}.", "Name another file with -o.") from error
+    typer.echo(f"{path} is written. Read it, change it, then:\n  eqlab study check {path}\n  eqlab study serve {path}")
+
+
+@app.command()
+def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
+    """Check a study file: every problem with its line, or arms, places, pages, minutes, cost and what to look at."""
+    from dataclasses import asdict
+
+    from eqlab import api
+    from eqlab.cli.output import print_json
+    from eqlab.people.overview import overview
+    from eqlab.studies import open_study
+
+    opened = api.open_store(store)
+    said: list[str] = []
+    _, design = open_study(file, opened, data, said.append)
+    opened.close()
+    found = overview(design)
+    heard = (*dict.fromkeys(said), *found.warnings)
+    if as_json:
+        print_json({**asdict(found), "cost": found.cost, "warnings": heard, "run": design.run.id})
+        return
+    _show(design, found, heard)
+
+
+def _show(design: "Design", found: "Overview", heard: tuple[str, ...]) -> None:
+    from eqlab.cli.output import console, print_rows
+
+    study = design.study
+    rows = [[arm.name, str(arm.batches), _span(arm.fewest, arm.most), str(arm.places)] for arm in found.arms]
+    typer.echo(f"{study.title} (study '{study.id}', {study.kind})\n")
+    print_rows("", ["arm", "batches", "trials each", "places"], rows, right=["batches", "trials each", "places"])
+    pages = _span(*found.pages)
+    typer.echo(f"\n{found.places} places. A person gets {pages} pages, about {found.minutes:.0f} minutes.")
+    if study.instruments:
+        typer.echo(f"Questionnaires first: {', '.join(study.instruments)}.")
+    if found.hourly is not None:
+        currency = study.pay.currency
+        typer.echo(
+            f"Pay: {study.pay.reward:.2f} {currency} each, about {found.hourly:.2f} an hour; {found.rewards:.2f} in all"
+            f" and {found.fees:.2f} fees: {found.cost:.2f} {currency}."
+        )
+    for warning in heard:
+        console().print(f"! {warning}", markup=False, style="yellow")
+    if not heard:
+        typer.echo("Nothing to mend.")
+
+
+def _span(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low}–{high}"
