@@ -46,6 +46,7 @@ def test_what_to_look_at():
         "less than the 9.00 aimed at": {"pay": Pay(reward=0.01)},
         "people of a panel are paid": {"panel": Panel("p", "PID")},
         "none for: declined, failed, full": {"panel": Panel("p", "PID", codes=(("complete", "A"),))},
+        "CHANGE-ME looks like a placeholder": {"panel": Panel("p", "PID", codes=(("complete", "CHANGE-ME"),))},
         "the same code": {"panel": Panel("p", "PID", codes=(("complete", "A"), ("full", "A")))},
         "still says 'CHANGE ME'": {"title": "CHANGE ME"},
         "no in a study of about": {"debrief": "word " * 2000, "checks": Checks(0)},

@@ -1,6 +1,7 @@
 """What a study will ask of people and of a budget, and what its researcher should look at before it begins. Pure."""
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from statistics import mean
@@ -14,6 +15,7 @@ from eqlab.people.study import ENDINGS, Study
 _WORDS_PER_SECOND = 220 / 60
 _SECONDS_PER_SCALE, _SECONDS_PER_PAGE = 4.0, 3.0
 """Rough, and checked against one study: 16 questionnaire lines and 10 ratings took people nine to ten minutes."""
+_NOT_YET = re.compile(r"change|todo|xxx|placeholder|^code\d*$", re.IGNORECASE)
 _LONG_MINUTES = 5
 """A study longer than this wants two attention checks."""
 
@@ -144,6 +146,9 @@ def _about_codes(study: Study) -> Iterator[str]:
     if missing:
         yield f"panel.codes has none for: {', '.join(missing)}. Those people end without a code."
     given = [code for _, code in study.panel.codes]
+    doubtful = [code for code in given if _NOT_YET.search(code)]
+    if doubtful:
+        yield f"panel.codes: {', '.join(doubtful)} looks like a placeholder: enter the code that the panel knows."
     if len(set(given)) < len(given):
         yield "Two endings have the same code under [panel.codes]: the panel cannot tell them apart."
 
