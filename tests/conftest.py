@@ -1,4 +1,4 @@
-"""What tests share: the published data, a scriptable chat server on loopback, stores of both kinds."""
+"""What tests share: the published data, a scriptable chat server on loopback, stores of both kinds, a study's people."""
 
 import asyncio
 import json
@@ -155,3 +155,39 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     from sqlalchemy.engine import make_url
 
     return make_url(uri).set(database=name, drivername="postgresql").render_as_string(hide_password=False)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def make_register(store_url, clock):
+    """A register for a design, on SQLite and on PostgreSQL."""
+    from small_study import small_design
+
+    from eqlab.people.founding import found
+    from eqlab.people.register import Register
+    from eqlab.store.store import Store
+
+    opened = []
+
+    def make(design=None, **more):
+        design = design or small_design(**more)
+        store = Store(store_url)
+        opened.append(store)
+        found(store, design, "", "test", {})
+        return Register(store, design, clock)
+
+    yield make
+    for store in opened:
+        store.close()
