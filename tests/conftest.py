@@ -1,4 +1,4 @@
-"""What tests share: the published data, a scriptable chat server on loopback, stores of both kinds, a study's people."""
+"""What tests share: the published data, a chat server on loopback, stores of both kinds, a study and its people."""
 
 import asyncio
 import json
