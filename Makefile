@@ -54,7 +54,7 @@ bench: setup         ## speed against a floor measured in the same run
 lock: setup          ## pin every dependency anew, with hashes
 	$(PIP) uv
 	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev $(COMPILE) -o requirements/dev.txt
-	$(BIN)/uv pip compile pyproject.toml --extra embedded --extra study --group build -c requirements/dev.txt $(COMPILE) -o requirements/run.txt
+	$(BIN)/uv pip compile pyproject.toml --extra embedded --extra study --extra submit --group build -c requirements/dev.txt $(COMPILE) -o requirements/run.txt
 
 clean:               ## remove the environment
 	rm -rf $(VENV)

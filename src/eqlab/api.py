@@ -6,7 +6,7 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Adaptive, Selection
+from eqlab.core.benchmark import Adaptive, Scored, Selection
 from eqlab.core.errors import EqlabError, UsageError
 from eqlab.core.results import Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
@@ -245,12 +245,16 @@ def results(store: Store, stored: StoredRun) -> list[Result]:
         if asked.name == RATING:  # needs what the store knows besides: calibrations, people's ratings
             found.append(rating_result(store, stored, subject, asked))
             continue
-        scored = store.scored(stored.id, subject, asked.name)
-        result = load(asked.name).score(subject, scored, asked.options)
-        if subject == "model:embedded":
-            result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
-        found.append(result)
+        found.append(score(subject, asked, store.scored(stored.id, subject, asked.name)))
     return found
+
+
+def score(subject: str, asked: BenchmarkConfig, scored: Iterable[Scored]) -> Result:
+    """One subject's result on one benchmark, from the answers."""
+    result = load(asked.name).score(subject, scored, asked.options)
+    if subject == "model:embedded":
+        result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
+    return result
 
 
 def write_report(store: Store, stored: Sequence[StoredRun], where: Path | str) -> Path:

@@ -16,6 +16,7 @@ from eqlab.cli import (
     export,
     instruments,
     judge,
+    leaderboard,
     power,
     ratings,
     reproduce,
@@ -23,6 +24,7 @@ from eqlab.cli import (
     runs,
     show,
     study,
+    submit,
 )
 from eqlab.cli import report as report_command
 from eqlab.core.errors import EqlabError
@@ -66,6 +68,8 @@ app.command("correlate")(correlate.correlate)
 app.command("runs")(runs.runs)
 app.command("show")(show.show)
 app.command("export")(export.export)
+app.add_typer(leaderboard.app, name="leaderboard")
+app.command("submit")(submit.submit)
 app.add_typer(data.app, name="data")
 app.command("power")(power.power)
 app.command("reproduce")(reproduce.reproduce)

@@ -15,7 +15,7 @@ _SCHEMA = {
     "reasoning": str, "note": str, "model": str, "temperature": float, "latency": float, "transport_retries": int,
     "tokens_in": int, "tokens_out": int, "finish": str, "at": float, "order_seed": int, "prompt": str, "system": str,
 }  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_answers(store: Store, stored: StoredRun, path: Path) -> int:
@@ -32,7 +32,7 @@ def write_answers(store: Store, stored: StoredRun, path: Path) -> int:
         frame.write_ndjson(path)
     else:
         text = [name for name, kind in _SCHEMA.items() if kind is str]
-        risky = [pl.col(name).str.slice(0, 1).is_in(list(_FORMULA)) for name in text]
+        risky = [pl.col(name).str.slice(0, 1).is_in(list(FORMULA)) for name in text]
         frame.with_columns(
             pl.when(is_risky).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name)
             for name, is_risky in zip(text, risky, strict=True)

@@ -78,15 +78,27 @@ def whisker(
 ) -> Markup:
     """A score with its 95 % interval; `baselines` are (letter, name, value), drawn as lettered ticks if on the axis.
     A ring instead of a dot: not valid. A triangle at the edge: the value lies outside the axis."""
-    middle = _ROW // 2
-    line = "whisker" if valid else "whisker doubtful"
-    body = [f'<line class="rail" x1="{_LEFT}%" x2="{_RIGHT}%" y1="{middle}" y2="{middle}"/>']
     words = [estimate_text(estimate) + ("" if valid else ", not valid")]
+    ticks_drawn = []
     drawn = (baseline for baseline in baselines if on_axis(baseline[2], scale))
     ordered = sorted(drawn, key=lambda baseline: baseline[2])
     for index, (letter, label, value) in enumerate(ordered):
-        body.append(_baseline_tick(letter, _x(value, scale), upper=index % 2 == 0))
+        ticks_drawn.append(_baseline_tick(letter, _x(value, scale), upper=index % 2 == 0))
         words.append(f"baseline {letter} ({label}) {number(value, estimate.digits)}")
+    body = _whisker(estimate, scale, "".join(ticks_drawn), valid)
+    return svg(_ROW, short(name), "; ".join(words), body, "dots")
+
+
+def bare_whisker(estimate: Estimate, scale: Range, valid: bool = True) -> Markup:
+    """The same without words, for a row whose other cells say them: a third of the size."""
+    body = _whisker(estimate, scale, "", valid)
+    return Markup(f'<svg class="dots" width="100%" height="{_ROW}" aria-hidden="true">{body}</svg>')
+
+
+def _whisker(estimate: Estimate, scale: Range, ticks_drawn: str, valid: bool) -> str:
+    middle = _ROW // 2
+    line = "whisker" if valid else "whisker doubtful"
+    body = [f'<line class="rail" x1="{_LEFT}%" x2="{_RIGHT}%" y1="{middle}" y2="{middle}"/>', ticks_drawn]
     if estimate.low is not None and estimate.high is not None and is_number(estimate.low + estimate.high):
         left, right = _x(estimate.low, scale), _x(estimate.high, scale)
         body.append(f'<line class="{line}" x1="{left}" x2="{right}" y1="{middle}" y2="{middle}"/>')
@@ -97,11 +109,21 @@ def whisker(
         body.append(_point(estimate.value, scale, middle, "dot" if valid else "ring"))
     else:
         body.append(f'<text class="halo" x="{_RIGHT}%" y="{middle + 4}" text-anchor="end">undefined</text>')
-    return svg(_ROW, short(name), "; ".join(words), "".join(body), "dots")
+    return "".join(body)
 
 
 def baseline_mark(name: str, value: float, scale: Range, digits: int = 2) -> Markup:
     """A baseline in a row of its own: a diamond, or a triangle at the edge when it lies off the axis."""
+    return svg(_ROW, f"Baseline {short(name)}", number(value, digits), _diamond(value, scale), "dots")
+
+
+def bare_baseline(value: float, scale: Range) -> Markup:
+    """The same without words, for a row whose other cells say them."""
+    body = _diamond(value, scale)
+    return Markup(f'<svg class="dots" width="100%" height="{_ROW}" aria-hidden="true">{body}</svg>')
+
+
+def _diamond(value: float, scale: Range) -> str:
     middle = _ROW // 2
     body = f'<line class="rail" x1="{_LEFT}%" x2="{_RIGHT}%" y1="{middle}" y2="{middle}"/>'
     if is_number(value) and not on_axis(value, scale):
@@ -109,7 +131,7 @@ def baseline_mark(name: str, value: float, scale: Range, digits: int = 2) -> Mar
     elif is_number(value):
         diamond = f'<path class="base" d="M0 {middle - 6}l6 6-6 6-6-6z"/>'
         body += f'<svg x="{_x(value, scale)}" overflow="visible">{diamond}</svg>'
-    return svg(_ROW, f"Baseline {short(name)}", number(value, digits), body, "dots")
+    return body
 
 
 def histogram(scores: Sequence[float], scale: Range) -> Markup:

@@ -3,8 +3,6 @@
 Results are compared only inside a group: same benchmark, protocol, rules, answer mode, items, options and selection.
 Everything printed passes `visible` and autoescape, because replies are untrusted text."""
 
-import base64
-import hashlib
 import json
 import shlex
 from collections.abc import Mapping, Sequence
@@ -13,7 +11,7 @@ from functools import cache
 from statistics import median
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from eqlab.core.results import Baseline, ItemScore, Result
@@ -21,6 +19,7 @@ from eqlab.core.runs import BenchmarkConfig, RunConfig
 from eqlab.report import figures, text
 from eqlab.report.conclusion import comparable, conclusion, mode_name, ranks, rules_name, subject_name
 from eqlab.report.drawn import drawn_cell, drawn_range, levels_of
+from eqlab.report.templating import environment, policy, source
 
 MAX_ROWS = 100
 """Items in the page's full table of one subject."""
@@ -75,19 +74,16 @@ class Group:
 
 def render(records: Sequence[RunRecord], *, generated_at: float, version: str) -> str:
     """The whole report as one HTML page that loads nothing."""
-    environment = _environment()
-    style, script = _source(environment, "report.css"), _source(environment, "report.js")
-    return environment.get_template("report.html.j2").render(
+    made = _environment()
+    style, script = source(made, "report.css"), source(made, "report.js")
+    return made.get_template("report.html.j2").render(
         records=records,
         groups=group(records),
         generated_at=generated_at,
         version=version,
         style=Markup(style),
         script=Markup(script),
-        policy=(
-            f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
-            "base-uri 'none'; form-action 'none'"
-        ),
+        policy=policy(style, script),
     )
 
 
@@ -96,7 +92,7 @@ def group(records: Sequence[RunRecord]) -> tuple[Group, ...]:
     members: dict[str, list[tuple[RunRecord, Result]]] = {}
     for record in records:
         for result in record.results:
-            members.setdefault(_key(record, result), []).append((record, result))
+            members.setdefault(table_key(record, result), []).append((record, result))
     groups = []
     done = 0
     for pairs in members.values():
@@ -105,7 +101,7 @@ def group(records: Sequence[RunRecord]) -> tuple[Group, ...]:
     return tuple(groups)
 
 
-def _key(record: RunRecord, result: Result) -> str:
+def table_key(record: RunRecord, result: Result) -> str:
     config = benchmark_config(record, result)
     # Without its configuration nobody knows whether a result is comparable: it stays inside its run.
     asked = asdict(config) if config else record.config.id
@@ -141,7 +137,7 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], done: int) -> Group:
     digits = results[0].headline.digits
     return Group(
         title=results[0].title,
-        facts=_facts(*pairs[0]),
+        facts=facts_of(*pairs[0]),
         rows=rows,
         scale=scale,
         sentence=conclusion(results, names),
@@ -177,7 +173,7 @@ def _spread(name: str, every: Sequence[Baseline], scale: figures.Range, digits: 
     return (printed[0] if len(printed) == 1 else f"{printed[0]} to {printed[-1]}") + off
 
 
-def _facts(record: RunRecord, result: Result) -> tuple[str, ...]:
+def facts_of(record: RunRecord, result: Result) -> tuple[str, ...]:
     """What all rows of a table share, in words."""
     config = benchmark_config(record, result)
     limit = record.config.limit
@@ -225,37 +221,15 @@ def spread(result: Result) -> str:
     return f"n = {len(scores)} scored{tail}. Lowest {low}, median {middle}, highest {high}."
 
 
-def _source(environment: Environment, name: str) -> str:
-    """A style sheet or script as it is; templates of our own, never a user's text."""
-    if environment.loader is None:
-        raise LookupError(f"no loader for {name}")
-    return environment.loader.get_source(environment, name)[0]
-
-
-def _digest(source: str) -> str:
-    """Lets the policy admit exactly this inline text and no other."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
-
-
-def _shown(value: Any) -> Any:
-    """Applied to everything a template prints, before escaping."""
-    if isinstance(value, Markup):
-        return value
-    return text.UNDEFINED if value is None else text.visible(str(value))
+def add_words(made: Environment) -> Environment:
+    """What the templates of a subject call by name."""
+    made.globals.update(extremes=extremes, failures=failures, spread=spread)
+    made.globals.update(drawn_cell=drawn_cell, drawn_range=drawn_range, levels_of=levels_of)
+    made.globals.update(scored_items=scored_items, mode_name=mode_name, subject_name=subject_name)
+    made.globals.update(shell_word=shlex.quote, CLIP=CLIP, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT)
+    return made
 
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("eqlab.report", "templates"),
-        undefined=StrictUndefined,
-        autoescape=True,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals.update(text=text, figures=figures, extremes=extremes, failures=failures, spread=spread)
-    environment.globals.update(drawn_cell=drawn_cell, drawn_range=drawn_range, levels_of=levels_of)
-    environment.globals.update(scored_items=scored_items, mode_name=mode_name, subject_name=subject_name)
-    environment.globals.update(shell_word=shlex.quote, CLIP=CLIP, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT)
-    return environment
+    return add_words(environment())

@@ -24,6 +24,8 @@ _ASSIGNED = re.compile(r"(?<!\w)([\w-]*(?:key|token|secret|password|authorizatio
 def visible(text: str) -> str:
     """The text with every character that hides, reorders or breaks something replaced by a mark that shows it."""
     text = text.replace("\r\n", "\n")
+    if all(line.isprintable() for line in text.split("\n")):  # the common case, without looking at every character
+        return text
     return "".join(_mark(char) if _hides(char) else char for char in text)
 
 
@@ -158,12 +160,17 @@ def facts(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, s
     """(name, value) lines of a nested mapping, without secrets: a report is made to be passed on."""
     for key, value in mapping.items():
         name = f"{prefix}{key}"
-        if _SECRET.search(str(key)):
+        if is_secret(str(key)):
             yield name, "(left out)"
         elif isinstance(value, Mapping) and value:
             yield from facts(value, f"{name} · ")
         else:
             yield name, without_secrets(plain(value))
+
+
+def is_secret(name: str) -> bool:
+    """Whether a setting of this name must not be shared."""
+    return bool(_SECRET.search(name))
 
 
 def without_secrets(text: str) -> str:

@@ -23,18 +23,24 @@ def item_score_v1(answer: Mapping[str, float], reference: Mapping[str, float]) -
     return 10 - sum(abs(10 * answer[name] / total - reference[name]) for name in reference)
 
 
-@lru_cache(maxsize=4096)
 def penalty(distance: float, rules: EqBenchRules) -> float:
     """f(d): an S-curve for small differences, the difference itself for large ones."""
+    return _penalty(distance, rules.five)
+
+
+@lru_cache(maxsize=4096)
+def _penalty(distance: float, five: str) -> float:
+    """Kept by the one rule it depends on: hashing all rules would take longer than computing it."""
     if distance == 0:
         return 0.0
-    on_curve = distance < 5 or (distance == 5 and rules.five == "curve")
+    on_curve = distance < 5 or (distance == 5 and five == "curve")
     return 6.5 / (1 + math.exp(-1.2 * (distance - 4))) if on_curve else distance
 
 
 def item_score_v2(answer: Mapping[str, float], reference: Mapping[str, float], rules: EqBenchRules) -> float:
     """10 − 0.7477·Σ f(|a − r|); at most 10, below −100 for absurd answers."""
-    return 10 - _SCALE * sum(penalty(abs(answer[name] - reference[name]), rules) for name in reference)
+    five = rules.five
+    return 10 - _SCALE * sum([_penalty(abs(answer[name] - level), five) for name, level in reference.items()])
 
 
 def item_score(

@@ -1,0 +1,95 @@
+"""`eqlab leaderboard`: a static site of all results that can be had."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+
+if TYPE_CHECKING:
+    from eqlab.leaderboard.build import Built
+
+app = typer.Typer(help="A static site that ranks subjects honestly.", no_args_is_help=True)
+
+
+@app.command()
+def build(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the site goes: new, empty, or the last build.")],
+    submissions: Annotated[
+        list[Path] | None,
+        typer.Option("--from", metavar="FOLDER", help="Folder of files that 'eqlab submit' wrote; may be repeated."),
+    ] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="Add the published EQ-Bench results, scored anew.")
+    ] = False,
+    runs: Annotated[bool, typer.Option("--runs/--no-runs", help="Take the runs of the store.")] = True,
+    texts: Annotated[
+        bool,
+        typer.Option("--texts", help="Show replies and references of published items too (for readers who may)."),
+    ] = False,
+    store: StoreFlag = "",
+    data: DataFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Build the leaderboard from the store's runs, from submissions and from the published results.
+
+    Every submission is checked and scored anew; one that does not hold is refused, named with the reason, and makes
+    the exit code 1. The site is written without it."""
+    from eqlab import api
+    from eqlab.cli.output import errors
+    from eqlab.leaderboard.build import Sources
+    from eqlab.leaderboard.build import build as build_site
+
+    out = errors()
+    sources = Sources(api.open_store(store) if runs else None, tuple(submissions or ()), published, data, texts)
+    built = build_site(folder, sources, lambda text: out.print(text, markup=False))
+    if as_json:
+        _print_json(built)
+    else:
+        _print(built)
+    if built.refused:
+        raise typer.Exit(1)
+
+
+def _print(built: "Built") -> None:
+    from eqlab.cli.output import harmless
+
+    for board in built.boards:
+        typer.echo(harmless(f"{board.label}, {len(board.entered)} entries: {board.sentence}"))
+    for where, why in built.left_out.items():
+        typer.echo(harmless(f"left out: {where}: {why}"))
+    for name, why in built.refused:
+        typer.echo(harmless(f"refused: {name}: {why}"))
+    what = ", ".join(f"{change.name} {change.what}" for change in built.changed[:5])
+    more = f" and {len(built.changed) - 5} more" if len(built.changed) > 5 else ""
+    if built.changed:
+        typer.echo(harmless(f"{len(built.changed)} changes since the last build: {what}{more}"))
+    size = f"{built.files} files, front page {built.front_bytes / 1000:.0f} kB"
+    typer.echo(f"Leaderboard: {(built.folder / 'index.html').resolve()} ({size})")
+
+
+def _print_json(built: "Built") -> None:
+    from dataclasses import asdict
+
+    from eqlab.cli.output import print_json
+    from eqlab.leaderboard.tables import line_facts
+
+    print_json(
+        {
+            "folder": str(built.folder.resolve()),
+            "files": built.files,
+            "tables": [
+                {
+                    "title": board.label,
+                    "facts": list(board.facts),
+                    "sentence": board.sentence,
+                    "rows": [line_facts(board, line) for line in board.lines],
+                }
+                for board in built.boards
+            ],
+            "changes": [asdict(change) for change in built.changed],
+            "left_out": built.left_out,
+            "refused": [{"file": name, "reason": why} for name, why in built.refused],
+        }
+    )

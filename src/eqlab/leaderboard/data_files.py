@@ -1,0 +1,60 @@
+"""The same table as CSV, JSON and Parquet, for every table of the site."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from eqlab.report.export import FORMULA
+
+ENDINGS = ("csv", "json", "parquet")
+
+
+def table_files(
+    stem: str, rows: Sequence[Mapping[str, Any]], schema: Mapping[str, type]
+) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of each. CSV is made safe for spreadsheets; JSON and Parquet are exact."""
+    import polars as pl
+
+    frame = pl.DataFrame({name: [row.get(name) for row in rows] for name in schema}, schema=dict(schema))
+    yield f"{stem}.csv", _csv(rows, list(schema))
+    yield f"{stem}.json", json.dumps(list(rows), ensure_ascii=True).encode()
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="lz4", statistics=False)
+    yield f"{stem}.parquet", buffer.getvalue()
+
+
+def _csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
+    """By the standard library: hundreds of small tables would spend most of their time in planning queries."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_safe(row.get(name)) for name in columns] for row in rows)
+    return buffer.getvalue().encode("utf-8", "replace")
+
+
+def _safe(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+LINES: Mapping[str, type] = {
+    "table": str, "kind": str, "name": str, "id": str, "rank_best": int, "rank_worst": int, "score": float,
+    "low": float, "high": float, "se": float, "n": int, "planned": int, "ok": int, "unparseable": int, "refused": int,
+    "error": int, "unanswered": int, "words_per_reply": float, "participants": int, "valid": bool,
+    "not_ranked_because": str, "origin": str, "source": str, "caveats": str,
+}  # fmt: skip
+CHANGES: Mapping[str, type] = {"table": str, "name": str, "what": str, "before": str, "after": str}
+ESTIMATES: Mapping[str, type] = {
+    "id": str, "subject": str, "name": str, "value": float, "low": float, "high": float, "se": float, "n": int,
+    "unit": str, "note": str,
+}  # fmt: skip
+ITEMS: Mapping[str, type] = {
+    "id": str, "subject": str, "item": str, "repeat": int, "status": str, "score": float, "points": float,
+    "attempts": int,
+}  # fmt: skip
+"""`points` lie on the scale of the headline, which is their mean."""
+REPLIES: Mapping[str, type] = {
+    "item": str, "trial": str, "repeat": int, "status": str, "score": float, "attempts": int, "values": str,
+    "reference": str, "text": str,
+}  # fmt: skip

@@ -1,0 +1,122 @@
+// The difference of two subjects, computed here: paired over items (Student), or from both intervals (MOVER).
+const data = JSON.parse(document.getElementById("data").textContent);
+const at = (id) => document.getElementById(id);
+const [ID, NAME, VALUE, LOW, HIGH, N, ROW] = [0, 1, 2, 3, 4, 5, 6];
+
+function paired(table, a, b) {
+  const items = [];
+  a[ROW].forEach((place, index) => {
+    const other = b[ROW][index];
+    if (place >= 0 && other >= 0) {
+      const [x, y] = [table.values[place], table.values[other]];
+      items.push({ item: table.items[index], a: x, b: y, gap: x - y });
+    }
+  });
+  const n = items.length;
+  const found = { n, items, value: null, low: null, high: null, se: null, above: null };
+  if (!n) return found;
+  const sum = (list) => list.reduce((total, value) => total + value, 0);
+  found.value = sum(items.map((one) => one.gap)) / n;
+  found.a = sum(items.map((one) => one.a)) / n;
+  found.b = sum(items.map((one) => one.b)) / n;
+  found.above = sum(items.map((one) => (one.gap > 0 ? 1 : one.gap === 0 ? 0.5 : 0))) / n;
+  if (n < 2) return found;
+  found.se = Math.sqrt(sum(items.map((one) => (one.gap - found.value) ** 2)) / (n - 1) / n);
+  const largest = Math.max(...items.map((one) => Math.max(Math.abs(one.a), Math.abs(one.b))));
+  if (found.se * Math.sqrt(n) <= 1e-12 * largest) found.se = 0; // rounding is no spread
+  if (found.se === 0 && found.value !== 0) return found; // the same gap on every item: no spread to judge it by
+  const reach = data.t[n - 2] * found.se;
+  found.low = found.value - reach;
+  found.high = found.value + reach;
+  return found;
+}
+
+function fromIntervals(a, b) {
+  const found = { n: a[N] + b[N], items: [], value: null, low: null, high: null, se: null, above: null };
+  if (a[VALUE] === null || b[VALUE] === null) return found;
+  [found.a, found.b] = [a[VALUE], b[VALUE]];
+  found.value = a[VALUE] - b[VALUE];
+  if ([a[LOW], a[HIGH], b[LOW], b[HIGH]].includes(null)) return found;
+  found.low = found.value - Math.hypot(a[VALUE] - a[LOW], b[HIGH] - b[VALUE]);
+  found.high = found.value + Math.hypot(a[HIGH] - a[VALUE], b[VALUE] - b[LOW]);
+  return found;
+}
+
+const shown = (value, digits) => (value === null || value === undefined ? "undefined" : value.toFixed(digits).replace(/^-(0\.?0*)$/, "$1"));
+
+function sentence(a, b, found, digits) {
+  if (found.value === null) return `${a[NAME]} and ${b[NAME]} have no items in common, so they cannot be compared.`;
+  const basis = found.low === null ? `no interval, n = ${found.n}` : `95 % CI ${shown(found.low, digits)} to ${shown(found.high, digits)}, n = ${found.n}`;
+  if (found.low === null || (found.low <= 0 && found.high >= 0)) {
+    return `${a[NAME]} and ${b[NAME]} cannot be separated here: the difference is ${shown(found.value, digits)} (${basis}).`;
+  }
+  const [better, worse] = found.value > 0 ? [a, b] : [b, a];
+  return `${better[NAME]} scores higher than ${worse[NAME]}: A − B is ${shown(found.value, digits)} (${basis}).`;
+}
+
+function line(name, value) {
+  const row = document.createElement("tr");
+  const head = document.createElement("th");
+  head.scope = "row";
+  head.textContent = name;
+  const cell = document.createElement("td");
+  cell.className = "num";
+  cell.textContent = value;
+  row.append(head, cell);
+  return row;
+}
+
+function gapRow(one, digits) {
+  const row = line(one.item, shown(one.a, digits));
+  for (const value of [one.b, one.gap]) row.append(Object.assign(document.createElement("td"), { className: "num", textContent: shown(value, digits) }));
+  return row;
+}
+
+function draw() {
+  const table = data.tables[at("table").value];
+  if (!table) return;
+  const [a, b] = [table.models[at("a").value], table.models[at("b").value]];
+  const items = table.items.length > 0;
+  const found = items ? paired(table, a, b) : fromIntervals(a, b);
+  const d = table.digits;
+  at("said").textContent = a === b ? "Choose two different subjects." : sentence(a, b, found, d);
+  const facts = [["A on the shared items", shown(found.a, d)], ["B on the shared items", shown(found.b, d)], ["Difference A − B", shown(found.value, d)],
+    ["95 % interval", found.low === null ? "undefined" : `${shown(found.low, d)} to ${shown(found.high, d)}`], [items ? "n (items that both have)" : "n (of both together)", String(found.n)]];
+  if (items) facts.push(["Standard error", shown(found.se, d)], ["Items on which A is higher, ties half", found.above === null ? "undefined" : `${(100 * found.above).toFixed(0)} %`]);
+  at("facts").replaceChildren(...facts.map(([name, value]) => line(name, value)));
+  at("how").textContent = (items ? "Paired over items, Student's t." : "From both intervals, taken for independent (Zou & Donner 2008); the score is no mean over items.") + " One comparison: not corrected for looking at many pairs; the rank ranges are.";
+  at("by-item").hidden = !items;
+  const largest = [...found.items].sort((x, y) => Math.abs(y.gap) - Math.abs(x.gap)).slice(0, 20);
+  at("gaps").replaceChildren(...largest.map((one) => gapRow(one, d)));
+  history.replaceState(null, "", `#a=${a[ID]}&b=${b[ID]}`);
+}
+
+function fill(chosen) {
+  const table = data.tables[at("table").value];
+  ["a", "b"].forEach((side, index) => {
+    at(side).replaceChildren(...table.models.map((model, place) => new Option(model[NAME], String(place))));
+    at(side).value = String(chosen[index]);
+  });
+  draw();
+}
+
+function start() {
+  const asked = new URLSearchParams(location.hash.slice(1));
+  const find = (id) => data.tables.findIndex((table) => table.models.some((model) => model[ID] === id));
+  const table = Math.max(0, find(asked.get("a")));
+  at("table").value = String(table);
+  const place = (id, other) => { const found = data.tables[table].models.findIndex((model) => model[ID] === id); return found < 0 ? other : found; };
+  const a = place(asked.get("a"), 0);
+  fill([a, place(asked.get("b"), a === 0 ? 1 : 0)]);
+}
+
+if (data.tables.length) {
+  at("table").replaceChildren(...data.tables.map((table, index) => new Option(table.title, String(index))));
+  at("table").addEventListener("change", () => fill([0, 1]));
+  ["a", "b"].forEach((side) => at(side).addEventListener("change", draw));
+  at("swap").addEventListener("click", () => fill([at("b").value, at("a").value]));
+  window.addEventListener("hashchange", start);
+  start();
+} else {
+  at("said").textContent = "No table has two subjects to compare.";
+}

@@ -1,0 +1,59 @@
+"""`eqlab submit` and `eqlab leaderboard build` as a user meets them: what is said, and the exit code."""
+
+import json
+import sys
+
+import pytest
+
+from eqlab.cli.main import main
+
+pytest_plugins = ["loopback_runs"]
+
+
+@pytest.fixture
+def eqlab(monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["eqlab", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        said = capsys.readouterr()
+        return end.value.code or 0, said.out, said.err
+
+    return call
+
+
+def test_from_a_run_to_somebody_elses_board(eqlab, run, store, tmp_path):
+    pytest.importorskip("cryptography")
+    run("alpha")
+    inbox = tmp_path / "inbox"
+    code, said, _ = eqlab("submit", "last", "-o", inbox / "a.json", "--store", store.where)
+    assert code == 0
+    assert "12 answers" in said
+    board = ("leaderboard", "build", tmp_path / "site", "--no-runs", "--from", inbox)
+    code, said, _ = eqlab(*board)
+    assert code == 0
+    assert "alpha scores" in said
+    assert (tmp_path / "site" / "index.html").is_file()
+    body = json.loads((inbox / "a.json").read_text())
+    body["claims"][0]["score"] = 100
+    (inbox / "b.json").write_text(json.dumps(body))
+    code, said, _ = eqlab(*board)
+    assert code == 1
+    assert "refused: b.json: its signature does not fit" in said
+    code, said, _ = eqlab(*board, "--json")
+    assert code == 1
+    assert json.loads(said)["refused"][0]["file"] == "b.json"
+
+
+def test_an_empty_store_and_no_other_source(eqlab, tmp_path):
+    code, _, said = eqlab("leaderboard", "build", tmp_path / "site", "--store", tmp_path / "none.db")
+    assert code == 2
+    assert "nothing to put on the board" in said
+
+
+def test_without_the_package_for_signing(eqlab, run, store, monkeypatch, tmp_path):
+    run("alpha")
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    code, _, said = eqlab("submit", "last", "--store", store.where, "-o", tmp_path / "x.json")
+    assert code == 2
+    assert "eqlab[submit]" in said
