@@ -75,6 +75,8 @@ def _entry(
         for trial in trials
     ]
     result = _with_recorded(EqBench().score(subject, scored, asked.options), body.get("benchmark_score"))
+    if not any("Revised scores:" in one.attempts[0].text for one in scored):
+        result = replace(result, caveats=("No reply has a revision: it was probably not asked for.", *result.caveats))
     config = RunConfig((ModelConfig(model),), (asked,), "full", None, None, 0)
     provenance = {
         "published file": name,
