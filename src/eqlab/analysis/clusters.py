@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from eqlab.core.results import Estimate
+
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
@@ -33,6 +35,22 @@ def clustering(values: npt.NDArray[np.float64], cluster: npt.NDArray[np.int64]) 
     icc = None if total == 0 else (between - within) / total
     effect = None if icc is None else max(1.0, 1 + (n / k - 1) * icc)
     return Clustering(n, k, size, icc, effect)
+
+
+def reliability_of_means(name: str, found: Clustering) -> Estimate:
+    """ICC(1,k) = 1 − 1/F, the reliability of the clusters' means, with its 95 % interval from the F distribution
+    (Shrout & Fleiss 1979): exact where clusters are equally large and values normal, near it elsewhere."""
+    if found.icc is None or found.icc >= 1:
+        return Estimate(name, None, found.n_clusters)
+    from scipy.special import fdtri
+
+    ratio = (1 + (found.size - 1) * found.icc) / (1 - found.icc)
+    if ratio <= 0:
+        return Estimate(name, None, found.n_clusters)
+    between, within = found.n_clusters - 1, found.n - found.n_clusters
+    low = 1 - float(fdtri(between, within, 0.975)) / ratio
+    high = 1 - 1 / (ratio * float(fdtri(within, between, 0.975)))
+    return Estimate(name, 1 - 1 / ratio, found.n_clusters, None, low, high)
 
 
 def cluster_means(values: npt.NDArray[np.float64], cluster: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

@@ -22,6 +22,8 @@ class Estimate:
     unit: str = ""
     note: str = ""
     digits: int = 2
+    of: str = ""
+    """What n counts, where that is not plain: "people"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 PEOPLE = "people"
 """Everybody of a run who is a person (`person:<pseudonym>`), taken together."""
+PERSON = "person:"
+"""How the subject of one person begins."""
 
 
 @dataclass(frozen=True, slots=True)

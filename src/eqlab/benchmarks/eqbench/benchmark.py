@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from eqlab.benchmarks.eqbench import short
+from eqlab.benchmarks.eqbench.chosen import read_reply
 from eqlab.benchmarks.eqbench.items import Question, parse_open, parse_published
 from eqlab.benchmarks.eqbench.parse import is_complete
-from eqlab.benchmarks.eqbench.result import item, read_reply, result
+from eqlab.benchmarks.eqbench.result import item, result
 from eqlab.benchmarks.eqbench.rules import PRESETS
 from eqlab.benchmarks.eqbench.trials import plan, trials_of
 from eqlab.benchmarks.options import read_options
@@ -15,6 +16,7 @@ from eqlab.core.answers import Reading
 from eqlab.core.benchmark import Asking, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result
+from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.trials import Trial
 
 _FILES = {
@@ -111,6 +113,10 @@ class EqBench:
         return Reading("unparseable", values, "only one of the two passes could be read")
 
     def score(self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
+        if subject == PEOPLE or subject.startswith(PERSON):
+            from eqlab.benchmarks.eqbench.people_result import people_result
+
+            return people_result(scored, options)
         return result(subject, scored, options)
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:

@@ -1,68 +1,27 @@
-"""From a subject's attempts to its EQ-Bench result: which attempt counts, the score, its interval, what to say."""
+"""From a subject's attempts to its EQ-Bench result: the score, its interval, what to say."""
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from statistics import fmean
 from typing import Any
 
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.benchmarks.eqbench.baselines import baselines
-from eqlab.benchmarks.eqbench.parse import Scores, is_complete, read_scores
+from eqlab.benchmarks.eqbench.chosen import Chosen, choose
 from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
 from eqlab.benchmarks.eqbench.score import Pass, RunScore, item_score, run_score
 from eqlab.benchmarks.eqbench.short import is_short
 from eqlab.benchmarks.eqbench.short_result import as_short
-from eqlab.benchmarks.structured import read_json
-from eqlab.core.answers import STATUSES, Answer, Status, final
+from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result
-from eqlab.core.trials import Trial
 
 
-def read_reply(trial: Trial, text: str, rules: EqBenchRules) -> Scores:
-    """The scores in a reply, in either answer mode."""
-    if trial.mode == "json":
-        reading = read_json(text, trial.form)
-        values = reading.values if reading.status == "ok" else None
-        gated = values if values is None or not rules.zero_gate or sum(values.values()) > 0 else None
-        return Scores(gated)
-    revision = trial.condition == "revision"
-    return read_scores(text, trial.form.keys, rules, trial.key["language"], revision)
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    scored: Scored
-    answer: Answer | None
-    """The attempt that counts under these rules."""
-    scores: Scores
-    status: Status | None
-
-
-def _choose(scored: Scored, rules: EqBenchRules) -> _Question:
-    """The first complete attempt; without one the last that can be used in part."""
-    revision = scored.trial.condition == "revision" and scored.trial.mode == "text"
-    partial: tuple[Answer, Scores] | None = None
-    for attempt in sorted(scored.attempts, key=lambda answer: answer.attempt):
-        if not attempt.answered:
-            continue
-        scores = read_reply(scored.trial, attempt.text, rules)
-        if is_complete(scores, revision, rules):
-            return _Question(scored, attempt, scores, "ok")
-        if scores.first is not None or scores.revised is not None:
-            partial = attempt, scores
-    if partial is not None:
-        return _Question(scored, partial[0], partial[1], "ok")
-    last = final(scored.attempts)
-    status: Status | None = None if last is None else "unparseable" if last.status == "ok" else last.status
-    return _Question(scored, last, Scores(None), status)
-
-
-def _iterations(questions: Sequence[_Question], version: str, rules: EqBenchRules) -> list[RunScore]:
+def _iterations(questions: Sequence[Chosen], version: str, rules: EqBenchRules) -> list[RunScore]:
     """One published aggregate per repeat."""
-    by_repeat: dict[int, list[_Question]] = {}
+    by_repeat: dict[int, list[Chosen]] = {}
     for question in questions:
         by_repeat.setdefault(question.scored.repeat, []).append(question)
     iterations = []
@@ -105,7 +64,7 @@ def _run_estimate(name: str, iterations: Sequence[RunScore], rules: EqBenchRules
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
     rules, version = PRESETS[options["rules"]], options["version"]
     planned = list(scored)
-    questions = [_choose(one, rules) for one in planned]
+    questions = [choose(one, rules) for one in planned]
     iterations = _iterations(questions, version, rules)
     headline = _run_estimate(f"EQ-Bench {version}", iterations, rules)
     counts: Counter[str] = Counter(question.status or "unanswered" for question in questions)
@@ -155,7 +114,7 @@ def _other_estimates(
     estimates += _repeatability(iterations)
     for other in PRESETS.values():
         if other.name != rules.name:
-            strict = _iterations([_choose(one, other) for one in planned], version, other)
+            strict = _iterations([choose(one, other) for one in planned], version, other)
             estimates.append(_run_estimate(f"under the rules '{other.name}'", strict, other))
     if options["revision"] and len(iterations) == 1:
         for name, value, n in (
@@ -183,11 +142,11 @@ def _repeatability(iterations: Sequence[RunScore]) -> list[Estimate]:
 
 def item(scored: Scored, options: Mapping[str, Any]) -> ItemScore:
     rules = PRESETS[options["rules"]]
-    return _item(_choose(scored, rules), options["version"], rules)
+    return _item(choose(scored, rules), options["version"], rules)
 
 
 def _items(
-    questions: Sequence[_Question], iterations: Sequence[RunScore], version: str, rules: EqBenchRules
+    questions: Sequence[Chosen], iterations: Sequence[RunScore], version: str, rules: EqBenchRules
 ) -> tuple[ItemScore, ...]:
     """Every question with the pass that its repeat's score was made of."""
     repeats = sorted({question.scored.repeat for question in questions})
@@ -195,7 +154,7 @@ def _items(
     return tuple(_item(question, version, rules, used[question.scored.repeat]) for question in questions)
 
 
-def _item(question: _Question, version: str, rules: EqBenchRules, used: Pass | None = None) -> ItemScore:
+def _item(question: Chosen, version: str, rules: EqBenchRules, used: Pass | None = None) -> ItemScore:
     """`used`: the pass that counts; without one the revised scores, if there are any."""
     trial, scores = question.scored.trial, question.scores
     shown = scores.revised if scores.revised is not None else scores.first
@@ -229,18 +188,23 @@ def _sentence(subject: str, score: Estimate, n_questions: int, valid: bool, floo
     text += f" (95 % interval {score.low:.1f} to {score.high:.1f}, {score.n} of {n_questions} questions)"
     if not valid:
         return f"{text}, but too few answers could be read: by the published rule the run has failed."
+    return f"{text}, {against(score, floor)}"
+
+
+def against(score: Estimate, floor: Sequence[Baseline]) -> str:
+    """Whether a score lies above the best answers without reading."""
     best = max(floor, key=lambda baseline: baseline.value)
     where = f"what '{best.name}' gets without reading ({best.value:.1f})"
-    if score.low > best.value:
-        return f"{text}, above {where}."
-    if score.high < best.value:
-        return f"{text}, below {where}."
-    return f"{text}, which cannot be told apart from {where}."
+    if score.low is not None and score.low > best.value:
+        return f"above {where}."
+    if score.high is not None and score.high < best.value:
+        return f"below {where}."
+    return f"which cannot be told apart from {where}."
 
 
 def _caveats(
     planned: Sequence[Scored],
-    questions: Sequence[_Question],
+    questions: Sequence[Chosen],
     options: Mapping[str, Any],
     rules: EqBenchRules,
     valid: bool,

@@ -1,0 +1,60 @@
+"""The mean over people who answered different questions: both people and questions are samples, so both count.
+
+θ = mean over people of each person's mean. With u = w·(y − θ), where w is an answer's weight in θ, the variance is
+
+    V = V_people + V_questions − V_answers,   V_by = G/(G − 1) · Σ over G clusters of (Σ u in the cluster)²
+
+(two-way clustering: Cameron, Gelbach & Miller 2011, JBES 29:238), which needs no complete crossing: people may have
+had other questions, and several people the same. V is never taken below V_people or V_questions alone, of which it can
+fall short by chance (MacKinnon, Nielsen & Webb 2021). Interval by Student's t with min(people, questions) − 1 degrees
+of freedom. Where everybody had questions of their own, V = V_people, the plain standard error over people."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from eqlab.analysis.clusters import cluster_means
+from eqlab.analysis.intervals import t_bounds
+from eqlab.core.results import Estimate
+
+
+def crossed_mean(
+    name: str,
+    values: npt.NDArray[np.float64],
+    person: Sequence[object],
+    question: Sequence[object],
+    *,
+    note: str = "",
+    of: str = "people",
+) -> Estimate:
+    """The mean over people with its interval; no interval with fewer than two people or two questions. With the two
+    exchanged it is the mean over questions, each counted once."""
+    who, which = _codes(person), _codes(question)
+    people, questions = _count(who), _count(which)
+    if not people:
+        return Estimate(name, None, 0, note=note, of=of)
+    mean = float(cluster_means(values, who).mean())
+    if people < 2 or questions < 2:
+        return Estimate(name, mean, people, note=note, of=of)
+    weighted = (values - mean) / (people * np.bincount(who)[who])
+    by_person, by_question = _variance(weighted, who), _variance(weighted, which)
+    both = by_person + by_question - _variance(weighted, _codes(list(zip(who, which, strict=True))))
+    se = math.sqrt(max(both, by_person, by_question))
+    low, high = t_bounds(mean, se, min(people, questions) - 1)
+    return Estimate(name, mean, people, se, low, high, note=note, of=of)
+
+
+def _codes(labels: Sequence[object]) -> npt.NDArray[np.int64]:
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
+
+
+def _count(codes: npt.NDArray[np.int64]) -> int:
+    return int(codes.max()) + 1 if len(codes) else 0
+
+
+def _variance(weighted: npt.NDArray[np.float64], cluster: npt.NDArray[np.int64]) -> float:
+    sums = np.bincount(cluster, weighted)
+    return len(sums) / (len(sums) - 1) * float((sums**2).sum())
