@@ -3,7 +3,6 @@
 import json
 import random
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -154,16 +153,30 @@ def test_spread_reliability_and_agreement():
     assert by_name["people taken together as one reader"].value > found.headline.value + 5
 
 
-def test_agreement_is_that_of_krippendorff():
-    krippendorff = pytest.importorskip("krippendorff")
-    scored = crowd(people=12, batch=12, seed=2)
-    ratings = {}
+def test_agreement_is_alpha_by_its_definition():
+    """1 − observed over expected disagreement, pair by pair, with Krippendorff's ordinal metric."""
+    scored = crowd(people=7, batch=12, seed=2)
+    units = {}
     for one in scored:
         for name, value in one.attempts[0].values.items():
-            ratings.setdefault((one.trial.items[0], name), []).append(value)
-    data = np.array(list(ratings.values()), dtype=float).T
+            units.setdefault((one.trial.items[0], name), []).append(value)
+    pooled = [value for ratings in units.values() for value in ratings]
+    count = [pooled.count(level) for level in range(11)]
+
+    def apart(a, b):
+        low, high = sorted((a, b))
+        return (sum(count[low : high + 1]) - (count[a] + count[b]) / 2) ** 2
+
+    observed = sum(
+        apart(a, b) / (len(own) - 1)
+        for own in units.values()
+        for i, a in enumerate(own)
+        for j, b in enumerate(own)
+        if i != j
+    )
+    expected = sum(count[a] * count[b] * apart(a, b) for a in range(11) for b in range(11)) / (len(pooled) - 1)
     alpha = next(e for e in score(scored).estimates if "ordinal alpha" in e.name)
-    assert alpha.value == pytest.approx(krippendorff.alpha(data, level_of_measurement="ordinal"))
+    assert alpha.value == pytest.approx(1 - observed / expected)
 
 
 @settings(max_examples=15, deadline=None)

@@ -119,15 +119,15 @@ def agreement(changes: Iterable[Change], norms: Norms, subscale: str) -> Agreeme
 
 
 def _gap(change: Change, norm: Norm) -> Gap:
-    """Situations are the subject's units and persons are people's; both vary, so both count (Welch)."""
+    """A model's units are situations and people's are persons; both sides vary, so both count (Welch)."""
     value = (change.change.value or 0.0) - norm.change
     name = f"{norm.emotion}-{norm.factor_index + 1}"
     se, df = change.change.se, change.df
     if se is None or df is None:
-        return Gap(change, norm, Estimate(name, value, change.n_situations, digits=1), None)
+        return Gap(change, norm, Estimate(name, value, change.change.n, digits=1, of=change.change.of), None)
     theirs = norm.sd / norm.n**0.5
     total = (se**2 + theirs**2) ** 0.5
     df_total = total**4 / (se**4 / df + theirs**4 / (norm.n - 1))
     low, high = t_bounds(value, total, df_total)
-    estimate = Estimate(name, value, change.n_situations, total, low, high, digits=1)
+    estimate = Estimate(name, value, change.change.n, total, low, high, digits=1, of=change.change.of)
     return Gap(change, norm, estimate, tost(value, total, (-MARGIN, MARGIN), df=df_total).p)

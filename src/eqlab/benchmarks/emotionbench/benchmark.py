@@ -27,6 +27,7 @@ from eqlab.core.answers import Reading
 from eqlab.core.benchmark import Asking, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result
+from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS, PANAS
 from eqlab.instruments.definition import Instrument
@@ -129,6 +130,10 @@ class EmotionBench:
         return Reading("refused" if is_refusal(text) else "unparseable", note=filled.why)
 
     def score(self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
+        if subject == PEOPLE or subject.startswith(PERSON):
+            from eqlab.benchmarks.emotionbench.people_study import people_result
+
+            return people_result(scored, options)
         from eqlab.benchmarks.emotionbench.result import result
 
         return result(subject, scored, options)

@@ -36,7 +36,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     found = changes(measures, list(measures.scores))
     agreements = [agreement(found, norms, name) for name in measures.scores] if norms else []
     counts = Counter(one.status or "unanswered" for one in given)
-    headline = aligned.headline if aligned else _scale_headline(options["instrument"], found)
+    headline = aligned.headline if aligned else scale_headline(options["instrument"], found)
     valid = headline.value is not None and _readable(given)
     return Result(
         benchmark="emotionbench",
@@ -45,7 +45,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         rules={**options, **_asked(given), "margin": MARGIN if panas else None},
         sentence=_sentence(subject, headline, aligned, norms, agreements, valid),
         headline=headline,
-        score_range=(-50.0, 100.0) if panas else _scale_range(options["instrument"]),
+        score_range=(-50.0, 100.0) if panas else scale_range(options["instrument"]),
         estimates=(
             *_estimates(given, measures, found, aligned, agreements),
             *(repeat_estimates(subject, given) if aligned else ()),
@@ -56,8 +56,8 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
             "unanswered": counts.get("unanswered", 0),
         },
         items=situation_scores(given, aligned, norms),
-        item_range=(-40.0, 40.0) if panas else _scale_range(options["instrument"]),
-        baselines=_BASELINES if aligned else (),
+        item_range=(-40.0, 40.0) if panas else scale_range(options["instrument"]),
+        baselines=BASELINES if aligned else (),
         valid=valid,
         caveats=_caveats(given, options, aligned, norms, valid),
         tables=_tables(given, measures, found, norms, agreements),
@@ -74,7 +74,7 @@ def _asked(given: Sequence[Administration]) -> dict[str, Any]:
     }
 
 
-_BASELINES = (
+BASELINES = (
     Baseline("very negative whatever happens", 0.0),
     Baseline("never moved", 0.0),
     Baseline("random", 0.0),
@@ -82,7 +82,7 @@ _BASELINES = (
 """Exact in expectation, by the definition of the number (see alignment.py)."""
 
 
-def _scale_headline(key: str, found: Sequence[Change]) -> Estimate:
+def scale_headline(key: str, found: Sequence[Change]) -> Estimate:
     """Other instruments have no alignment: the change of their overall score over all situations asked."""
     whole = [c for c in found if c.level == "overall" and c.subscale in (OVERALL, WHOLE)]
     if not whole:
@@ -91,7 +91,7 @@ def _scale_headline(key: str, found: Sequence[Change]) -> Estimate:
     return replace(whole[0].change, name=f"change in {key}", note=label)
 
 
-def _scale_range(key: str) -> tuple[float, float]:
+def scale_range(key: str) -> tuple[float, float]:
     instrument = INSTRUMENTS[key]
     span = float(instrument.factor * instrument.n_items * (instrument.high - instrument.low))
     return -span, span
@@ -176,7 +176,7 @@ def _sentence(
         parts = ", ".join(f"{aligned.shares[kind].value:.0f} % of {kind}" for kind in KINDS)
         text = (
             f"{who} has an alignment of {headline.value:.1f}{bounds}: {parts} situations move it as they move people; "
-            f"{_verdict(headline)}."
+            f"{verdict(headline)}."
         )
     if agreements:
         said = " and ".join(
@@ -186,7 +186,7 @@ def _sentence(
     return text if valid else f"{text} But too few answers could be read: the result is not valid."
 
 
-def _verdict(headline: Estimate) -> str:
+def verdict(headline: Estimate) -> str:
     if headline.low is not None and headline.low > 0:
         return "that is more than a subject gets whose mood does not depend on what happens (0)"
     if headline.high is not None and headline.high < 0:

@@ -16,20 +16,20 @@ from eqlab.benchmarks.emotionbench.score import Administration
 from eqlab.core.results import Estimate, Table
 
 Value = str | int | float | None | Estimate
-_ARROWS = {"up": "↑", "down": "↓", "none": "–"}
+ARROWS = {"up": "↑", "down": "↓", "none": "–"}
 
 
 def profile(measures: Measures, changes: Sequence[Change], norms: Norms | None) -> Table:
     """One row per factor, emotion and kind of control: the change on each scale, beside people's where known."""
     names = list(measures.scores)
-    by_place = {(change.subscale, *_place(change)): change for change in changes}
+    by_place = {(change.subscale, *place_key(change)): change for change in changes}
     rows: list[tuple[Value, ...]] = []
     for change in changes:
         if change.subscale != names[0]:
             continue
-        row: list[Value] = [_name(change), change.n_situations, change.n]
+        row: list[Value] = [row_name(change), change.n_situations, change.n]
         for name in names:
-            row.append(by_place[(name, *_place(change))].change)
+            row.append(by_place[(name, *place_key(change))].change)
             if norms:
                 row.append(people_change(norms, name, change))
         rows.append(tuple(row))
@@ -65,27 +65,27 @@ def three_views(
     measures: Measures, changes: Sequence[Change], agreements: Sequence[Agreement], *, levels: Sequence[str]
 ) -> Table:
     """As published, honest, against people: side by side for every cell."""
-    published = {(cell.subscale, *_place(cell)): cell for name in measures.scores for cell in cells(measures, name)}
-    gaps = {(g.change.subscale, *_place(g.change)): g for agreement in agreements for g in agreement.gaps}
+    published = {(cell.subscale, *place_key(cell)): cell for name in measures.scores for cell in cells(measures, name)}
+    gaps = {(g.change.subscale, *place_key(g.change)): g for agreement in agreements for g in agreement.gaps}
     rows: list[tuple[Value, ...]] = []
     for change in changes:
         if change.level not in levels:
             continue
-        key = (change.subscale, *_place(change))
+        key = (change.subscale, *place_key(change))
         cell, gap = published[key], gaps.get(key)
         rows.append(
             (
-                _name(change),
+                row_name(change),
                 change.subscale,
                 cell.evoked.n,
-                f"{_ARROWS[cell.direction]} {_signed(cell.comparison.difference)}",
+                f"{ARROWS[cell.direction]} {signed(cell.comparison.difference)}",
                 cell.comparison.p,
                 change.change,
                 change.effect,
                 change.p,
                 change.p_holm,
                 gap.gap if gap else None,
-                _equal(gap.p_equivalent) if gap else None,
+                equal(gap.p_equivalent) if gap else None,
             )
         )
     return Table(
@@ -100,13 +100,15 @@ def three_views(
     )
 
 
-def default_mood(defaults: Sequence[tuple[str, Estimate]], norms: Norms | None) -> Table:
+def default_mood(
+    defaults: Sequence[tuple[str, Estimate]], norms: Norms | None, who: str = "subject", others: str = "people"
+) -> Table:
     title = "Default measure, without any situation"
     if norms is None:
-        return Table(title, ("scale", "subject"), tuple(defaults))
+        return Table(title, ("scale", who), tuple(defaults))
     known = [(name, estimate, norms.default.get(name)) for name, estimate in defaults]
     rows = tuple((name, estimate, _mean_sd(sample) if sample else None) for name, estimate, sample in known)
-    return Table(title, ("scale", "subject", "people (mean ± SD)"), rows)
+    return Table(title, ("scale", who, f"{others} (mean ± SD)"), rows)
 
 
 def repeats(measures: Measures) -> Table | None:
@@ -163,11 +165,11 @@ def order_effect(given: Sequence[Administration]) -> Table | None:
     )
 
 
-def _place(thing: Change | Cell) -> tuple[str, str, str]:
+def place_key(thing: Change | Cell) -> tuple[str, str, str]:
     return thing.level, thing.emotion, thing.factor
 
 
-def _name(change: Change) -> str:
+def row_name(change: Change) -> str:
     if change.level == "factor":
         return f"{change.emotion}: {change.factor}"
     if change.emotion in CONTROLS:
@@ -175,11 +177,11 @@ def _name(change: Change) -> str:
     return "all negative situations" if change.level == "overall" else f"{change.emotion}, all"
 
 
-def _signed(value: float | None) -> str:
+def signed(value: float | None) -> str:
     return "" if value is None else f"{value:+.1f}"
 
 
-def _equal(p: float | None) -> str | None:
+def equal(p: float | None) -> str | None:
     return None if p is None else "yes" if p < 0.05 else "not shown"
 
 
