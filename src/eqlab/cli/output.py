@@ -11,6 +11,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from eqlab.core.results import Estimate, Result, Table
+from eqlab.report.text import count_of
 
 
 def console() -> Console:
@@ -68,7 +69,7 @@ def print_table(table: Table) -> None:
 
 def _cell(cell: str | int | float | Estimate | None) -> str:
     if isinstance(cell, Estimate):
-        return f"{number(cell.value, cell.digits)} ({interval(cell)}, n = {cell.n})"
+        return f"{number(cell.value, cell.digits)} ({interval(cell)}, n = {count_of(cell)})"
     if cell is None:
         return ""
     if not isinstance(cell, float):
@@ -87,7 +88,7 @@ def print_results(results: Sequence[Result]) -> None:
                 result.title,
                 number(result.headline.value, result.headline.digits),
                 interval(result.headline),
-                str(result.headline.n),
+                count_of(result.headline),
                 *(str(counts.get(name, 0)) for name in ("ok", "unparseable", "refused", "error", "unanswered")),
                 _rules(result),
             ]
@@ -119,7 +120,7 @@ def _brief(estimate: Estimate) -> str:
 
 def _rules(result: Result) -> str:
     """Under which rules the score was made, in two words."""
-    mode = "structured" if result.rules.get("mode") == "json" else "free text"
+    mode = {"json": "structured", "form": "form"}.get(str(result.rules.get("mode")), "free text")
     return ", ".join(part for part in (str(result.rules.get("name", "")), mode) if part)
 
 

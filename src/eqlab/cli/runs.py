@@ -41,7 +41,7 @@ def runs(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
             [
                 row["run"],
                 row["started"],
-                ", ".join(row["models"]),
+                ", ".join(row["models"]) or "people",
                 ", ".join(row["benchmarks"]),
                 row["profile"],
                 f"{row['answered']} of {row['planned']}",

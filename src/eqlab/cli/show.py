@@ -22,6 +22,7 @@ def show(
     from eqlab.benchmarks.registry import load
     from eqlab.cli.output import console, harmless, print_json
     from eqlab.core.errors import UsageError
+    from eqlab.core.runs import PEOPLE
 
     known = ("ok", "unparseable", "refused", "error", "unanswered")
     if status and status not in known:
@@ -59,9 +60,11 @@ def show(
                     }
                 )
                 continue
-            out.rule(f"{harmless(who.removeprefix('model:'))} · {name} · item {harmless(line.item)}", style="dim")
+            someone = scored.attempts[0].subject if who == PEOPLE and scored.attempts else who
+            out.rule(f"{harmless(someone.removeprefix('model:'))} · {name} · item {harmless(line.item)}", style="dim")
             if prompt:
-                out.print(harmless(scored.trial.prompt), markup=False, style="dim")
+                seen = scored.trial.stimulus if who == PEOPLE else scored.trial.prompt
+                out.print(harmless(seen), markup=False, style="dim")
             for attempt in scored.attempts:
                 out.print(f"\nreply {attempt.attempt} ({attempt.status})", style="bold")
                 if attempt.reasoning:

@@ -92,6 +92,8 @@ class Result:
     item_range: tuple[float, float] = (0.0, 10.0)
     baselines: tuple[Baseline, ...] = ()
     valid: bool = True
+    ranked: bool = True
+    """Whether a higher headline is a better subject. A rater's is not: it tells of those who are rated."""
     caveats: tuple[str, ...] = ()
     """What a reader must know before believing the number."""
     tables: tuple[Table, ...] = ()

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eqlab.core.results import Result
-from eqlab.report.text import basis_of, is_number, number, short, short_name, value_of
+from eqlab.core.runs import PEOPLE
+from eqlab.report.text import basis_of, count_of, is_number, number, short, short_name, value_of
 
-MODES = {"text": "free-text answers", "json": "structured (JSON) answers"}
+MODES = {"text": "free-text answers", "json": "structured (JSON) answers", "form": "people on a form"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,16 @@ class _Entry:
     @property
     def own(self) -> str:
         return f"{short_name(self.name)} ({value_of(self.result.headline)}, {basis_of(self.result.headline)})"
+
+    @property
+    def opening(self) -> str:
+        """The name where a sentence begins."""
+        return _begin(short_name(self.name), self.result)
+
+    @property
+    def many(self) -> bool:
+        """Whether the words around it stand in the plural."""
+        return self.result.subject == PEOPLE
 
     def above(self, other: "_Entry") -> bool:
         return self.low > other.high
@@ -49,8 +60,11 @@ def conclusion(results: Sequence[Result], names: Sequence[str] | None = None) ->
     """One passage per group of comparable results; `names` (one per result) tell apart equal subjects."""
     named = list(zip(names or _distinct_names(results), results, strict=True))
     groups: dict[tuple[str, ...], list[tuple[str, Result]]] = {}
-    for name, result in named:
-        groups.setdefault(comparable(result), []).append((name, result))
+    for name, result in sorted(named, key=lambda one: one[1].subject == PEOPLE):
+        key = comparable(result)
+        if result.subject == PEOPLE:  # a person has no answer mode: people stand beside models of any
+            key = next((other for other in groups if _but_mode(other) == _but_mode(key)), key)
+        groups.setdefault(key, []).append((name, result))
     if not groups:
         return "There are no results yet."
     if len(groups) == 1:
@@ -76,6 +90,10 @@ def comparable(result: Result) -> tuple[str, ...]:
     return (result.benchmark, str(rules.get("mode", "")), rules_name(result), str(rules.get("item_set", "")))
 
 
+def _but_mode(key: tuple[str, ...]) -> tuple[str, ...]:
+    return (key[0], *key[2:])
+
+
 def _group_name(result: Result) -> str:
     parts = [f"rules {rules_name(result)}" if rules_name(result) else "", mode_name(result)]
     if "item_set" in result.rules:
@@ -96,7 +114,7 @@ def _distinct_names(results: Sequence[Result]) -> list[str]:
 
 def _entry(name: str, result: Result) -> _Entry | None:
     head = result.headline
-    if head.value is None or head.low is None or head.high is None or not result.valid:
+    if head.value is None or head.low is None or head.high is None or not result.valid or not result.ranked:
         return None
     if not (is_number(head.value) and is_number(head.low) and is_number(head.high)):
         return None
@@ -106,6 +124,8 @@ def _entry(name: str, result: Result) -> _Entry | None:
 def _of_group(named: Sequence[tuple[str, Result]]) -> str:
     if len(named) == 1 and named[0][1].sentence:
         return named[0][1].sentence
+    if not all(result.ranked for _, result in named):
+        return " ".join(result.sentence for _, result in named)
     entries = [entry for name, result in named if (entry := _entry(name, result))]
     entries.sort(key=lambda entry: (-entry.value, entry.name))
     left_out = [_why_left_out(name, result) for name, result in named if not _entry(name, result)]
@@ -118,7 +138,8 @@ def _of_group(named: Sequence[tuple[str, Result]]) -> str:
 def _ranking(entries: Sequence[_Entry]) -> str:
     if len(entries) == 1:
         only = entries[0]
-        return f"{short_name(only.name)} scores {value_of(only.result.headline)} ({basis_of(only.result.headline)})."
+        score = f"{value_of(only.result.headline)} ({basis_of(only.result.headline)})"
+        return f"{only.opening} {'score' if only.many else 'scores'} {score}."
     printed = value_of(entries[0].result.headline)
     tops = [entry for entry in entries if value_of(entry.result.headline) == printed]
     rest = [entry for entry in entries if entry not in tops]
@@ -131,7 +152,7 @@ def _ranking(entries: Sequence[_Entry]) -> str:
     if clear:
         clauses.append(_all_above(level, clear))
     if partly:
-        verb = "lies" if len(partly) == 1 else "lie"
+        verb = "lies" if len(partly) == 1 and not partly[0].many else "lie"
         rivals = [entry for entry in tied if not all(entry.above(other) for other in partly)]
         clauses.append(f"{_join(partly)} {verb} below {_join(tops)} but cannot all be separated from {_join(rivals)}")
         if len(partly) == 1 and len(rivals) == 1:
@@ -141,23 +162,27 @@ def _ranking(entries: Sequence[_Entry]) -> str:
 
 def _opening(tops: Sequence[_Entry], tied: Sequence[_Entry]) -> str:
     if len(tops) > 1:
-        opening = f"{_join_texts([top.own for top in tops])} share the highest score and cannot be separated here"
+        who = _begin(_join_texts([top.own for top in tops]), tops[0].result)
+        opening = f"{who} share the highest score and cannot be separated here"
         overlap = "interval overlaps" if len(tied) == 1 else "intervals overlap"
         return f"{opening}; the {overlap} at least one of theirs: {_join(tied)}" if tied else opening
     top = tops[0]
     opening = (
-        f"{short_name(top.name)} scores highest ({value_of(top.result.headline)}, {basis_of(top.result.headline)})"
+        f"{top.opening} {'score' if top.many else 'scores'} highest "
+        f"({value_of(top.result.headline)}, {basis_of(top.result.headline)})"
     )
+    its, it = ("their", "they") if top.many else ("its", "it")
     if not tied:
         return opening
     if len(tied) == 1:
-        return f"{opening}; its interval overlaps that of {tied[0].own}, so the two cannot be separated here"
-    return f"{opening}; its interval overlaps those of {_join(tied)}, so it cannot be separated from them here"
+        return f"{opening}; {its} interval overlaps that of {tied[0].own}, so the two cannot be separated here"
+    return f"{opening}; {its} interval overlaps those of {_join(tied)}, so {it} cannot be separated from them here"
 
 
 def _all_above(level: Sequence[_Entry], clear: Sequence[_Entry]) -> str:
     if len(level) == 1:
-        return f"its interval lies above {'that' if len(clear) == 1 else 'those'} of {_join(clear)}"
+        its, that = "their" if level[0].many else "its", "that" if len(clear) == 1 else "those"
+        return f"{its} interval lies above {that} of {_join(clear)}"
     count = {2: "both", 3: "all three", 4: "all four"}.get(len(level), f"all {len(level)}")
     return f"{count} lie above {_join(clear)}"
 
@@ -184,11 +209,18 @@ def _against_baselines(entries: Sequence[_Entry]) -> str:
 def _why_left_out(name: str, result: Result) -> str:
     head = result.headline
     name = short_name(name)
+    has, is_not = ("have", "are not") if result.subject == PEOPLE else ("has", "is not")
     if not is_number(head.value):
-        return f"{name} has no defined score (n = {head.n})."
+        return f"{_begin(name, result)} {has} no defined score (n = {count_of(head)})."
     if not result.valid:
         return f"The result of {name} ({value_of(head)}, {basis_of(head)}) is not valid and not compared."
-    return f"{name} has a score ({value_of(head)}, n = {head.n}) but no interval, and is not compared."
+    score = f"a score ({value_of(head)}, n = {count_of(head)})"
+    return f"{_begin(name, result)} {has} {score} but no interval, and {is_not} compared."
+
+
+def _begin(name: str, result: Result) -> str:
+    """People are a word, not a name: it is written large where a sentence begins."""
+    return name[:1].upper() + name[1:] if result.subject == PEOPLE else name
 
 
 def _join(entries: Sequence[_Entry]) -> str:

@@ -15,7 +15,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from eqlab.core.results import Baseline, ItemScore, Result
-from eqlab.core.runs import BenchmarkConfig, RunConfig
+from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
 from eqlab.report import figures, text
 from eqlab.report.conclusion import comparable, conclusion, mode_name, ranks, rules_name, subject_name
 from eqlab.report.drawn import drawn_cell, drawn_range, levels_of
@@ -53,6 +53,12 @@ class Row:
     rank: tuple[int, int] | None
     letters: tuple[tuple[str, str, float], ...]
     """Baselines as (letter, name, value)."""
+    again: bool = False
+    """Whether an earlier table has this result too: people stand in every table of the same questions."""
+
+    @property
+    def people(self) -> bool:
+        return self.result.subject == PEOPLE
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,11 @@ class Group:
     def compares(self) -> bool:
         return len(self.rows) > 1
 
+    @property
+    def ranks(self) -> bool:
+        """Whether a higher score is a better subject."""
+        return self.compares and any(row.result.ranked for row in self.rows)
+
 
 def render(records: Sequence[RunRecord], *, generated_at: float, version: str) -> str:
     """The whole report as one HTML page that loads nothing."""
@@ -88,17 +99,21 @@ def render(records: Sequence[RunRecord], *, generated_at: float, version: str) -
 
 
 def group(records: Sequence[RunRecord]) -> tuple[Group, ...]:
-    """Tables in the order in which their first result appears."""
+    """Tables in the order in which their first result appears. People are a row of every table that asks the same
+    questions, in whatever mode models answered; without such a table they have one of their own."""
     members: dict[str, list[tuple[RunRecord, Result]]] = {}
-    for record in records:
-        for result in record.results:
-            members.setdefault(table_key(record, result), []).append((record, result))
-    groups = []
-    done = 0
-    for pairs in members.values():
-        groups.append(_group(pairs, done))
-        done += len(pairs)
-    return tuple(groups)
+    every = [(record, result) for record in records for result in record.results]
+    for pair in every:
+        if pair[1].subject != PEOPLE:
+            members.setdefault(table_key(*pair), []).append(pair)
+    asked = {key: _question(*own[0]) for key, own in members.items()}
+    for pair in every:
+        if pair[1].subject == PEOPLE:
+            question = _question(*pair)
+            for key in [key for key in asked if asked[key] == question] or [question]:
+                members.setdefault(key, []).append(pair)
+    anchors: dict[int, str] = {}
+    return tuple(_group(pairs, anchors) for pairs in members.values())
 
 
 def table_key(record: RunRecord, result: Result) -> str:
@@ -106,6 +121,21 @@ def table_key(record: RunRecord, result: Result) -> str:
     # Without its configuration nobody knows whether a result is comparable: it stays inside its run.
     asked = asdict(config) if config else record.config.id
     return json.dumps([asked, comparable(result), record.config.profile, record.config.limit], sort_keys=True)
+
+
+_WHO = ("study", "purpose", "imported_as", "defaults", "repeats")
+"""Options that say who was asked and how often, not what."""
+
+
+def _question(record: RunRecord, result: Result) -> str:
+    """What was asked and what the number means, whoever answered."""
+    config = benchmark_config(record, result)
+    asked: Any = record.config.id
+    if config:
+        options = {name: value for name, value in config.options.items() if name not in _WHO}
+        asked = [config.name, config.protocol, config.item_set, config.items_sha256, options]
+    meaning = [rules_name(result), result.headline.name]
+    return json.dumps([asked, meaning, record.config.profile, record.config.limit], sort_keys=True)
 
 
 def benchmark_config(record: RunRecord, result: Result) -> BenchmarkConfig | None:
@@ -116,8 +146,11 @@ def benchmark_config(record: RunRecord, result: Result) -> BenchmarkConfig | Non
     return named[0] if len(named) == 1 else None
 
 
-def _group(pairs: Sequence[tuple[RunRecord, Result]], done: int) -> Group:
+def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -> Group:
+    """One table; `anchors` are those of the results that have their own section already."""
+    shared = next((pair for pair in pairs if pair[1].subject != PEOPLE), pairs[0])
     pairs = sorted(pairs, key=_order)
+    known = set(anchors)
     results = [result for _, result in pairs]
     names = _names(pairs)
     letters = {name: _letter(i) for i, name in enumerate(dict.fromkeys(b.name for r in results for b in r.baselines))}
@@ -126,18 +159,19 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], done: int) -> Group:
             record,
             result,
             name,
-            f"subject-{done + index + 1}",
+            anchors.setdefault(id(result), f"subject-{len(anchors) + 1}"),
             rank,
             tuple((letters[baseline.name], baseline.name, baseline.value) for baseline in result.baselines),
+            id(result) in known,
         )
-        for index, ((record, result), name, rank) in enumerate(zip(pairs, names, ranks(results), strict=True))
+        for (record, result), name, rank in zip(pairs, names, ranks(results), strict=True)
     )
     every = [baseline for result in results for baseline in result.baselines]
     scale = figures.common_range([result.score_range for result in results])
     digits = results[0].headline.digits
     return Group(
-        title=results[0].title,
-        facts=facts_of(*pairs[0]),
+        title=" · ".join(dict.fromkeys(result.title for result in (shared[1], *results))),
+        facts=facts_of(*shared),
         rows=rows,
         scale=scale,
         sentence=conclusion(results, names),

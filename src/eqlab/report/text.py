@@ -94,13 +94,19 @@ def interval_of(estimate: Estimate) -> str:
 def basis_of(estimate: Estimate) -> str:
     """What stands behind the number: "95 % CI 51.20 to 63.40, n = 58"."""
     interval = interval_of(estimate)
-    return f"95 % CI {interval}, n = {estimate.n}" if interval != UNDEFINED else f"no interval, n = {estimate.n}"
+    return f"{f'95 % CI {interval}' if interval != UNDEFINED else 'no interval'}, n = {count_of(estimate)}"
+
+
+def count_of(estimate: Estimate) -> str:
+    """n, and what it counts where that is not plain: "58", "1 person", "24 people"."""
+    of = "person" if estimate.of == "people" and estimate.n == 1 else estimate.of
+    return f"{estimate.n} {of}".rstrip()
 
 
 def estimate_text(estimate: Estimate) -> str:
     """ "57.31 ± 3.11 SE (95 % CI 51.20 to 63.40, n = 58)"; an undefined value has no error and no interval."""
     if not is_number(estimate.value):
-        return f"{UNDEFINED} (n = {estimate.n})"
+        return f"{UNDEFINED} (n = {count_of(estimate)})"
     error = f" ± {number(estimate.se, estimate.digits)} SE" if is_number(estimate.se) else ""
     return f"{value_of(estimate)}{error} ({basis_of(estimate)})"
 

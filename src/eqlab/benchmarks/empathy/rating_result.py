@@ -46,6 +46,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         item_range=(1.0, 3.0),
         baselines=found.baselines,
         valid=valid,
+        ranked=options["purpose"] == "calibration",
         caveats=(*found.caveats, *_caveats(ratings, counts, snapshots)),
         tables=found.tables,
     )
