@@ -133,7 +133,7 @@ def _one_by_one(found: Paired) -> Estimate:
     for kind in KINDS:
         own = [
             right(kind, change)
-            for change, place in zip(mood, found.people.where, strict=True)
+            for change, place in zip(mood.tolist(), found.people.where.tolist(), strict=True)
             if found.people.places[place].kind == kind and change == change  # NaN differs from itself
         ]
         shares[kind] = proportion_estimate(kind, sum(own), len(own))

@@ -107,7 +107,8 @@ def alike(found: Paired) -> Table | None:
         table,
         title="How alike people's changes in one situation are",
         columns=("scale", "people", "situations", "ICC(1)", "design effect"),
-        note="A design effect of 1 means: the situation adds nothing to the factor; persons may count as independent.",
+        note="A design effect of 1 means: all situations move people alike. The larger it is, the more do intervals over "
+        "people hold for these situations only; those with situations as units hold for others too.",
     )
 
 

@@ -122,9 +122,7 @@ def _reliability(rated: Sequence[Rated]) -> Estimate:
     codes = {person: number for number, person in enumerate(dict.fromkeys(one.person for one in rated))}
     alike = clustering(_values(rated), np.array([codes[one.person] for one in rated], dtype=np.int64))
     found = reliability_of_means("reliability of one person's score", alike)
-    note = (
-        f"ICC(1,k) over the dialogues of a person, {alike.size:.1f} on average; their unlike difficulty is noise here"
-    )
+    note = f"ICC(1,k) over the dialogues of a person, {alike.size:.1f} on average; that some are harder adds noise"
     return Estimate(found.name, found.value, found.n, None, found.low, found.high, note=note, of="people")
 
 
