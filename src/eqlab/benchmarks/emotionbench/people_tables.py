@@ -107,8 +107,8 @@ def alike(found: Paired) -> Table | None:
         table,
         title="How alike people's changes in one situation are",
         columns=("scale", "people", "situations", "ICC(1)", "design effect"),
-        note="A design effect of 1 means: all situations move people alike. The larger it is, the more do intervals over "
-        "people hold for these situations only; those with situations as units hold for others too.",
+        note="A design effect of 1 means: all situations move people alike. The larger it is, the less do intervals "
+        "over people hold for other situations; those with situations as units do.",
     )
 
 
