@@ -171,7 +171,7 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -
     digits = results[0].headline.digits
     return Group(
         title=" · ".join(dict.fromkeys(result.title for result in (shared[1], *results))),
-        facts=facts_of(*shared),
+        facts=(*facts_of(*shared), *(("people on a form",) if len({row.people for row in rows}) == 2 else ())),
         rows=rows,
         scale=scale,
         sentence=conclusion(results, names),

@@ -3,6 +3,7 @@ crossed raters and prompts where it converges, planned contrasts with Holm's cor
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -36,7 +37,7 @@ def outcome(ratings: Sequence[Rated]) -> Outcome:
     return Outcome(
         title="Empathy, rated by people",
         sentence=_sentence(shares, raters, gaps),
-        headline=_headline(shares, gaps),
+        headline=replace(_headline(shares, gaps), of=f"ratings by {raters} people"),
         score_range=(-100.0, 100.0) if len(shares.arms) == 2 else (0.0, 100.0),
         estimates=(
             *(shares.good(arm) for arm in shares.arms),
