@@ -64,6 +64,7 @@ def test_people_who_feel_have_the_headline_of_models_and_count_as_people():
     assert {baseline.value for baseline in found.baselines} == {0.0}
     assert len(found.items) == 32
     assert {item.attempts for item in found.items} == {3}
+    assert sum(item.points for item in found.items) / 32 == pytest.approx(found.headline.value)
     single = next(e for e in found.estimates if e.name == "Alignment of single people")
     assert (single.value, single.n) == (100, 96)
     assert any("3.0 people per situation are few" in caveat for caveat in found.caveats)

@@ -69,7 +69,7 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
             "people": found.n_people,
             "people with the default measure only": found.n_dropped,
         },
-        items=people_tables.situations_shown(given, found, moved.moods if moved else {}, norms),
+        items=people_tables.situations_shown(given, found, moved, norms),
         item_range=(-40.0, 40.0) if panas else scale_range(options["instrument"]),
         baselines=BASELINES if aligned else (),
         valid=valid,

@@ -10,6 +10,7 @@ from eqlab.analysis.clusters import cluster_means
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.benchmarks.emotionbench import tables
 from eqlab.benchmarks.emotionbench.against_people import MARGIN, Agreement, Norms
+from eqlab.benchmarks.emotionbench.alignment import Alignment
 from eqlab.benchmarks.emotionbench.as_published import people_cells
 from eqlab.benchmarks.emotionbench.honest import Change
 from eqlab.benchmarks.emotionbench.measures import groups, known
@@ -113,7 +114,7 @@ def alike(found: Paired) -> Table | None:
 
 
 def situations_shown(
-    given: Sequence[Administration], found: Paired, moods: Mapping[str, float], norms: Norms | None
+    given: Sequence[Administration], found: Paired, moved: Alignment | None, norms: Norms | None
 ) -> tuple[ItemScore, ...]:
     """One entry per situation that somebody was to imagine: the mean change of its people."""
     trials = {one.trial.items[0]: one.trial for one in sorted(given, key=lambda one: one.trial.id)}
@@ -132,7 +133,7 @@ def situations_shown(
                 trial=trial.id,
                 repeat=0,
                 status="ok" if rows.any() else None,
-                score=moods.get(item, next(iter(values.values()), None)),
+                score=moved.moods.get(item) if moved else next(iter(values.values()), None),
                 title=f"{trial.key['emotion']}: {trial.key['factor']}",
                 text=f"Mean change of {int(rows.sum())} people." if rows.any() else "",
                 values=values,
@@ -142,6 +143,7 @@ def situations_shown(
                     if (norm.emotion, norm.factor_index) == place
                 },
                 attempts=int(rows.sum()),
+                points=moved.points.get(item) if moved else None,
             )
         )
     return tuple(shown)
