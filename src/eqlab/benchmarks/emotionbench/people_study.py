@@ -53,7 +53,7 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
         rules={
             **options,
             "mode": "form",
-            "people": found.n_people,
+            "participants": found.n_people,
             "defaults": "one per person",
             "repeats": _each(found),
             "margin": MARGIN if aligned else None,

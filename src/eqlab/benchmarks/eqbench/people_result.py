@@ -46,7 +46,7 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
             **asdict(rules),
             **{key: value for key, value in options.items() if key != "rules"},
             "mode": "form",
-            "people": headline.n,
+            "participants": headline.n,
         },
         sentence=_sentence(headline, found, floor, valid),
         headline=headline,
