@@ -147,7 +147,7 @@ def benchmark_config(record: RunRecord, result: Result) -> BenchmarkConfig | Non
 
 
 def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -> Group:
-    """One table; `anchors` are those of the results that have their own section already."""
+    """One table; `anchors` are those of the pairs that have their own section already."""
     shared = next((pair for pair in pairs if pair[1].subject != PEOPLE), pairs[0])
     pairs = sorted(pairs, key=_order)
     known = set(anchors)
@@ -159,12 +159,13 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -
             record,
             result,
             name,
-            anchors.setdefault(id(result), f"subject-{len(anchors) + 1}"),
+            anchors.setdefault(id(pair), f"subject-{len(anchors) + 1}"),
             rank,
             tuple((letters[baseline.name], baseline.name, baseline.value) for baseline in result.baselines),
-            id(result) in known,
+            id(pair) in known,
         )
-        for (record, result), name, rank in zip(pairs, names, ranks(results), strict=True)
+        for pair, name, rank in zip(pairs, names, ranks(results), strict=True)
+        for record, result in (pair,)
     )
     every = [baseline for result in results for baseline in result.baselines]
     scale = figures.common_range([result.score_range for result in results])
