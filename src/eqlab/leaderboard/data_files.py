@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from eqlab.report.export import FORMULA
+from eqlab.core.spreadsheet import FORMULA
 
 ENDINGS = ("csv", "json", "parquet")
 

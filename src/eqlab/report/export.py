@@ -7,6 +7,7 @@ from typing import Any
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.errors import UsageError
+from eqlab.core.spreadsheet import safe_csv
 from eqlab.store.store import Store, StoredRun
 
 _SCHEMA = {
@@ -15,7 +16,6 @@ _SCHEMA = {
     "reasoning": str, "note": str, "model": str, "temperature": float, "latency": float, "transport_retries": int,
     "tokens_in": int, "tokens_out": int, "finish": str, "at": float, "order_seed": int, "prompt": str, "system": str,
 }  # fmt: skip
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_answers(store: Store, stored: StoredRun, path: Path) -> int:
@@ -31,12 +31,7 @@ def write_answers(store: Store, stored: StoredRun, path: Path) -> int:
     elif path.suffix == ".jsonl":
         frame.write_ndjson(path)
     else:
-        text = [name for name, kind in _SCHEMA.items() if kind is str]
-        risky = [pl.col(name).str.slice(0, 1).is_in(list(FORMULA)) for name in text]
-        frame.with_columns(
-            pl.when(is_risky).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name)
-            for name, is_risky in zip(text, risky, strict=True)
-        ).write_csv(path)
+        path.write_bytes(safe_csv(frame))
     return frame.height
 
 

@@ -1,0 +1,70 @@
+"""The tables that leave a study: every column with its type and its meaning, so that the codebook cannot lag behind."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["text", "integer", "number", "yes/no", "time"]
+TableName = Literal["answers", "participants", "events"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    kind: Kind
+    meaning: str
+
+
+ANSWERS = (
+    Column("person", "text", "pseudonym, drawn at random; no table that is exported links it to a panel's id"),
+    Column("arm", "text", "arm the person was assigned to; empty before that"),
+    Column("batch", "integer", "batch of trials within the arm"),
+    Column("page", "integer", "number of the page on the person's way, from 0 (consent)"),
+    Column("kind", "text", "instrument, quiz, trial or attention"),
+    Column("trial", "text", "id of the question, a hash of its content: the same question has the same id everywhere"),
+    Column("benchmark", "text", "what the trial belongs to"),
+    Column("condition", "text", "what the benchmark varies, e.g. default or evoked"),
+    Column("item", "text", "item or items that the trial shows"),
+    Column("reply_of", "text", "rating: whose reply was rated; no rater saw it"),
+    Column("scale", "text", "key of the scale, see the codebook's scales"),
+    Column("value", "integer", "the answer as given, not reversed"),
+    Column("label", "text", "the anchor's words for this value, if it has any"),
+    Column("reverse", "yes/no", "whether the scale is keyed the other way round"),
+    Column("attempt", "integer", "1; 2 and more are further tries of the quiz"),
+    Column("seconds", "number", "from showing the page to saving it"),
+    Column("away", "number", "seconds of it in which the page was out of sight"),
+    Column("at", "time", "when the answer was stored, UTC"),
+)
+PARTICIPANTS = (
+    Column("person", "text", "pseudonym, as in the answers"),
+    Column("state", "text", "arrived, taking, finished, extra (finished after the place was given away), declined, "
+           "failed (the quiz), full or stopped"),
+    Column("arm", "text", "arm the person was assigned to; empty before that"),
+    Column("batch", "integer", "batch of trials within the arm"),
+    Column("language", "text", "language of the pages"),
+    Column("consent_version", "text", "version of the consent text that was agreed to"),
+    Column("arrived_at", "time", "first request, UTC"),
+    Column("consented_at", "time", "UTC"),
+    Column("assigned_at", "time", "when a place was claimed, UTC"),
+    Column("ended_at", "time", "end of taking part, of whatever kind, UTC"),
+    Column("seen_at", "time", "last save, UTC"),
+    Column("duration", "number", "seconds from consent to the end, of those who came to it"),
+    Column("page", "integer", "page reached, from 0"),
+    Column("pages", "integer", "pages on the person's way, as far as planned"),
+    Column("trials_answered", "integer", "trial pages answered"),
+    Column("attention_passed", "integer", "instructed checks answered as asked"),
+    Column("attention_failed", "integer", "instructed checks answered otherwise"),
+    Column("quiz_attempts", "integer", "tries of the comprehension check; 0 if it was not reached"),
+    Column("straight_lining", "yes/no", "one value on all trial pages (five values or more), or throughout one page of "
+           "ten or more scales"),
+    Column("too_fast", "integer", "trial and instrument pages answered faster than the study's least_seconds"),
+    Column("away", "number", "seconds in which pages were out of sight, in all"),
+)  # fmt: skip
+EVENTS = (
+    Column("number", "integer", "order of what happened, from 1"),
+    Column("at", "time", "UTC"),
+    Column("person", "text", "pseudonym; empty once the person is erased"),
+    Column("kind", "text", "arrived, consented, assigned, saved, expired, released, erased, or the state at the end"),
+    Column("page", "integer", "page it happened on"),
+    Column("attempt", "integer", "which try of the page"),
+    Column("detail", "text", "the rest, as JSON"),
+)

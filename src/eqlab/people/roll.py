@@ -1,0 +1,224 @@
+"""The roll of a study: everybody who came, with every page they answered and what the checks say. Read from the store
+in one transaction, in an order that does not depend on the store."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from eqlab.core.trials import Trial
+from eqlab.instruments.catalogue import INSTRUMENTS
+from eqlab.instruments.definition import Instrument
+from eqlab.instruments.score import score
+from eqlab.people.checks import Page, straight_lining, timed, too_fast
+from eqlab.people.design import Design, Step, steps_from_json
+from eqlab.people.register import Register, is_right
+from eqlab.store.schema import answers, events, participants
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One answer as it was stored; a wrong try of the quiz is one too."""
+
+    page: int
+    kind: str
+    trial: Trial
+    attempt: int
+    values: Mapping[str, Any]
+    seconds: float | None
+    away: float
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    person: str
+    state: str
+    arm: str | None
+    batch: int | None
+    language: str
+    consent_version: str | None
+    page: int
+    """How far they came, from 0."""
+    steps: tuple[Step, ...]
+    arrived_at: float
+    consented_at: float | None
+    assigned_at: float | None
+    ended_at: float | None
+    seen_at: float
+    given: tuple[Given, ...]
+    pages: tuple[Page, ...]
+    straight_lining: bool
+    too_fast: int
+    timed: int
+    scores: Mapping[str, float | None]
+    """Of the study's instruments, by column name; None where it was not filled in."""
+
+    @property
+    def complete(self) -> bool:
+        return self.state in ("finished", "extra")
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from consent to the end of those who came to it."""
+        if self.consented_at is None or self.ended_at is None or not self.complete:
+            return None
+        return self.ended_at - self.consented_at
+
+    def checks(self, passed: bool) -> int:
+        return sum(page.kind == "attention" and page.right is passed for page in self.pages)
+
+    @property
+    def quiz_attempts(self) -> int:
+        return sum(page.attempts for page in self.pages if page.kind == "quiz")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    number: int
+    """From 1, in the order in which things happened."""
+    at: float
+    person: str | None
+    kind: str
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Roll:
+    people: tuple[Participant, ...]
+    """In the order of arrival."""
+    events: tuple[Event, ...]
+
+    @property
+    def erased(self) -> int:
+        return sum(event.kind == "erased" for event in self.events)
+
+
+def read_roll(register: Register) -> Roll:
+    design = register.design
+    with register.store.engine.connect() as connection:
+        happened = _events(connection, design.study.id)
+        everybody = connection.execute(
+            select(participants)
+            .where(participants.c.study_id == design.study.id)
+            .order_by(participants.c.arrived_at, participants.c.person)
+        ).all()
+        said = _answers(connection, design.run.id)
+    away = {
+        (event.person, event.detail.get("page"), event.detail.get("attempt")): float(event.detail.get("away", 0.0))
+        for event in happened
+        if event.kind == "saved"
+    }
+    people = tuple(_participant(design, row, said.get(row.person, ()), away) for row in everybody)
+    return Roll(people, happened)
+
+
+def _events(connection: Connection, study: str) -> tuple[Event, ...]:
+    rows = connection.execute(select(events).where(events.c.study_id == study).order_by(events.c.id))
+    return tuple(
+        Event(number, row.at, row.person, row.kind, json.loads(row.detail)) for number, row in enumerate(rows, start=1)
+    )
+
+
+def _answers(connection: Connection, run: str) -> dict[str, list[Row[Any]]]:
+    found: dict[str, list[Row[Any]]] = {}
+    query = select(answers).where(answers.c.run_id == run, answers.c.subject.startswith("person:"))
+    for row in connection.execute(query):
+        found.setdefault(row.subject.removeprefix("person:"), []).append(row)
+    return found
+
+
+def _participant(
+    design: Design, row: Row[Any], said: Sequence[Row[Any]], away: Mapping[tuple[Any, Any, Any], float]
+) -> Participant:
+    steps = steps_from_json(row.steps)
+    where = {step.trial: number for number, step in enumerate(steps) if step.trial}
+    given = []
+    for answer in said:
+        page = where[answer.trial_id]
+        given.append(
+            Given(
+                page,
+                steps[page].kind,
+                design.trials[answer.trial_id],
+                answer.attempt,
+                json.loads(answer.values),
+                answer.latency,
+                away.get((row.person, page, answer.attempt), 0.0),
+                answer.at,
+            )
+        )
+    given.sort(key=lambda one: (one.page, one.attempt))
+    pages = _pages(given, steps)
+    return Participant(
+        row.person,
+        row.state,
+        row.arm,
+        row.batch,
+        row.language,
+        row.consent_version,
+        row.step,
+        steps,
+        row.arrived_at,
+        row.consented_at,
+        row.assigned_at,
+        row.ended_at,
+        row.seen_at,
+        tuple(given),
+        pages,
+        straight_lining(pages),
+        too_fast(pages, design.study.checks.least_seconds),
+        timed(pages),
+        _scores(design, pages),
+    )
+
+
+def _pages(given: Sequence[Given], steps: Sequence[Step]) -> tuple[Page, ...]:
+    """The last attempt of each page is the one that counts."""
+    last: dict[int, Given] = {}
+    tries: dict[int, int] = {}
+    for one in given:
+        last[one.page] = one
+        tries[one.page] = tries.get(one.page, 0) + 1
+    return tuple(
+        Page(
+            number,
+            steps[number].kind,
+            one.trial.id,
+            one.values,
+            one.seconds,
+            one.away,
+            tries[number],
+            is_right(one.trial, one.values) if "right" in one.trial.key else None,
+        )
+        for number, one in last.items()
+    )
+
+
+def instrument_of(trial: Trial) -> Instrument | None:
+    """The published questionnaire that a trial puts, if it puts one."""
+    for name in (trial.key.get("instrument"), *trial.items):
+        if name in INSTRUMENTS:
+            return INSTRUMENTS[name]
+    return None
+
+
+def score_columns(design: Design) -> dict[str, tuple[Trial, Instrument, str]]:
+    """Column name → (trial, instrument, name of the score) of every score the study's instruments define."""
+    found: dict[str, tuple[Trial, Instrument, str]] = {}
+    for trial in design.instruments:
+        instrument = instrument_of(trial)
+        if instrument is not None:
+            found |= {f"{instrument.key} {part.name}": (trial, instrument, part.name) for part in instrument.scores}
+    return found
+
+
+def _scores(design: Design, pages: Sequence[Page]) -> dict[str, float | None]:
+    answered = {page.trial: page.values for page in pages if page.kind == "instrument"}
+    found: dict[str, float | None] = {}
+    for name, (trial, instrument, part) in score_columns(design).items():
+        values = answered.get(trial.id)
+        found[name] = None if values is None else score(instrument, instrument.in_order(values))[part]
+    return found
