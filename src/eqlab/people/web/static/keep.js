@@ -1,0 +1,159 @@
+// Keeps what was chosen on this page, and sends it until the server has it. Without this script the form still works.
+"use strict";
+(() => {
+  const PREFIX = "eqlab:";
+  const store = {
+    get(key) { try { return JSON.parse(localStorage.getItem(key) || "{}"); } catch { return {}; } },
+    set(key, value) { try { localStorage.setItem(key, JSON.stringify(value)); } catch { /* private window: go on */ } },
+    forget(start, except) {
+      try {
+        for (const key of Object.keys(localStorage)) if (key.startsWith(start) && key !== except) localStorage.removeItem(key);
+      } catch { /* nothing was kept */ }
+    },
+  };
+
+  const ended = document.querySelector("[data-forget]");
+  if (ended) {
+    store.forget(`${PREFIX}${ended.dataset.forget}:`);
+    leaveSoon(document.getElementById("leave"));
+    return;
+  }
+  const form = document.getElementById("page");
+  if (!form) return;
+
+  const field = (name) => form.elements.namedItem(name);
+  const mine = `${PREFIX}${form.dataset.study}:${form.dataset.mark}:`;
+  const key = `${mine}${field("step").value}:${field("attempt").value}`;
+  store.forget(mine, key); // earlier pages have arrived
+  const kept = { chosen: {}, away: 0, shown: field("shown").value, ...store.get(key) };
+  const remember = () => store.set(key, kept);
+
+  // -- what was chosen, when the page was first seen, how long it was out of sight
+  field("shown").value = kept.shown;
+  for (const [name, value] of Object.entries(kept.chosen)) {
+    const group = [...form.querySelectorAll("input[type=radio]")].filter((one) => one.name === name);
+    if (!group.some((one) => one.checked)) for (const one of group) one.checked = one.value === value;
+  }
+  remember();
+  form.addEventListener("change", (event) => {
+    if (event.target.type !== "radio") return;
+    kept.chosen[event.target.name] = event.target.value;
+    remember();
+  });
+  let hidden = document.hidden ? Date.now() : 0;
+  const awayNow = () => kept.away + (hidden ? (Date.now() - hidden) / 1000 : 0);
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) { hidden = Date.now(); return; }
+    kept.away = awayNow();
+    hidden = 0;
+    remember();
+  });
+
+  // -- sending: one post, the same until it has arrived
+  const status = document.getElementById("sending");
+  let timer = 0;
+  let tries = 0;
+  let busy = false;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (kept.post) return;
+    field("away").value = awayNow().toFixed(1);
+    const body = new URLSearchParams(new FormData(form));
+    if (event.submitter && event.submitter.name) body.set(event.submitter.name, event.submitter.value);
+    kept.post = body.toString();
+    remember();
+    send();
+  });
+
+  async function send() {
+    if (busy) return;
+    busy = true;
+    clearInterval(timer);
+    form.inert = true; // what is on its way may not change
+    say(tries ? form.dataset.notSavedNow : form.dataset.saving, tries > 0);
+    let reply = null;
+    try {
+      const response = await fetch(form.action, {
+        method: "POST", body: kept.post, credentials: "same-origin", redirect: "error", signal: AbortSignal.timeout(20000),
+        headers: { "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
+      });
+      const about = response.headers.get("content-type") || "";
+      if (about.startsWith("application/json")) reply = await response.json(); // anything else is not from us
+      else if (response.status >= 400 && response.status < 500 && response.status !== 429) reply = { outcome: "refused" };
+    } catch { /* no network, or it broke off */ }
+    busy = false;
+    if (reply && ["saved", "again", "ahead", "ended"].includes(reply.outcome)) {
+      say(form.dataset.saved, false);
+      store.forget(mine);
+      location.replace(reply.next);
+    } else if (reply && reply.outcome) {
+      delete kept.post; // the server says why not, on a page
+      remember();
+      form.inert = false;
+      form.submit();
+    } else {
+      wait();
+    }
+  }
+
+  function wait() {
+    tries += 1;
+    let seconds = Math.min(15, 2 ** (tries - 1));
+    const show = () => say(form.dataset.notSaved.replace("%s", seconds), true);
+    show();
+    timer = setInterval(() => {
+      seconds -= 1;
+      if (seconds <= 0) send(); else if (seconds % 5 === 0) show();
+    }, 1000);
+  }
+  addEventListener("online", () => { if (kept.post) send(); });
+
+  function say(text, waiting) {
+    status.textContent = text;
+    status.classList.toggle("waiting", waiting);
+    if (!waiting || busy) return;
+    const again = document.createElement("button");
+    again.type = "button";
+    again.textContent = form.dataset.retry;
+    again.addEventListener("click", send);
+    status.append(document.createElement("br"), again);
+  }
+  if (kept.post) send(); // the tab was closed, or reloaded, before it had arrived
+
+  // -- keys: a digit chooses on a page with one scale; the switch turns this off for good
+  const keys = document.getElementById("keys");
+  if (keys) {
+    keys.closest("label").hidden = false;
+    keys.checked = store.get(`${PREFIX}keys`).off !== true;
+    keys.addEventListener("change", () => store.set(`${PREFIX}keys`, { off: !keys.checked }));
+    document.addEventListener("keydown", (event) => {
+      if (!keys.checked || kept.post || event.ctrlKey || event.metaKey || event.altKey || !/^[0-9]$/.test(event.key)) return;
+      const one = form.querySelector(`input[type=radio][value="${event.key}"]`);
+      if (!one) return;
+      one.focus();
+      one.checked = true;
+      one.dispatchEvent(new Event("change", { bubbles: true }));
+    });
+  }
+  const errors = document.getElementById("errors");
+  if (errors) errors.focus();
+
+  function leaveSoon(link) {
+    if (!link) return;
+    const line = document.getElementById("leaving");
+    let seconds = 20;
+    const text = document.createElement("span");
+    const stay = document.createElement("button");
+    stay.type = "button";
+    stay.className = "secondary";
+    stay.textContent = link.dataset.stay;
+    line.append(text, " ", stay);
+    const show = () => { text.textContent = link.dataset.soon.replace("%s", seconds); };
+    show();
+    const tick = setInterval(() => {
+      seconds -= 1;
+      if (seconds <= 0) { clearInterval(tick); location.assign(link.href); } else if (seconds % 5 === 0) show();
+    }, 1000);
+    stay.addEventListener("click", () => { clearInterval(tick); line.textContent = ""; });
+  }
+})();
