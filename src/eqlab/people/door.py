@@ -1,60 +1,15 @@
-"""How people come in and go out: the panels we know, and the keyed hash that a panel's id becomes at once.
+"""How people come in and go out: the keyed hash that a panel's id becomes at once, and the way back to the panel.
 The id itself is kept nowhere."""
 
 import hashlib
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import quote
 
 from eqlab.people.study import Ending, Panel
 
 _MOST = 200
 """Characters of a panel id; more is no id."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownPanel:
-    """A panel's names for its parameters, where it takes people back, and how it signs its messages."""
-
-    person: str
-    session: str = ""
-    study: str = ""
-    complete_url: str = ""
-    signs: bool = False
-    """Whether it sends signed messages about submissions, in Prolific's manner."""
-
-
-PANELS: Mapping[str, KnownPanel] = {
-    "prolific": KnownPanel(
-        "PROLIFIC_PID", "SESSION_ID", "STUDY_ID", "https://app.prolific.com/submissions/complete?cc={code}", signs=True
-    ),
-    "cloudresearch": KnownPanel(
-        "participantId",
-        "assignmentId",
-        "projectId",
-        "https://connect.cloudresearch.com/participant/complete?code={code}",
-    ),
-    "sona": KnownPanel("survey_code", "", "experiment_id"),
-    "none": KnownPanel(""),
-}
-"""Sona's address of return is the university's own: the study file names it. Anything else is a custom panel, whose
-study file names its parameter."""
-
-
-def complete_panel(panel: Panel) -> Panel:
-    """A study's panel, with what a known panel says filled in where the study file is silent."""
-    known = PANELS.get(panel.name)
-    if known is None:
-        return panel
-    return Panel(
-        panel.name,
-        panel.person or known.person,
-        panel.session or known.session,
-        panel.study or known.study,
-        panel.complete_url or known.complete_url,
-        panel.codes,
-    )
 
 
 def derive(secret: bytes, purpose: str) -> bytes:

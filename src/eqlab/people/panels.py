@@ -13,4 +13,8 @@ PANELS: Mapping[str, Panel] = {
         study="STUDY_ID",
         complete_url="https://app.prolific.com/submissions/complete?cc={code}",
     ),
+    "cloudresearch": Panel("cloudresearch", person="participantId", session="assignmentId", study="projectId"),
+    "sona": Panel("sona", person="survey_code"),
 }
+"""CloudResearch gives every project an address of return of its own: the study file names it. Sona's wants the person's
+id, which we do not keep: people are shown the code, and credit is granted by hand."""

@@ -1,7 +1,6 @@
 """The web application: studies in, pages out. Handlers live in the files beside; this one puts them together."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -13,29 +12,27 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import Scope
 
 from eqlab.people.desk import Desk
-from eqlab.people.web import api, pages
+from eqlab.people.web import api, hooks, pages, researcher
 from eqlab.people.web.guard import Guard
 from eqlab.people.web.settings import Settings
 from eqlab.people.web.site import Site, site_of
 
-_MESSAGES = {403: "refused", 404: "missing", 405: "missing", 413: "large", 429: "busy"}
+_MESSAGES = {401: "login", 403: "refused", 404: "missing", 405: "missing", 413: "large", 429: "busy"}
 
 
 def create_app(desks: Sequence[Desk], settings: Settings) -> FastAPI:
     """The application for these studies. The caller closes the desks."""
     site = Site(desks, settings)
 
-    @asynccontextmanager
-    async def alive(_: FastAPI) -> AsyncIterator[None]:
-        yield
-
     app = FastAPI(
-        title="EQ Lab study", version=version("eqlab"), docs_url=None, redoc_url=None, lifespan=alive,
+        title="EQ Lab study", version=version("eqlab"), docs_url=None, redoc_url=None,
         description="Participants' pages for programs. Same cookie and same commits as the pages in the browser.",
     )  # fmt: skip
     app.state.site = site
     app.include_router(pages.router)
     app.include_router(api.router)
+    app.include_router(hooks.router)
+    app.include_router(researcher.router)
     app.add_api_route("/health", health, methods=["GET", "HEAD"], include_in_schema=False)
     app.add_api_route("/static/{name}", static, methods=["GET"], include_in_schema=False)
     app.add_api_route("/", front, methods=["GET"], include_in_schema=False)

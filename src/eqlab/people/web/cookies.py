@@ -15,8 +15,9 @@ RESEARCHER = "eqlab_researcher"
 
 
 class Cookies:
-    def __init__(self, secret: bytes, secure: bool) -> None:
+    def __init__(self, secret: bytes, secure: bool, password_hash: str = "") -> None:
         self._key = derive(secret, "cookie")
+        self._password = password_hash  # a new password ends every session
         self._secure = secure
 
     # -- participants ------------------------------------------------------------------------------------------
@@ -31,7 +32,7 @@ class Cookies:
         return person if person and hmac.compare_digest(signature.encode(), good.encode()) else None
 
     def set_person(self, response: Response, study: str, person: str, https: bool) -> None:
-        value = f"{person}.{self._sign(f'person{chr(0)}{study}{chr(0)}{person}')}"
+        value = f"{person}." + self._sign(f"person\0{study}\0{person}")
         self._set(response, self.person_name(study), value, _PERSON_SECONDS, https)
 
     def forget_person(self, response: Response, study: str) -> None:
@@ -46,13 +47,14 @@ class Cookies:
 
     def read_researcher(self, cookies: dict[str, str], now: float) -> bool:
         since, _, signature = cookies.get(RESEARCHER, "").partition(".")
-        good = self._sign(f"researcher\0{since}")
+        good = self._sign(f"researcher\0{self._password}\0{since}")
         if not hmac.compare_digest(signature.encode(), good.encode()) or not since.isdecimal():
             return False
         return 0 <= now - int(since) < RESEARCHER_SECONDS
 
     def set_researcher(self, response: Response, now: float, https: bool) -> None:
-        value = f"{int(now)}.{self._sign(f'researcher{chr(0)}{int(now)}')}"
+        since = str(int(now))
+        value = f"{since}." + self._sign(f"researcher\0{self._password}\0{since}")
         self._set(response, RESEARCHER, value, RESEARCHER_SECONDS, https)
 
     def forget_researcher(self, response: Response) -> None:

@@ -26,7 +26,7 @@ async def door(request: Request, study: str) -> Response:
     if desk is None:
         return site.render.message("missing", "en", 404)
     language = desk.study.language
-    panel = site.panels[study]
+    panel = desk.study.panel
     given = read_panel_id(request.query_params, panel)
     if given is None and site.person(request, study) is not None:
         return _to(study, "page")
@@ -45,7 +45,7 @@ async def start(request: Request, study: str) -> Response:
     site, desk = _find(request, study)
     if desk is None:
         return site.render.message("missing", "en", 404)
-    if site.panels[study].person:
+    if desk.study.panel.person:
         return site.render.message("panel", desk.study.language, 403, study=desk.study)
     if site.person(request, study) is not None:
         return _to(study, "page")
@@ -151,7 +151,7 @@ async def done(request: Request, study: str) -> Response:
         return _stranger(site, desk)
     if view.step is not None:
         return _to(study, "page")
-    panel = site.panels[study]
+    panel = desk.study.panel
     code = panel.code(view.ending) if view.ending else ""
     back = way_back(panel, view.ending) if view.ending else ""
     return site.render.page(

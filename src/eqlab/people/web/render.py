@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -40,6 +41,7 @@ class Renderer:
             auto_reload=False,
         )
         self._environment.globals["asset"] = lambda name: f"/static/{name}?v={self.files[name].version}"
+        self._environment.filters["clock"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
         self._environment.globals["preview"] = settings.preview
 
     def texts(self, language: str) -> Texts:

@@ -1,5 +1,6 @@
 """Running the application: one worker (one writer suits SQLite), long keep-alive, and a stop that lets saves finish."""
 
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -51,8 +52,12 @@ class Server(uvicorn.Server):
 def serve(desks: Sequence[Desk], settings: Settings, host: str, port: int, ready: Callable[[int], None]) -> None:
     """Serve until stopped by a signal. What is being saved then is saved."""
     server = Server(config(desks, settings, host, port), ready)
+    for name in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises the signal again when it has stopped
+        signal.signal(name, lambda *_: None)
     try:
         server.run()
+    except SystemExit:  # uvicorn's way to say that it could not begin; it has logged why
+        pass
     finally:
         for desk in desks:
             desk.close()

@@ -8,10 +8,10 @@ from starlette.responses import Response
 
 from eqlab.core.errors import UsageError
 from eqlab.people.desk import Desk
-from eqlab.people.door import complete_panel
-from eqlab.people.study import Panel
+from eqlab.people.status import StudyStatus
 from eqlab.people.web.cookies import Cookies, parse_cookies
 from eqlab.people.web.limiter import Limiter, is_loopback, network_of
+from eqlab.people.web.passwords import Gate
 from eqlab.people.web.render import Renderer
 from eqlab.people.web.settings import Settings
 
@@ -22,13 +22,14 @@ class Site:
         if len(self.desks) < len(desks):
             raise UsageError("Two studies have the same id.", "Give each study file its own id.")
         self.settings = settings
-        self.panels: dict[str, Panel] = {name: complete_panel(desk.study.panel) for name, desk in self.desks.items()}
         self.render = Renderer(settings)
         for desk in desks:
             self.render.texts(desk.study.language)  # a missing language is found now, not by a participant
-        self.cookies = Cookies(settings.secret, settings.https)
+        self.cookies = Cookies(settings.secret, settings.https, settings.password_hash)
         self.door = Limiter(settings.door_burst, settings.door_rate)
         self.login = Limiter(settings.login_burst, settings.login_rate)
+        self.gate = Gate(settings.password_hash)
+        self.statuses: dict[str, tuple[float, StudyStatus]] = {}
         self.clock = time.time
 
     def person(self, request: Request, study: str) -> str | None:

@@ -1,0 +1,217 @@
+"""`eqlab study serve`, `preview`, `status` and `password`: a study on the web, and how it stands."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+
+if TYPE_CHECKING:
+    from eqlab.people.design import Design
+    from eqlab.people.status import StudyStatus
+    from eqlab.people.web.settings import Settings
+    from eqlab.store.store import Store
+
+Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Study files; one server serves them all.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A study file.")]
+HostFlag = Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 for the whole network.")]
+PortFlag = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for a free one.")]
+
+
+def serve(
+    files: Files,
+    host: HostFlag = "127.0.0.1",
+    port: PortFlag = 8000,
+    public_url: Annotated[
+        str,
+        typer.Option("--public-url", metavar="URL", help="How participants reach the server, e.g. https://study.org."),
+    ] = "",
+    proxy: Annotated[
+        str,
+        typer.Option(
+            "--proxy", metavar="ADDRESS", help="A reverse proxy whose X-Forwarded-For and -Proto are believed."
+        ),
+    ] = "",
+    store: StoreFlag = "",
+    data: DataFlag = None,
+) -> None:
+    """Serve studies to participants, and their progress to the researcher. Ctrl-C stops when all saves are done."""
+    _need_extra()
+    from eqlab import api
+    from eqlab.cli.output import errors
+    from eqlab.core.errors import UsageError
+    from eqlab.folders import data_folder
+    from eqlab.people.web.credentials import credentials
+    from eqlab.studies import open_study
+
+    if public_url and not public_url.startswith(("https://", "http://")):
+        raise UsageError(f"--public-url '{public_url}' is no web address.", "Write https://… or http://…")
+    found = credentials(data_folder(), host, public_url, proxy)
+    opened = api.open_store(store)
+    out = errors()
+    designs = [open_study(path, opened, data, lambda text: out.print(text, markup=False)) for path in files]
+    _serve(opened, designs, found.settings, host, port, found.made_up)
+    opened.close()
+
+
+def preview(file: File, port: PortFlag = 8001, store: StoreFlag = "", data: DataFlag = None) -> None:
+    """Walk through a study as a participant. Nothing is kept: answers go to a folder that is deleted at the end."""
+    _need_extra()
+    import secrets
+    import tempfile
+    from dataclasses import replace
+
+    from eqlab import api
+    from eqlab.people.web.passwords import make_hash
+    from eqlab.people.web.settings import Settings
+    from eqlab.studies import open_study
+
+    opened = api.open_store(store)
+    text, design = open_study(file, opened, data)
+    opened.close()
+    open_door = replace(design.study, panel=replace(design.study.panel, person=""))  # nobody comes from a panel here
+    password = secrets.token_urlsafe(9)
+    settings = Settings(secrets.token_bytes(32), make_hash(password), preview=True)
+    with tempfile.TemporaryDirectory(prefix="eqlab-preview-") as folder:
+        scratch = api.open_store(str(Path(folder) / "preview.db"))
+        _serve(scratch, [(text, replace(design, study=open_door))], settings, "127.0.0.1", port, password)
+        scratch.close()
+
+
+def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
+    """Show how a study stands: places per arm, times against pay, checks, where people leave."""
+    from dataclasses import asdict
+
+    from eqlab import api
+    from eqlab.cli.output import print_json
+    from eqlab.people.register import Register
+    from eqlab.people.status import study_status
+    from eqlab.studies import open_study
+
+    opened = api.open_store(store)
+    _, design = open_study(file, opened, data)
+    found = study_status(Register(opened, design))
+    opened.close()
+    if as_json:
+        print_json(asdict(found))
+        return
+    _print_status(found)
+
+
+def password() -> None:
+    """Choose the password of the researcher's page; its hash goes to a file that only you can read."""
+    _need_extra()
+    from eqlab.folders import data_folder
+    from eqlab.people.web.credentials import keep_password
+
+    chosen = typer.prompt("Password (at least 10 characters)", hide_input=True, confirmation_prompt=True)
+    path = keep_password(data_folder(), chosen)
+    typer.echo(f"Its hash is in {path}; it counts from the next start of the server.")
+
+
+# -- steps of the above ----------------------------------------------------------------------------------------
+
+
+def _need_extra() -> None:
+    from importlib.util import find_spec
+
+    from eqlab.core.errors import UsageError
+
+    if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "argon2")):
+        raise UsageError("Serving studies needs an extra.", "Install it with: pip install 'eqlab[study]'")
+
+
+def _serve(
+    store: "Store",
+    designs: "Sequence[tuple[str, Design]]",
+    settings: "Settings",
+    host: str,
+    port: int,
+    made_up: str,
+) -> None:
+    from importlib.metadata import version
+
+    from eqlab import api
+    from eqlab.people.desk import Desk
+    from eqlab.people.founding import found
+    from eqlab.people.register import Register
+    from eqlab.people.web.server import serve as run_server
+
+    for text, design in designs:
+        found(store, design, text, version("eqlab"), api.provenance({}))
+    desks = [Desk(Register(store, design)) for _, design in designs]
+
+    def ready(actual: int) -> None:
+        base = settings.public_url or f"http://{_shown(host)}:{actual}"
+        for desk in desks:
+            typer.echo(f"{desk.study.title}")
+            typer.echo(f"  participants  {base}/s/{desk.study.id}{_example(desk.study.panel.person)}")
+            typer.echo(f"  researcher    {base}/researcher/{desk.study.id}")
+        if made_up:
+            typer.echo(f"Password of the researcher's page, for this start: {made_up}")
+        typer.echo("Ctrl-C stops; everything acknowledged is stored.")
+
+    run_server(desks, settings, host, port, ready)
+    typer.echo("Stopped.")
+
+
+def _example(parameter: str) -> str:
+    return f"?{parameter}=…" if parameter else ""
+
+
+def _shown(host: str) -> str:
+    """A name under which others on the network find a server that listens everywhere."""
+    import socket
+
+    if host not in ("0.0.0.0", "::"):
+        return f"[{host}]" if ":" in host else host
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:  # sends nothing; asks which address would be used
+        try:
+            probe.connect(("192.0.2.1", 9))
+            return str(probe.getsockname()[0])
+        except OSError:
+            return "localhost"
+
+
+def _print_status(now: "StudyStatus") -> None:
+    from eqlab.cli.output import interval, number, print_rows
+
+    typer.echo(f"{now.title} (study '{now.study}'): {now.done} of {now.places} places done\n")
+    arms = [[arm.arm, *(str(n) for n in (arm.open, arm.held, arm.done, arm.extra))] for arm in now.arms]
+    print_rows("", ["arm", "open", "held", "done", "extra"], arms, right=["open", "held", "done", "extra"])
+    typer.echo("")
+    people = ", ".join(f"{n} {state}" for state, n in now.people.items()) or "nobody yet"
+    rows = [["people", people + (f", {now.erased} erased" if now.erased else "")]]
+    times = now.times
+    if times.minutes.value is not None:
+        rows.append(
+            ["median time", f"{times.minutes.value:.1f} min ({interval(times.minutes)}, n = {times.minutes.n})"]
+        )
+        rows.append(["fastest 5 %", f"under {number(times.fast, 1)} min"])
+    if times.per_hour is not None and now.budget:
+        aim = "below the aim" if times.too_low else "the aim is met"
+        rows.append(["pay per hour", f"{now.budget.currency} {times.per_hour:.2f} at the median; {aim}"])
+    for name, share in (
+        ("attention checks failed", now.attention),
+        ("straight-lining", now.straight_lining),
+        ("pages too fast", now.too_fast),
+    ):
+        if share.value is not None:
+            rows.append([name, f"{share.value:.1f} % ({interval(share)}, n = {share.n})"])
+    if now.budget:
+        money = now.budget
+        rows.append(["cost", f"{money.currency} {money.spent:.2f} of {money.expected:.2f} expected"])
+    print_rows("", ["", ""], rows)
+    typer.echo("")
+    columns = ["page", "kind", "reached", "there now", "left here", "median s"]
+    pages = [
+        [str(page.number), page.kind, str(page.reached), str(page.here), str(page.left), _seconds(page.seconds)]
+        for page in now.pages
+    ]
+    print_rows("", columns, pages, right=[name for name in columns if name != "kind"])
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}"

@@ -1,0 +1,55 @@
+"""The researcher's password: hashed with argon2, checked one at a time, and in the same time whether there is one or
+not."""
+
+import asyncio
+from functools import cache
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from eqlab.core.errors import UsageError
+
+_hasher = PasswordHasher()
+LEAST = 10
+_QUEUE = 8
+"""Checks that may wait; each costs memory and time, so more is an attack."""
+
+
+def make_hash(password: str) -> str:
+    if len(password) < LEAST:
+        raise UsageError(f"The password has fewer than {LEAST} characters.", "Take a longer one.")
+    return _hasher.hash(password)
+
+
+@cache
+def _nobody() -> str:
+    """What a password is checked against when none is set, so that the answer takes as long."""
+    return _hasher.hash("nobody has this password")
+
+
+class Gate:
+    """Checks passwords in a thread, one after the other."""
+
+    def __init__(self, password_hash: str) -> None:
+        self._hash = password_hash
+        self._turn = asyncio.Semaphore(1)
+        self._waiting = 0
+
+    @property
+    def crowded(self) -> bool:
+        return self._waiting >= _QUEUE
+
+    async def opens(self, password: str) -> bool:
+        self._waiting += 1
+        try:
+            async with self._turn:
+                return await asyncio.to_thread(self._check, password)
+        finally:
+            self._waiting -= 1
+
+    def _check(self, password: str) -> bool:
+        try:
+            right = _hasher.verify(self._hash or _nobody(), password)
+        except (VerificationError, InvalidHashError):
+            return False
+        return right and bool(self._hash)
