@@ -1,4 +1,4 @@
-"""Secret and password of a server: from the environment, from files only their owner can read, or, on localhost, made up.
+"""Secret and password of a server: from the environment, from files only their owner reads, or, on localhost, made up.
 Outside localhost nothing is made up: the server refuses to start."""
 
 import ipaddress
