@@ -24,6 +24,7 @@ from eqlab.cli import (
     runs,
     show,
     study,
+    study_serve,
     submit,
 )
 from eqlab.cli import report as report_command
@@ -61,6 +62,8 @@ def _global(
 app.command("run")(run.run)
 app.command("judge")(judge.judge)
 app.add_typer(ratings.app, name="ratings")
+for command in (study_serve.serve, study_serve.preview, study_serve.status, study_serve.password):
+    study.app.command()(command)
 app.add_typer(study.app, name="study")
 app.command("report")(report_command.report)
 app.command("compare")(compare.compare)
