@@ -208,13 +208,18 @@ def _show(
     if trial is None:
         return site.render.page("debrief", study.language, status, text=blocks(study.debrief), **common)
     chosen = {k: v for k, v in post.values.items() if isinstance(v, int)} if post else {}
-    asked = questions(trial.form, chosen, said)
+    asked = questions(trial.form, chosen, _beside(t, said), quiz=step.kind == "quiz")
     return site.render.page("trial", study.language, status, text=blocks(trial.stimulus), questions=asked, **common)
 
 
 def _anchor(trial: Trial | None, key: str) -> str:
     """The element that an error is about."""
     return f"q-{trial.form.keys.index(key) + 1}" if trial and key else key
+
+
+def _beside(t: Texts, said: Mapping[str, str]) -> dict[str, str]:
+    """The shorter words that stand beside a field."""
+    return dict.fromkeys(said, t("error_here"))
 
 
 def _words(t: Texts, view: View, problems: Mapping[str, str]) -> dict[str, str]:

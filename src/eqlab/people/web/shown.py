@@ -82,23 +82,26 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
-def questions(form: Form, chosen: Mapping[str, int], problems: Mapping[str, str]) -> list[Question]:
-    """The scales of a form, laid out alike where they are alike. `problems` are in words, by key."""
+def questions(
+    form: Form, chosen: Mapping[str, int], problems: Mapping[str, str], *, quiz: bool = False
+) -> list[Question]:
+    """The scales of a form, laid out alike where they are alike. `problems` are in words, by key. The numbers of a
+    quiz's options mean nothing and are not shown."""
     alike = len(form.scales) > 3 and len({(s.low, s.high, s.anchors) for s in form.scales}) == 1
     return [
-        _question(number, scale, alike, chosen.get(scale.key), problems.get(scale.key, ""))
+        _question(number, scale, alike, quiz, chosen.get(scale.key), problems.get(scale.key, ""))
         for number, scale in enumerate(form.scales, start=1)
     ]
 
 
-def _question(number: int, scale: Scale, alike: bool, chosen: int | None, problem: str) -> Question:
+def _question(number: int, scale: Scale, alike: bool, quiz: bool, chosen: int | None, problem: str) -> Question:
     labels = dict(scale.anchors)
     values = range(scale.low, scale.high + 1)
     full = all(value in labels for value in values)
     options = tuple(Option(value, labels[value] if full else "") for value in values)
     low = Option(scale.low, labels[scale.low]) if not full and scale.low in labels else None
     high = Option(scale.high, labels[scale.high]) if not full and scale.high in labels else None
-    layout = _layout(options, full, alike)
+    layout = "list" if quiz and full else _layout(options, full, alike)
     return Question(number, scale.key, scale.text, options, layout, low, high, chosen, problem)
 
 
