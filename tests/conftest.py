@@ -191,3 +191,20 @@ def make_register(store_url, clock):
     yield make
     for store in opened:
         store.close()
+
+
+@pytest.fixture
+def make_site(tmp_path):
+    """A web server's application over an SQLite store."""
+    pytest.importorskip("fastapi")
+    from web_case import Site
+
+    opened = []
+
+    def make(*designs, **settings):
+        opened.append(Site(tmp_path, *designs, **settings))
+        return opened[-1]
+
+    yield make
+    for site in opened:
+        site.close()
