@@ -86,6 +86,7 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
 
     from eqlab import api
     from eqlab.cli.output import print_json
+    from eqlab.core.errors import UsageError
     from eqlab.people.register import Register
     from eqlab.people.status import study_status
     from eqlab.studies import open_study
@@ -94,6 +95,8 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     _, design = open_study(file, opened, data)
     found = study_status(Register(opened, design))
     opened.close()
+    if not found.places:
+        raise UsageError(f"Study '{found.study}' has not begun in this store.", "'eqlab study serve' begins it.")
     if as_json:
         print_json(asdict(found))
         return
