@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select
 from eqlab.people import places
 from eqlab.people.register import Register, Unknown
 from eqlab.store.engine import writing
-from eqlab.store.schema import answers, events, panel_ids, participants, planned
+from eqlab.store.schema import answers, events, panel_ids, participants, planned, studies
 
 
 def export_person(register: Register, person: str) -> dict[str, Any]:
@@ -40,8 +40,10 @@ def erase_person(register: Register, person: str) -> int:
         row = register.lock(connection, person)
         if row.place is not None:
             places.give_back(connection, register.study.id, row.place, person)
+        early = _answered_unlocked(connection, register, person)
         gone = _delete(connection, register, person)
-        note = {"study_id": register.study.id, "at": register.clock(), "kind": "erased", "detail": "{}"}
+        detail = json.dumps({"answered_unlocked": early})
+        note = {"study_id": register.study.id, "at": register.clock(), "kind": "erased", "detail": detail}
         connection.execute(insert(events), note)
     return gone
 
@@ -52,6 +54,17 @@ def find_by_panel(register: Register, panel_hash: str) -> str | None:
     with register.store.engine.connect() as connection:
         person: str | None = connection.execute(query).scalar()
     return person
+
+
+def _answered_unlocked(connection: Connection, register: Register, person: str) -> bool:
+    """Whether they answered a trial before the analysis plan was locked: the one thing about them that later analyses
+    must know to be called confirmatory."""
+    trials = {trial.id for batch in register.design.batches for trial in batch.trials}
+    locked = connection.execute(select(studies.c.locked_at).where(studies.c.id == register.study.id)).scalar()
+    given = select(answers.c.trial_id, answers.c.at).where(
+        answers.c.run_id == register.design.run.id, answers.c.subject == f"person:{person}"
+    )
+    return any(row.trial_id in trials and (locked is None or row.at <= locked) for row in connection.execute(given))
 
 
 def _delete(connection: Connection, register: Register, person: str) -> int:
