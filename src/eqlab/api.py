@@ -259,10 +259,15 @@ def score(subject: str, asked: BenchmarkConfig, scored: Iterable[Scored]) -> Res
 
 def write_report(store: Store, stored: Sequence[StoredRun], where: Path | str) -> Path:
     """Write the HTML report of some runs."""
-    path = Path(where)
+    return write_results([(one, results(store, one)) for one in stored], where)
+
+
+def write_results(found: Sequence[tuple[StoredRun, Sequence[Result]]], where: Path | str) -> Path:
+    """Write the HTML report of runs whose results are there already."""
     from eqlab.report.page import RunRecord, render
 
-    records = [RunRecord(one.config, one.created_at, one.provenance, tuple(results(store, one))) for one in stored]
+    path = Path(where)
+    records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
     html = render(records, generated_at=time.time(), version=_version("eqlab"))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(html, encoding="utf-8")

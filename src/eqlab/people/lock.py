@@ -59,7 +59,6 @@ def lock_plan(register: Register, version: str) -> tuple[Lock, bool]:
     """Freeze the plan; (the lock, whether it is new). The same plan again changes nothing, another is refused."""
     plan = plan_of(register.design, version)
     found = plan_sha256(plan)
-    mine = studies.c.id == register.study.id
     with writing(register.store.engine) as connection:
         take_turn(connection, f"lock {register.study.id}")
         there = _read(connection, register.study.id)
@@ -71,14 +70,13 @@ def lock_plan(register: Register, version: str) -> tuple[Lock, bool]:
             )
         if there is not None:
             return there, False
-        values = {
-            "locked_at": register.clock(),
-            "lock_sha256": found,
-            "lock_version": version,
-            "lock_plan": canonical(plan),
-        }
-        connection.execute(update(studies).where(mine).values(**values))
-    return Lock(values["locked_at"], found, version, plan), True
+        now = register.clock()
+        connection.execute(
+            update(studies)
+            .where(studies.c.id == register.study.id)
+            .values(locked_at=now, lock_sha256=found, lock_version=version, lock_plan=canonical(plan))
+        )
+    return Lock(now, found, version, plan), True
 
 
 def read_lock(register: Register) -> Lock | None:

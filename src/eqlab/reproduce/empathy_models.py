@@ -15,6 +15,7 @@ from eqlab.analysis.ordinal import OrdinalFit, RandomEffect, fit_ordinal, likeli
 from eqlab.analysis.ordinal_effects import category_share, pooled_effects, proportional_odds
 from eqlab.analysis.tost import tost
 from eqlab.benchmarks.empathy.manners import declines, greets, says_it_is_ai
+from eqlab.benchmarks.empathy.moderation import moderated, standardised
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
 
 Floats = NDArray[np.float64]
@@ -57,22 +58,18 @@ def columns(study: PublishedStudy) -> Columns:
         [rating.prompt for rating in ratings],
         [prompts[rating.prompt].emotion for rating in ratings],
         np.array([prompts[rating.prompt].valence == "positive" for rating in ratings], dtype=float),
-        (total - total.mean()) / total.std(ddof=1),  # over the ratings, as in the golden file
+        standardised(total),  # over the ratings, as in the golden file
     )
 
 
 def fits(data: Columns) -> dict[str, OrdinalFit]:
     groups, (rater, item) = data.groups(), data.crossed()
-
-    def moderated(name: str, column: Floats) -> dict[str, Floats]:
-        return {**groups, name: column, **{f"{arm}:{name}": groups[arm] * column for arm in groups}}
-
     return {
         "group": fit_ordinal(data.y, groups),
         "group + (1|rater)": fit_ordinal(data.y, groups, [rater]),
         CROSSED: fit_ordinal(data.y, groups, [rater, item]),
-        BY_VALENCE: fit_ordinal(data.y, moderated("positive", data.positive), [rater, item]),
-        BY_TEQ: fit_ordinal(data.y, moderated("teq_z", data.teq_z), [rater, item]),
+        BY_VALENCE: fit_ordinal(data.y, moderated(groups, "positive", data.positive), [rater, item]),
+        BY_TEQ: fit_ordinal(data.y, moderated(groups, "teq_z", data.teq_z), [rater, item]),
     }
 
 

@@ -27,8 +27,9 @@ FOLLOWS = (
 )
 
 
-def outcome(ratings: Sequence[Rated]) -> Outcome:
-    usable, arms = given(ratings), arms_of(ratings)
+def outcome(ratings: Sequence[Rated], reference: str = "") -> Outcome:
+    """`reference` is the arm that others are compared with, where a study's plan names it."""
+    usable, arms = given(ratings), first_arm(arms_of(ratings), reference)
     shares = arm_shares(usable, arms, lambda one: one.rater)
     raters = len({one.rater for one in usable})
     reference, others = (shares.arms[0], shares.arms[1:]) if shares.arms else ("", ())
@@ -57,6 +58,11 @@ def outcome(ratings: Sequence[Rated]) -> Outcome:
         caveats=_caveats(raters, why, fitted),
         rules={"raters": raters},
     )
+
+
+def first_arm(arms: Sequence[str], first: str) -> tuple[str, ...]:
+    """The arms with this one, if it is there, at their head."""
+    return tuple(sorted(arms, key=lambda arm: arm != first))
 
 
 def fit_crossed(ratings: Sequence[Given], arms: Sequence[str]) -> tuple[OrdinalFit | None, str]:

@@ -56,7 +56,7 @@ def _outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any])
     if options["pairwise"]:
         return pairwise_result.outcome(subject, ratings)
     if subject == PEOPLE or subject.startswith("person:"):
-        return people_result.outcome(ratings)
+        return people_result.outcome(ratings, options.get("reference", ""))
     return judge_result.outcome(subject, ratings, options)
 
 
