@@ -8,6 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
+from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Scored
+from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS
 from eqlab.instruments.definition import Instrument
@@ -124,9 +127,9 @@ def _events(connection: Connection, study: str) -> tuple[Event, ...]:
 
 def _answers(connection: Connection, run: str) -> dict[str, list[Row[Any]]]:
     found: dict[str, list[Row[Any]]] = {}
-    query = select(answers).where(answers.c.run_id == run, answers.c.subject.startswith("person:"))
+    query = select(answers).where(answers.c.run_id == run, answers.c.subject.startswith(PERSON))
     for row in connection.execute(query):
-        found.setdefault(row.subject.removeprefix("person:"), []).append(row)
+        found.setdefault(row.subject.removeprefix(PERSON), []).append(row)
     return found
 
 
@@ -151,7 +154,6 @@ def _participant(
             )
         )
     given.sort(key=lambda one: (one.page, one.attempt))
-    pages = _pages(given, steps)
     return Participant(
         row.person,
         row.state,
@@ -167,12 +169,49 @@ def _participant(
         row.ended_at,
         row.seen_at,
         tuple(given),
-        pages,
-        straight_lining(pages),
-        too_fast(pages, design.study.checks.least_seconds),
-        timed(pages),
-        _scores(design, pages),
+        *_judged(design, given, steps),
     )
+
+
+def participant(
+    design: Design,
+    *,
+    person: str,
+    state: str,
+    held: tuple[str, int] | None,
+    page: int,
+    steps: tuple[Step, ...],
+    times: tuple[float, float | None, float | None, float],
+    given: Sequence[Given],
+) -> Participant:
+    """Somebody who is in no store, with what the checks say of them. `times` are arrival, consent, assignment, end."""
+    arm, batch = held if held else (None, None)
+    arrived, consented, assigned, ended = times
+    return Participant(
+        person,
+        state,
+        arm,
+        batch,
+        design.study.language,
+        design.study.consent.version if consented else None,
+        page,
+        steps,
+        arrived,
+        consented,
+        assigned,
+        ended if state not in ("arrived", "taking") else None,
+        ended,
+        tuple(given),
+        *_judged(design, given, steps),
+    )
+
+
+def _judged(
+    design: Design, given: Sequence[Given], steps: Sequence[Step]
+) -> tuple[tuple[Page, ...], bool, int, int, dict[str, float | None]]:
+    pages = _pages(given, steps)
+    fast = too_fast(pages, design.study.checks.least_seconds)
+    return pages, straight_lining(pages), fast, timed(pages), _scores(design, pages)
 
 
 def _pages(given: Sequence[Given], steps: Sequence[Step]) -> tuple[Page, ...]:
@@ -222,3 +261,21 @@ def _scores(design: Design, pages: Sequence[Page]) -> dict[str, float | None]:
         values = answered.get(trial.id)
         found[name] = None if values is None else score(instrument, instrument.in_order(values))[part]
     return found
+
+
+def scored_of(run: str, people: Sequence[Participant], benchmark: str) -> list[Scored]:
+    """What these people answered of a benchmark, as scoring gets it. Pages they never answered are not among it: who
+    left is counted elsewhere."""
+    return [
+        Scored(one.trial, 0, (_answer(run, person.person, one),))
+        for person in people
+        for one in person.given
+        if one.kind == "trial" and one.trial.benchmark == benchmark
+    ]
+
+
+def _answer(run: str, person: str, one: Given) -> Answer:
+    text = json.dumps(dict(one.values), ensure_ascii=False, sort_keys=True)
+    return Answer(
+        run, one.trial.id, f"{PERSON}{person}", 0, one.attempt, text, "ok", one.values, latency=one.seconds, at=one.at
+    )

@@ -1,0 +1,151 @@
+"""A study analysed: who came, who is left out and why, then the benchmark's own statistics of people, each labelled
+confirmatory or exploratory. Nothing is computed here that a benchmark computes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from eqlab import api
+from eqlab.benchmarks.empathy.moderation import moderation_table
+from eqlab.benchmarks.empathy.people_result import first_arm
+from eqlab.benchmarks.empathy.planned import Planned, planned_contrasts, planned_table
+from eqlab.benchmarks.empathy.rated import Given, given, rated
+from eqlab.benchmarks.registry import load
+from eqlab.core.results import Estimate, Result, Table
+from eqlab.core.runs import PEOPLE, PERSON, BenchmarkConfig
+from eqlab.people import flow
+from eqlab.people.design import Design
+from eqlab.people.lock import Standing, standing
+from eqlab.people.register import Register
+from eqlab.people.roll import Participant, Roll, read_roll, score_columns, scored_of
+
+_SENSITIVITY_ROWS = 8
+TEQ = "TEQ Overall"
+
+
+@dataclass(frozen=True, slots=True)
+class StudyAnalysis:
+    design: Design
+    standing: Standing
+    sample: flow.Sample
+    people: tuple[Table, ...]
+    """Who came, arm by arm, where they left, who is analysed, checks."""
+    planned: tuple[Planned, ...]
+    """The contrasts a rating study planned; empty for other kinds, or if no model fits."""
+    result: Result
+    """As the benchmark makes it of the people who are analysed, with all tables and the label."""
+
+
+def analyse(register: Register) -> StudyAnalysis:
+    """The analysis of a study as its store is now."""
+    return analyse_roll(register.design, read_roll(register), standing(register, version("eqlab")))
+
+
+def analyse_roll(design: Design, roll: Roll, status: Standing) -> StudyAnalysis:
+    """The same of people who need not be in any store."""
+    plan = design.study.analysis
+    found = flow.sample(roll, plan.exclude)
+    (asked,) = design.run.benchmarks
+    raw = score(design, asked, found.kept)
+    planned: tuple[Planned, ...] = ()
+    own: list[Table] = []
+    if asked.name == "rating":
+        ratings = ratings_of(design, found.kept)
+        planned, why = planned_contrasts(ratings, present_arms(design, ratings), plan.alpha)
+        own.append(_labelled(planned_table(planned, why, plan.alpha), status.label))
+        own += [_labelled(table, "exploratory") for table in _moderation(design, found.kept, ratings)]
+    people = (
+        flow.flow_table(roll),
+        flow.arm_table(design, roll, found),
+        *((left,) if (left := flow.leaving_table(roll)) else ()),
+        flow.exclusion_table(found, plan.exclude),
+        flow.checks_table(found, design.study.checks.least_seconds),
+    )
+    sensitivity = _sensitivity(raw, score(design, asked, found.everybody) if found.excluded else None)
+    result = replace(
+        raw,
+        sentence=f"{status.label.capitalize()}: {raw.sentence}",
+        rules={**raw.rules, "standing": status.label},
+        caveats=(_why(status), *_preliminary(design, roll), *raw.caveats),
+        tables=(
+            *people,
+            sensitivity,
+            *own,
+            *(_labelled(table, "exploratory") for table in raw.tables),
+        ),
+    )
+    return StudyAnalysis(design, status, found, people, planned, result)
+
+
+def score(design: Design, asked: BenchmarkConfig, people: Sequence[Participant]) -> Result:
+    """The benchmark's own result of these people."""
+    options: dict[str, Any] = dict(asked.options)
+    if asked.name == "rating":
+        options["reference"] = reference_of(design)
+    return load(asked.name).score(PEOPLE, scored_of(design.run.id, people, asked.name), options)
+
+
+def reference_of(design: Design) -> str:
+    """The arm that the others are compared with."""
+    return design.study.analysis.reference or design.arms[0]
+
+
+def ratings_of(design: Design, people: Sequence[Participant]) -> list[Given]:
+    return given(rated(scored_of(design.run.id, people, "rating")))
+
+
+def present_arms(design: Design, ratings: Sequence[Given]) -> tuple[str, ...]:
+    """Arms that were rated, the reference first, the others by name as in every other table."""
+    return first_arm(sorted({one.arm for one in ratings}), reference_of(design))
+
+
+def write_report(register: Register, found: StudyAnalysis, where: Path) -> Path:
+    """The HTML report of a study: its result with the label, the people and the checks."""
+    stored = register.store.read_run(register.design.run.id)
+    return api.write_results([(stored, [found.result])], where)
+
+
+def _moderation(design: Design, people: Sequence[Participant], ratings: Sequence[Given]) -> list[Table]:
+    """The raters' own empathy, where the study asked for it."""
+    arms = present_arms(design, ratings)
+    if TEQ not in score_columns(design) or not arms:
+        return []
+    scores: Mapping[str, float] = {
+        f"{PERSON}{person.person}": value for person in people if (value := person.scores[TEQ]) is not None
+    }
+    return [moderation_table(ratings, arms, scores, "TEQ")]
+
+
+def _sensitivity(planned: Result, whole: Result | None) -> Table:
+    """The same numbers with nobody excluded."""
+    title, columns = "If nobody were excluded", ("", "as planned", "nobody excluded")
+    if whole is None:
+        return Table(title, columns, (), "The same: the plan's rules exclude nobody.")
+    before = _numbers(planned)
+    after = _numbers(whole)
+    rows = tuple((name, before[name], after.get(name)) for name in list(before)[:_SENSITIVITY_ROWS])
+    return Table(title, columns, rows, "Sensitivity, exploratory: the headline and what stands behind it.")
+
+
+def _numbers(result: Result) -> dict[str, Estimate]:
+    every = (result.headline, *result.estimates)
+    return {one.name: one for one in every if one.value is not None}
+
+
+def _labelled(table: Table, label: str) -> Table:
+    return replace(table, title=f"{label.capitalize()}: {table.title}")
+
+
+def _why(status: Standing) -> str:
+    rest = " (the headline and the planned contrasts; the rest is exploratory)" if status.confirmatory else ""
+    return f"This analysis is {status.label}{rest}: {status.reason}."
+
+
+def _preliminary(design: Design, roll: Roll) -> tuple[str, ...]:
+    places = len(design.batches) * design.study.places.people_per_batch
+    done = sum(person.state == "finished" for person in roll.people)
+    if done >= places:
+        return ()
+    return (f"{done} of {places} places are done: the result is preliminary.",)

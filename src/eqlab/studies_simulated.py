@@ -1,0 +1,208 @@
+"""A study rehearsed with simulated people: put an effect in, walk the real server, and see what the analysis finds and
+whether everybody and every answer is counted."""
+
+import asyncio
+import secrets
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from statistics import fmean
+
+from sqlalchemy import func, select
+
+from eqlab import api
+from eqlab.analysis.intervals import proportion_estimate
+from eqlab.benchmarks.empathy.planned import planned_contrasts
+from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.eqbench.score import item_score
+from eqlab.core.results import Estimate
+from eqlab.people import flow
+from eqlab.people.design import Design
+from eqlab.people.desk import Desk
+from eqlab.people.founding import found
+from eqlab.people.lock import lock_plan
+from eqlab.people.personas import Player, players
+from eqlab.people.register import Register
+from eqlab.people.rehearsal import rehearse
+from eqlab.people.roll import Roll, read_roll
+from eqlab.people.simulate import Address, Walked, walk_all
+from eqlab.people.study import Panel
+from eqlab.people.worlds import Truth, World
+from eqlab.store.schema import answers
+from eqlab.studies_analysis import StudyAnalysis, analyse, present_arms, ratings_of, score
+
+_DRAWS = 300
+"""Simulated readings of each dialogue, to know the score that a noise is worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What is to be simulated."""
+
+    people: int
+    truth: Truth
+    mix: Mapping[str, float]
+    seed: int = 0
+    at_once: int = 50
+    think: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What was put in, and what the analysis finds."""
+
+    name: str
+    put_in: float
+    found: Estimate
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the 95 % interval holds the truth; None without an interval."""
+        if self.found.low is None or self.found.high is None:
+            return None
+        return self.found.low <= self.put_in <= self.found.high
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    walked: tuple[Walked, ...]
+    analysis: StudyAnalysis
+    roll: Roll
+    recovered: tuple[Recovered, ...]
+    stored: int
+    """Answers in the store."""
+    acknowledged: int
+    """Answers that simulated people saw acknowledged."""
+
+    @property
+    def complaints(self) -> list[str]:
+        """What must not be: an answer lost or doubled, a person uncounted, a leaver unseen."""
+        said = []
+        if self.stored != self.acknowledged:
+            said.append(f"{self.acknowledged} answers were acknowledged, {self.stored} are stored.")
+        if len(self.roll.people) != len(self.walked):
+            said.append(f"{len(self.walked)} people came, {len(self.roll.people)} are known.")
+        seen = Counter(walked.end for walked in self.walked)
+        stored = Counter(_end(person.state) for person in self.roll.people)
+        said += [
+            f"{seen[end]} people saw '{end}', the store says {stored[end]}."
+            for end in sorted({*seen, *stored})
+            if seen[end] != stored[end]
+        ]
+        return said
+
+
+def _end(state: str) -> str:
+    return "left" if state in ("arrived", "taking") else "declined" if state == "declined" else "done"
+
+
+def simulate(design: Design, file: str, wanted: Simulation, heard: Callable[[Walked], None]) -> Outcome:
+    """In a store of its own that is deleted afterwards, on a server of its own on loopback. People come as from a
+    panel, so that they can change the device; the plan is locked before the first comes."""
+    from eqlab.people.web.server import running
+    from eqlab.people.web.settings import Settings
+
+    open_door = replace(design, study=replace(design.study, panel=Panel("simulated", person="PID")))
+    with tempfile.TemporaryDirectory(prefix="eqlab-simulate-") as folder:
+        store = api.open_store(str(Path(folder) / "simulated.db"))
+        found(store, open_door, file, version("eqlab"), api.provenance({}))
+        register = Register(store, open_door)
+        lock_plan(register, version("eqlab"))
+        settings = Settings(secrets.token_bytes(32), door_burst=1e9, door_rate=1e9)
+        with running([Desk(register)], settings) as base:
+            address = Address(base, design.study.id, "PID", "simulated-")
+            walked = walk(open_door, address, wanted, heard)
+        outcome = conclude(register, wanted, walked)
+        store.close()
+    return outcome
+
+
+def walk(design: Design, address: Address, wanted: Simulation, heard: Callable[[Walked], None]) -> list[Walked]:
+    """Simulated people on the server at an address, whoever runs it."""
+    everybody = cast(design, wanted, wanted.seed)
+    return asyncio.run(walk_all(design, address, everybody, at_once=wanted.at_once, think=wanted.think, heard=heard))
+
+
+def cast(design: Design, wanted: Simulation, seed: int) -> list[Player]:
+    """Who comes, in this order."""
+    return players(design, World(design, wanted.truth, seed), wanted.people, wanted.mix, seed)
+
+
+def conclude(register: Register, wanted: Simulation, walked: Sequence[Walked]) -> Outcome:
+    """What the store and the analysis say of a walk."""
+    query = select(func.count()).select_from(answers).where(answers.c.run_id == register.design.run.id)
+    with register.store.engine.connect() as connection:
+        stored = int(connection.execute(query).scalar_one())
+    analysis, roll = analyse(register), read_roll(register)
+    return Outcome(
+        tuple(walked),
+        analysis,
+        roll,
+        recovered(register.design, wanted.truth, analysis.sample),
+        stored,
+        sum(len(one.posted) for one in walked),
+    )
+
+
+def repeat(design: Design, wanted: Simulation, seed: int) -> tuple[Recovered, ...]:
+    """Once more without a server: other people, other prompts, the same truth."""
+    roll = rehearse(design, cast(design, wanted, seed))
+    return recovered(design, wanted.truth, flow.sample(roll, design.study.analysis.exclude))
+
+
+def recovered(design: Design, truth: Truth, sample: flow.Sample) -> tuple[Recovered, ...]:
+    """The study's headline questions, with the answers that were put in. Empty where nothing could be estimated."""
+    (asked,) = design.run.benchmarks
+    if asked.name == "rating":
+        ratings = ratings_of(design, sample.kept)
+        contrasts, _ = planned_contrasts(ratings, present_arms(design, ratings), design.study.analysis.alpha)
+        return tuple(Recovered(one.estimate.name, truth.effect, one.estimate) for one in contrasts)
+    result = score(design, asked, sample.kept)
+    if asked.name == "eqbench":
+        version_, rules = asked.options["version"], asked.options["rules"]
+        found_ = [Recovered(result.headline.name, expected_score(design, truth, version_, rules), result.headline)]
+    else:
+        found_ = [
+            Recovered("change in Negative Affect, negative situations", truth.effect, one)
+            for one in result.estimates
+            if one.name == "Negative Affect: change"
+        ]
+    return tuple(one for one in found_ if one.found.value is not None)
+
+
+def expected_score(design: Design, truth: Truth, benchmark_version: str, rules: str) -> float:
+    """The score that readers with this noise get on average on these dialogues, by simulation."""
+    world = World(design, truth, 0)
+    mind = world.mind("expected score")
+    means = []
+    for batch in design.batches:
+        own = []
+        for trial in batch.trials:
+            draws = (
+                item_score(world.answer(mind, trial), trial.key["reference"], benchmark_version, PRESETS[rules])
+                for _ in range(_DRAWS)
+            )
+            own += [value for value in draws if value is not None]
+        means.append(10 * fmean(own))
+    return fmean(means)
+
+
+def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, float, Estimate]]:
+    """For each question: (name, put in, mean estimate, share of intervals that hold the truth with its own interval).
+    Repetitions without an interval count as misses."""
+    by_name: dict[str, list[Recovered]] = {}
+    for one in repeats:
+        for recovery in one:
+            by_name.setdefault(recovery.name, []).append(recovery)
+    return [
+        (
+            name,
+            own[0].put_in,
+            fmean(one.found.value for one in own if one.found.value is not None),
+            proportion_estimate(f"coverage, {name}", sum(one.inside is True for one in own), len(repeats)),
+        )
+        for name, own in by_name.items()
+    ]
