@@ -34,6 +34,8 @@ class StudyAnalysis:
     """Who came, arm by arm, where they left, who is analysed, checks."""
     planned: tuple[Planned, ...]
     """The contrasts a rating study planned; empty for other kinds, or if no model fits."""
+    shown: tuple[Table, ...]
+    """What a terminal shows of the tables: people, sensitivity, and what is about the plan."""
     result: Result
     """As the benchmark makes it of the people who are analysed, with all tables and the label."""
 
@@ -63,20 +65,15 @@ def analyse_roll(design: Design, roll: Roll, status: Standing) -> StudyAnalysis:
         flow.exclusion_table(found, plan.exclude),
         flow.checks_table(found, design.study.checks.least_seconds),
     )
-    sensitivity = _sensitivity(raw, score(design, asked, found.everybody) if found.excluded else None)
+    shown = (*people, *own, _sensitivity(raw, score(design, asked, found.everybody) if found.excluded else None))
     result = replace(
         raw,
         sentence=f"{status.label.capitalize()}: {raw.sentence}",
         rules={**raw.rules, "standing": status.label},
         caveats=(_why(status), *_preliminary(design, roll), *raw.caveats),
-        tables=(
-            *people,
-            sensitivity,
-            *own,
-            *(_labelled(table, "exploratory") for table in raw.tables),
-        ),
+        tables=(*shown, *(_labelled(table, "exploratory") for table in raw.tables)),
     )
-    return StudyAnalysis(design, status, found, people, planned, result)
+    return StudyAnalysis(design, status, found, people, planned, shown, result)
 
 
 def score(design: Design, asked: BenchmarkConfig, people: Sequence[Participant]) -> Result:

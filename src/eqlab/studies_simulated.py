@@ -27,12 +27,12 @@ from eqlab.people.lock import lock_plan
 from eqlab.people.personas import Player, players
 from eqlab.people.register import Register
 from eqlab.people.rehearsal import rehearse
-from eqlab.people.roll import Roll, read_roll
+from eqlab.people.roll import read_roll
 from eqlab.people.simulate import Address, Walked, walk_all
 from eqlab.people.study import Panel
 from eqlab.people.worlds import Truth, World
 from eqlab.store.schema import answers
-from eqlab.studies_analysis import StudyAnalysis, analyse, present_arms, ratings_of, score
+from eqlab.studies_analysis import StudyAnalysis, analyse, present_arms, ratings_of, score, write_report
 
 _DRAWS = 300
 """Simulated readings of each dialogue, to know the score that a noise is worth."""
@@ -70,12 +70,15 @@ class Recovered:
 class Outcome:
     walked: tuple[Walked, ...]
     analysis: StudyAnalysis
-    roll: Roll
     recovered: tuple[Recovered, ...]
     stored: int
     """Answers in the store."""
     acknowledged: int
     """Answers that simulated people saw acknowledged."""
+    known: int
+    """People in the store, those of this simulation only."""
+    states: Mapping[str, int]
+    """Their ends as the store has them."""
 
     @property
     def complaints(self) -> list[str]:
@@ -83,14 +86,13 @@ class Outcome:
         said = []
         if self.stored != self.acknowledged:
             said.append(f"{self.acknowledged} answers were acknowledged, {self.stored} are stored.")
-        if len(self.roll.people) != len(self.walked):
-            said.append(f"{len(self.walked)} people came, {len(self.roll.people)} are known.")
+        if self.known != len(self.walked):
+            said.append(f"{len(self.walked)} people came, {self.known} are known.")
         seen = Counter(walked.end for walked in self.walked)
-        stored = Counter(_end(person.state) for person in self.roll.people)
         said += [
-            f"{seen[end]} people saw '{end}', the store says {stored[end]}."
-            for end in sorted({*seen, *stored})
-            if seen[end] != stored[end]
+            f"{seen[end]} people have {end}, the store says {self.states.get(end, 0)}."
+            for end in sorted({*seen, *self.states})
+            if seen[end] != self.states.get(end, 0)
         ]
         return said
 
@@ -99,7 +101,9 @@ def _end(state: str) -> str:
     return "left" if state in ("arrived", "taking") else "declined" if state == "declined" else "done"
 
 
-def simulate(design: Design, file: str, wanted: Simulation, heard: Callable[[Walked], None]) -> Outcome:
+def simulate(
+    design: Design, file: str, wanted: Simulation, heard: Callable[[Walked], None], report: Path | None = None
+) -> Outcome:
     """In a store of its own that is deleted afterwards, on a server of its own on loopback. People come as from a
     panel, so that they can change the device; the plan is locked before the first comes."""
     from eqlab.people.web.server import running
@@ -116,6 +120,8 @@ def simulate(design: Design, file: str, wanted: Simulation, heard: Callable[[Wal
             address = Address(base, design.study.id, "PID", "simulated-")
             walked = walk(open_door, address, wanted, heard)
         outcome = conclude(register, wanted, walked)
+        if report is not None:
+            write_report(register, outcome.analysis, report)
         store.close()
     return outcome
 
@@ -131,20 +137,40 @@ def cast(design: Design, wanted: Simulation, seed: int) -> list[Player]:
     return players(design, World(design, wanted.truth, seed), wanted.people, wanted.mix, seed)
 
 
-def conclude(register: Register, wanted: Simulation, walked: Sequence[Walked]) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a store held before the simulated people came."""
+
+    answers: int = 0
+    people: frozenset[str] = frozenset()
+
+
+NOTHING = Before()
+
+
+def before(register: Register) -> Before:
+    return Before(_stored(register), frozenset(person.person for person in read_roll(register).people))
+
+
+def conclude(register: Register, wanted: Simulation, walked: Sequence[Walked], was: Before = NOTHING) -> Outcome:
     """What the store and the analysis say of a walk."""
-    query = select(func.count()).select_from(answers).where(answers.c.run_id == register.design.run.id)
-    with register.store.engine.connect() as connection:
-        stored = int(connection.execute(query).scalar_one())
-    analysis, roll = analyse(register), read_roll(register)
+    analysis = analyse(register)
+    new = [person for person in read_roll(register).people if person.person not in was.people]
     return Outcome(
         tuple(walked),
         analysis,
-        roll,
         recovered(register.design, wanted.truth, analysis.sample),
-        stored,
+        _stored(register) - was.answers,
         sum(len(one.posted) for one in walked),
+        len(new),
+        Counter(_end(person.state) for person in new),
     )
+
+
+def _stored(register: Register) -> int:
+    query = select(func.count()).select_from(answers).where(answers.c.run_id == register.design.run.id)
+    with register.store.engine.connect() as connection:
+        return int(connection.execute(query).scalar_one())
 
 
 def repeat(design: Design, wanted: Simulation, seed: int) -> tuple[Recovered, ...]:
@@ -162,15 +188,15 @@ def recovered(design: Design, truth: Truth, sample: flow.Sample) -> tuple[Recove
         return tuple(Recovered(one.estimate.name, truth.effect, one.estimate) for one in contrasts)
     result = score(design, asked, sample.kept)
     if asked.name == "eqbench":
-        version_, rules = asked.options["version"], asked.options["rules"]
-        found_ = [Recovered(result.headline.name, expected_score(design, truth, version_, rules), result.headline)]
+        edition, rules = asked.options["version"], asked.options["rules"]
+        told = [Recovered(result.headline.name, expected_score(design, truth, edition, rules), result.headline)]
     else:
-        found_ = [
+        told = [
             Recovered("change in Negative Affect, negative situations", truth.effect, one)
             for one in result.estimates
             if one.name == "Negative Affect: change"
         ]
-    return tuple(one for one in found_ if one.found.value is not None)
+    return tuple(one for one in told if one.found.value is not None)
 
 
 def expected_score(design: Design, truth: Truth, benchmark_version: str, rules: str) -> float:

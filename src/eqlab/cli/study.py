@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eqlab.cli import study_analyze, study_data, study_simulate
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, read_pairs
 
 if TYPE_CHECKING:
@@ -121,3 +122,11 @@ def _show(design: "Design", found: "Overview", heard: tuple[str, ...]) -> None:
 
 def _span(low: int, high: int) -> str:
     return str(low) if low == high else f"{low}–{high}"
+
+
+app.command("lock")(study_data.lock)
+app.command("export")(study_data.export)
+app.command("person")(study_data.person)
+app.command("erase")(study_data.erase)
+app.command("analyze")(study_analyze.analyze)
+app.command("simulate")(study_simulate.simulate)

@@ -23,6 +23,8 @@ def export_person(register: Register, person: str) -> dict[str, Any]:
         raise Unknown(
             f"Nobody is called {person} in study '{register.study.id}'.", "'eqlab study export' lists people."
         )
+    for one in found["panel_ids"]:
+        del one["hash"]  # that there is a panel's id is theirs to know; its hash would link it to others' copies
     for one in found["answers"]:
         one["values"] = json.loads(one["values"])
     for one in found["participants"]:

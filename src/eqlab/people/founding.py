@@ -38,6 +38,23 @@ def found(store: Store, design: Design, file: str, version: str, provenance: Any
                 )
                 places.create(connection, design)
                 begun = design.sha256
+    _check(design, begun)
+
+
+def check_begun(store: Store, design: Design) -> None:
+    """Raise unless the study has begun in this store, with the pages that its file has now."""
+    known = select(studies.c.design_sha256).where(studies.c.id == design.study.id)
+    with store.engine.connect() as connection:
+        begun = connection.execute(known).scalar()
+    if begun is None:
+        raise StoreError(
+            f"Study '{design.study.id}' has not begun in {store.where}.",
+            "Start it with 'eqlab study serve', or name its store with --store.",
+        )
+    _check(design, begun)
+
+
+def _check(design: Design, begun: str | None) -> None:
     if begun != design.sha256:
         raise StoreError(
             f"Study '{design.study.id}' has begun with other pages than its file has now.",

@@ -52,6 +52,17 @@ def credentials(
     return Credentials(Settings(check_secret(secret), hashed, public_url.rstrip("/"), proxy, hook), made_up)
 
 
+def known_secret(folder: Path, environment: Mapping[str, str] = os.environ) -> bytes:
+    """The secret that the server has hashed panel ids with; raises where there is none."""
+    secret = environment.get(SECRET, "") or _read(folder / _SECRET_FILE)
+    if not secret:
+        raise UsageError(
+            f"A panel's id can only be looked up with the server's secret: {SECRET} is not set.",
+            "Set it as the server has it, or name the person with --person.",
+        )
+    return check_secret(secret)
+
+
 def is_local(host: str, public_url: str) -> bool:
     """Whether only this machine can reach the server."""
     names = [host] + ([urlsplit(public_url).hostname or ""] if public_url else [])

@@ -1,0 +1,64 @@
+"""`eqlab study analyze`: what came of a study, and what it may be called."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.study_data import File, begun_study
+
+if TYPE_CHECKING:
+    from eqlab.studies_analysis import StudyAnalysis
+
+
+def analyze(
+    file: File,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write the HTML report too.", show_default="none")
+    ] = None,
+    store: StoreFlag = "",
+    data: DataFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Analyse a study: who came, who is left out and why, the result with its intervals.
+
+    Confirmatory if the plan was locked before the first answer and has not changed since; else exploratory."""
+    from eqlab.cli.output import print_json
+    from eqlab.studies_analysis import analyse, write_report
+
+    register = begun_study(file, store, data)
+    found = analyse(register)
+    written = write_report(register, found, report) if report else None
+    register.store.close()
+    if as_json:
+        print_json(analysis_json(found))
+        return
+    show(found)
+    if written:
+        typer.echo(f"\nReport: {written.resolve()}")
+
+
+def show(found: "StudyAnalysis") -> None:
+    """The result in words, the people, and the tables that are about the plan; the report has all of them."""
+    from eqlab.cli.output import print_results, print_table
+
+    typer.echo(f"{found.design.study.title} (study '{found.design.study.id}'): {found.standing.label}\n")
+    print_results([found.result])
+    for table in found.shown:
+        typer.echo("")
+        print_table(table)
+
+
+def analysis_json(found: "StudyAnalysis") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from eqlab.cli.output import result_json
+
+    return {
+        "study": found.design.study.id,
+        "standing": {"label": found.standing.label, **asdict(found.standing)},
+        "excluded": {person: list(why) for person, why in found.sample.excluded.items()},
+        "analysed": [person.person for person in found.sample.kept],
+        "result": result_json(found.result),
+    }

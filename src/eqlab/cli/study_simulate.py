@@ -1,0 +1,217 @@
+"""`eqlab study simulate`: a study rehearsed with simulated people who walk its real server."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, read_pairs
+from eqlab.cli.study_data import File
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from eqlab.people.design import Design
+    from eqlab.people.simulate import Walked
+    from eqlab.store.store import Store
+    from eqlab.studies_simulated import Outcome, Recovered, Simulation
+
+
+def simulate(
+    file: File,
+    people: Annotated[
+        int | None, typer.Option("--people", min=1, help="How many come.", show_default="the places, 200 at most")
+    ] = None,
+    effect: Annotated[
+        float | None,
+        typer.Option(
+            "--effect",
+            help="What is put in. rating: log-odds of every arm against the reference; evoked: points of Negative "
+            "Affect; eqbench: SD of people's error.",
+            show_default="0.7, 5 or 1.5",
+        ),
+    ] = None,
+    mix: Annotated[
+        list[str] | None,
+        typer.Option("--mix", metavar="PERSONA=SHARE", help="Who comes, e.g. honest=80; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of every draw.")] = 0,
+    repeats: Annotated[
+        int,
+        typer.Option("--repeats", min=1, help="Simulations; the first walks the server, the others only the analysis."),
+    ] = 1,
+    think: Annotated[
+        float, typer.Option("--think", min=0.0, metavar="SECONDS", help="Wait so long on every page, for load tests.")
+    ] = 0.0,
+    at_once: Annotated[int, typer.Option("--at-once", min=1, help="People on the server at a time.")] = 50,
+    url: Annotated[
+        str,
+        typer.Option(
+            "--url", metavar="URL", help="Walk this server, whose store is --store.", show_default="a server of its own"
+        ),
+    ] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="With --url: do not ask.")] = False,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write the HTML report too.", show_default="none")
+    ] = None,
+    store: StoreFlag = "",
+    data: DataFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Rehearse a study: simulated people walk its real server, and the analysis must find what was put in.
+
+    Without --url nothing is kept: server and store are the simulation's own. With --url the simulated people are
+    stored in that study like real ones; use it for pilots and load tests, never in a study that has begun."""
+    from eqlab import api
+    from eqlab.people.personas import read_mix
+    from eqlab.people.worlds import EFFECTS, Truth
+    from eqlab.studies import open_study
+    from eqlab.studies_simulated import Simulation, repeat
+    from eqlab.studies_simulated import simulate as walk_own
+
+    opened = api.open_store(store)
+    text, design = open_study(file, opened, data)
+    truth = Truth(EFFECTS[design.study.kind] if effect is None else effect)
+    count = people or min(200, sum(1 for _ in design.places()))
+    wanted = Simulation(count, truth, read_mix(read_pairs("--mix", mix or [])), seed, at_once, think)
+    say = _Progress(count)
+    if url:
+        outcome = _walk_theirs(opened, design, wanted, url.rstrip("/"), yes, say)
+    else:
+        outcome = walk_own(design, text, wanted, say, report)
+    opened.close()
+    more = [outcome.recovered]
+    for number in range(1, repeats):
+        more.append(repeat(design, wanted, seed + number))
+        say.repeated(number + 1, repeats)
+    if as_json:
+        from eqlab.cli.output import print_json
+
+        print_json(_as_json(design, wanted, outcome, more))
+    else:
+        _show(design, wanted, outcome, more, url)
+    if outcome.complaints:
+        raise typer.Exit(1)
+
+
+def _walk_theirs(
+    opened: "Store", design: "Design", wanted: "Simulation", url: str, yes: bool, heard: "Callable[[Walked], None]"
+) -> "Outcome":
+    import secrets
+
+    from eqlab.people.founding import check_begun
+    from eqlab.people.register import Register
+    from eqlab.people.simulate import Address
+    from eqlab.studies_simulated import before, conclude, walk
+
+    check_begun(opened, design)
+    register = Register(opened, design)
+    was = before(register)
+    if not yes:
+        typer.confirm(
+            f"{wanted.people} simulated people will be stored in study '{design.study.id}' at {url}, where "
+            f"{len(was.people)} people are now. Go on?",
+            abort=True,
+        )
+    address = Address(url, design.study.id, design.study.panel.person, f"simulated-{secrets.token_hex(4)}-")
+    return conclude(register, wanted, walk(design, address, wanted, heard), was)
+
+
+class _Progress:
+    """A line for every tenth of the people."""
+
+    def __init__(self, people: int) -> None:
+        from eqlab.cli.output import errors
+
+        self._out, self._people, self._ended = errors(), people, 0
+        self._step = max(1, people // 10)
+
+    def __call__(self, walked: "Walked") -> None:
+        self._ended += 1
+        if self._ended % self._step == 0 or self._ended == self._people:
+            self._out.print(f"{self._ended} of {self._people} simulated people have come to an end")
+
+    def repeated(self, done: int, total: int) -> None:
+        if done % max(1, total // 10) == 0 or done == total:
+            self._out.print(f"{done} of {total} simulations")
+
+
+def _show(
+    design: "Design", wanted: "Simulation", outcome: "Outcome", more: "Sequence[Sequence[Recovered]]", url: str
+) -> None:
+    from collections import Counter
+
+    from eqlab.cli.output import interval, number, print_rows, print_table
+    from eqlab.people.personas import PERSONAS
+    from eqlab.people.worlds import EFFECT_WORDS
+    from eqlab.studies_simulated import coverage
+
+    typer.echo(f"{wanted.people} simulated people walked {url or 'a server of their own on loopback'} over HTTP.")
+    came: Counter[str] = Counter(walked.player.persona for walked in outcome.walked)
+    ends: Counter[tuple[str, str]] = Counter((walked.player.persona, walked.end) for walked in outcome.walked)
+    rows = [
+        [name, str(came[name]), *(str(ends[name, end]) for end in ("done", "left", "declined")), words]
+        for name, words in PERSONAS.items()
+        if came[name]
+    ]
+    columns = ["persona", "came", "to an end", "left", "declined", ""]
+    print_rows("", columns, rows, right=columns[1:5])
+    for table in outcome.analysis.people[:2]:
+        typer.echo("")
+        print_table(table)
+    typer.echo(f"\nPut in: {wanted.truth.effect:g} ({EFFECT_WORDS[design.study.kind]}).")
+    found = [
+        [one.name, f"{one.put_in:.2f}", number(one.found.value), interval(one.found), str(one.found.n), _word(one)]
+        for one in outcome.recovered
+    ]
+    if found:
+        print_rows("", ["", "put in", "found", "95 % interval", "n", "inside"], found, right=["put in", "found", "n"])
+    else:
+        typer.echo("The analysis could not estimate it: too few people, or a model that does not fit.")
+    answers = f"{outcome.acknowledged} answers acknowledged, {outcome.stored} stored"
+    people = f"{len(outcome.walked)} people came, {outcome.known} counted"
+    typer.echo(f"\n{answers}; {people}, {outcome.states.get('left', 0)} of them left on the way.")
+    for complaint in outcome.complaints:
+        typer.secho(f"! {complaint}", fg=typer.colors.RED)
+    if len(more) > 1:
+        typer.echo(
+            f"\n{len(more)} simulations: the first over HTTP, {len(more) - 1} with the same personas straight into the "
+            "analysis."
+        )
+        shares = [
+            [name, f"{put_in:.2f}", f"{mean:.2f}", number(share.value, 1), interval(share), str(share.n)]
+            for name, put_in, mean, share in coverage(more)
+        ]
+        columns = ["", "put in", "mean found", "coverage, %", "95 % interval", "simulations"]
+        print_rows("", columns, shares, right=[name for name in columns if name != "95 % interval"])
+
+
+def _word(one: "Recovered") -> str:
+    return {True: "yes", False: "no", None: "undefined"}[one.inside]
+
+
+def _as_json(
+    design: "Design", wanted: "Simulation", outcome: "Outcome", more: "Sequence[Sequence[Recovered]]"
+) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from eqlab.cli.study_analyze import analysis_json
+    from eqlab.studies_simulated import coverage
+
+    return {
+        "people": wanted.people,
+        "put_in": asdict(wanted.truth),
+        "mix": dict(wanted.mix),
+        "acknowledged": outcome.acknowledged,
+        "stored": outcome.stored,
+        "known": outcome.known,
+        "ends": dict(outcome.states),
+        "complaints": outcome.complaints,
+        "recovered": [{**asdict(one), "inside": one.inside} for one in outcome.recovered],
+        "simulations": len(more),
+        "coverage": [
+            {"name": name, "put_in": put_in, "mean_found": mean, "coverage": asdict(share)}
+            for name, put_in, mean, share in coverage(more)
+        ],
+        "analysis": analysis_json(outcome.analysis),
+    }
