@@ -127,8 +127,11 @@ def _sensitivity(planned: Result, whole: Result | None) -> Table:
 
 
 def _numbers(result: Result) -> dict[str, Estimate]:
-    every = (result.headline, *result.estimates)
-    return {one.name: one for one in every if one.value is not None}
+    found: dict[str, Estimate] = {}
+    for one in (result.headline, *result.estimates):
+        if one.value is not None:
+            found.setdefault(one.name, one)  # the headline is among the estimates again, with fewer words
+    return found
 
 
 def _labelled(table: Table, label: str) -> Table:

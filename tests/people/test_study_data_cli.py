@@ -2,9 +2,9 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
+from small_study import take
 
 from eqlab.cli.main import main
 from eqlab.core.errors import EqlabError
@@ -12,9 +12,6 @@ from eqlab.people.door import panel_hash
 from eqlab.people.register import Register
 from eqlab.store.store import Store
 from eqlab.studies import open_study
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "people"))
-from small_study import take
 
 SECRET = "b7d5a1c38e6f42908b7d5a1c38e6f429"
 

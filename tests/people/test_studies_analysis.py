@@ -1,10 +1,9 @@
 """The analysis of a study: label, flow, exclusions and sensitivity around the benchmark's own statistics."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from small_study import small_design
 
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
@@ -14,9 +13,6 @@ from eqlab.people.rehearsal import rehearse
 from eqlab.people.study import AnalysisPlan
 from eqlab.people.worlds import Truth, World
 from eqlab.studies_analysis import analyse_roll, score
-
-sys.path.insert(0, str(Path(__file__).parent / "people"))
-from small_study import small_design
 
 EARLY = Standing(True, "the plan was locked", None, None)
 LATE = Standing(False, "the analysis plan was never locked", None, None)

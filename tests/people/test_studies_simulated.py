@@ -1,18 +1,14 @@
 """Simulated people on the real server: all of them counted, all answers stored, the effect found again."""
 
-import sys
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from small_study import small_design
 
 from eqlab.people.personas import PERSONAS
 from eqlab.people.worlds import Truth
 from eqlab.studies_simulated import Simulation, coverage, repeat, simulate
-
-sys.path.insert(0, str(Path(__file__).parent / "people"))
-from small_study import small_design
 
 
 @pytest.fixture(scope="module")
