@@ -11,8 +11,13 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
+
+# A slow machine is no failure: speed is measured in bench/.
+settings.register_profile("eqlab", deadline=None)
+settings.load_profile("eqlab")
 
 
 def absent(what: str) -> None:
