@@ -1,0 +1,385 @@
+"""A participant's whole way in a real browser: desk, phone, keyboard, no script, bad network, other devices."""
+
+import re
+
+import pytest
+
+pytest.importorskip("playwright")
+pytest.importorskip("fastapi")
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from browser.served import served, whole_design, with_language
+from eqlab.people.study import Panel
+from eqlab.people.texts import Texts, load
+
+PHONE = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True}
+DESK = {"viewport": {"width": 1280, "height": 900}}
+PAGES = 7  # consent, questionnaire, quiz, two trials, a check, debrief
+
+
+@pytest.fixture
+def study(tmp_path):
+    with served(tmp_path) as site:
+        yield site
+
+
+@pytest.fixture
+def visit(browser):
+    """A new device."""
+    opened = []
+
+    def make(**options):
+        context = browser.new_context(**{**DESK, **options})
+        context.set_default_timeout(20_000)
+        opened.append(context)
+        return context.new_page()
+
+    yield make
+    for context in opened:
+        context.close()
+
+
+def sound(page):
+    """Nothing that axe can find is wrong with the page."""
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def answer(page, pick=lambda index, count: (index * 3) % count):
+    """Choose something everywhere, what is asked for where something is asked for."""
+    asked = re.search(r"Please choose (\d)\.", page.inner_text("main"))
+    groups = page.locator("fieldset")
+    for index in range(groups.count()):
+        options = groups.nth(index).locator("label")
+        quiz = "What do you rate?" in page.inner_text("main")
+        number = 0 if quiz else int(asked.group(1)) - 1 if asked else pick(index, options.count())
+        options.nth(number).click()
+
+
+def send(page):
+    """Press the page's button and wait for the next page."""
+    with page.expect_navigation():
+        page.locator("#page button").first.click()
+
+
+def go(page, until=lambda page: False, look=lambda page: None):
+    """Page after page to the end, or until."""
+    while page.locator("#page").count() and not until(page):
+        look(page)
+        answer(page)
+        send(page)
+
+
+def at(number):
+    return lambda page: f"Page {number} " in page.title()
+
+
+@pytest.mark.parametrize("device", [DESK, PHONE, {**PHONE, "color_scheme": "dark"}], ids=["desk", "phone", "dark"])
+def test_whole_way(study, visit, device):
+    page = visit(**device)
+    requests, said, seen = [], [], []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+
+    def look(page):
+        seen.append(page.title())
+        if device is not PHONE:  # the phone has the same elements
+            sound(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
+        small = page.evaluate(
+            """[...document.querySelectorAll("label:has([type=radio]), button, footer a")].filter(
+            one => { const box = one.getBoundingClientRect(); return box.height < 40 || box.width < 40 }).length"""
+        )
+        assert small == 0, "a target is too small for a finger"
+
+    page.goto(study.link())
+    assert page.url == f"{study.url}/s/small/page"  # no id in the address
+    go(page, look=look)
+    expect(page.locator("#code")).to_have_text("C-COMPLETE")
+    sound(page)
+    assert len(seen) == PAGES
+    assert study.answered() == 5
+    assert all(url.startswith(study.url) for url in requests)
+    assert said == []
+    assert page.evaluate("Object.keys(localStorage).filter(key => !key.endsWith(':keys')).length") == 0
+
+
+def test_the_way_back_to_the_panel_can_be_stopped(study, visit):
+    page = visit()
+    page.clock.install()
+    page.route("https://app.prolific.com/**", lambda route: route.fulfill(body="the panel", content_type="text/html"))
+    page.goto(study.link())
+    go(page)
+    expect(page.locator("#leaving")).to_contain_text("20 seconds")
+    page.get_by_role("button", name="Stay here").click()
+    page.clock.run_for(30_000)
+    assert page.url.endswith("/done")
+    page.reload()
+    page.clock.run_for(21_000)
+    page.wait_for_url("https://app.prolific.com/submissions/complete?cc=C-COMPLETE")
+
+
+def test_keyboard_only(study, visit):
+    page = visit()
+    page.goto(study.link())
+    while page.locator("#page").count():
+        if page.locator("#agree").count():
+            page.keyboard.press("Tab")
+            while not page.evaluate("document.activeElement.id === 'agree'"):
+                page.keyboard.press("Tab")
+        groups = page.locator("fieldset").count()
+        for _ in range(groups):  # Tab goes from group to group, blank chooses
+            while True:
+                page.keyboard.press("Tab")
+                if page.evaluate("document.activeElement.type === 'radio'"):
+                    break
+            visible = page.evaluate("getComputedStyle(document.activeElement.closest('label')).outlineStyle !== 'none'")
+            assert visible, "the focus cannot be seen"
+            page.keyboard.press("Space")
+        if not groups:
+            while not page.evaluate("document.activeElement.matches('#page button')"):
+                page.keyboard.press("Tab")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+    expect(page.locator("#code")).to_have_text("C-COMPLETE")
+
+
+def test_digits_choose_unless_switched_off(study, visit):
+    page = visit()
+    page.goto(study.link())
+    go(page, until=lambda page: page.locator("#keys").count() == 1)
+    page.keyboard.press("3")
+    assert page.locator("input[name='v.rating']:checked").input_value() == "3"
+    page.keyboard.press("Control+1")
+    page.keyboard.press("7")
+    assert page.locator("input[name='v.rating']:checked").input_value() == "3"
+    page.locator("#keys").uncheck()
+    page.keyboard.press("1")
+    assert page.locator("input[name='v.rating']:checked").input_value() == "3"
+    page.reload()
+    assert not page.locator("#keys").is_checked()
+    page.keyboard.press("2")
+    assert page.locator("input[name='v.rating']:checked").input_value() == "3"  # kept over the reload
+
+
+def test_without_javascript(study, visit):
+    page = visit(java_script_enabled=False)
+    page.goto(study.link())
+    expect(page.locator(".keys")).to_have_count(0)
+    page.locator("#agree").click()
+    page.locator("fieldset").first.locator("label").nth(4).click()
+    page.locator("#page button").click()
+    expect(page.locator("#errors")).to_be_visible()
+    assert page.title().startswith("Error: ")
+    assert page.locator("#errors a").count() == 15
+    assert page.locator("input:checked").count() == 1
+    page.locator("#errors a").first.click()
+    assert page.url.endswith("#q-2")
+    for _ in range(PAGES):
+        if page.locator("#page").count():
+            answer(page)
+            page.locator("#page button").first.click()
+    expect(page.locator("#code")).to_have_text("C-COMPLETE")
+    assert study.answered() == 5
+
+
+def test_missing_answers_are_said_and_linked(study, visit):
+    page = visit()
+    page.goto(study.link())
+    send(page)
+    page.locator("fieldset").first.locator("label").nth(2).click()
+    page.locator("#page button").click()
+    page.wait_for_selector("#errors")
+    assert page.evaluate("document.activeElement.id") == "errors"
+    sound(page)
+    assert page.locator("input:checked").count() == 1
+    assert page.locator("#errors a").count() == 15
+    answer(page)
+    send(page)
+    assert "Page 3 " in page.title()
+
+
+def test_network_cut_and_back(study, visit):
+    page = visit()
+    page.goto(study.link())
+    go(page, until=at(4))
+    before = study.answered()
+    page.context.set_offline(True)
+    answer(page)
+    page.locator("#page button").click()
+    expect(page.locator("#sending")).to_contain_text("Not saved yet")
+    expect(page.get_by_role("button", name="Try now")).to_be_visible()
+    sound(page)
+    assert page.evaluate("document.getElementById('page').inert")
+    assert study.answered() == before
+    page.context.set_offline(False)
+    expect(page).to_have_title(re.compile("^Page 5 "), timeout=20_000)
+    assert study.answered() == before + 1
+
+
+def test_a_lost_reply_is_not_a_second_answer(study, visit):
+    page = visit()
+    page.goto(study.link())
+    go(page, until=at(4))
+    before = study.answered()
+    lost = []
+
+    def lose(route):
+        if route.request.method == "POST" and not lost:
+            lost.append(route.request.post_data)
+            route.fetch()  # the server has it
+            route.abort()  # the browser never hears so
+        else:
+            if route.request.method == "POST":
+                lost.append(route.request.post_data)
+            route.continue_()
+
+    page.route("**/s/small/page", lose)
+    answer(page)
+    page.locator("#page button").click()
+    expect(page).to_have_title(re.compile("^Page 5 "), timeout=20_000)
+    assert study.answered() == before + 1
+    assert len(lost) == 2
+    assert lost[0] == lost[1]  # exactly the same post
+
+
+def test_tab_closed_before_it_was_sent(study, visit):
+    page = visit()
+    page.goto(study.link())
+    go(page, until=at(4))
+    before = study.answered()
+    context = page.context
+    context.set_offline(True)
+    answer(page)
+    page.locator("#page button").click()
+    expect(page.locator("#sending")).to_contain_text("Not saved yet")
+    page.close()
+    context.set_offline(False)
+    again = context.new_page()
+    again.goto(f"{study.url}/s/small")
+    expect(again).to_have_title(re.compile("^Page 5 "), timeout=20_000)
+    assert study.answered() == before + 1
+
+
+def test_reload_keeps_what_was_chosen_and_when_the_page_was_first_seen(study, visit):
+    page = visit()
+    page.goto(study.link())
+    send(page)
+    shown = page.input_value("input[name=shown]")
+    answer(page)
+    chosen = page.locator("input:checked").evaluate_all("all => all.map(one => one.name + one.value)")
+    assert len(chosen) == 16
+    page.reload()
+    assert page.locator("input:checked").evaluate_all("all => all.map(one => one.name + one.value)") == chosen
+    assert page.input_value("input[name=shown]") == shown
+
+
+def test_time_out_of_sight_is_counted(study, visit):
+    page = visit()
+    page.clock.install()
+    page.goto(study.link())
+    send(page)
+    hide = "Object.defineProperty(document, 'hidden', {value: %s, configurable: true});"
+    tell = "document.dispatchEvent(new Event('visibilitychange'))"
+    page.evaluate(hide % "true" + tell)
+    page.clock.fast_forward(7_000)
+    page.evaluate(hide % "false" + tell)
+    answer(page)
+    with page.expect_request(lambda request: request.method == "POST") as sent:
+        page.locator("#page button").click()
+    away = float(re.search(r"away=([\d.]+)", sent.value.post_data).group(1))
+    assert 6.9 <= away <= 9
+
+
+def test_second_device_goes_on_where_the_first_was(study, visit):
+    first = visit()
+    first.goto(study.link())
+    go(first, until=at(4))
+    second = visit(**PHONE)
+    second.goto(study.link())
+    assert "Page 4 " in second.title()
+    answer(second)
+    send(second)
+    answer(first)  # the same page is still open on the first device
+    send(first)
+    assert first.title() == second.title()
+    go(first)
+    expect(first.locator("#code")).to_have_text("C-COMPLETE")
+    assert study.answered() == 5
+
+
+def test_people_who_share_a_device_do_not_see_each_other_s_answers(study, visit):
+    page = visit()
+    page.goto(study.link("p-1"))
+    send(page)
+    answer(page)
+    page.goto(study.link("p-2"))
+    send(page)
+    assert page.locator("input:checked").count() == 0
+
+
+def test_german(tmp_path, visit):
+    with served(tmp_path, with_language(whole_design(), "de")) as study:
+        page = visit(locale="de-DE")
+        page.goto(study.link())
+        assert page.locator("html").get_attribute("lang") == "de"
+        go(page)
+        expect(page.get_by_role("heading", name="Danke")).to_be_visible()
+        sound(page)
+
+
+def test_right_to_left(tmp_path, visit):
+    words = {**load("en").words, "direction": "rtl", "continue": "متابعة"}
+    with served(tmp_path, with_language(whole_design(), "ar"), texts={"ar": Texts("ar", words)}) as study:
+        page = visit(**PHONE)
+        page.goto(study.link())
+        assert page.locator("html").get_attribute("dir") == "rtl"
+        send(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        boxes = [page.locator("fieldset").first.locator("label").nth(n).bounding_box()["x"] for n in (0, 1, 4)]
+        assert boxes == sorted(boxes, reverse=True)
+        sound(page)
+        go(page)
+        expect(page.locator("#code")).to_be_visible()
+
+
+def test_pages_beside_the_way(tmp_path, visit):
+    """Door, panel, stop, deleted, declined, failed, full, nobody, nowhere: all sound."""
+    with served(
+        tmp_path, whole_design(arms=("a",), batches=1), whole_design("open", panel=Panel(), batches=1), preview=True
+    ) as study:
+        page = visit(**PHONE)
+        for path, words in (("/s/open", "Welcome"), ("/s/small", "through your panel"), ("/nope", "no such page")):
+            page.goto(study.url + path)
+            expect(page.locator("h1")).to_contain_text(words)
+            sound(page)
+        page.goto(f"{study.url}/s/small/page")
+        expect(page.locator("h1")).to_contain_text("do not recognise you")
+        sound(page)
+        page.goto(study.link("declines"))
+        page.get_by_role("button", name="I do not want to take part").click()
+        expect(page.locator("#code")).to_have_text("C-DECLINED")
+        sound(page)
+        page.goto(study.link("fails"))
+        send(page)
+        answer(page)
+        send(page)
+        for _ in range(2):
+            page.locator("fieldset label").nth(1).click()
+            sound(page)
+            send(page)
+        expect(page.locator("#code")).to_have_text("C-FAILED")
+        sound(page)
+        page.goto(study.link("stops"))
+        page.get_by_role("link", name="Stop taking part").click()
+        sound(page)
+        page.get_by_role("button", name="Stop, and delete my answers").click()
+        expect(page.locator("h1")).to_have_text("Deleted")
+        sound(page)
+        page.goto(study.link("finishes"))
+        go(page)
+        page.goto(study.link("late"))
+        expect(page.locator("#code")).to_have_text("C-FULL")
+        sound(page)

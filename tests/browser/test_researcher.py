@@ -1,0 +1,73 @@
+"""The researcher's way in a real browser: log in, watch a study live, take the tables home."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright")
+pytest.importorskip("fastapi")
+
+from argon2 import PasswordHasher
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+from small_study import take
+
+from browser.served import served, whole_design
+from eqlab.people.study import Pay
+
+PASSWORD = "a long password"
+HASH = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
+
+
+@pytest.fixture
+def study(tmp_path):
+    with served(tmp_path, whole_design(pay=Pay("GBP", 9.0, 1.5, 0.25)), password_hash=HASH) as site:
+        yield site
+
+
+@pytest.fixture(params=[1280, 360])
+def page(browser, request):
+    context = browser.new_context(viewport={"width": request.param, "height": 900})
+    context.set_default_timeout(20_000)
+    yield context.new_page()
+    context.close()
+
+
+def sound(page):
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
+
+
+def test_log_in_watch_and_export(study, page):
+    register = study.register
+    take(register, register.arrive("h1", "en"))
+    register.arrive("h2", "en")
+    page.clock.install()
+    page.goto(f"{study.url}/researcher/small")
+    expect(page.locator("h1")).to_have_text("Log in")
+    sound(page)
+    page.keyboard.press("Tab")
+    page.keyboard.type("wrong")
+    page.keyboard.press("Enter")
+    expect(page.locator("#wrong")).to_be_visible()
+    sound(page)
+    page.fill("#password", PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.locator("h1")).to_have_text("Studies")
+    sound(page)
+    page.get_by_role("link", name="A small study").click()
+    expect(page.locator("#live")).to_contain_text("1 of 4")
+    sound(page)
+    take(register, register.arrive("h3", "en"))
+    page.clock.run_for(11_000)
+    expect(page.locator("#live")).to_contain_text("2 of 4")
+    page.locator("#watching").uncheck()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="csv").first.click()
+    assert download.value.suggested_filename == "small-answers.csv"
+    assert Path(download.value.path()).read_bytes().startswith(b"person,arm")
+    page.get_by_role("button", name="Log out").click()
+    expect(page.locator("h1")).to_have_text("Log in")
+    page.goto(f"{study.url}/researcher/small/status.json")
+    assert page.locator("h1").inner_text() == "Please log in"
