@@ -3,7 +3,7 @@ Pure but for one read of the store; nobody's name is in it."""
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -148,10 +148,15 @@ def summarise(design: Design, roll: Roll, rooms: Sequence[tuple[str, str, float 
         _pages(roll.people, now - study.places.lease_minutes * 60),
         _budget(study.pay, arms),
         tuple(
-            Happened(event.at, event.kind, {k: v for k, v in event.detail.items() if k not in _HIDDEN})
+            Happened(event.at, event.kind, _detail(event.detail))
             for event in roll.events[: -_LAST_EVENTS - 1 : -1]
         ),
     )
+
+
+def _detail(detail: Mapping[str, Any]) -> dict[str, Any]:
+    """An event's detail without what could name a person; pages are counted from 1, as everywhere on the page."""
+    return {name: value + 1 if name == "page" else value for name, value in detail.items() if name not in _HIDDEN}
 
 
 def _arms(
