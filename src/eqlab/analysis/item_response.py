@@ -1,5 +1,5 @@
 """An item-response model for continuous scores: every item has a difficulty and a slope on the subjects' ability, and
-what items share beyond ability is kept as a few residual factors, shrunken so far as the data do not bear them.
+what items share beyond ability is kept as residual factors, as many as the subjects allow.
 
     y_mi = b_i + a_i·θ_m + e_mi,   θ ~ N(0, 1),   Cov(e_m) = L·Lᵀ + diag(u)
 
@@ -16,11 +16,14 @@ from eqlab.core.errors import DataError
 
 Floats = NDArray[np.float64]
 
-FACTORS = 12
+SHRINKAGE = 0.05
+"""λ in Cov(e) = (1 − λ)·C + λ·diag(C), C the residuals' covariance: the share of its residual variance that an item
+keeps to itself. Fixed and small, because what is wanted is the mean over the very items fitted: a subject's mean is
+known from every direction in which the subjects were seen to differ, sampled or not, and λ only has to make Cov(e)
+invertible with more items than subjects. A λ that removes the sampling noise of single covariances (about 0.5 with 54
+subjects) throws those directions away."""
 _ROUNDS = 500
 _STILL = 1e-6
-_FLOOR = 0.05
-"""An item keeps at least this share of its residual variance to itself."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,16 +51,15 @@ class ItemModel:
         return np.outer(self.slope, self.slope) + self.shared @ self.shared.T + np.diag(self.unique)
 
 
-def fit(scores: Floats, factors: int = FACTORS) -> ItemModel:
+def fit(scores: Floats) -> ItemModel:
     """`scores` are subjects × items, NaN where there is none."""
     known = ~np.isnan(scores)
     if len(scores) < 4 or known.sum(axis=0).min(initial=4) < 4 or not known.any(axis=1).all():
         raise DataError("An item-response model needs four subjects' scores on every item.", "Add result files.")
     difficulty, slope, variance, ability = _one_factor(scores, known)
     residuals = np.where(known, scores - difficulty - np.outer(ability, slope), 0.0)
-    shared = _shared(residuals, known, factors)
-    unique = np.maximum(variance - (shared**2).sum(axis=1), _FLOOR * variance)
-    return ItemModel(difficulty, slope, shared, unique)
+    shared = _shared(residuals, known)
+    return ItemModel(difficulty, slope, shared, variance - (shared**2).sum(axis=1))
 
 
 def _one_factor(scores: Floats, known: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats, Floats]:
@@ -99,21 +101,9 @@ def _variance(
     return np.asarray(np.maximum(expected, 1e-6))
 
 
-def shrinkage(residuals: Floats) -> float:
-    """λ = Σ Var(s_ij) / (M·Σ s_ij²) over the pairs of items: which part of their covariance is sampling noise."""
-    m = len(residuals)
-    covariance = residuals.T @ residuals / m
-    noise = (residuals**2).T @ (residuals**2) / m - covariance**2
-    off = ~np.eye(len(covariance), dtype=bool)
-    seen = float((covariance[off] ** 2).sum())
-    return 1.0 if seen == 0 else float(np.clip(noise[off].sum() / m / seen, 0.0, 1.0))
-
-
-def _shared(residuals: Floats, known: NDArray[np.bool_], factors: int) -> Floats:
-    """The strongest residual factors, their covariance shrunken by λ; the sign is that of the largest loading."""
-    pairs = np.maximum(known.T.astype(float) @ known, 1.0)
-    covariance = residuals.T @ residuals / pairs
-    values, vectors = np.linalg.eigh(covariance)
-    keep = np.argsort(values)[::-1][: min(factors, len(residuals) - 2)]
-    vectors = vectors[:, keep] * np.sign(vectors[np.abs(vectors[:, keep]).argmax(axis=0), keep])
-    return np.asarray(vectors * np.sqrt((1 - shrinkage(residuals)) * np.maximum(values[keep], 0.0)))
+def _shared(residuals: Floats, known: NDArray[np.bool_]) -> Floats:
+    """All factors of (1 − λ)·C, the strongest first; the sign is that of the largest loading. C_ij is the sum of the
+    products over √(n_i·n_j), so that it stays a covariance where answers are missing."""
+    _, values, vectors = np.linalg.svd(residuals / np.sqrt(known.sum(axis=0)), full_matrices=False)
+    signs = np.sign(vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)])
+    return np.asarray((vectors * (signs * values)[:, None]).T * np.sqrt(1 - SHRINKAGE))

@@ -1,72 +1,68 @@
-"""Short forms: which items stand best for all of them, and what the full score probably is after some answers.
+"""Short forms: which items tell most about the mean over all of them, and what that mean probably is after some.
 
-Items are chosen so that the plain mean of the chosen ones follows the mean of all ones as closely as the item model
-foresees, for subjects weak and strong: a short form with the same characteristic curve as the full form (van der
-Linden 2005, Linear Models for Optimal Test Design). Taking the items with the highest slopes instead gives forms that
-look better in the fitted data and are worse for new subjects (see docs/short-forms.md)."""
+Under the item model the scores are jointly normal, so what an answer takes off the variance of the mean over all items
+is known before it is given. Items are chosen one by one for that (greedy selection under a Gaussian model: Krause,
+Singh & Guestrin 2008, Journal of Machine Learning Research 9, 235–284); so a form holds all smaller ones, and an
+adaptive run asks in the same order."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from eqlab.analysis.item_response import Floats, ItemModel
 
-_BETTER = 1e-9
 _PRIOR = 10.0
 """How many items' worth the expectation weighs that a subject's residuals are as large as the fitted subjects'."""
 
 
 def choose(model: ItemModel, size: int) -> list[int]:
-    """The `size` items whose mean foretells the mean of all best: evenly spaced to begin with, then the best swap of
-    one item again and again until none helps. Deterministic."""
-    covariance, n = _moments(model), model.size
-    chosen = np.zeros(n, dtype=bool)
-    chosen[np.arange(size) * n // size] = True
-    target = covariance @ np.full(n, 1 / n)
-    own = np.diag(covariance)
-    while size < n:
-        inside, outside = np.flatnonzero(chosen), np.flatnonzero(~chosen)
-        along = covariance @ chosen / size
-        change = (
-            2 * ((along - target)[outside][None, :] - (along - target)[inside][:, None]) / size
-            + (own[inside][:, None] + own[outside][None, :] - 2 * covariance[np.ix_(inside, outside)]) / size**2
-        )
-        out, into = np.unravel_index(np.argmin(change), change.shape)
-        if change[out, into] > -_BETTER:
-            break
-        chosen[inside[out]], chosen[outside[into]] = False, True
-    return [int(item) for item in np.flatnonzero(chosen)]
-
-
-def _moments(model: ItemModel) -> Floats:
-    """E[(y − b̄)(y − b̄)ᵀ]: what makes x·y − w·y large is its variance and a difference in difficulty alike."""
-    level = model.difficulty - model.difficulty.mean()
-    return model.covariance() + np.outer(level, level)
+    """The first `size` items that would be asked, in the order of the full form. Deterministic."""
+    return sorted(next_items(model, (), (), size))
 
 
 def next_items(model: ItemModel, asked: Sequence[int], closed: Sequence[int], count: int) -> list[int]:
-    """The items that, added one by one to the `asked` ones, make their mean follow the mean of all best. `closed` items
-    were asked in vain and are not asked again."""
-    covariance, n = _moments(model), model.size
-    target, own = covariance @ np.full(n, 1 / n), np.diag(covariance)
-    now = list(asked)
+    """The items that, added one by one to the `asked` ones, take most off the variance of the mean over all, w = 1/n:
+
+        i = argmax (P·w)_i² / P_ii,   then   P ← P − P_i·P_iᵀ / P_ii
+
+    where P is the covariance of the scores given the answers so far. `closed` items were asked in vain, tell nothing
+    and are not asked again."""
+    return list(_next_items(model, tuple(sorted(asked)), tuple(sorted(closed)), count))
+
+
+@lru_cache(maxsize=4096)
+def _next_items(model: ItemModel, asked: tuple[int, ...], closed: tuple[int, ...], count: int) -> tuple[int, ...]:
+    left = _given(model, asked)
+    toward = left.mean(axis=1)
+    free = np.ones(model.size, dtype=bool)
+    free[[*asked, *closed]] = False
     added: list[int] = []
-    for _ in range(min(count, n - len({*asked, *closed}))):
-        size = len(now) + 1
-        along = covariance[:, now].sum(axis=1)
-        error = (2 * along + own) / size**2 - 2 * target / size + _within(covariance, now) / size**2
-        taken = {*now, *closed}
-        error[list(taken)] = np.inf
-        if now:  # the part of −2·wᵀΣx that the items already asked bring
-            error = error - 2 * target[now].sum() / size
-        added.append(int(np.argmin(error)))
-        now.append(added[-1])
-    return added
+    for _ in range(min(count, int(free.sum()))):
+        gain = np.full(model.size, -1.0)
+        gain[free] = toward[free] ** 2 / left.diagonal()[free]
+        best = int(np.argmax(gain))
+        known = left[best] / left[best, best]
+        toward = toward - known * toward[best]
+        left = left - np.outer(known, left[best])
+        free[best] = False
+        added.append(best)
+    return tuple(added)
 
 
-def _within(covariance: Floats, items: Sequence[int]) -> float:
-    return float(covariance[np.ix_(items, items)].sum())
+@lru_cache(maxsize=16)
+def _covariance(model: ItemModel) -> Floats:
+    return model.covariance()
+
+
+def _given(model: ItemModel, asked: tuple[int, ...]) -> Floats:
+    """The covariance of all scores when those of `asked` are known."""
+    covariance, items = _covariance(model), list(asked)
+    if not items:
+        return covariance
+    known = np.linalg.solve(covariance[np.ix_(items, items)], covariance[items])
+    return np.asarray(covariance - covariance[:, items] @ known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,24 +78,37 @@ class Guess:
 
 
 def estimate(model: ItemModel, answers: Mapping[int, float]) -> Guess:
-    """The mean over all items from the mean over some, corrected for what these items have of difficulty and slope
-    (linear equating: Kolen & Brennan 2014, Test Equating, ch. 4):
+    """The mean over all items from some, O: the average of two estimates that err differently. Linear equating (Kolen
+    & Brennan 2014, Test Equating, ch. 4) weighs all items alike and takes a subject as it comes; the best linear
+    predictor (Robinson 1991, Statistical Science 6, 15–32) uses all that items share and leans on the fitted subjects:
 
-        θ̂ = (ȳ_O − b̄_O) / ā_O,   estimate = b̄ + ā·θ̂,   Var = d·Ψ·d,   d_i = [i ∈ O]·ā/(ā_O·k) − 1/n
+        θ̂ = (ȳ_O − b̄_O) / ā_O,   E = b̄ + ā·θ̂
+        B = b̄ + wᵀ·Σ_·O·Σ_OO⁻¹·(y_O − b_O),   w = 1/n,   Σ = a·aᵀ + L·Lᵀ + diag(u)
+        estimate = (E + B) / 2 = b̄ + Σ c_i·(y_i − b_i),   Var = dᵀ·Σ·d,   d = c − w
 
-    Items count equally: weights by information fit the known subjects better and new ones worse. The standard deviation
-    is multiplied by the size of this subject's own residuals, for a weak model's answers scatter more than a strong
-    one's: s² = (10 + Σ r_i²/ψ_i) / (10 + k). With all items answered the estimate is their mean and its sd is 0."""
-    items = np.array(sorted(answers), dtype=int)
-    slope, n = model.slope, model.size
-    if not len(items) or slope[items].mean() <= 0:
+    The standard deviation is multiplied by the size of this subject's own residuals, for a weak model's answers scatter
+    more than a strong one's: s² = (10 + Σ r_i²/ψ_i) / (10 + k). With all items answered the estimate is their mean and
+    its sd is 0."""
+    items = tuple(sorted(answers))
+    slope = model.slope[list(items)]
+    if not items or slope.mean() <= 0:
         return Guess(float(model.difficulty.mean()), float("inf"), 1.0, 0.0)
-    deviation = np.array([answers[int(item)] for item in items]) - model.difficulty[items]
-    ability = float(deviation.mean() / slope[items].mean())
-    weights = np.full(n, -1 / n)
-    weights[items] += slope.mean() / slope[items].mean() / len(items)
-    variance = float(((weights @ model.shared) ** 2).sum() + weights**2 @ model.unique)
-    squares = float(((deviation - ability * slope[items]) ** 2 / model.residual[items]).sum())
+    weights, sd = _weights(model, items)
+    deviation = np.array([answers[item] for item in items]) - model.difficulty[list(items)]
+    ability = float(deviation.mean() / slope.mean())
+    squares = float(((deviation - ability * slope) ** 2 / model.residual[list(items)]).sum())
     spread = float(np.sqrt((_PRIOR + squares) / (_PRIOR + len(items))))
-    mean = float(model.difficulty.mean() + slope.mean() * ability)
-    return Guess(mean, spread * float(np.sqrt(variance)), spread, ability)
+    return Guess(float(model.difficulty.mean() + weights @ deviation), spread * sd, spread, ability)
+
+
+@lru_cache(maxsize=4096)
+def _weights(model: ItemModel, items: tuple[int, ...]) -> tuple[Floats, float]:
+    """c of the items answered, and the standard deviation of the error; the same for all subjects who answered them."""
+    covariance, at = _covariance(model), list(items)
+    equating = model.slope.mean() / model.slope[at].mean() / len(at)
+    predictor = np.linalg.solve(covariance[np.ix_(at, at)], covariance[at].mean(axis=1))
+    weights = (equating + predictor) / 2
+    off = np.full(model.size, -1 / model.size)
+    off[at] += weights
+    variance = (off @ model.slope) ** 2 + ((off @ model.shared) ** 2).sum() + off**2 @ model.unique
+    return weights, float(np.sqrt(variance))

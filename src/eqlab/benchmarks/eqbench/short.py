@@ -35,8 +35,13 @@ def item_model() -> "ItemModel":
 
     from eqlab.analysis.item_response import ItemModel
 
-    values = np.array(list(facts()["items"].values()))
+    values = np.array(list(parameters(facts()["items"]).values()))
     return ItemModel(values[:, 0], values[:, 1], values[:, 3:], values[:, 2])
+
+
+def parameters(items: Mapping[str, str]) -> dict[str, list[float]]:
+    """By question number: difficulty, slope, unique variance, and the loadings of the residual factors."""
+    return {number: [float(value) for value in line.split()] for number, line in items.items()}
 
 
 @cache
