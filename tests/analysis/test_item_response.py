@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eqlab.analysis.item_response import fit, shrinkage
+from eqlab.analysis.item_response import SHRINKAGE, fit
 from eqlab.core.errors import DataError
 
 
@@ -28,22 +28,26 @@ def test_difficulty_slope_and_residual_variance_are_recovered(missing):
     assert np.corrcoef(found.slope, a)[0, 1] > 0.99
 
 
-def test_a_shared_residual_factor_is_kept_and_noise_is_not():
+def test_the_covariance_is_that_of_the_scores_shrunken_towards_ability():
     shared = np.where(np.arange(30) < 10, 1.2, 0.0)
-    with_factor, *_ = simulate(800, 30, seed=3, shared=shared)
-    without, *_ = simulate(60, 30, seed=3)
-    found = fit(with_factor)
+    y, *_ = simulate(800, 30, seed=3, shared=shared)
+    found = fit(y)
+    assert np.abs(found.covariance() - np.cov(y.T, bias=True)).max() < 0.15
     together = found.shared @ found.shared.T
     assert together[:10, :10].mean() == pytest.approx(1.44, abs=0.5)
     assert abs(together[10:, 10:][~np.eye(20, dtype=bool)]).mean() < 0.1
-    noise = fit(without).shared
-    assert (noise**2).sum() < 0.35 * fit(without).residual.sum()
 
 
-def test_shrinkage_is_near_one_for_independent_residuals_and_near_zero_for_dependent_ones():
-    random = np.random.default_rng(5)
-    assert shrinkage(random.normal(size=(50, 40))) > 0.9
-    assert shrinkage(random.normal(size=(50, 1)) + 0.1 * random.normal(size=(50, 40))) < 0.1
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_every_item_keeps_a_share_to_itself_with_more_items_than_subjects(missing):
+    y, *_ = simulate(20, 60, seed=4)
+    y[np.random.default_rng(2).random(y.shape) < missing] = np.nan
+    found = fit(y)
+    assert found.shared.shape == (60, 20)
+    share = found.unique / found.residual
+    assert share.min() >= SHRINKAGE - 1e-9
+    assert np.median(share) < 2 * SHRINKAGE
+    assert np.linalg.eigvalsh(found.covariance()).min() > 0
 
 
 def test_too_little_to_learn_from():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqlab.analysis.held_out import adaptive, factors, figures, fixed, leave_families_out
+from eqlab.analysis.held_out import adaptive, copies, factors, figures, fixed, leave_out
 from eqlab.analysis.item_response import ItemModel
 from eqlab.analysis.short_form import choose, estimate, next_items
 
@@ -29,17 +29,54 @@ def subjects(model, count, seed, scale=None):
 MODEL = truth()
 
 
+def errors(y, items):
+    return np.array([estimate(MODEL, {i: row[i] for i in items}).mean for row in y]) - y.mean(axis=1)
+
+
 def test_the_choice_is_deterministic_and_better_than_chance():
     chosen = choose(MODEL, 15)
-    assert chosen == choose(MODEL, 15) == sorted(set(chosen))
+    assert chosen == choose(truth(), 15) == sorted(set(chosen))
     assert len(chosen) == 15
-    y = subjects(MODEL, 400, seed=1)
-    error = np.abs(y[:, chosen].mean(axis=1) - y.mean(axis=1)).mean()
+    assert set(chosen) < set(choose(MODEL, 20))
+    y = subjects(MODEL, 300, seed=1)
     random = np.random.default_rng(2)
-    chance = [
-        np.abs(y[:, random.choice(ITEMS, 15, replace=False)].mean(axis=1) - y.mean(axis=1)).mean() for _ in range(100)
-    ]
-    assert error < np.quantile(chance, 0.05)
+    chance = [np.abs(errors(y, random.choice(ITEMS, 15, replace=False))).mean() for _ in range(60)]
+    assert np.abs(errors(y, chosen)).mean() < np.quantile(chance, 0.05)
+
+
+def left(items):
+    """Variance of the mean over all items given some: the conditional normal distribution, written out."""
+    sigma, w = MODEL.covariance(), np.full(ITEMS, 1 / ITEMS)
+    along = sigma[items] @ w
+    return w @ sigma @ w - along @ np.linalg.inv(sigma[np.ix_(items, items)]) @ along
+
+
+def test_every_item_is_the_one_that_leaves_the_least_variance():
+    asked, closed = [3, 41], [7]
+    for item in next_items(MODEL, asked, closed, 5):
+        candidates = [other for other in range(ITEMS) if other not in (*asked, *closed)]
+        assert item == min(candidates, key=lambda other: left([*asked, other]))
+        asked.append(item)
+
+
+def test_the_estimate_is_halfway_between_equating_and_the_best_prediction_with_the_error_they_make():
+    items = [2, 11, 30, 31, 55]
+    sigma, a, b = MODEL.covariance(), MODEL.slope, MODEL.difficulty
+    y = subjects(MODEL, 1, seed=8)[0][items]
+    equating = b.mean() + a.mean() * (y.mean() - b[items].mean()) / a[items].mean()
+    best = b.mean() + sigma[:, items].mean(axis=0) @ np.linalg.inv(sigma[np.ix_(items, items)]) @ (y - b[items])
+    guess = estimate(MODEL, dict(zip(items, y, strict=True)))
+    assert guess.mean == pytest.approx((equating + best) / 2)
+    many = subjects(MODEL, 4000, seed=9)
+    assert guess.sd / guess.spread == pytest.approx(errors(many, items).std(), rel=0.05)
+
+
+def test_subjects_with_the_same_scores_are_one_subject():
+    y = subjects(MODEL, 5, seed=5)
+    y[3, :40] = y[1, :40]
+    y[4, 25:] = y[3, 25:]
+    y[2, :29] = y[0, :29]
+    assert copies(y, list("abcde")) == ["a", "b", "c", "b", "b"]
 
 
 @settings(deadline=None, max_examples=40)
@@ -90,7 +127,7 @@ def test_the_calibrated_interval_covers_nine_in_ten_of_held_out_subjects():
         scale = np.random.default_rng(seed).uniform(0.6, 1.8, 60)
         y = subjects(MODEL, 60, seed=10 + seed, scale=scale)
         y[np.random.default_rng(seed).random(y.shape) < 0.02] = np.nan
-        (held,) = leave_families_out(y, families, [fixed(20)])
+        (held,) = leave_out(y, families, [fixed(20)])
         found = figures(held, families, factors([held], families, 0.90))
         hits.append(found.covered)
         assert found.mae_low < found.mae < found.mae_high
@@ -102,8 +139,8 @@ def test_an_adaptive_form_stops_when_it_is_sure():
     y = subjects(MODEL, 24, seed=30, scale=np.repeat([0.5, 2.0], 12))
     families = [f"f{i}" for i in range(24)]
     reach = dict.fromkeys(families, 1.645)
-    (held,) = leave_families_out(y, families, [adaptive(reach, 1.5, 10, 5)])
+    (held,) = leave_out(y, families, [adaptive(reach, 0.6, 10, 5)])
     assert held.asked[:12].mean() < held.asked[12:].mean()
     sure = held.asked < ITEMS
     assert sure.any()
-    assert (2 * 1.645 * held.sd[sure] <= 1.5).all()
+    assert (2 * 1.645 * held.sd[sure] <= 0.6).all()

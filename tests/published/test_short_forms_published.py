@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from eqlab.analysis.held_out import factors, figures, fixed, leave_families_out
+from eqlab.analysis.held_out import copies, factors, figures, fixed, leave_out
 from eqlab.analysis.item_response import fit
 from eqlab.analysis.short_form import choose
 from eqlab.benchmarks.eqbench.items import parse_published
 from eqlab.benchmarks.eqbench.short import facts, fingerprint, full_score, item_model
 from eqlab.data import published as files
 from eqlab.reproduce.eqbench_families import family
-from eqlab.reproduce.short_forms import SIZES, first_pass_scores, tables
+from eqlab.reproduce.short_forms import SIZES, WAYS, WIDTHS, first_pass_scores, tables
 
 FILE = "eqbench/data/eq_bench_v2_questions_171.json"
 
@@ -45,25 +45,54 @@ def test_relatives_are_one_family():
     assert family("somebody/new") == "somebody/new"
 
 
-def test_forty_questions_on_models_held_out(learned):
+@pytest.fixture(scope="module")
+def forty(learned):
+    """What forty questions are worth with each way of holding out, computed anew."""
     _, models, scores = learned
     families = [family(model) for model in models]
-    held = leave_families_out(scores, families, [fixed(size) for size in SIZES])
-    found = figures(held[SIZES.index(40)], families, factors(held, families, 0.90))
-    assert found.mae == pytest.approx(facts()["held_out"]["40"]["mae"] / 10, abs=0.01)
-    assert found.r >= 0.98
-    assert 0.85 <= found.covered <= 0.95
-    assert 10 * found.mae < 2.6  # the aim of 2.0 is not reached with 40 questions when whole families are held out
-    assert 10 * found.plain_mae < 2.6
+    fits = {}
+    held = leave_out(scores, families, [fixed(size) for size in SIZES], fits)
+    reach = factors(held, families, 0.90)
+    ways = zip(WAYS, (models, copies(scores, models), families), strict=True)
+    return {way: figures(leave_out(scores, groups, [fixed(40)], fits)[0], families, reach) for way, groups in ways}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_shipped_figures_are_what_the_results_give(forty, way):
+    shipped = facts()["held_out"][way]["40"]
+    assert 10 * forty[way].mae == pytest.approx(shipped["mae"], abs=0.05)
+    assert forty[way].r == pytest.approx(shipped["r"], abs=0.002)
+    assert forty[way].covered == pytest.approx(shipped["covered"], abs=0.02)
+
+
+def test_forty_questions_on_models_held_out(forty):
+    assert forty["models"].r >= 0.98
+    assert 10 * forty["models"].mae <= 2.0
+    assert 0.85 <= forty["models"].covered <= 0.95
+
+
+@pytest.mark.parametrize(("way", "mae"), [("copies", 2.3), ("families", 2.5)])
+def test_forty_questions_with_copies_and_whole_families_held_out(forty, way, mae):
+    """The aim of two points is not reached here: documented, and not to get worse."""
+    assert 10 * forty[way].mae < mae
+    assert forty[way].r >= 0.98
+    assert 0.85 <= forty[way].covered <= 0.95
+
+
+def test_one_model_under_several_names_is_held_out_as_one(learned):
+    _, models, scores = learned
+    groups = dict(zip(models, copies(scores, models), strict=True))
+    assert groups["gpt-3.5-turbo"] == groups["gpt-3.5-turbo-0613"] == groups["gpt-3.5-turbo-16k-0613"]
+    assert groups["gpt-3.5-turbo-0301"] != groups["gpt-3.5-turbo"]
+    assert len(set(groups.values())) == 49
 
 
 def test_the_shipped_figures():
-    held = facts()["held_out"]
-    assert held["40"]["r"] >= 0.98
-    assert 0.85 <= held["40"]["covered"] <= 0.95
-    assert held["80"]["mae"] < 2.0
-    assert held["100"]["mae"] < held["60"]["mae"] < held["20"]["mae"]
-    assert len(tables(dict(facts()))[0].rows) == len(held)
+    for found in facts()["held_out"].values():
+        assert list(found) == [*map(str, SIZES), *(f"width {width}" for width in WIDTHS)]
+        assert found["100"]["mae"] < found["60"]["mae"] < found["20"]["mae"]
+        assert all(one["mae_low"] < one["mae"] < one["mae_high"] for one in found.values())
+    assert len(tables(dict(facts()))[0].rows) == 3 * (len(SIZES) + len(WIDTHS))
 
 
 def test_a_full_set_of_answers_gives_the_full_score(learned):
