@@ -66,6 +66,7 @@ def test_the_shipped_figures_are_what_the_results_give(forty, way):
 
 
 def test_forty_questions_on_models_held_out(forty):
+    """One by one: relatives, and the same model under another name, may be among those learned from."""
     assert forty["models"].r >= 0.98
     assert 10 * forty["models"].mae <= 2.0
     assert 0.85 <= forty["models"].covered <= 0.95

@@ -26,9 +26,9 @@ from eqlab.reproduce.eqbench_families import family
 SIZES = (20, 30, 40, 50, 60, 80, 100)
 WIDTHS = (8, 10, 12)
 WAYS = {
-    "models": "the model",
-    "copies": "and its copies",
-    "families": "its whole family",
+    "models": "model alone",
+    "copies": "model and copies",
+    "families": "whole family",
 }
 """What is held out. Intervals use the factor learned from families held out, the widest that is needed, everywhere."""
 _FIXED = [fixed(size) for size in SIZES]

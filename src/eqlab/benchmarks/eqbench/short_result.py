@@ -73,11 +73,11 @@ def _caveats(plain: Result, found: FullScore | None, asked: int, total: int, opt
     held, size, n = facts()["held_out"], options.get("short"), len(_scores(plain))
     said = []
     if size:
-        seen, stricter = held["models"][str(size)], held["families"][str(size)]
+        seen, stricter = held["copies"][str(size)], held["families"][str(size)]
         said.append(
-            f"Estimated from a short form. On {seen['subjects']:.0f} published models held out, forms of {size} were "
-            f"off by {seen['mae']:.1f} points on average (r = {seen['r']:.3f}); with their whole families held out, as "
-            f"for a model of a new family, by {stricter['mae']:.1f} (r = {stricter['r']:.3f})."
+            f"Estimated from a short form. On {seen['subjects']:.0f} published models held out with their copies, forms "
+            f"of {size} were off by {seen['mae']:.1f} points on average (r = {seen['r']:.3f}); with their whole families "
+            f"held out, as for a model of a new family, by {stricter['mae']:.1f} (r = {stricter['r']:.3f})."
         )
     else:
         reached = found is not None and found.high90 - found.low90 <= options["width"]
