@@ -30,7 +30,7 @@ WAYS = {
     "copies": "model and copies",
     "families": "whole family",
 }
-"""What is held out. Intervals use the factor learned from families held out, the widest that is needed, everywhere."""
+"""What is held out. All intervals use the factor learned from families held out: it is the one that ships."""
 _FIXED = [fixed(size) for size in SIZES]
 _FILE = "eqbench/data/eq_bench_v2_questions_171.json"
 _RULES = PRESETS["leaderboard"]

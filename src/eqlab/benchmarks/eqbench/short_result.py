@@ -75,9 +75,9 @@ def _caveats(plain: Result, found: FullScore | None, asked: int, total: int, opt
     if size:
         seen, stricter = held["copies"][str(size)], held["families"][str(size)]
         said.append(
-            f"Estimated from a short form. On {seen['subjects']:.0f} published models held out with their copies, forms "
-            f"of {size} were off by {seen['mae']:.1f} points on average (r = {seen['r']:.3f}); with their whole families "
-            f"held out, as for a model of a new family, by {stricter['mae']:.1f} (r = {stricter['r']:.3f})."
+            f"Estimated from a short form. On {seen['subjects']:.0f} published models held out with their copies, "
+            f"forms of {size} were off by {seen['mae']:.1f} points on average (r = {seen['r']:.3f}); with their whole "
+            f"families held out, as for a model of a new family, by {stricter['mae']:.1f} (r = {stricter['r']:.3f})."
         )
     else:
         reached = found is not None and found.high90 - found.low90 <= options["width"]
