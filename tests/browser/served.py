@@ -9,7 +9,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1] / "people"))
 
-from small_study import small_design
+from small_study import small_design, take
 from sqlalchemy import func, select
 from web_case import PROLIFIC, SECRET, open_desks, with_language
 
@@ -20,7 +20,7 @@ from eqlab.people.web.server import running
 from eqlab.people.web.settings import Settings
 from eqlab.store.schema import answers
 
-__all__ = ["PROLIFIC", "Served", "served", "whole_design", "with_language"]
+__all__ = ["PROLIFIC", "Served", "served", "take", "whole_design", "with_language"]
 DEGREES = ((1, "barely or not at all"), (2, "slightly"), (3, "to a medium degree"), (4, "strongly"), (5, "fully"))
 FEELINGS = (
     "calm", "tense", "glad", "sad", "proud", "ashamed", "awake", "tired",

@@ -90,7 +90,7 @@ def test_whole_way(study, visit, device):
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
         small = page.evaluate(
             """[...document.querySelectorAll("label:has([type=radio]), button, footer a")].filter(
-            one => { const box = one.getBoundingClientRect(); return box.height < 40 || box.width < 40 }).length"""
+            one => { const box = one.getBoundingClientRect(); return box.height < 43.9 || box.width < 43.9 }).length"""
         )
         assert small == 0, "a target is too small for a finger"
 

@@ -10,9 +10,8 @@ pytest.importorskip("fastapi")
 from argon2 import PasswordHasher
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from small_study import take
 
-from browser.served import served, whole_design
+from browser.served import served, take, whole_design
 from eqlab.people.study import Pay
 
 PASSWORD = "a long password"
