@@ -11,6 +11,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from eqlab.core.results import Estimate, Result, Table
+from eqlab.core.runs import PEOPLE
 from eqlab.report.text import count_of
 
 
@@ -121,6 +122,7 @@ def _brief(estimate: Estimate) -> str:
 def _rules(result: Result) -> str:
     """Under which rules the score was made, in two words."""
     mode = {"json": "structured", "form": "form"}.get(str(result.rules.get("mode")), "free text")
+    mode = "form" if result.subject == PEOPLE else mode
     return ", ".join(part for part in (str(result.rules.get("name", "")), mode) if part)
 
 

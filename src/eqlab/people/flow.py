@@ -90,10 +90,8 @@ def leaving_table(roll: Roll) -> Table | None:
     )
     if not left:
         return None
-    rows = tuple((page, kind, count) for (page, kind), count in sorted(left.items()))
-    return Table(
-        "Where people left", ("page", "kind", "people"), rows, "Who is still at it stands here too; pages count from 0."
-    )
+    rows = tuple((page + 1, kind, count) for (page, kind), count in sorted(left.items()))
+    return Table("Where people left", ("page", "kind", "people"), rows, "Who is still at it stands here too.")
 
 
 def reasons(person: Participant, rules: Sequence[Exclusion]) -> tuple[Exclusion, ...]:
