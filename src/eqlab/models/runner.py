@@ -110,13 +110,13 @@ def _request(session: Session, planned: Planned, temperature: float, max_tokens:
         system=trial.system,
         temperature=temperature,
         max_tokens=max_tokens,
-        seed=_seed(session.seed, trial.id, planned.repeat, attempt),
+        seed=sampling_seed(session.seed, trial.id, planned.repeat, attempt),
         schema=json_schema(trial.form) if trial.mode == "json" else None,
         settings=session.model.settings,
     )
 
 
-def _seed(seed: int, trial: str, repeat: int, attempt: int) -> int:
+def sampling_seed(seed: int, trial: str, repeat: int, attempt: int) -> int:
     """A sampling seed of its own for every attempt, so that repeats differ and a rerun does not."""
     digest = hashlib.sha256(f"{seed}/{trial}/{repeat}/{attempt}".encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
