@@ -14,6 +14,7 @@ from eqlab.cli import (
     correlate,
     data,
     export,
+    export_task,
     instruments,
     judge,
     leaderboard,
@@ -71,6 +72,7 @@ app.command("correlate")(correlate.correlate)
 app.command("runs")(runs.runs)
 app.command("show")(show.show)
 app.command("export")(export.export)
+app.command("export-task")(export_task.export_task)
 app.add_typer(leaderboard.app, name="leaderboard")
 app.command("submit")(submit.submit)
 app.add_typer(data.app, name="data")

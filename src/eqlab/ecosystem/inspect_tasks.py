@@ -27,7 +27,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.errors import UsageError
 from eqlab.core.trials import Trial
 from eqlab.ecosystem.tasks import Question, asked_with, exported, figures, question_from, read_answer, score
-from eqlab.models.runner import sampling_seed
+from eqlab.models.runner import Asked, sampling_seed
 
 ATTEMPTS = "eqlab_attempts"
 """Where a sample keeps its answers, every attempt of them."""
@@ -70,10 +70,9 @@ def _task(
         options=wanted,
         data=Path(data) if data else None,
     )
-    settings = {"seed": seed, "temperature": temperature, "max_tokens": max_tokens}
     return Task(
         dataset=MemoryDataset([_sample(question) for question in own.questions], name=f"{benchmark}-{items}"),
-        solver=ask(benchmark, dict(own.options), **settings),
+        solver=ask(benchmark, dict(own.options), seed, temperature, max_tokens),
         scorer=read(benchmark, dict(own.options)),
         metrics=[eqlab_score(benchmark, dict(own.options))],
         version=asked_with(benchmark, own.options).benchmark.protocol,
@@ -112,7 +111,7 @@ def ask(
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         if state.epoch > 1:
-            raise UsageError("EQ Lab's scores cannot be averaged over epochs.", "Ask repeatedly with '-T repeats=N'.")
+            raise UsageError("Scores cannot be averaged over epochs: ask repeatedly with '-T repeats=N'.")
         question = question_from(state.metadata)
         asking = asked.benchmark.asking(question.trial, asked.options)
         answers: list[Answer] = []
@@ -124,7 +123,7 @@ def ask(
                 seed=sampling_seed(seed, question.trial.id, question.repeat, attempt),
             )
             output = await get_model().generate(_messages(question.trial), config=config)
-            answers.append(_answer(asked_with(benchmark, options), question, output, attempt, config))
+            answers.append(_answer(asked, question, output, attempt, config))
             state.output = output
         state.messages.append(state.output.message)
         state.store.set(ATTEMPTS, [asdict(answer) for answer in answers])
@@ -133,10 +132,12 @@ def ask(
     return solve
 
 
-def _answer(asked: Any, question: Question, output: ModelOutput, attempt: int, config: GenerateConfig) -> Answer:
+def _answer(asked: Asked, question: Question, output: ModelOutput, attempt: int, config: GenerateConfig) -> Answer:
     content = output.message.content if output.choices else ""
-    thought = "" if isinstance(content, str) else "\n".join(
-        part.reasoning for part in content if isinstance(part, ContentReasoning)
+    thought = (
+        ""
+        if isinstance(content, str)
+        else "\n".join(part.reasoning for part in content if isinstance(part, ContentReasoning))
     )
     return read_answer(
         asked,
@@ -159,7 +160,7 @@ def read(benchmark: str, options: dict[str, Any]) -> Scorer:
     not a number would never reach the metric, and unreadable answers have to."""
 
     async def scored(state: TaskState, target: Target) -> Score:
-        attempts = state.store.get(ATTEMPTS, [])
+        attempts: list[dict[str, Any]] = state.store.get(ATTEMPTS, [])
         last = attempts[-1]
         return Score(
             value=last["status"],

@@ -32,6 +32,15 @@ def test_a_preamble_line_is_no_obstacle():
     assert first(f"Sure, here are my scores.\n\n{GOOD}", CODE) == first(GOOD)
 
 
+def test_emotions_of_several_words():
+    # `\\w+` reads "at peace: 5" as "peace"; other ports lose such answers in Spanish and Catalan
+    names = ("at peace", "peace", "let down", "Angry")
+    text = "Well, here: 1\nat peace: 5\npeace: 2\nlet down: 7\nAngry: 0"
+    scores = read_scores(text, names, BOARD, "en", False)
+    assert scores.first == {"at peace": 5, "peace": 2, "let down": 7, "Angry": 0}
+    assert read_scores("heat peace: 5", ("at peace", "let down", "Sad", "Angry"), BOARD, "en", False).first is None
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

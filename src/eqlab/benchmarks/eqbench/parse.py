@@ -16,6 +16,7 @@ _GERMAN_PAIR = re.compile(r"([a-zA-ZäöüßÄÖÜ\s]+):\s*\**(\d+(?:,\d+)?)\**"
 _FIRST = {"en": re.compile(r"First pass scores:"), "de": re.compile(r"Erste[^:\n]*:", re.IGNORECASE)}
 _REVISED = {"en": re.compile(r"Revised scores:"), "de": re.compile(r"Überarbeitete[^:\n]*:", re.IGNORECASE)}
 _REVISED_MENDED = _REVISED | {"de": re.compile(r"(?:Überarbeitete|Revidierte)[^:\n]*:", re.IGNORECASE)}
+_SEVERAL_WORDS = re.compile(r"\W")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +62,21 @@ def english_pairs(text: str) -> list[tuple[str, str]]:
     return found
 
 
+def _find_named(text: str, names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Pairs by the names asked for: `\\w+` would read "at peace: 5" as "peace"."""
+    longest_first = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return tuple(re.findall(rf"(?<!\w)({longest_first}):\s+(\d+)", text))
+
+
 def read_pass(text: str | None, names: Sequence[str], rules: EqBenchRules, language: str) -> dict[str, int] | None:
     """The four scores in a text, or None."""
     if text is None:
         return None
     found = _find_pairs(text, language)
     if language == "en":
-        pairs = dict(found)  # one word and digits: nothing to clean, and most of all reading
+        if rules.parser == "names" and any(_SEVERAL_WORDS.search(name) for name in names):
+            found = _find_named(text, tuple(names))
+        pairs = dict(found)  # names and digits: nothing to clean, and most of all reading
     elif rules.parser == "names":
         pairs = {label.rsplit("\n", 1)[-1].strip(): value.split(",")[0] for label, value in found}
     else:
