@@ -21,11 +21,49 @@ def answer_to(prompt: str) -> str:
     return "\n".join(f"{item}: {len(item) % 4 + 1}" for item in _LISTED.findall(prompt)) or "I see."
 
 
+class Ledger:
+    """What was asked. An answer is lost if its question comes again although a living client had got it."""
+
+    def __init__(self) -> None:
+        self.requests = self.repeated = self.lost = 0
+        self.asked: set[str] = set()
+        self.answered: set[str] = set()
+
+    def ask(self, prompt: str) -> None:
+        self.requests += 1
+        self.repeated += prompt in self.asked
+        self.lost += prompt in self.answered
+        self.asked.add(prompt)
+
+    def as_data(self) -> dict[str, int]:
+        return {
+            "requests": self.requests,
+            "answered": len(self.answered),
+            "repeated": self.repeated,
+            "lost": self.lost,
+        }
+
+
 def application(latency: float) -> web.Application:
+    ledger = Ledger()
+
+    async def asked(request: web.Request) -> web.Response:
+        return web.json_response(ledger.as_data())
+
+    async def forget(request: web.Request) -> web.Response:
+        nonlocal ledger
+        ledger = Ledger()
+        return web.json_response({})
+
     async def chat(request: web.Request) -> web.Response:
         body = await request.json()
+        prompt = body["messages"][-1]["content"]
+        own = ledger
+        own.ask(prompt)
         await asyncio.sleep(latency)
-        message = {"role": "assistant", "content": answer_to(body["messages"][-1]["content"])}
+        if request.transport is not None and not request.transport.is_closing():
+            own.answered.add(prompt)
+        message = {"role": "assistant", "content": answer_to(prompt)}
         return web.Response(
             body=json.dumps(
                 {
@@ -39,6 +77,8 @@ def application(latency: float) -> web.Application:
 
     app = web.Application(client_max_size=2**24)
     app.router.add_post("/v1/chat/completions", chat)
+    app.router.add_get("/asked", asked)
+    app.router.add_post("/forget", forget)
     return app
 
 

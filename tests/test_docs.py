@@ -103,3 +103,30 @@ def test_python_examples_run(server, tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert "my-model scores" in said
     assert (tmp_path / "report.html").exists()
+
+
+def test_the_tutorial_runs(server, tmp_path, monkeypatch, capsys):
+    """Every block of the tutorial, in its order, against two models on loopback: one near the references, one flat."""
+    from eqlab.ecosystem.tasks import exported
+
+    references = {one.trial.prompt: one.trial.key["reference"] for one in exported("eqbench").questions}
+
+    def reply(body, n):
+        prompt = body["messages"][-1]["content"]
+        near = body["model"] == "careful"
+        return "\n".join(
+            f"{name}: {min(10, value + (len(prompt) + body['seed']) % 2) if near else 3}"
+            for name, value in references[prompt].items()
+        )
+
+    server.reply = reply
+    monkeypatch.chdir(tmp_path)
+    names = {"BASE_URL": server.url}
+    for block in re.findall(r"```python\n(.*?)```", TEXT["tutorial.md"], flags=re.DOTALL):
+        exec(compile(block, "tutorial.md", "exec"), names)
+    said = capsys.readouterr().out
+    assert "careful is better than careless" in said
+    assert "always three scores" in said
+    assert "20 rows" in said
+    assert len(server.requests) == 20 + 60 + 40
+    assert (tmp_path / "tutorial.html").exists()

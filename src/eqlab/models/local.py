@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -65,24 +66,43 @@ class LocalChat:
         threads: int | None = None,
         slots: int = 1,
         context: int = _CONTEXT,
+        share_prefix: bool = True,
+        batch: int = 1,
     ) -> None:
+        """`share_prefix` and `batch`, how many requests a slot evaluates together, are for measuring what they bring
+        (bench/embedded.py): more than one at once is faster and loses the bits, so no run does it."""
         runtime = _runtime()
         _require_gguf(path)
         self._path, self._name, self._origin, self._seed = path, name or path.stem, origin, seed
         self._grammar = runtime.json_schema_to_grammar
         self._slots, self._context = slots, context
         self._threads = max(1, (threads or _cores()) // slots)
-        self._shares_prefix = _on_cpu_alone(runtime)
+        exact = _on_cpu_alone(runtime)
+        self._shares_prefix = exact and share_prefix
+        self._batch = batch
+        self._read = Read()
+        self._reading = threading.Lock()
         self._system = str(runtime.get_system_info()).strip(" |\n")
         self._closing = threading.Event()
         self._idle: queue.SimpleQueue[Any] = queue.SimpleQueue()
         for _ in range(slots):
-            self._idle.put(_load(runtime, path, self._threads, context, fused=not self._shares_prefix))
-        self._pool = ThreadPoolExecutor(slots, thread_name_prefix="eqlab-local")
+            server = _load(runtime, path, self._threads, context, fused=not exact, batch=batch)
+            for _ in range(batch):
+                self._idle.put(server)
+        self._pool = ThreadPoolExecutor(slots * batch, thread_name_prefix="eqlab-local")
 
     @property
     def concurrency(self) -> int:
-        return self._slots
+        return self._slots * self._batch
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    @property
+    def read(self) -> "Read":
+        """Prompt tokens so far."""
+        return self._read
 
     def identity(self) -> Mapping[str, Any]:
         return {
@@ -127,6 +147,8 @@ class LocalChat:
             if call.thin:
                 call = _Call(False, call.given_up)
                 server.handle_chat_completions(body | {"cache_prompt": False}, call.receive)
+            with self._reading:
+                self._read = self._read.and_of(call)
             reply = call.reply(self._name, time.perf_counter() - started)
             if request.schema is not None and reply.finish == "stop":
                 # llama.cpp drops a schema that it cannot follow without a word.
@@ -154,12 +176,25 @@ class LocalChat:
         return body | {"stream": True, "stream_options": {"include_usage": True}, "return_progress": True}
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Tokens of prompts: evaluated, and taken from the cache instead."""
+
+    evaluated: int = 0
+    reused: int = 0
+
+    def and_of(self, call: "_Call") -> "Read":
+        return Read(self.evaluated + call.total - call.cached, self.reused + call.cached)
+
+
 class _Call:
     """Gathers the pieces of one reply. `receive` says True when the rest is not wanted."""
 
     def __init__(self, shares_prefix: bool, given_up: Callable[[], bool]) -> None:
         self.shares_prefix, self.given_up = shares_prefix, given_up
         self.thin = False
+        self.total = self.cached = 0
+        """Tokens of the prompt, and how many of them were not evaluated again."""
         self.text: list[str] = []
         self.reasoning: list[str] = []
         self.finish = self.error = ""
@@ -169,7 +204,7 @@ class _Call:
         if "error" in piece:
             self.error = str(piece["error"].get("message", piece["error"]))
         if progress := piece.get("prompt_progress"):
-            total, cached = progress["total"], progress["cache"]
+            self.total, self.cached = total, cached = progress["total"], progress["cache"]
             self.thin = self.shares_prefix and cached > 0 and (_ends_thin(total) or _ends_thin(total - cached))
         for choice in piece.get("choices", ()):
             delta = choice.get("delta", {})
@@ -219,11 +254,11 @@ def _require_gguf(path: Path) -> None:
     raise ModelError(f"{path} is no GGUF file.", "Give the path of a model in GGUF format.")
 
 
-def _load(runtime: Any, path: Path, threads: int, context: int, *, fused: bool) -> Any:
+def _load(runtime: Any, path: Path, threads: int, context: int, *, fused: bool, batch: int = 1) -> Any:
     parameters = runtime.CommonParams()
     parameters.model.path = str(path)
-    parameters.n_parallel = 1
-    parameters.n_ctx = context
+    parameters.n_parallel = batch
+    parameters.n_ctx = context * batch
     parameters.n_batch = parameters.n_ubatch = _BATCH
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
     parameters.cache_ram_mib = 0

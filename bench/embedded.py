@@ -1,0 +1,124 @@
+"""What prefix reuse and batching bring to the embedded model: the quick run of all benchmarks, setting by setting.
+
+Every setting runs in a process of its own, asks the same trials with the same seeds, and its texts are compared with
+those of the setting that is used: what is faster but changes texts is not used.
+
+    python bench/embedded.py [--limit N] [--settings used no-prefix …]
+"""
+
+import argparse
+import asyncio
+import datetime
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "used": ("prefix shared, one request at a time (used)", {}),
+    "no-prefix": ("prefix not shared", {"share_prefix": False}),
+    "slots-2": ("prefix shared, two slots, half the threads each", {"slots": 2}),
+    "batch-4": ("prefix shared, four requests batched in the runtime", {"batch": 4}),
+    "batch-4-no-prefix": ("prefix not shared, four requests batched", {"batch": 4, "share_prefix": False}),
+}
+
+
+def requests(limit: int | None) -> Iterator[Any]:
+    """The first try of every trial of the quick run, as the runner asks it."""
+    from eqlab import api
+    from eqlab.core.forms import json_schema
+    from eqlab.models.chat import ChatRequest
+    from eqlab.models.runner import sampling_seed
+
+    wanted = api.Request(benchmarks=("eqbench", "emotionbench", "empathy"), profile="quick", limit=limit)
+    prepared = api.prepare(wanted)
+    for _, benchmark, trial, repeat in prepared.plan():
+        asked = prepared.asked[benchmark]
+        asking = asked.benchmark.asking(trial, asked.options)
+        schema = json_schema(trial.form) if trial.mode == "json" and trial.form.scales else None
+        seed = sampling_seed(0, trial.id, repeat, 1)
+        yield ChatRequest(trial.prompt, trial.system, asking.temperature, asking.max_tokens, seed, schema)
+
+
+def measure(setting: str, limit: int | None) -> dict[str, Any]:
+    from eqlab.models.local import LocalChat, open_local
+
+    used = open_local("embedded")
+    path = used.path
+    asyncio.run(used.close())
+    chat = LocalChat(path, **SETTINGS[setting][1])
+    waiting = list(requests(limit))
+
+    async def ask_all() -> list[Any]:
+        slots = asyncio.Semaphore(chat.concurrency)
+
+        async def ask(request: Any) -> Any:
+            async with slots:
+                return await chat.ask(request)
+
+        found = await asyncio.gather(*(ask(request) for request in waiting))
+        await chat.close()
+        return list(found)
+
+    wall, cpu = time.perf_counter(), time.process_time()
+    replies = asyncio.run(ask_all())
+    return {
+        "requests": len(replies),
+        "wall": time.perf_counter() - wall,
+        "cpu": time.process_time() - cpu,
+        "evaluated": chat.read.evaluated,
+        "reused": chat.read.reused,
+        "generated": sum(reply.tokens_out or 0 for reply in replies),
+        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10),
+        "texts": [reply.text for reply in replies],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--limit", type=int, default=None, help="items per benchmark (default: the quick profile's)")
+    parser.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=list(SETTINGS))
+    parser.add_argument("--worker", default="", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.worker:
+        print(json.dumps(measure(arguments.worker, arguments.limit)))
+        return
+    print(
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {datetime.date.today()}\n"
+    )
+    print(
+        "| setting | requests | prompt tokens evaluated | reused | generated | wall s | CPU s | memory MB "
+        "| same texts |"
+    )
+    print("|" + "---|" * 9, flush=True)
+    first: list[str] = []
+    for setting in arguments.settings:
+        limit = [] if arguments.limit is None else ["--limit", str(arguments.limit)]
+        command = [sys.executable, __file__, "--worker", setting, *limit]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{setting}: {done.stderr[-2000:]}")
+        found = json.loads(done.stdout.splitlines()[-1])
+        first = first or found["texts"]
+        same = sum(a == b for a, b in zip(first, found["texts"], strict=True))
+        cells = [
+            SETTINGS[setting][0],
+            f"{found['requests']}",
+            f"{found['evaluated']:,}",
+            f"{found['reused']:,}",
+            f"{found['generated']:,}",
+            f"{found['wall']:.1f}",
+            f"{found['cpu']:.1f}",
+            f"{found['memory']:,.0f}",
+            f"{same} of {len(first)}",
+        ]
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
