@@ -3,7 +3,7 @@
 Every setting runs in a process of its own, asks the same trials with the same seeds, and its texts are compared with
 those of the setting that is used: what is faster but changes texts is not used.
 
-    python bench/embedded.py [--limit N] [--settings used no-prefix …]
+    python bench/embedded.py [--limit N] [--settings used no-prefix …] [--benchmarks eqbench …]
 """
 
 import argparse
@@ -16,7 +16,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -28,14 +28,14 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def requests(limit: int | None) -> Iterator[Any]:
+def requests(limit: int | None, benchmarks: Sequence[str]) -> Iterator[Any]:
     """The first try of every trial of the quick run, as the runner asks it."""
     from eqlab import api
     from eqlab.core.forms import json_schema
     from eqlab.models.chat import ChatRequest
     from eqlab.models.runner import sampling_seed
 
-    wanted = api.Request(benchmarks=("eqbench", "emotionbench", "empathy"), profile="quick", limit=limit)
+    wanted = api.Request(benchmarks=tuple(benchmarks), profile="quick", limit=limit)
     prepared = api.prepare(wanted)
     for _, benchmark, trial, repeat in prepared.plan():
         asked = prepared.asked[benchmark]
@@ -45,14 +45,14 @@ def requests(limit: int | None) -> Iterator[Any]:
         yield ChatRequest(trial.prompt, trial.system, asking.temperature, asking.max_tokens, seed, schema)
 
 
-def measure(setting: str, limit: int | None) -> dict[str, Any]:
+def measure(setting: str, limit: int | None, benchmarks: Sequence[str]) -> dict[str, Any]:
     from eqlab.models.local import LocalChat, open_local
 
     used = open_local("embedded")
     path = used.path
     asyncio.run(used.close())
     chat = LocalChat(path, **SETTINGS[setting][1])
-    waiting = list(requests(limit))
+    waiting = list(requests(limit, benchmarks))
 
     async def ask_all() -> list[Any]:
         slots = asyncio.Semaphore(chat.concurrency)
@@ -83,10 +83,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=int, default=None, help="items per benchmark (default: the quick profile's)")
     parser.add_argument("--settings", nargs="+", default=list(SETTINGS), choices=list(SETTINGS))
+    parser.add_argument("--benchmarks", nargs="+", default=["eqbench", "emotionbench", "empathy"])
     parser.add_argument("--worker", default="", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.worker:
-        print(json.dumps(measure(arguments.worker, arguments.limit)))
+        print(json.dumps(measure(arguments.worker, arguments.limit, arguments.benchmarks)))
         return
     print(
         f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {datetime.date.today()}\n"
@@ -99,7 +100,7 @@ def main() -> None:
     first: list[str] = []
     for setting in arguments.settings:
         limit = [] if arguments.limit is None else ["--limit", str(arguments.limit)]
-        command = [sys.executable, __file__, "--worker", setting, *limit]
+        command = [sys.executable, __file__, "--worker", setting, *limit, "--benchmarks", *arguments.benchmarks]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SystemExit(f"{setting}: {done.stderr[-2000:]}")

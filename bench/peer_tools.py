@@ -125,7 +125,7 @@ def _inspect(python: str, job: Job, again: bool) -> list[str]:
         (log,) = (job.folder / "inspect").glob("*.eval")
         return [*start, "eval-retry", str(log), *limits, *logs]
     model = ["--model", "openai-api/bench/bench", "--model-base-url", job.url]
-    return [*start, "eval", str(job.folder / "inspect_bench.py"), *model, *limits, *logs]
+    return [*start, "eval", "inspect_bench.py", *model, *limits, *logs]
 
 
 def _sequential(python: str, job: Job, again: bool) -> list[str]:

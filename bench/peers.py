@@ -30,6 +30,10 @@ FEW = 3
 SEQUENTIAL = "sequential loop"
 
 
+class ToolFailed(Exception):
+    """A tool that did not do the job; the others are measured all the same."""
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     wall: float
@@ -53,7 +57,7 @@ def measure(tool: Tool, job: Job) -> Usage:
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     wall = time.perf_counter() - started
-    _check(tool, job, process.returncode)
+    _check(job, process.returncode)
     scale = 2**20 if sys.platform == "darwin" else 2**10
     return Usage(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / scale)
 
@@ -65,7 +69,7 @@ def kill_and_go_on(tool: Tool, job: Job, half: int, latency: float) -> Killed:
     process = _start(tool, job)
     while _asked(job)["answered"] < half:
         if process.poll() is not None:
-            raise SystemExit(f"{tool.name} ended before it could be killed: see {_log(job)}")
+            raise ToolFailed(f"ended before it could be killed\n{_tail(job)}")
         time.sleep(0.02)
     time.sleep(latency / 2)
     os.killpg(process.pid, signal.SIGKILL)
@@ -75,7 +79,7 @@ def kill_and_go_on(tool: Tool, job: Job, half: int, latency: float) -> Killed:
     again = _start(tool, job, again=True)
     again.wait()
     found = _asked(job)
-    _check(tool, job, again.returncode)
+    _check(job, again.returncode)
     return Killed(answers, found["repeated"], found["lost"])
 
 
@@ -95,11 +99,14 @@ def _log(job: Job) -> Path:
     return job.folder / "output.txt"
 
 
-def _check(tool: Tool, job: Job, code: int) -> None:
+def _tail(job: Job) -> str:
+    return _log(job).read_text(errors="replace")[-1500:]
+
+
+def _check(job: Job, code: int) -> None:
     answered = _asked(job)["answered"]
     if code or answered != job.requests:
-        tail = _log(job).read_text(errors="replace")[-800:]
-        raise SystemExit(f"{tool.name}: code {code}, {answered} of {job.requests} answered\n{tail}")
+        raise ToolFailed(f"code {code}, {answered} of {job.requests} answered\n{_tail(job)}")
 
 
 def _asked(job: Job) -> dict[str, int]:
@@ -144,6 +151,17 @@ def row(tool: Tool, job: Job, latency: float, sequential: int) -> list[str]:
     ]
 
 
+def cells_of(name: str, tool: Tool | str, job: Job, latency: float, sequential: int) -> list[str]:
+    if isinstance(tool, str):
+        return [name, f"absent: {tool}"]
+    try:
+        return row(tool, job, latency, sequential)
+    except ToolFailed as failure:
+        said, _, output = str(failure).partition("\n")
+        print(f"{name} failed:\n{output}", file=sys.stderr)
+        return [name, tool.version, f"failed: {said}"]
+
+
 HEADINGS = (
     "tool",
     "version",
@@ -185,11 +203,7 @@ def main() -> None:
             for name, tool in tools.items():
                 if arguments.only and not name.casefold().startswith(tuple(o.casefold() for o in arguments.only)):
                     continue
-                cells = (
-                    [name, f"absent: {tool}"]
-                    if isinstance(tool, str)
-                    else row(tool, job, arguments.latency, arguments.sequential)
-                )
+                cells = cells_of(name, tool, job, arguments.latency, arguments.sequential)
                 print("| " + " | ".join(cells) + " |", flush=True)
     finally:
         server.terminate()

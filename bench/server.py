@@ -67,9 +67,12 @@ def application(latency: float) -> web.Application:
         return web.Response(
             body=json.dumps(
                 {
+                    "id": "bench",
+                    "object": "chat.completion",
+                    "created": 0,
                     "model": body["model"],
                     "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-                    "usage": {"prompt_tokens": 400, "completion_tokens": 20},
+                    "usage": {"prompt_tokens": 400, "completion_tokens": 20, "total_tokens": 420},
                 }
             ),
             content_type="application/json",

@@ -100,7 +100,8 @@ def test_three_tries_each_afresh_and_warmer():
     assert found["score"] != found["score"], "undefined, not 0"
     (sample,) = log.samples
     (scored,) = sample.scores.values()
-    assert scored.value == "unparseable"
+    assert scored.value == 0
+    assert scored.reason == "invalid_response_format"
     assert "no four scores" in scored.explanation
 
 

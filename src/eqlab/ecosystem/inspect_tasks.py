@@ -31,6 +31,8 @@ from eqlab.models.runner import Asked, sampling_seed
 
 ATTEMPTS = "eqlab_attempts"
 """Where a sample keeps its answers, every attempt of them."""
+_REASONS = {"refused": "refusal", "unparseable": "invalid_response_format"}
+"""Our status in Inspect's words."""
 
 
 @task
@@ -156,16 +158,17 @@ def _answer(asked: Asked, question: Question, output: ModelOutput, attempt: int,
 
 @scorer(metrics=[])
 def read(benchmark: str, options: dict[str, Any]) -> Scorer:
-    """What our parser read in the attempts of one sample. Its value is the status, a word: a sample whose value is
-    not a number would never reach the metric, and unreadable answers have to."""
+    """What our parser read in the attempts of one sample: 1 if it could be read, else 0 and the reason. Not a number
+    it must not be: such samples never reach the metric, and those that could not be read have to."""
 
     async def scored(state: TaskState, target: Target) -> Score:
         attempts: list[dict[str, Any]] = state.store.get(ATTEMPTS, [])
         last = attempts[-1]
         return Score(
-            value=last["status"],
+            value=float(last["status"] == "ok"),
             answer=", ".join(f"{name}: {value}" for name, value in last["values"].items()) or None,
             explanation=last["note"] or None,
+            reason=_REASONS.get(last["status"]),
             metadata={ATTEMPTS: attempts},
         )
 
