@@ -21,6 +21,7 @@ from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.core.trials import Trial
 from eqlab.data.items import items_sha256, read_sources
 from eqlab.folders import data_folder
+from eqlab.models.chat import Chat
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Asked, Session, run_model
 from eqlab.rating_results import RATING, rating_result
@@ -146,25 +147,38 @@ def run(
 
 
 async def _run(prepared: Prepared, store: Store, concurrency: int, timeout: float, heard: Listener) -> Outcome:
-    config = prepared.config
-    chats = open_chats(config.models, concurrency=concurrency, timeout=timeout, say=heard.say)
+    chats = open_chats(prepared.config.models, concurrency=concurrency, timeout=timeout, say=heard.say)
+    stop, tasks = asyncio.Event(), list[asyncio.Task[None]]()
     try:
-        identities = {subject: dict(chat.identity()) for subject, chat in chats.items()}
-        store.begin_run(config, prepared.plan(), provenance(identities))
-        heard.begun(store.progress(config.id))
-        stop = asyncio.Event()
-        writer = Writer(store, heard.stored)
-        sessions = [
-            Session(config.id, model, config.seed, chats[model.subject], prepared.asked, store, writer.put, stop)
-            for model in config.models
-        ]
-        tasks = [asyncio.create_task(_rounds(prepared, session, writer, heard)) for session in sessions]
-        with _on_interrupt(stop, tasks, heard.say):
-            ends = await asyncio.gather(*tasks, return_exceptions=True)
-        writer.close()
+        with on_interrupt(stop, tasks, heard.say):
+            return await ask(prepared, store, chats, stop, tasks, heard)
     finally:
         for chat in chats.values():
             await chat.close()
+
+
+async def ask(
+    prepared: Prepared,
+    store: Store,
+    chats: Mapping[str, Chat],
+    stop: asyncio.Event,
+    tasks: list[asyncio.Task[None]],
+    heard: Listener,
+) -> Outcome:
+    """Work on a run whose lock the caller holds, with models that are open; what can be dropped goes to `tasks`."""
+    config = prepared.config
+    identities = {subject: dict(chat.identity()) for subject, chat in chats.items()}
+    store.begin_run(config, prepared.plan(), provenance(identities))
+    heard.begun(store.progress(config.id))
+    writer = Writer(store, heard.stored)
+    sessions = [
+        Session(config.id, model, config.seed, chats[model.subject], prepared.asked, store, writer.put, stop)
+        for model in config.models
+    ]
+    own = [asyncio.create_task(_rounds(prepared, session, store, writer, heard)) for session in sessions]
+    tasks += own
+    ends = await asyncio.gather(*own, return_exceptions=True)
+    await asyncio.to_thread(writer.close)
     failures = {}
     for session, end in zip(sessions, ends, strict=True):
         if isinstance(end, EqlabError):
@@ -174,26 +188,32 @@ async def _run(prepared: Prepared, store: Store, concurrency: int, timeout: floa
     return Outcome(config.id, failures, stop.is_set())
 
 
-async def _rounds(prepared: Prepared, session: Session, writer: Writer, heard: Listener) -> None:
-    """Ask what is planned; where a benchmark decides from the answers what to ask next, plan that and ask again."""
-    subject, selection = session.model.subject, prepared.selection(session.model)
+async def _rounds(prepared: Prepared, session: Session, store: Store, writer: Writer, heard: Listener) -> None:
     while True:
         await run_model(session)
         if session.stop.is_set():
             return
         await asyncio.to_thread(writer.flush)
-        more: list[tuple[str, Trial, int]] = []
-        for name, asked in session.asked.items():
-            if isinstance(asked.benchmark, Adaptive):
-                scored = list(session.store.scored(session.run, subject, name))
-                found = asked.benchmark.more(prepared.files[name], asked.options, selection, scored)
-                more += [(name, trial, repeat) for trial, repeat in found]
-        if not more:
+        planned = next_round(prepared, store, session.model)
+        if planned is None:
             return
-        heard.extended(subject, session.store.extend_plan(session.run, subject, more))
+        heard.extended(session.model.subject, planned)
 
 
-class _on_interrupt:
+def next_round(prepared: Prepared, store: Store, model: ModelConfig) -> int | None:
+    """Where a benchmark decides from the answers what to ask next, plan that: how many trials are planned now, or
+    None when there is nothing more to ask."""
+    run, subject, selection = prepared.config.id, model.subject, prepared.selection(model)
+    more: list[tuple[str, Trial, int]] = []
+    for name, asked in prepared.asked.items():
+        if isinstance(asked.benchmark, Adaptive):
+            scored = list(store.scored(run, subject, name))
+            found = asked.benchmark.more(prepared.files[name], asked.options, selection, scored)
+            more += [(name, trial, repeat) for trial, repeat in found]
+    return store.extend_plan(run, subject, more) if more else None
+
+
+class on_interrupt:
     """The first Ctrl-C lets requests under way finish, for they are paid for; the second drops them."""
 
     def __init__(self, stop: asyncio.Event, tasks: Sequence[asyncio.Task[None]], say: Callable[[str], None]) -> None:

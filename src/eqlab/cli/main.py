@@ -27,6 +27,7 @@ from eqlab.cli import (
     study,
     study_serve,
     submit,
+    sweep,
 )
 from eqlab.cli import report as report_command
 from eqlab.core.errors import EqlabError
@@ -61,6 +62,7 @@ def _global(
 
 
 app.command("run")(run.run)
+app.command("sweep")(sweep.sweep)
 app.command("judge")(judge.judge)
 app.add_typer(ratings.app, name="ratings")
 for command in (study_serve.serve, study_serve.preview, study_serve.status, study_serve.password):

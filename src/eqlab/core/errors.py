@@ -4,7 +4,8 @@ EqlabError
 ├── UsageError      a flag, a name or a value that makes no sense
 ├── DataError       a file that is missing, unreadable or not what it should be
 ├── ModelError      a model that cannot be asked at all (key, address, name)
-└── StoreError      a store that cannot be opened, or is in use
+└── StoreError      a store that cannot be opened, or fails
+    └── InUseError  a run that another process is working on
 """
 
 
@@ -35,4 +36,8 @@ class ModelError(EqlabError):
 
 
 class StoreError(EqlabError):
+    pass
+
+
+class InUseError(StoreError):
     pass

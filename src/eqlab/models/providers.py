@@ -45,25 +45,43 @@ class Endpoint:
         return f"Endpoint({self.model} at {shown_url(self.base_url)})"
 
 
-def resolve(spec: str, base_url: str = "") -> Endpoint:
-    """The endpoint of `provider/name`; with a base URL, any name goes there and the provider's key is optional."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a model is found and which variable holds its key; the key itself is not looked at."""
+
+    base_url: str
+    model: str
+    key_variable: str
+    key_needed: bool
+    takes_seed: bool
+
+
+def locate(spec: str, base_url: str = "", key_variable: str = "") -> Place:
+    """The place of `provider/name`; with a base URL, any name goes there and a key is optional unless it is named."""
     name, slash, model = spec.partition("/")
     provider = PROVIDERS.get(name) if slash else None
     if base_url:
         if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
             raise UsageError(f"'{base_url}' is no web address.", "Give --base-url like http://localhost:8000/v1.")
-        key = os.environ.get((provider and provider.key_variable) or "EQLAB_API_KEY", "")
-        return Endpoint(base_url.rstrip("/"), model if provider else spec, key, takes_seed=True)
+        variable = key_variable or (provider and provider.key_variable) or "EQLAB_API_KEY"
+        return Place(base_url.rstrip("/"), model if provider else spec, variable, bool(key_variable), takes_seed=True)
     if provider is None or not model:
         known = ", ".join(PROVIDERS)
         raise UsageError(
             f"'{spec}' is no model: write embedded, gguf:PATH or provider/name.",
             f"Providers: {known}. For another server add --base-url.",
         )
-    key = os.environ.get(provider.key_variable, "") if provider.key_variable else ""
-    if provider.key_variable and not key:
-        raise ModelError(f"{spec} needs a key.", f"Set the environment variable {provider.key_variable}.")
-    return Endpoint(provider.base_url, model, key, provider.takes_seed)
+    variable = key_variable or provider.key_variable
+    return Place(provider.base_url, model, variable, bool(variable), provider.takes_seed)
+
+
+def resolve(spec: str, base_url: str = "", key_variable: str = "") -> Endpoint:
+    """The endpoint of a model, with its key from the environment."""
+    place = locate(spec, base_url, key_variable)
+    key = os.environ.get(place.key_variable, "") if place.key_variable else ""
+    if place.key_needed and not key:
+        raise ModelError(f"{spec} needs a key.", f"Set the environment variable {place.key_variable}.")
+    return Endpoint(place.base_url, place.model, key, place.takes_seed)
 
 
 def shown_url(url: str) -> str:

@@ -7,7 +7,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from eqlab.core.answers import Answer, Reading
 from eqlab.core.benchmark import Benchmark
@@ -16,7 +16,7 @@ from eqlab.core.forms import json_schema
 from eqlab.core.runs import ModelConfig
 from eqlab.models.chat import Chat, ChatReply, ChatRequest, TransportError
 from eqlab.models.reasoning import split_reasoning
-from eqlab.store.store import Planned, Store
+from eqlab.store.store import Planned
 
 _HOPELESS = 8
 """Requests lost in a row, after all their retries, until a model is given up for this session."""
@@ -30,6 +30,12 @@ class Asked:
     options: Mapping[str, Any]
 
 
+class Plan(Protocol):
+    """Where a session's trials come from: a store, or the part of a run that somebody else cut out of one."""
+
+    def plan_pages(self, run: str, subject: str) -> Iterator[list[Planned]]: ...
+
+
 @dataclass(slots=True)
 class Session:
     """One model's part of a run, while it is being worked on."""
@@ -39,7 +45,7 @@ class Session:
     seed: int
     chat: Chat
     asked: Mapping[str, Asked]
-    store: Store
+    store: Plan
     put: Callable[[Answer], None]
     stop: asyncio.Event
     """Set when no new trial is to be started."""

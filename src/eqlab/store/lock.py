@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from eqlab.core.errors import StoreError
+from eqlab.core.errors import InUseError
 from eqlab.store.engine import lock_key
 from eqlab.store.store import Store
 
@@ -22,8 +22,8 @@ def run_lock(store: Store, run: str) -> Iterator[None]:
             yield
 
 
-def _in_use(run: str) -> StoreError:
-    return StoreError(f"Run {run} is being worked on by another process.", "Wait for it, or look with 'eqlab runs'.")
+def _in_use(run: str) -> InUseError:
+    return InUseError(f"Run {run} is being worked on by another process.", "Wait for it, or look with 'eqlab runs'.")
 
 
 @contextmanager
@@ -43,8 +43,12 @@ def _file_lock(store: Store, run: str) -> Iterator[None]:
 
 @contextmanager
 def _advisory_lock(store: Store, run: str) -> Iterator[None]:
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
+
     key = lock_key(f"run {run}")
-    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    own = create_engine(store.engine.url, poolclass=NullPool)  # a sweep holds many locks; the pool is for work
+    with own.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         if not connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": key}).scalar():
             raise _in_use(run)
         try:

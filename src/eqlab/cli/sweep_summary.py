@@ -1,0 +1,143 @@
+"""Before and after a sweep: what it will ask, what came of it, and what failed and why."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from eqlab.scale.cells import Cell
+    from eqlab.scale.plan import CellPlan
+    from eqlab.scale.watch import SweepOutcome
+    from eqlab.store.store import Store
+
+
+def show_plan(plans: "Sequence[CellPlan]", *, as_json: bool, quiet: bool) -> None:
+    """One row per model and benchmark, seeds together; the last line adds up."""
+    from eqlab.cli.output import print_json, print_rows
+
+    if as_json:
+        print_json([_plan_json(plan) for plan in plans])
+        return
+    if quiet:
+        return
+    groups: dict[tuple[str, str], list[CellPlan]] = {}
+    for plan in plans:
+        groups.setdefault((plan.cell.target.model.name, plan.cell.benchmark), []).append(plan)
+    rows = [[*names, *_sums(own)] for names, own in groups.items()]
+    if len(rows) > 1:
+        rows.append(["all", "", *_sums(plans)])
+    columns = ["model", "benchmark", "runs", "trials", "answered", "calls", "tokens in, about", "tokens out, at most"]
+    print_rows("", columns, rows, right=columns[2:])
+    typer.echo("Calls are at least these: a reply that cannot be read is asked for again. Tokens in: characters / 4.")
+
+
+def _sums(plans: "Sequence[CellPlan]") -> list[str]:
+    return [
+        str(len(plans)),
+        *(
+            f"{sum(getattr(plan, name) for plan in plans):,}"
+            for name in ("trials", "answered", "calls", "tokens_in", "tokens_out")
+        ),
+    ]
+
+
+def _plan_json(plan: "CellPlan") -> dict[str, Any]:
+    return {
+        **_cell_json(plan.cell),
+        "trials": plan.trials,
+        "answered": plan.answered,
+        "calls_at_least": plan.calls,
+        "tokens_in_about": plan.tokens_in,
+        "tokens_out_at_most": plan.tokens_out,
+    }
+
+
+def _cell_json(cell: "Cell") -> dict[str, Any]:
+    return {"run": cell.run, "model": cell.target.model.name, "benchmark": cell.benchmark, "seed": cell.seed}
+
+
+def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, report: Path, as_json: bool) -> None:
+    """Results of all cells that were begun, the report, the failures; then the exit code."""
+    from eqlab import api
+    from eqlab.cli.output import print_json, result_json
+
+    known = set(store.run_ids())
+    begun = [cell for cell in cells if cell.run in known]
+    stored = [store.read_run(cell.run) for cell in begun]
+    found = {one.id: api.results(store, one)[0] for one in stored}
+    path = api.write_report(store, stored, report) if stored else None
+    if as_json:
+        print_json(
+            {
+                "report": str(path) if path else None,
+                "cells": [
+                    {
+                        **_cell_json(cell),
+                        "failure": str(outcome.failures[cell.run]) if cell.run in outcome.failures else None,
+                        "result": result_json(found[cell.run]) if cell.run in found else None,
+                    }
+                    for cell in cells
+                ],
+            }
+        )
+    else:
+        _print_cells(cells, found)
+        if path:
+            typer.echo(f"\nReport: {path.resolve()} · item by item: eqlab show RUN")
+    store.close()
+    _failures(cells, outcome)
+    again = f"To go on, run the same command again:\n  {shlex.join(['eqlab', *sys.argv[1:]])}"
+    if outcome.interrupted:
+        typer.echo(f"\nStopped early; every answer so far is stored. {again}", err=True)
+        raise typer.Exit(130)
+    if outcome.failures:
+        typer.echo(again, err=True)
+        raise typer.Exit(1)
+
+
+def _print_cells(cells: "Sequence[Cell]", found: dict[str, Any]) -> None:
+    from eqlab.cli.output import interval, number, print_rows
+
+    rows = []
+    for cell in cells:
+        head = [cell.target.model.name, cell.benchmark, str(cell.seed), cell.run]
+        result = found.get(cell.run)
+        if result is None:
+            rows.append([*head, "not begun", *[""] * 7])
+            continue
+        score, counts = result.headline, result.counts
+        rows.append(
+            [
+                *head,
+                number(score.value, score.digits),
+                interval(score),
+                str(score.n),
+                *(str(counts.get(name, 0)) for name in ("ok", "unparseable", "refused", "error", "unanswered")),
+            ]
+        )
+    columns = ["model", "benchmark", "seed", "run", "score", "95 % interval", "n", "ok", "unparseable", "refused"]
+    print_rows("", [*columns, "error", "unanswered"], rows, right=["seed", "score", "n", "ok"])
+
+
+def _failures(cells: "Sequence[Cell]", outcome: "SweepOutcome") -> None:
+    """Cells of a model that stopped for the same reason stand together."""
+    from eqlab.cli.output import errors, harmless
+    from eqlab.scale.cells import by_model
+
+    own_cells = by_model(cells)
+    reasons: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        if cell.run in outcome.failures:
+            reasons.setdefault((cell.target.model.name, str(outcome.failures[cell.run])), []).append(cell)
+    if not reasons:
+        return
+    out = errors()
+    out.print(f"\n{len(outcome.failures)} of {len(cells)} cells stopped early:", style="red")
+    for (model, why), own in reasons.items():
+        every = len(own) == len(own_cells[model])
+        names = f"{model} (all its {len(own)} cells)" if every else ", ".join(cell.name for cell in own)
+        out.print(harmless(f"  {names}: {why}"), markup=False, soft_wrap=True)
