@@ -78,11 +78,11 @@ def test_a_node_killed_at_work_loses_nothing_and_doubles_nothing(cluster, server
     file.write_text(sweep_text(server.url, ("a",), **changes))
     server.reply, server.delay = good, 0.3
     driver = start(cluster, file, where, "--parts", str(tmp_path / "parts"), "--shard", "20")
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 300
     while len(server.requests) < 12 and driver.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     cluster.kill_a_node()
-    out, err = driver.communicate(timeout=120)
+    out, err = driver.communicate(timeout=300)
     assert driver.returncode == 0, err
     assert "worker was lost" in err
     store = api.open_store(where)
@@ -106,7 +106,7 @@ def test_workers_start_servers_on_gpus_and_write_to_postgresql(cluster, postgres
         f'start = "{sys.executable} {TINY_SERVER} {{port}} {tmp_path}/pid"\n'
     )
     driver = start(cluster, file, postgres, "--json", "--workers", "2")
-    out, err = driver.communicate(timeout=120)
+    out, err = driver.communicate(timeout=300)
     assert driver.returncode == 0, err
     assert '"ok": 6' in out
     pid = int((tmp_path / "pid").read_text())

@@ -3,7 +3,10 @@
 Prints its address; kills the second node when told `kill`, and ends with its standard input."""
 
 import os
+import socket
 import sys
+from contextlib import ExitStack
+from typing import Any
 
 _STORE = 80 * 2**20
 """Bytes for Ray's objects on each node."""
@@ -11,19 +14,48 @@ _STORE = 80 * 2**20
 
 def main() -> None:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ["RAY_raylet_start_wait_time_s"] = "180"  # noqa: SIM112 - its name; for busy machines
+    os.environ["RAY_worker_register_timeout_seconds"] = "180"  # noqa: SIM112 - its name
     from ray.cluster_utils import Cluster
 
-    common = {"num_cpus": 1, "object_store_memory": _STORE}
-    head = {**common, "num_gpus": 1, "include_dashboard": False, "include_log_monitor": False}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
-    second = cluster.add_node(**common, include_log_monitor=False)
+    _expect_no_dashboard_agent()
+    cluster = Cluster(initialize_head=True, head_node_args={**_node(), "num_gpus": 1, "include_dashboard": False})
+    second = cluster.add_node(**_node())
     _say(f"address {cluster.address}")
     for line in sys.stdin:
         if line.strip() == "kill":
             cluster.remove_node(second, allow_graceful=False)
             _say("killed")
     cluster.shutdown()
+
+
+def _expect_no_dashboard_agent() -> None:
+    """Say beforehand that this service is not in use, as an agent would: on a busy machine it is up after the 15 s."""
+    from ray._private.node import Node
+    from ray._raylet import DASHBOARD_AGENT_LISTEN_PORT_NAME, persist_port
+
+    start = Node.start_raylet
+
+    def start_raylet(self: Any, *arguments: Any, **named: Any) -> Any:
+        persist_port(self._session_dir, self._node_id, DASHBOARD_AGENT_LISTEN_PORT_NAME, -1)
+        return start(self, *arguments, **named)
+
+    Node.start_raylet = start_raylet
+
+
+def _node() -> dict[str, Any]:
+    """Agents with ports of their own: a raylet waits only 15 s for an agent that picks its port by itself."""
+    names = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
+    with ExitStack() as probes:
+        ports = []
+        for _ in names:
+            probe = probes.enter_context(socket.socket())
+            probe.bind(("127.0.0.1", 0))
+            ports.append(probe.getsockname()[1])
+    return dict(zip(names, ports, strict=True)) | {
+        "num_cpus": 1,
+        "object_store_memory": _STORE,
+        "include_log_monitor": False,
+    }
 
 
 def _say(text: str) -> None:

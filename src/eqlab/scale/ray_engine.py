@@ -17,6 +17,7 @@ from sqlalchemy.engine import URL
 from eqlab.core.errors import ModelError, UsageError
 from eqlab.scale.cells import Cell
 from eqlab.scale.driver import Driver, Limits, LostWorkerError
+from eqlab.scale.parts import Parts
 from eqlab.scale.shards import Shard, ShardEnd, Sink
 from eqlab.scale.watch import SweepOutcome, Watch
 from eqlab.scale.worker import work_shard
@@ -53,6 +54,7 @@ def run_on_ray(cells: Sequence[Cell], store: Store, wanted: RayPlan, *, watch: W
 def sink_of(store: Store, parts: str) -> Sink:
     """Where workers write: parts if the user says so, else a database that other machines can reach."""
     if parts:
+        Parts(parts)  # raises before a cluster is started or a run begun
         return Sink(parts=parts if "://" in parts else os.path.abspath(parts))
     url = store.engine.url
     if url.get_backend_name() != "postgresql":
