@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from conftest import absent
@@ -16,6 +17,8 @@ from eqlab import api
 
 EQLAB = [sys.executable, "-c", "from eqlab.cli.main import main; main()"]
 KEY = "sk-of-the-workers-environment"
+TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid4().hex}
+"""Ray's own lock on the cluster's door; without it Ray would put one into the user's home."""
 TINY_SERVER = Path(__file__).with_name("tiny_server.py")
 
 
@@ -47,7 +50,7 @@ def cluster():
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, "THE_LAB_KEY": KEY},  # the nodes have the key; the driver has not
+        env={**os.environ, **TOKEN, "THE_LAB_KEY": KEY},  # the nodes have the key; the driver has not
         start_new_session=True,
     )
     try:
@@ -69,6 +72,7 @@ def start(cluster, file, store, *more):
         stderr=subprocess.PIPE,
         text=True,
         cwd=file.parent,
+        env={**os.environ, **TOKEN},
     )
 
 

@@ -14,6 +14,7 @@ _STORE = 80 * 2**20
 
 def main() -> None:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ["RAY_health_check_period_ms"] = "1000"  # noqa: SIM112 - its name; a dead node is noticed in 5 s, not 15
     os.environ["RAY_worker_register_timeout_seconds"] = "180"  # noqa: SIM112 - its name
     from ray.cluster_utils import Cluster
 

@@ -1,0 +1,103 @@
+"""What Ray costs: the same sweep against the same loopback server, in this process and on Ray by shard.
+
+Starts Ray on this machine, so the figures say what handing out, writing parts and merging cost, not what many machines
+bring. Starting Ray is shown apart: it is paid once for a sweep.
+
+    python bench/scale.py [--requests 2000] [--latency 0.2] [--in-flight 64] [--workers 2] [--shard 250]
+"""
+
+import argparse
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from pathlib import Path
+from uuid import uuid4
+
+SERVER = Path(__file__).with_name("server.py")
+_ITEMS = 50
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--requests", type=int, default=2000)
+    parser.add_argument("--latency", type=float, default=0.2)
+    parser.add_argument("--in-flight", type=int, default=64)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--shard", type=int, default=250)
+    arguments = parser.parse_args()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = subprocess.Popen([sys.executable, SERVER, "--port", str(port), "--latency", str(arguments.latency)])
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            _measure(arguments, port, Path(folder))
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _measure(arguments: argparse.Namespace, port: int, folder: Path) -> None:
+    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid4().hex, "RAY_USAGE_STATS_ENABLED": "0"}
+    import ray
+
+    from eqlab import api
+    from eqlab.scale.cells import make_cells
+    from eqlab.scale.local import run_here
+    from eqlab.scale.ray_engine import RayPlan, run_on_ray
+    from eqlab.scale.sweep_file import parse_sweep
+    from eqlab.scale.watch import SweepOutcome, Watch
+
+    text = f"""
+        benchmarks = ["eqbench"]
+        limit = {_ITEMS}
+        repeats = {arguments.requests // _ITEMS}
+        max_concurrency = {arguments.in_flight}
+        [[models]]
+        spec = "bench"
+        base_url = "http://127.0.0.1:{port}/v1"
+    """
+    cells = make_cells(parse_sweep(tomllib.loads(text)))
+    ideal = arguments.requests / arguments.in_flight * arguments.latency
+
+    def show(name: str, began: float, outcome: SweepOutcome) -> None:
+        store = api.open_store(str(folder / f"{name}.db"))
+        answered = store.progress(cells[0].run)[cells[0].subject][0]
+        store.close()
+        if outcome.failures or answered != arguments.requests // _ITEMS * _ITEMS:
+            raise SystemExit(f"{name}: {answered} answered, {dict(outcome.failures)}")
+        print(f"{name:>6} {began:8.2f} s {began / ideal:6.2f} × the latency's own {ideal:.2f} s")
+
+    store = api.open_store(str(folder / "local.db"))
+    began = time.perf_counter()
+    outcome = run_here(cells, store, timeout=60, watch=Watch())
+    show("local", time.perf_counter() - began, outcome)
+    store.close()
+
+    began = time.perf_counter()
+    ray.init(num_cpus=arguments.workers, include_dashboard=False, log_to_driver=False)
+    ready = [ray.remote(_import).remote() for _ in range(arguments.workers)]
+    ray.get(ready)
+    print(f"Ray {ray.__version__} is up, {arguments.workers} workers have eqlab: {time.perf_counter() - began:.2f} s")
+    store = api.open_store(str(folder / "ray.db"))
+    began = time.perf_counter()
+    wanted = RayPlan("", str(folder / "parts"), arguments.workers, arguments.shard, 60.0)
+    outcome = run_on_ray(cells, store, wanted, watch=Watch())
+    show("ray", time.perf_counter() - began, outcome)
+    store.close()
+    ray.shutdown()
+
+
+def _import() -> None:
+    """Workers import what they need once; a shard should not be charged for it."""
+    import eqlab.scale.worker  # noqa: F401
+
+    time.sleep(1)  # so that each worker gets one of these
+
+
+if __name__ == "__main__":
+    main()
