@@ -1,9 +1,9 @@
 """What Ray costs: the same sweep against the same loopback server, in this process and on Ray by shard.
 
-Starts Ray on this machine, so the figures say what handing out, writing parts and merging cost, not what many machines
+Starts Ray on this machine (or takes --address), so the figures say what handing out, writing parts and merging cost, not what many machines
 bring. Starting Ray is shown apart: it is paid once for a sweep.
 
-    python bench/scale.py [--requests 2000] [--latency 0.2] [--in-flight 64] [--workers 2] [--shard 250]
+    python bench/scale.py [--requests 2000] [--latency 0.2] [--in-flight 64] [--workers 2] [--shard 250] [--address A]
 """
 
 import argparse
@@ -28,6 +28,7 @@ def main() -> None:
     parser.add_argument("--in-flight", type=int, default=64)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--shard", type=int, default=250)
+    parser.add_argument("--address", default="", help="an existing cluster that sees this machine's folders")
     arguments = parser.parse_args()
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -42,7 +43,9 @@ def main() -> None:
 
 
 def _measure(arguments: argparse.Namespace, port: int, folder: Path) -> None:
-    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid4().hex, "RAY_USAGE_STATS_ENABLED": "0"}
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    if not arguments.address:
+        os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid4().hex}  # else Ray puts one into the home
     import ray
 
     from eqlab import api
@@ -79,7 +82,10 @@ def _measure(arguments: argparse.Namespace, port: int, folder: Path) -> None:
     store.close()
 
     began = time.perf_counter()
-    ray.init(num_cpus=arguments.workers, include_dashboard=False, log_to_driver=False)
+    if arguments.address:
+        ray.init(arguments.address, log_to_driver=False)
+    else:
+        ray.init(num_cpus=arguments.workers, include_dashboard=False, log_to_driver=False)
     ready = [ray.remote(_import).remote() for _ in range(arguments.workers)]
     ray.get(ready)
     print(f"Ray {ray.__version__} is up, {arguments.workers} workers have eqlab: {time.perf_counter() - began:.2f} s")

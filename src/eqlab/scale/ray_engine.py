@@ -122,7 +122,7 @@ def _connected(address: str) -> Iterator[Any]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         ray.init(log_to_driver=False, logging_level=logging.ERROR, **more)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+    except Exception as error:  # Ray raises plain ones, such as for a node that was not up in time
         raise ModelError(
             f"No Ray cluster at {address or os.environ.get('RAY_ADDRESS', 'this machine')}: {_brief(str(error))}.",
             "Check --address; 'ray status' shows whether the cluster is up.",
