@@ -1,7 +1,7 @@
 """What Ray costs: the same sweep against the same loopback server, in this process and on Ray by shard.
 
-Starts Ray on this machine (or takes --address), so the figures say what handing out, writing parts and merging cost, not what many machines
-bring. Starting Ray is shown apart: it is paid once for a sweep.
+Starts Ray on this machine (or takes --address), so the figures say what handing out, writing parts and merging cost,
+not what many machines bring. Starting Ray is shown apart: it is paid once for a sweep.
 
     python bench/scale.py [--requests 2000] [--latency 0.2] [--in-flight 64] [--workers 2] [--shard 250] [--address A]
 """

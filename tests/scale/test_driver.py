@@ -185,3 +185,25 @@ def test_many_finished_cells_are_passed_over(place):
     pool = Pool()
     work(place, pool, cells=cells, workers=8)
     assert pool.shards == []
+
+
+def test_an_adaptive_run_goes_out_round_by_round(place, monkeypatch):
+    rounds = iter([1, 2])
+
+    def more(prepared, store, model):
+        repeat = next(rounds, None)
+        if repeat is None:
+            return None
+        subject, name, trial, _ = next(prepared.plan())
+        return store.extend_plan(prepared.config.id, subject, [(name, trial, repeat)])
+
+    monkeypatch.setattr(api, "next_round", more)
+    pool = Pool(["fine", "before"])
+    cells, outcome, _ = work(place, pool, cells=small_cells(URL, "a", seeds=(next(SEEDS),), limit=3), workers=1)
+    assert not outcome.failures
+    assert [[one.repeat for one in shard.planned] for shard in pool.shards] == [[0, 0, 0], [1], [1], [2]]
+    assert sum(counts(place, cells)[cells[0].run].values()) == 5
+    from eqlab.scale.plan import plan_cells
+
+    (plan,) = plan_cells(cells, place[0])
+    assert (plan.trials, plan.answered, plan.calls, plan.tokens_in) == (5, 5, 0, 0)

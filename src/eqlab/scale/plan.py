@@ -23,7 +23,7 @@ class CellPlan:
 
     @property
     def calls(self) -> int:
-        """At least; a reply that cannot be read is asked for again."""
+        """At least: a reply that cannot be read is asked for again, and adaptive runs plan more as they go."""
         return self.trials - self.answered
 
 
@@ -46,12 +46,13 @@ def plan_cells(cells: Sequence[Cell], store: Store) -> list[CellPlan]:
         if key not in sizes:
             sizes[key] = _size(cell, own_room if isinstance(own_room, int) else None)
         size = sizes[key]
-        answered = store.progress(cell.run).get(cell.subject, (0, 0))[0] if cell.run in stored else 0
-        left = 0.0 if not size.trials else (size.trials - answered) / size.trials
+        answered, planned = store.progress(cell.run).get(cell.subject, (0, 0)) if cell.run in stored else (0, 0)
+        trials = max(size.trials, planned)  # an adaptive run has planned more than its first round
+        left = 0.0 if not size.trials else (trials - answered) / size.trials
         plans.append(
             CellPlan(
                 cell,
-                size.trials,
+                trials,
                 answered,
                 round(left * size.characters / CHARACTERS_PER_TOKEN),
                 round(left * size.most_out),
