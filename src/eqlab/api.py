@@ -18,15 +18,17 @@ from eqlab.core.benchmark import Adaptive, Scored, Selection
 from eqlab.core.errors import EqlabError, UsageError
 from eqlab.core.results import Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
+from eqlab.core.secrets import holds_secret, is_secret, without_secrets
 from eqlab.core.trials import Trial
 from eqlab.data.items import items_sha256, read_sources
-from eqlab.folders import data_folder
+from eqlab.folders import default_store
 from eqlab.models.chat import Chat
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Asked, Session, run_model
 from eqlab.rating_results import RATING, rating_result
 from eqlab.store.lock import run_lock
 from eqlab.store.store import Store, StoredRun
+from eqlab.store.take_in import take_in
 from eqlab.store.writer import Writer
 
 EMBEDDED_CAVEAT = (
@@ -35,8 +37,10 @@ EMBEDDED_CAVEAT = (
 
 
 def open_store(where: str = "") -> Store:
-    """The store at a path or URL; the user's own without one."""
-    return Store(where or str(data_folder() / "eqlab.db"))
+    """The store at a path or URL; the user's own without one. Answers that it could not take before are taken in."""
+    store = Store(where or default_store())
+    take_in(store)
+    return store
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,7 @@ def prepare(request: Request) -> Prepared:
     for name, count in (("limit", request.limit), ("repeats", request.repeats)):
         if count is not None and count < 1:
             raise UsageError(f"--{name} {count} makes no sense.", "Give 1 or more.")
+    _check_secrets(request)
     asked, files, configs = {}, {}, []
     for name in dict.fromkeys(request.benchmarks):
         benchmark = load(name)
@@ -106,6 +111,16 @@ def prepare(request: Request) -> Prepared:
     )
     config = RunConfig(models, tuple(configs), request.profile, request.limit, request.repeats, request.seed)
     return Prepared(config, asked, files)
+
+
+def _check_secrets(request: Request) -> None:
+    """A run's configuration is stored and reported, and a command line is seen by everybody on the machine."""
+    hint = "Set the provider's variable, or EQLAB_API_KEY with --base-url."
+    if holds_secret(request.base_url):
+        raise UsageError("The address holds a password or a key, which would be stored with the run.", hint)
+    for name in request.settings:
+        if is_secret(name):
+            raise UsageError(f"The setting '{name}' looks like a key, which would be stored with the run.", hint)
 
 
 def _check_options(request: Request, asked: Mapping[str, Asked]) -> None:
@@ -170,7 +185,8 @@ async def ask(
     identities = {subject: dict(chat.identity()) for subject, chat in chats.items()}
     store.begin_run(config, prepared.plan(), provenance(identities))
     heard.begun(store.progress(config.id))
-    writer = Writer(store, heard.stored)
+    loop = asyncio.get_running_loop()
+    writer = Writer(store, heard.stored, lambda: _set(stop, loop))
     sessions = [
         Session(config.id, model, config.seed, chats[model.subject], prepared.asked, store, writer.put, stop)
         for model in config.models
@@ -194,6 +210,8 @@ async def _rounds(prepared: Prepared, session: Session, store: Store, writer: Wr
         if session.stop.is_set():
             return
         await asyncio.to_thread(writer.flush)
+        if session.stop.is_set():  # the store may have failed meanwhile
+            return
         planned = next_round(prepared, store, session.model)
         if planned is None:
             return
@@ -211,6 +229,11 @@ def next_round(prepared: Prepared, store: Store, model: ModelConfig) -> int | No
             found = asked.benchmark.more(prepared.files[name], asked.options, selection, scored)
             more += [(name, trial, repeat) for trial, repeat in found]
     return store.extend_plan(run, subject, more) if more else None
+
+
+def _set(stop: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
+    """From another thread: nothing new is asked, what is under way is waited for."""
+    loop.call_soon_threadsafe(stop.set)
 
 
 class on_interrupt:
@@ -246,7 +269,7 @@ def provenance(identities: Mapping[str, Any]) -> dict[str, Any]:
         "versions": {name: found for name in packages if (found := _version(name))},
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
-        "command": shlex.join(["eqlab", *sys.argv[1:]]),
+        "command": without_secrets(shlex.join(["eqlab", *sys.argv[1:]])),
         "models": dict(identities),
     }
 

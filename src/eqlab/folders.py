@@ -14,6 +14,10 @@ def data_folder() -> Path:
     return Path(os.environ.get("EQLAB_HOME") or _platform("data"))
 
 
+def default_store() -> str:
+    return str(data_folder() / "eqlab.db")
+
+
 def _platform(kind: str) -> str:
     import platformdirs
 

@@ -1,23 +1,35 @@
 """Reading a structured answer: the form as one JSON object. The same for every benchmark."""
 
 import json
-import re
+from typing import Any
 
 from eqlab.benchmarks.refusal import is_refusal
 from eqlab.core.answers import Reading
 from eqlab.core.forms import Form, check_values
 
-_FENCE = re.compile(r"^\s*```(?:json)?\s*\n(.*?)\n?```\s*$", re.DOTALL)
-
 
 def read_json(text: str, form: Form) -> Reading:
     """The values of a reply that is a JSON object for this form, a Markdown fence around it allowed."""
-    fence = _FENCE.match(text)
     try:
-        values = json.loads(fence.group(1) if fence else text)
-    except (json.JSONDecodeError, RecursionError):
+        values = json.loads(_unfenced(text), object_pairs_hook=_no_twins)
+    except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError too
         return Reading("refused" if is_refusal(text) else "unparseable", note="the reply is not a JSON object")
     if not isinstance(values, dict):
         return Reading("unparseable", note="the reply is JSON, but not an object")
     why = check_values(form, values)
     return Reading("unparseable", note=why) if why else Reading("ok", values)
+
+
+def _unfenced(text: str) -> str:
+    bare = text.strip()
+    if not (bare.startswith("```") and bare.endswith("```") and len(bare) >= 6):
+        return text
+    opening, newline, inside = bare[:-3].partition("\n")
+    return inside if newline and opening.rstrip() in ("```", "```json") else text
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A key that comes twice could mean either value."""
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise ValueError("a key comes twice")
+    return dict(pairs)

@@ -24,12 +24,14 @@ from eqlab.cli import (
     run,
     runs,
     show,
+    store,
     study,
     study_serve,
     submit,
     sweep,
 )
 from eqlab.cli import report as report_command
+from eqlab.cli.plain import harmless
 from eqlab.core.errors import EqlabError
 
 app = typer.Typer(
@@ -75,6 +77,7 @@ app.command("runs")(runs.runs)
 app.command("show")(show.show)
 app.command("export")(export.export)
 app.command("export-task")(export_task.export_task)
+app.add_typer(store.app, name="store")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.command("submit")(submit.submit)
 app.add_typer(data.app, name="data")
@@ -93,7 +96,7 @@ def main() -> None:
     except EqlabError as error:
         if debug:
             raise
-        _complain(str(error))
+        _complain(harmless(str(error)))  # it may quote a server or a file
         code = error.exit_code
     except NoArgsIsHelpError as error:
         typer.echo(error.format_message())

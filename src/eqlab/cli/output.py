@@ -1,8 +1,6 @@
 """What the terminal shows: tables, escaped text, numbers with their interval."""
 
-import json
 import sys
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +8,15 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from eqlab.cli.plain import harmless, print_json
 from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PEOPLE
 from eqlab.report.text import count_of
+
+__all__ = [
+    "console", "errors", "harmless", "interval", "number", "print_json", "print_results", "print_rows", "print_table",
+    "result_json",
+]  # fmt: skip
 
 
 def console() -> Console:
@@ -22,14 +26,6 @@ def console() -> Console:
 
 def errors() -> Console:
     return Console(stderr=True, highlight=False)
-
-
-def harmless(text: str) -> str:
-    """Model text without terminal escapes: control and direction characters become visible."""
-    return "".join(
-        char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs") else f"\\x{ord(char):02x}"
-        for char in text
-    )
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -42,14 +38,10 @@ def interval(estimate: Estimate) -> str:
     return f"{estimate.low:.{estimate.digits}f} … {estimate.high:.{estimate.digits}f}"
 
 
-def print_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
-
-
 def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> None:
-    table = RichTable(title=title or None, title_justify="left", box=None, pad_edge=False)
+    table = RichTable(title=Text(harmless(title)) if title else None, title_justify="left", box=None, pad_edge=False)
     for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+        table.add_column(Text(harmless(column)), justify="right" if column in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(harmless(cell)) for cell in row))
     console().print(table)
@@ -65,7 +57,7 @@ def print_table(table: Table) -> None:
     ]
     print_rows(table.title, table.columns, rows, right)
     if table.note:
-        console().print(Text(table.note, style="dim"))
+        console().print(Text(harmless(table.note), style="dim"))
 
 
 def _cell(cell: str | int | float | Estimate | None) -> str:
@@ -98,7 +90,7 @@ def print_results(results: Sequence[Result]) -> None:
     print_rows("", [*columns, "unanswered", "rules"], rows, right=["score", "n", "ok"])
     out = console()
     for result in results:
-        out.print(Text(f"\n{result.sentence}", style="bold"))
+        out.print(Text(harmless(f"\n{result.sentence}"), style="bold"))
         if result.baselines:
             floor = ", ".join(f"{baseline.name} {baseline.value:.1f}" for baseline in result.baselines)
             out.print(Text(f"Without reading: {floor}.", style="dim"))
@@ -107,7 +99,7 @@ def print_results(results: Sequence[Result]) -> None:
             said = "; ".join(_brief(estimate) for estimate in again)
             out.print(Text(f"Asked again: {said}.", style="dim"))
         for caveat in result.caveats:
-            out.print(Text(f"! {caveat}", style="yellow"))
+            out.print(Text(harmless(f"! {caveat}"), style="yellow"))
 
 
 def _brief(estimate: Estimate) -> str:

@@ -8,10 +8,10 @@ from eqlab.cli.flags import JsonFlag, StoreFlag
 
 def runs(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
     """List the runs in the store, newest first."""
-    from eqlab import api
+    from eqlab.cli.looking import open_reader
     from eqlab.cli.output import print_json, print_rows
 
-    opened = api.open_store(store)
+    opened = open_reader(store)
     rows: list[dict[str, Any]] = []
     for run in opened.run_ids():
         stored = opened.read_run(run)
@@ -32,7 +32,7 @@ def runs(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
         print_json(rows)
         return
     if not rows:
-        print_rows("", [f"No runs in {opened.where} yet; start one with 'eqlab run'."], [])
+        print_rows("", [f"No runs in {opened.shown} yet; start one with 'eqlab run'."], [])
         return
     print_rows(
         "",

@@ -28,7 +28,8 @@ def work(
 ) -> None:
     """Start or continue a run and show what came of it, the first `tables` tables of each result included."""
     from eqlab import api
-    from eqlab.cli.output import errors, print_json, print_results, print_table, result_json
+    from eqlab.cli.output import errors, harmless, print_json, print_results, print_table, result_json
+    from eqlab.core.secrets import without_secrets
 
     out = errors()
     progress = Progress(out)
@@ -38,7 +39,7 @@ def work(
     if len(outcome.failures) == len(prepared.config.models) and not progress.heard:
         raise next(iter(outcome.failures.values()))  # nothing was asked: there is nothing to show
     for subject, failure in outcome.failures.items():
-        out.print(f"{_name(subject)} stopped: {failure}", markup=False, style="red")
+        out.print(harmless(f"{_name(subject)} stopped: {failure}"), markup=False, style="red")
     stored = store.find_run(outcome.run)
     found = api.results(store, stored)
     path = api.write_report(store, [stored], report)
@@ -52,7 +53,7 @@ def work(
         typer.echo(f"\nRun {outcome.run} · item by item: eqlab show {outcome.run}")
         typer.echo(f"Report: {path.resolve()}")
     store.close()
-    again = f"To go on, run the same command again:\n  {shlex.join(['eqlab', *sys.argv[1:]])}"
+    again = f"To go on, run the same command again:\n  {without_secrets(shlex.join(['eqlab', *sys.argv[1:]]))}"
     if outcome.interrupted:
         typer.echo(f"\nStopped early; every answer so far is stored. {again}", err=True)
         raise typer.Exit(130)
@@ -96,7 +97,9 @@ class Progress:
             self._progress.stop()
 
     def say(self, text: str) -> None:
-        self._out.print(text, markup=False)
+        from eqlab.cli.plain import harmless
+
+        self._out.print(harmless(text), markup=False)
 
     def begun(self, progress: dict[str, tuple[int, int]]) -> None:
         for subject, (done, total) in progress.items():
@@ -142,7 +145,7 @@ def _name(subject: str) -> str:
 
 
 def _brief(answer: "Answer") -> str:
-    from eqlab.cli.output import harmless
+    from eqlab.cli.plain import harmless
 
     if answer.status != "ok":
         return answer.status

@@ -1,10 +1,23 @@
 """`eqlab show`: a run item by item, in the subjects' own words."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eqlab.cli.flags import JsonFlag, StoreFlag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eqlab.core.benchmark import Scored
+    from eqlab.core.results import ItemScore
+    from eqlab.core.runs import BenchmarkConfig
+    from eqlab.store.reader import Reader
+
+    Match = tuple[str, str, Scored, ItemScore]
+    """Subject, benchmark, trial with its answers, and how it is shown."""
+
+_STATUSES = ("ok", "unparseable", "refused", "error", "unanswered")
 
 
 def show(
@@ -18,67 +31,83 @@ def show(
     as_json: JsonFlag = False,
 ) -> None:
     """Show a run item by item: prompt, every raw reply, parsed values, score."""
-    from eqlab import api
-    from eqlab.benchmarks.registry import load
-    from eqlab.cli.output import console, harmless, print_json
-    from eqlab.core.errors import UsageError
-    from eqlab.core.runs import PEOPLE
+    from itertools import islice
 
-    known = ("ok", "unparseable", "refused", "error", "unanswered")
-    if status and status not in known:
-        raise UsageError(f"--status '{status}' is unknown.", f"Choose {', '.join(known)}.")
-    opened = api.open_store(store)
+    from eqlab.cli.looking import open_reader
+    from eqlab.cli.plain import print_json
+    from eqlab.core.errors import UsageError
+
+    if status and status not in _STATUSES:
+        raise UsageError(f"--status '{status}' is unknown.", f"Choose {', '.join(_STATUSES)}.")
+    opened = open_reader(store)
     stored = opened.find_run(run)
-    out = console()
-    shown: list[dict[str, object]] = []
-    matching = 0
-    for who, asked in stored.config.pairs():
-        if subject and subject not in who:
-            continue
-        name, benchmark = asked.name, load(asked.name)
-        for scored in opened.scored(stored.id, who, name):
-            if item and not set(item) & set(scored.trial.items):
+    pairs = [(who, asked) for who, asked in stored.config.pairs() if subject in who]
+    matches = _matches(opened, stored.id, pairs, item or (), status)
+    shown = list(islice(matches, limit))
+    if as_json:
+        print_json([_as_json(match) for match in shown])
+        return
+    for match in shown:
+        _print(match, prompt=prompt)
+    if item or status:
+        more = sum(1 for _ in matches)
+    else:  # reading everything only to count it would take long
+        more = opened.planned_count(stored.id, [who for who, _ in pairs]) - len(shown)
+    if more:
+        typer.echo(f"{more} more; raise --limit, or choose with --item or --status.", err=True)
+    elif not shown:
+        typer.echo("No item of this run matches.", err=True)
+
+
+def _matches(
+    opened: "Reader", run: str, pairs: "Sequence[tuple[str, BenchmarkConfig]]", items: "Sequence[str]", status: str
+) -> "Iterator[Match]":
+    from eqlab.benchmarks.registry import load
+
+    for who, asked in pairs:
+        benchmark = load(asked.name)
+        for scored in opened.scored(run, who, asked.name, items=items, status=status):
+            if items and not set(items) & set(scored.trial.items):
                 continue
             line = benchmark.item(scored, asked.options)
-            if status and (line.status or "unanswered") != status:
-                continue
-            matching += 1
-            if matching > limit:
-                continue
-            if as_json:
-                attempts = [
-                    {"attempt": a.attempt, "status": a.status, "text": a.text, "reasoning": a.reasoning, "note": a.note}
-                    for a in scored.attempts
-                ]
-                head = {"subject": who, "benchmark": name, "prompt": scored.trial.prompt, "attempts": attempts}
-                shown.append(
-                    {
-                        **head,
-                        **{key: getattr(line, key) for key in ("item", "repeat", "status", "score")},
-                        "values": dict(line.values),
-                        "reference": dict(line.reference),
-                    }
-                )
-                continue
-            someone = scored.attempts[0].subject if who == PEOPLE and scored.attempts else who
-            out.rule(f"{harmless(someone.removeprefix('model:'))} · {name} · item {harmless(line.item)}", style="dim")
-            if prompt:
-                seen = scored.trial.stimulus if who == PEOPLE else scored.trial.prompt
-                out.print(harmless(seen), markup=False, style="dim")
-            for attempt in scored.attempts:
-                out.print(f"\nreply {attempt.attempt} ({attempt.status})", style="bold")
-                if attempt.reasoning:
-                    out.print(f"(reasoning of {len(attempt.reasoning)} characters, not parsed)", style="dim")
-                out.print(harmless(attempt.text or attempt.note), markup=False)
-            values = ", ".join(
-                f"{key} {value} (reference {line.reference[key]:g})" if key in line.reference else f"{key} {value}"
-                for key, value in line.values.items()
-            )
-            score = "" if line.score is None else f"\nscore: {line.score:.2f}"
-            out.print(f"\nread: {harmless(values) or 'nothing'}{score}\n", markup=False)
-    if as_json:
-        print_json(shown)
-    elif matching > limit:
-        typer.echo(f"{matching - limit} more; raise --limit, or choose with --item or --status.", err=True)
-    elif not matching:
-        typer.echo("No item of this run matches.", err=True)
+            if not status or (line.status or "unanswered") == status:
+                yield who, asked.name, scored, line
+
+
+def _as_json(match: "Match") -> dict[str, object]:
+    who, name, scored, line = match
+    attempts = [
+        {"attempt": a.attempt, "status": a.status, "text": a.text, "reasoning": a.reasoning, "note": a.note}
+        for a in scored.attempts
+    ]
+    return {
+        "subject": who,
+        "benchmark": name,
+        "prompt": scored.trial.prompt,
+        "attempts": attempts,
+        **{key: getattr(line, key) for key in ("item", "repeat", "status", "score")},
+        "values": dict(line.values),
+        "reference": dict(line.reference),
+    }
+
+
+def _print(match: "Match", *, prompt: bool) -> None:
+    from eqlab.cli.plain import harmless, print_rule
+    from eqlab.core.runs import PEOPLE
+
+    who, name, scored, line = match
+    someone = scored.attempts[0].subject if who == PEOPLE and scored.attempts else who
+    print_rule(f"{someone.removeprefix('model:')} · {name} · item {line.item}")
+    if prompt:
+        typer.secho(harmless(scored.trial.stimulus if who == PEOPLE else scored.trial.prompt), dim=True)
+    for attempt in scored.attempts:
+        typer.secho(f"\nreply {attempt.attempt} ({attempt.status})", bold=True)
+        if attempt.reasoning:
+            typer.secho(f"(reasoning of {len(attempt.reasoning)} characters, not parsed)", dim=True)
+        typer.echo(harmless(attempt.text or attempt.note))
+    values = ", ".join(
+        f"{key} {value} (reference {line.reference[key]:g})" if key in line.reference else f"{key} {value}"
+        for key, value in line.values.items()
+    )
+    score = "" if line.score is None else f"\nscore: {line.score:.2f}"
+    typer.echo(f"\nread: {harmless(values) or 'nothing'}{score}\n")

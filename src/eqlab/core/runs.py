@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 PEOPLE = "people"
@@ -42,7 +43,7 @@ class BenchmarkConfig:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunConfig:
     models: tuple[ModelConfig, ...]
     """Empty where people answered; they are subjects of the store's plan, and scored together."""
@@ -57,9 +58,9 @@ class RunConfig:
         subjects = [model.subject for model in self.models] or [PEOPLE]
         return [(subject, benchmark) for subject in subjects for benchmark in self.benchmarks]
 
-    @property
+    @cached_property
     def id(self) -> str:
-        """Ten hex digits of the configuration's hash."""
+        """Ten hex digits of the configuration's hash; made once, for it takes long with many models."""
         text = json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:10]
 

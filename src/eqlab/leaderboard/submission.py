@@ -15,9 +15,9 @@ from eqlab.core.answers import Answer
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Result
 from eqlab.core.runs import RunConfig
+from eqlab.core.secrets import is_secret, without_secrets
 from eqlab.leaderboard import keys
 from eqlab.rating_results import RATING
-from eqlab.report.text import is_secret, without_secrets
 from eqlab.store.store import Store, StoredRun
 
 FORMAT = "eqlab-submission"

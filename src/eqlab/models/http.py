@@ -153,6 +153,8 @@ class HttpChat:
     def _refused(self, status: int, raw: bytes, headers: Mapping[str, str], request: ChatRequest) -> Exception:
         """What a reply other than 200 means."""
         said = error_text(raw)
+        if self._endpoint.key:  # some servers repeat the key they refuse
+            said = said.replace(self._endpoint.key, "(your key)")
         model, where = self._endpoint.model, shown_url(self._endpoint.base_url)
         if status == 429 or status >= 500:
             if "insufficient_quota" in said:

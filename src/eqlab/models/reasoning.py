@@ -2,8 +2,9 @@
 
 import re
 
-_BLOCK = re.compile(r"<(think|thinking|reasoning|thought)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
-_OPEN = re.compile(r"<(think|thinking|reasoning|thought)>(?!.*</\1>)", re.DOTALL | re.IGNORECASE)
+_TAGS = ("think", "thinking", "reasoning", "thought")
+_OPENING = re.compile(rf"<({'|'.join(_TAGS)})>", re.IGNORECASE)
+_CLOSING = {tag: re.compile(f"</{tag}>", re.IGNORECASE) for tag in _TAGS}
 _CLOSE = re.compile(r"^(.*)</(?:think|thinking|reasoning|thought)>", re.DOTALL | re.IGNORECASE)
 _CHANNEL = re.compile(r"<\|channel\|>(?:analysis|commentary)<\|message\|>(.*?)<\|end\|>", re.DOTALL)
 _CHANNEL_FINAL = re.compile(r"(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>|<\|return\|>|<\|end\|>")
@@ -16,16 +17,41 @@ def split_reasoning(text: str) -> tuple[str, str]:
     thoughts: list[str] = []
 
     def take(match: re.Match[str]) -> str:
-        thoughts.append(match.group(match.lastindex or 0))
+        thoughts.append(match.group(1))
         return ""
 
-    rest = _CHANNEL_FINAL.sub("", _CHANNEL.sub(take, text)) if "<|channel|>" in text else text
-    rest = _BLOCK.sub(take, rest)
-    unclosed = _OPEN.search(rest)
-    if unclosed:
-        thoughts.append(rest[unclosed.end() :])
-        rest = rest[: unclosed.start()]
+    rest = text
+    if "<|channel|>" in text:
+        end = text.rfind("<|end|>") + len("<|end|>")  # nothing closes behind it
+        rest = _CHANNEL_FINAL.sub("", _CHANNEL.sub(take, text[:end]) + text[end:])
+    rest = _without_blocks(rest, thoughts)
     rest = _CLOSE.sub(take, rest)
     if not thoughts:
         return text, ""
     return rest.strip(), "\n".join(thought.strip() for thought in thoughts)
+
+
+def _without_blocks(text: str, thoughts: list[str]) -> str:
+    """The text outside <think>…</think>; from the first tag that is never closed on, everything is thought.
+
+    One pass: a model that loops on "<think>" writes thousands of them."""
+    outside: list[str] = []
+    after, unclosed = 0, None
+    for opening in _OPENING.finditer(text):
+        if opening.start() < after or (unclosed and unclosed[1].lower() == opening[1].lower()):
+            continue
+        closing = _CLOSING[opening[1].lower()].search(text, opening.end())
+        if closing is None:
+            unclosed = unclosed or opening
+            continue
+        if unclosed:  # a block inside what was cut off is part of it
+            continue
+        outside.append(text[after : opening.start()])
+        thoughts.append(text[opening.end() : closing.start()])
+        after = closing.end()
+    if unclosed:
+        outside.append(text[after : unclosed.start()])
+        thoughts.append(text[unclosed.end() :])
+    else:
+        outside.append(text[after:])
+    return "".join(outside)

@@ -20,6 +20,10 @@ from eqlab.store.store import Planned
 
 _HOPELESS = 8
 """Requests lost in a row, after all their retries, until a model is given up for this session."""
+_GRACE = 30.0
+"""Seconds that requests under way get when a model is given up: their answers are paid for."""
+_READER_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What a faulty benchmark, perhaps another package's, may raise on a reply that nobody foresaw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,13 @@ class Session:
     put: Callable[[Answer], None]
     stop: asyncio.Event
     """Set when no new trial is to be started."""
+    given_up: bool = field(default=False, init=False)
+    """Whether this model's part is over early; the others go on."""
     lost_in_a_row: int = field(default=0, init=False)
+
+    @property
+    def ending(self) -> bool:
+        return self.given_up or self.stop.is_set()
 
 
 async def run_model(session: Session) -> None:
@@ -57,7 +67,13 @@ async def run_model(session: Session) -> None:
     waiting = _waiting(session)
     workers = [asyncio.create_task(_work(session, waiting)) for _ in range(session.chat.concurrency)]
     try:
-        await asyncio.gather(*workers)
+        done, under_way = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+        if under_way:
+            session.given_up = True
+            more, _ = await asyncio.wait(under_way, timeout=_GRACE)
+            done |= more
+        for error in [error for worker in workers if worker in done and (error := worker.exception())]:
+            raise error
     finally:
         for worker in workers:
             worker.cancel()
@@ -74,7 +90,7 @@ def _waiting(session: Session) -> Iterator[Planned]:
 
 
 async def _work(session: Session, waiting: Iterator[Planned]) -> None:
-    while not session.stop.is_set():
+    while not session.ending:
         planned = next(waiting, None)
         if planned is None:
             return
@@ -86,7 +102,7 @@ async def _ask(session: Session, planned: Planned) -> None:
     asked = session.asked[planned.benchmark]
     asking = asked.benchmark.asking(planned.trial, asked.options)
     attempt, failed = planned.attempts, planned.failed
-    while failed < asking.tries and not (session.stop.is_set() and attempt > planned.attempts):
+    while failed < asking.tries and not (session.ending and attempt > planned.attempts):
         attempt += 1
         request = _request(session, planned, asking.temperature_of(failed), asking.max_tokens, attempt)
         try:
@@ -102,11 +118,19 @@ async def _ask(session: Session, planned: Planned) -> None:
             return
         session.lost_in_a_row = 0
         text, thought = split_reasoning(reply.text)
-        reading = asked.benchmark.read(planned.trial, text, asked.options)
+        reading = _read(asked, planned, text)
         session.put(_answer(session, planned, attempt, request, reply, text, thought, reading))
         if reading.status == "ok":
             return
         failed += 1
+
+
+def _read(asked: Asked, planned: Planned, text: str) -> Reading:
+    """What the benchmark reads in a reply. One that it stumbles over is kept like any other that cannot be read."""
+    try:
+        return asked.benchmark.read(planned.trial, text, asked.options)
+    except _READER_FAULTS as fault:
+        return Reading("unparseable", note=f"{planned.benchmark} failed to read this: {type(fault).__name__}: {fault}")
 
 
 def _request(session: Session, planned: Planned, temperature: float, max_tokens: int, attempt: int) -> ChatRequest:

@@ -35,7 +35,7 @@ def read_reply(raw: bytes, latency: float, retries: int) -> ChatReply:
             text = "".join(part.get("text", "") for part in text)
         if not (isinstance(text, str) and isinstance(reasoning, str) and isinstance(refusal, str)):
             raise TypeError("content is not text")
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise TryAgain(f"a reply that cannot be read ({type(error).__name__}: {error})") from error
     usage = body.get("usage") if isinstance(body.get("usage"), dict) else {}
     return ChatReply(
@@ -64,7 +64,7 @@ def error_text(raw: bytes) -> str:
         body = json.loads(text)
         error = body.get("error", body) if isinstance(body, dict) else body
         text = str(error.get("message") or error) if isinstance(error, dict) else str(error)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     return " ".join(text.split())[:300]
 
@@ -74,14 +74,22 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     for name, unit in (("retry-after-ms", 0.001), ("Retry-After", 1.0)):
         text = headers.get(name, "")
         try:
-            return min(10 * LONGEST_WAIT, max(0.0, float(text) * unit))
+            seconds = float(text) * unit
         except ValueError:
             continue
-    try:
-        date = parsedate_to_datetime(headers.get("Retry-After", ""))
-    except ValueError:
+        return min(10 * LONGEST_WAIT, max(0.0, seconds)) if seconds == seconds else None
+    until = _date(headers.get("Retry-After", ""))
+    if until is None:
         return None
-    return min(10 * LONGEST_WAIT, max(0.0, date.timestamp() - time.time()))
+    now = _date(headers.get("Date", ""))  # the server's own clock: ours may be wrong
+    return min(10 * LONGEST_WAIT, max(0.0, until - (time.time() if now is None else now)))
+
+
+def _date(text: str) -> float | None:
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def window_wait(headers: Mapping[str, str]) -> float:

@@ -4,21 +4,18 @@ Replies are untrusted: what cannot be seen (control and direction characters) is
 shared (keys, passwords in addresses) is left out."""
 
 import math
-import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from eqlab.core.results import Estimate, ItemScore, Table
+from eqlab.core.secrets import is_secret, without_secrets
 
 UNDEFINED = "undefined"
 
 _KEPT = "\n\t\u200c\u200d"  # line, tab, and the joiners that Persian and emoji need
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-_SECRET = re.compile(r"(^|[_-])(api[_-]?key|key|token|secret|password|authorization|credentials?)$", re.IGNORECASE)
-_USERINFO = re.compile(r"(?<=://)[^/\s@]+@")
-_ASSIGNED = re.compile(r"(?<!\w)([\w-]*(?:key|token|secret|password|authorization))=[^&#\s]+", re.IGNORECASE)
 
 
 def visible(text: str) -> str:
@@ -172,13 +169,3 @@ def facts(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, s
             yield from facts(value, f"{name} · ")
         else:
             yield name, without_secrets(plain(value))
-
-
-def is_secret(name: str) -> bool:
-    """Whether a setting of this name must not be shared."""
-    return bool(_SECRET.search(name))
-
-
-def without_secrets(text: str) -> str:
-    """An address or command without user names and passwords in URLs and without the values of `api_key=…`."""
-    return _ASSIGNED.sub(r"\1=(left out)", _USERINFO.sub("", text))

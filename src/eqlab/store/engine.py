@@ -12,9 +12,12 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from eqlab.core.errors import StoreError
+from eqlab.core.secrets import without_secrets
 from eqlab.store.schema import HEAD
 
 _WRITE = {"eqlab_write": True}
+BUSY = 30.0
+"""Seconds to wait for another program's lock on a SQLite store."""
 
 
 def open_engine(where: str) -> Engine:
@@ -22,7 +25,9 @@ def open_engine(where: str) -> Engine:
     url = where if "://" in where else f"sqlite:///{where}"
     if url.startswith(("postgresql://", "postgres://")):
         url = "postgresql+psycopg://" + url.split("://", 1)[1]
-    no_store = StoreError(f"'{where}' is no store.", "Give a path, sqlite:///PATH or postgresql://USER@HOST/NAME.")
+    no_store = StoreError(
+        f"'{without_secrets(where)}' is no store.", "Give a path, sqlite:///PATH or postgresql://USER@HOST/NAME."
+    )
     if not url.startswith(("sqlite:", "postgresql+psycopg:")):
         raise no_store
     try:
@@ -33,8 +38,7 @@ def open_engine(where: str) -> Engine:
     except ModuleNotFoundError as error:
         raise StoreError("PostgreSQL needs an extra.", "Install it with: pip install 'eqlab[postgres]'") from error
     except (OperationalError, DBAPIError) as error:
-        reason = str(error.orig).strip().splitlines()[0]
-        raise StoreError(f"The store {_shown(url)} cannot be opened: {reason}.", "Check --store.") from error
+        raise StoreError(f"The store {_shown(url)} cannot be opened: {reason(error)}.", "Check --store.") from error
     return engine
 
 
@@ -54,12 +58,12 @@ def _sqlite(url: str) -> Engine:
         raise StoreError(
             f"The store {path} cannot be opened: {error.strerror}.", "Name another with --store."
         ) from error
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})
+    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": BUSY})
 
     @event.listens_for(engine, "connect")
     def _connected(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # we begin transactions ourselves, see below
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={1000 * BUSY:.0f}"):
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")
@@ -74,8 +78,32 @@ def _sqlite(url: str) -> Engine:
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
     """A transaction that writes; committed at the end, rolled back on an error."""
-    with engine.connect().execution_options(**_WRITE) as connection, connection.begin():
+    with said_plainly(engine), engine.connect().execution_options(**_WRITE) as connection, connection.begin():
         yield connection
+
+
+@contextmanager
+def said_plainly(engine: Engine) -> Iterator[None]:
+    """A database that fails (full, locked, gone) is a StoreError with the way out."""
+    try:
+        yield
+    except OperationalError as error:
+        where = engine.url.render_as_string(hide_password=True)
+        raise StoreError(f"The store {where} failed: {reason(error)}.", _way_out(str(error.orig))) from error
+
+
+def reason(error: BaseException) -> str:
+    """The database's own words, without our SQL."""
+    words = str(error.orig if isinstance(error, DBAPIError) and error.orig is not None else error).strip()
+    return (words or type(error).__name__).splitlines()[0].rstrip(".")
+
+
+def _way_out(words: str) -> str:
+    if "full" in words or "disk I/O" in words:
+        return "Make room and run the same command again."
+    if "locked" in words:
+        return "Another program holds it; end that and run the same command again."
+    return "Mend it and run the same command again."
 
 
 def take_turn(connection: Connection, what: str) -> None:

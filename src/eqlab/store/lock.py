@@ -2,10 +2,11 @@
 so a killed run can be continued at once."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
 from eqlab.core.errors import InUseError
 from eqlab.store.engine import lock_key
@@ -54,4 +55,5 @@ def _advisory_lock(store: Store, run: str) -> Iterator[None]:
         try:
             yield
         finally:
-            connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": key})
+            with suppress(OperationalError):  # a database that was restarted has dropped the lock by itself
+                connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": key})

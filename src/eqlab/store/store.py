@@ -4,19 +4,19 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, func, insert, select
+from sqlalchemy import Connection, Row, and_, func, insert, select, text
 
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Scored
-from eqlab.core.errors import StoreError, UsageError
-from eqlab.core.runs import PEOPLE, RunConfig, config_from_json, config_to_json
-from eqlab.core.trials import Trial, from_json, to_json
-from eqlab.store.engine import open_engine, take_turn, writing
+from eqlab.core.runs import RunConfig, config_to_json
+from eqlab.core.trials import Trial, to_json
+from eqlab.store.engine import open_engine, said_plainly, take_turn, writing
+from eqlab.store.reader import Reader, StoredRun, read_trial
 from eqlab.store.schema import answers, planned, runs, sessions, trials
+
+__all__ = ["Planned", "Store", "StoredRun"]
 
 _CHUNK = 500
 
@@ -37,19 +37,7 @@ class Planned:
     """Whether a good answer is stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRun:
-    config: RunConfig
-    created_at: float
-    provenance: Mapping[str, Any]
-    """Of the newest session."""
-
-    @property
-    def id(self) -> str:
-        return self.config.id
-
-
-class Store:
+class Store(Reader):
     def __init__(self, where: str) -> None:
         self.where = where
         self.engine = open_engine(where)
@@ -126,56 +114,40 @@ class Store:
         with writing(self.engine) as connection:
             write_answers(connection, batch)
 
+    def add_missing(self, batch: Sequence[Answer]) -> list[Answer]:
+        """Store what is not there yet, after a failure that left it open what was; returns answers of unknown runs.
+
+        An attempt number that another answer took in the meantime is no reason to lose one: it gets the next."""
+        with writing(self.engine) as connection:
+            take_turn(connection, "unstored")
+            known = set(connection.execute(select(runs.c.id)).scalars())
+            for answer in batch:
+                if answer.run in known:
+                    self._add_missing(connection, answer)
+        return [answer for answer in batch if answer.run not in known]
+
+    def _add_missing(self, connection: Any, answer: Answer) -> None:
+        row = answer_row(answer)
+        same_trial = [answers.c[name] == row[name] for name in ("run_id", "subject", "trial_id", "repeat")]
+        there = connection.execute(select(answers.c.attempt, answers.c.at, answers.c.text).where(*same_trial)).all()
+        if any((at, text) == (row["at"], row["text"]) for _, at, text in there):
+            return
+        taken = [attempt for attempt, _, _ in there]
+        if answer.attempt in taken:
+            row["attempt"] = max(taken) + 1
+        connection.execute(insert(answers), row)
+
     # -- reading ---------------------------------------------------------------------------------------------
 
-    def run_ids(self) -> list[str]:
-        """Newest first."""
-        with self.engine.connect() as connection:
-            return list(connection.execute(select(runs.c.id).order_by(runs.c.created_at.desc(), runs.c.id)).scalars())
-
-    def find_run(self, name: str) -> StoredRun:
-        """The run with this id, the one id that begins with it, or the newest for `last`."""
-        ids = self.run_ids()
-        if not ids:
-            raise UsageError(f"The store {self.where} holds no run yet.", "Start one with 'eqlab run'.")
-        found = ids[:1] if name == "last" else [run for run in ids if run.startswith(name)]
-        if len(found) != 1:
-            what = "no run" if not found else f"{len(found)} runs"
-            raise UsageError(f"'{name}' names {what} in {self.where}.", "'eqlab runs' lists them.")
-        return self.read_run(found[0])
-
-    def read_run(self, run: str) -> StoredRun:
-        newest = select(sessions.c.provenance).where(sessions.c.run_id == run).order_by(sessions.c.id.desc()).limit(1)
-        with self.engine.connect() as connection:
-            row = connection.execute(select(runs).where(runs.c.id == run)).one()
-            provenance = connection.execute(newest).scalar()
-        try:
-            config = config_from_json(row.config)
-        except (TypeError, KeyError, ValueError) as error:
-            raise StoreError(f"Run {run} in {self.where} cannot be read: {error}.", "Upgrade eqlab.") from error
-        return StoredRun(config, row.created_at, json.loads(provenance or "{}"))
-
-    def progress(self, run: str) -> dict[str, tuple[int, int]]:
-        """(trials with a good answer or at least one that was answered, trials planned) by subject."""
-        replied = (
-            select(answers.c.subject, answers.c.trial_id, answers.c.repeat)
-            .where(answers.c.run_id == run, answers.c.status != "error")
-            .distinct()
-            .subquery()
-        )
-        with self.engine.connect() as connection:
-            total = connection.execute(
-                select(planned.c.subject, func.count()).where(planned.c.run_id == run).group_by(planned.c.subject)
-            )
-            done = connection.execute(select(replied.c.subject, func.count()).group_by(replied.c.subject))
-            answered = {row[0]: int(row[1]) for row in done}
-            return {row[0]: (answered.get(row[0], 0), int(row[1])) for row in total}
+    def rows(self, query: str, values: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
+        with said_plainly(self.engine), self.engine.connect() as connection:
+            yield from connection.execution_options(yield_per=_CHUNK).execute(text(query), values)
 
     def plan_pages(self, run: str, subject: str) -> Iterator[list[Planned]]:
         """The run's trials for a subject, page by page, so that memory does not grow with the run."""
         after = -1
         while True:
-            with self.engine.connect() as connection:
+            with said_plainly(self.engine), self.engine.connect() as connection:
                 page = (
                     select(planned)
                     .where(planned.c.run_id == run, planned.c.subject == subject, planned.c.position > after)
@@ -200,30 +172,6 @@ class Store:
             yield [_planned(list(group)) for _, group in groupby(rows, key=lambda row: row.position)]
             after = rows[-1].position
 
-    def scored(self, run: str, subject: str, benchmark: str) -> Iterator[Scored]:
-        """Every planned trial with all its attempts, in the order of asking; of all persons for `people`."""
-        asked = planned.c.subject.startswith("person:") if subject == PEOPLE else planned.c.subject == subject
-        given = and_(
-            answers.c.run_id == planned.c.run_id,
-            answers.c.subject == planned.c.subject,
-            answers.c.trial_id == planned.c.trial_id,
-            answers.c.repeat == planned.c.repeat,
-        )
-        query = (
-            select(planned.c.subject, planned.c.position, planned.c.trial_id, planned.c.repeat, trials.c.body, answers)
-            .join(trials, trials.c.id == planned.c.trial_id)
-            .outerjoin(answers, given)
-            .where(planned.c.run_id == run, asked, planned.c.benchmark == benchmark)
-            .order_by(planned.c.subject, planned.c.position, answers.c.attempt)
-        )
-        with self.engine.connect() as connection:
-            result = connection.execution_options(yield_per=_CHUNK).execute(query)
-            for _, group in groupby(result, key=lambda row: (row[0], row[1])):
-                rows = list(group)
-                _, _, trial_id, repeat, body, *_ = rows[0]
-                given_answers = tuple(_answer(row[5:]) for row in rows if row[5] is not None)
-                yield Scored(_trial(trial_id, body), repeat, given_answers)
-
 
 def write_trials(connection: Connection, some: Iterable[Trial]) -> None:
     """Those that are not there yet; the caller has taken the turn "plan"."""
@@ -241,17 +189,10 @@ def _write_bodies(connection: Connection, bodies: Mapping[str, str]) -> None:
 
 def write_answers(connection: Connection, batch: Sequence[Answer]) -> None:
     """For those who write more in the same transaction."""
-    connection.execute(_INSERT_ANSWER, [_answer_row(answer) for answer in batch])
+    connection.execute(_INSERT_ANSWER, [answer_row(answer) for answer in batch])
 
 
 _INSERT_ANSWER = insert(answers)
-_ANSWER_COLUMNS = [column.name for column in answers.columns]
-
-
-@lru_cache(maxsize=1000)
-def _trial(trial_id: str, body: str) -> Trial:
-    """Repeats bring the same trial again and again."""
-    return from_json(body, trial_id)
 
 
 def _planned(rows: Sequence[Row[Any]]) -> Planned:
@@ -260,7 +201,7 @@ def _planned(rows: Sequence[Row[Any]]) -> Planned:
     return Planned(
         position=first.position,
         benchmark=first.benchmark,
-        trial=_trial(first.trial_id, first.body),
+        trial=read_trial(first.trial_id, first.body),
         repeat=first.repeat,
         attempts=max((row.attempt for row in rows if row.attempt is not None), default=0),
         failed=sum(status in ("unparseable", "refused") for status in statuses),
@@ -268,7 +209,7 @@ def _planned(rows: Sequence[Row[Any]]) -> Planned:
     )
 
 
-def _answer_row(answer: Answer) -> dict[str, Any]:
+def answer_row(answer: Answer) -> dict[str, Any]:
     return {
         "run_id": answer.run,
         "subject": answer.subject,
@@ -294,11 +235,3 @@ def _answer_row(answer: Answer) -> dict[str, Any]:
 def _clean(text: str) -> str:
     """PostgreSQL cannot hold NUL, and no UTF-8 holds lone surrogates; both come from broken models."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
-
-
-def _answer(row: Sequence[Any]) -> Answer:
-    named = dict(zip(_ANSWER_COLUMNS, row, strict=True))
-    named["run"] = named.pop("run_id")
-    named["trial"] = named.pop("trial_id")
-    named["values"] = json.loads(named["values"])
-    return Answer(**named)

@@ -1,56 +1,77 @@
-"""One thread that writes answers in batches: durable within a fraction of a second, and never in the way of asking."""
+"""One thread that writes answers in batches: durable within a fraction of a second, and never in the way of asking.
+
+A store that fails stops the run and loses nothing: what arrives from then on goes to a file beside it."""
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from eqlab.core.answers import Answer
 from eqlab.core.errors import StoreError
+from eqlab.store.engine import reason
 from eqlab.store.store import Store
+from eqlab.store.unstored import Unstored
 
 _LINGER = 0.04
 """Seconds to wait for company before a commit; far below the 0.2 s in which an answer must be durable."""
+_PATIENCE = 60.0
+"""Seconds in which a database server may come back; SQLite waits for a lock by itself."""
+_PAUSE = 0.5
 
 
 class Writer:
-    """Put answers in; `on_stored` hears of each batch after its commit, in the writer's thread."""
+    """Put answers in; `on_stored` hears of each batch after its commit, `on_failure` of the store's failure, both in
+    the writer's thread."""
 
-    def __init__(self, store: Store, on_stored: Callable[[Sequence[Answer]], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        on_stored: Callable[[Sequence[Answer]], None],
+        on_failure: Callable[[], None] = lambda: None,
+    ) -> None:
         self._store = store
         self._on_stored = on_stored
+        self._on_failure = on_failure
         self._queue: queue.SimpleQueue[Answer | threading.Event | None] = queue.SimpleQueue()
-        self._failure: BaseException | None = None
+        self._failure: Exception | None = None
+        self._unstored = Unstored(store.where)
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._work, name="eqlab-writer", daemon=True)
         self._thread.start()
 
     def put(self, answer: Answer) -> None:
-        """Hand over an answer; raises if the store has failed, so that nothing more is asked in vain."""
-        self._raise_failure()
         self._queue.put(answer)
 
     def flush(self) -> None:
-        """Wait until everything handed over so far is stored."""
-        stored = threading.Event()
-        self._queue.put(stored)
-        while not stored.wait(_LINGER):
-            self._raise_failure()
+        """Wait until everything handed over so far is stored, or kept after a failure."""
+        done = threading.Event()
+        self._queue.put(done)
+        done.wait()
 
     def close(self) -> None:
-        """Wait until everything is stored."""
+        """Wait until everything is stored; raises if the store has failed, and says where the answers are."""
         self._queue.put(None)
         self._wake.set()
         self._thread.join()
-        self._raise_failure()
-
-    def _raise_failure(self) -> None:
+        self._unstored.close()
         if self._failure is not None:
-            raise StoreError(
-                f"The store {self._store.where} failed: {self._failure}.",
-                "Mend it and run the same command again: what was stored before is kept.",
-            ) from self._failure
+            raise self._sad_end(self._failure) from self._failure
+
+    def _sad_end(self, failure: Exception) -> StoreError:
+        if isinstance(failure, StoreError):
+            what, way_out = failure.message, failure.hint
+        else:
+            what, way_out = f"The store {self._store.shown} failed: {reason(failure)}.", "Run the same command again."
+        kept = self._unstored
+        if kept.kept:
+            files = " and ".join(str(path) for path in kept.paths)
+            what += f" {kept.kept} answers that came after are in {files}; the next command takes them in."
+        if kept.lost:
+            what += f" {kept.lost} answers are lost: no folder could be written."
+        return StoreError(what, way_out)
 
     def _work(self) -> None:
         open_ = True
@@ -61,13 +82,43 @@ class Writer:
                 batch.append(self._queue.get())
             open_ = None not in batch
             answers = [answer for answer in batch if isinstance(answer, Answer)]
-            if answers:
-                try:
-                    self._store.add_answers(answers)
-                except (SQLAlchemyError, OSError) as error:
-                    self._failure = error
-                    return
-                self._on_stored(answers)
+            if answers and self._failure is None and self._stored(answers):
+                self._tell(answers)
+            elif answers:
+                self._unstored.keep(answers)
             for waiting in batch:
                 if isinstance(waiting, threading.Event):
                     waiting.set()
+
+    def _stored(self, answers: Sequence[Answer]) -> bool:
+        try:
+            try:
+                self._store.add_answers(answers)
+            except StoreError:
+                if self._store.engine.dialect.name != "postgresql":
+                    raise
+                self._store_again(answers)
+        except (StoreError, SQLAlchemyError, OSError) as error:
+            self._failure = error
+            self._on_failure()
+            return False
+        return True
+
+    def _store_again(self, answers: Sequence[Answer]) -> None:
+        """A database that was restarted: the commit may or may not have been done before it went."""
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._store.add_missing(answers)
+                return
+            except StoreError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE)
+
+    def _tell(self, answers: Sequence[Answer]) -> None:
+        """Progress is for people; a terminal that has gone away must not stop the storing."""
+        try:
+            self._on_stored(answers)
+        except (OSError, ValueError, SystemExit):  # the last is what rich makes of a broken pipe
+            self._on_stored = lambda _: None

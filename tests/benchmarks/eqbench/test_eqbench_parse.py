@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.benchmarks.eqbench.parse import english_pairs, is_complete, read_scores
+from eqlab.benchmarks.eqbench.parse import english_pairs, german_pairs, is_complete, read_scores
 from eqlab.benchmarks.eqbench.rules import PRESETS
 
 NAMES = ("Calm", "Sad", "Proud", "Angry")
@@ -129,6 +129,12 @@ def test_german_losses_of_the_published_code_are_mended_by_names():
 @given(st.text(alphabet="aB7_: .\n*é", max_size=60))
 def test_the_fast_pattern_finds_what_the_published_one_finds(text):
     assert english_pairs(text) == re.findall(r"(\w+):\s+(\d+)", text)
+
+
+@given(st.text(alphabet="aBü7,: .\n*é", max_size=60))
+def test_the_fast_german_pattern_finds_what_the_published_one_finds(text):
+    published = r"([a-zA-ZäöüßÄÖÜ\s]+):\s*\**(\d+(?:,\d+)?)\**"
+    assert german_pairs(text) == re.findall(published, text)
 
 
 @given(st.lists(st.integers(0, 10), min_size=4, max_size=4).filter(any), st.permutations(NAMES))

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from eqlab.benchmarks.emotionbench.parse_value import NUMBER, UnclearError, plain, read_value, value_after, within
 from eqlab.core.forms import Form, Scale
 
-_FENCE = re.compile(r"```[a-zA-Z]*\s*\n(.*?)\n?\s*```", re.DOTALL)
+_FENCE = re.compile(r"```[a-zA-Z]*+[^\S\n]*+\n(.*?)```", re.DOTALL)
 _DECORATION = re.compile(r"[*_`]|^[\s>#•·]+|^\s*[-–—+]\s+(?=\S)")
 _POSITION = re.compile(
     r"(?:item|question|statement|no\.?|nr\.?|q|#)?\s*[(\[]?(\d{1,2})(?:\s*[.):\]=]+\s*|\s+[-–—]\s+|\s+)(?=\S)",
@@ -104,7 +104,7 @@ def _inline(line: str) -> list[str]:
 def _json(body: str) -> Any:
     try:
         return json.loads(body, object_pairs_hook=_no_twins)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError too
         return None
 
 

@@ -13,6 +13,7 @@ NUMBER = re.compile(
 )
 _SCORE_WORDS = re.compile(r"^(?:my\s+)?(?:score|rating|answer|value)\s*(?:is|:|=)\s*", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
+_LONGEST_LABEL = 200
 _WORDS = {"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
 """Numbers in words."""
 
@@ -63,9 +64,11 @@ def read_value(scale: Scale, text: str) -> int:
 
 def _labelled(scale: Scale, said: str) -> int:
     """A label with its number after it: "quite a bit (4)"."""
-    match = re.fullmatch(r"(?P<label>\D+?)\s*[(\[:=]\s*(?P<value>\d)(?:/\d)?\s*[)\]]?\.?", said)
+    match = len(said) <= _LONGEST_LABEL and re.fullmatch(
+        r"(?P<label>\D+?)\s*[(\[:=]\s*(?P<value>\d)(?:/\d)?\s*[)\]]?\.?", said
+    )
     label = _label(scale, match["label"]) if match else None
-    if match is None or label is None or label != int(match["value"]):
+    if not match or label is None or label != int(match["value"]):
         raise UnclearError(f"{scale.key}: {said[:60]!r} is no value")
     return label
 

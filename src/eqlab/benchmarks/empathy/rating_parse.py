@@ -9,6 +9,10 @@ from eqlab.core.forms import Scale
 from eqlab.core.trials import Trial
 
 _ALSO = {"ok": "okay", "equal": "tie", "draw": "tie", "neither": "tie", "both": "tie"}
+_LAST = re.compile(r"(?:\A|(?<=\w))(\W*+)(\w++)\W*+\Z")
+"""The last word, and what stands between it and the word before."""
+_BREAK = re.compile(r"\n|[.:;!?]\s")
+_TAIL = 2000
 _NOISE = re.compile(r"[*_`#\"'“”‘’]+")
 
 
@@ -35,9 +39,11 @@ def read_choice(text: str, scale: Scale) -> int | None:
     by_name |= {other: by_name[name] for other, name in _ALSO.items() if name in by_name}
     label = "|".join(sorted(by_name, key=len, reverse=True))
     places = (
-        rf"^\W*({label})(?=\W*$|\s*[.,;:!\n(–—-])",
-        rf"(?:rating|answer|verdict|choice|better)(?: is)?\s*[:=]?\s*({label})\b",
-        rf"(?:^|\n|[.:;!?]\s)\W*({label})\W*$",
+        rf"\A\W*+({label})(?=\W*+\Z|\s*[.,;:!\n(–—-])",
+        rf"(?:rating|answer|verdict|choice|better)(?: is)?\s*+[:=]?\s*+({label})\b",
     )
     found = {by_name[match.group(1)] for place in places for match in re.finditer(place, plain)}
+    last = _LAST.search(plain[-_TAIL:])
+    if last and last[2] in by_name and (_BREAK.search(last[1]) or len(last[0]) == len(plain)):
+        found.add(by_name[last[2]])
     return found.pop() if len(found) == 1 else None

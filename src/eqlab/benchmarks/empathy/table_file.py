@@ -71,7 +71,7 @@ def _json_lines(text: str) -> tuple[list[Row], list[BadRow]]:
             continue
         try:
             body = json.loads(line)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError too
             bad.append(BadRow(number, "no JSON object"))
             continue
         if not isinstance(body, dict):

@@ -12,7 +12,11 @@ from functools import lru_cache
 from eqlab.benchmarks.eqbench.rules import EqBenchRules
 
 _AFTER_WORD = re.compile(r":\s+(\d+)")
-_GERMAN_PAIR = re.compile(r"([a-zA-ZäöüßÄÖÜ\s]+):\s*\**(\d+(?:,\d+)?)\**")
+_GERMAN_PAIR = re.compile(r"([a-zA-ZäöüßÄÖÜ\s]++)(?::\s*+\**+(\d++(?:,\d++)?)\**+)?")
+"""As published, but a run of letters is taken whole, with a score or without: a search from each letter on finds the
+same, and takes forever on a long text without a colon."""
+_MOST_DIGITS = 15
+"""More than anyone means by a score, and few enough for every number to stay exact."""
 _FIRST = {"en": re.compile(r"First pass scores:"), "de": re.compile(r"Erste[^:\n]*:", re.IGNORECASE)}
 _REVISED = {"en": re.compile(r"Revised scores:"), "de": re.compile(r"Überarbeitete[^:\n]*:", re.IGNORECASE)}
 _REVISED_MENDED = _REVISED | {"de": re.compile(r"(?:Überarbeitete|Revidierte)[^:\n]*:", re.IGNORECASE)}
@@ -44,7 +48,7 @@ def split_passes(text: str, rules: EqBenchRules, language: str) -> tuple[str | N
 @lru_cache(maxsize=512)
 def _find_pairs(text: str, language: str) -> tuple[tuple[str, str], ...]:
     """Kept for a moment: the same reply is read under several rules."""
-    return tuple(english_pairs(text) if language == "en" else _GERMAN_PAIR.findall(text))
+    return tuple(english_pairs(text) if language == "en" else german_pairs(text))
 
 
 def english_pairs(text: str) -> list[tuple[str, str]]:
@@ -68,6 +72,10 @@ def _find_named(text: str, names: tuple[str, ...]) -> tuple[tuple[str, str], ...
     return tuple(re.findall(rf"(?<!\w)({longest_first}):\s+(\d+)", text))
 
 
+def german_pairs(text: str) -> list[tuple[str, str]]:
+    return [(match[1], match[2]) for match in _GERMAN_PAIR.finditer(text) if match[2]]
+
+
 def read_pass(text: str | None, names: Sequence[str], rules: EqBenchRules, language: str) -> dict[str, int] | None:
     """The four scores in a text, or None."""
     if text is None:
@@ -84,6 +92,8 @@ def read_pass(text: str | None, names: Sequence[str], rules: EqBenchRules, langu
     if rules.parser == "names":
         pairs = {name: pairs[name] for name in names if name in pairs}
     if len(pairs) != 4 or set(pairs) != set(names) or (language != "en" and any("," in v for v in pairs.values())):
+        return None
+    if any(len(value) > _MOST_DIGITS for value in pairs.values()):
         return None
     return {name: int(pairs[name]) for name in names}
 

@@ -1,0 +1,209 @@
+"""A chat server on loopback that misbehaves in one chosen way, for tests and for bench/faults.py.
+
+A fault looks at the request and either answers itself or returns None for a good answer. Most strike on the first
+sight of a prompt only: what follows shows whether the client came back."""
+
+import asyncio
+import json
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+from server import answer_to
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request as a fault sees it."""
+
+    request: web.Request
+    number: int
+    """Of all requests, from 1."""
+    seen: int
+    """How often this prompt was asked, this time included."""
+    good: dict[str, Any]
+    """The reply that a healthy server would give."""
+
+
+Fault = Callable[[Asked], Awaitable[web.StreamResponse | None]]
+
+
+def completion(prompt: str, model: str, text: str | None = None) -> dict[str, Any]:
+    message = {"role": "assistant", "content": answer_to(prompt) if text is None else text}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return {"model": model, "choices": [choice], "usage": {"prompt_tokens": 400, "completion_tokens": 20}}
+
+
+@dataclass
+class FaultServer:
+    fault: Fault
+    url: str = ""
+    requests: int = 0
+    good: int = 0
+    """Answers that were sent in full: what a provider would charge for."""
+    seen: Counter[str] = field(default_factory=Counter)
+
+    async def chat(self, request: web.Request) -> web.StreamResponse:
+        body = json.loads(await request.read())
+        prompt = body["messages"][-1]["content"]
+        self.requests += 1
+        self.seen[prompt] += 1
+        good = completion(prompt, body["model"])
+        answer = await self.fault(Asked(request, self.requests, self.seen[prompt], good))
+        if answer is not None:
+            return answer
+        self.good += 1
+        return web.json_response(good)
+
+
+@contextmanager
+def serving(fault: Fault) -> Iterator[FaultServer]:
+    server = FaultServer(fault)
+    loop = asyncio.new_event_loop()
+    started = threading.Event()
+
+    async def start() -> web.AppRunner:
+        app = web.Application(client_max_size=2**24)
+        app.router.add_post("/v1/chat/completions", server.chat)
+        runner = web.AppRunner(app, shutdown_timeout=0.1, access_log=None)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+        return runner
+
+    def work() -> None:
+        asyncio.set_event_loop(loop)
+        runner = loop.run_until_complete(start())
+        started.set()
+        loop.run_forever()
+        loop.run_until_complete(runner.cleanup())
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        loop.close()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    started.wait(10)
+    try:
+        yield server
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+
+
+# -- the faults ------------------------------------------------------------------------------------------------
+
+
+async def none(asked: Asked) -> web.StreamResponse | None:
+    return None
+
+
+async def silence(asked: Asked) -> web.StreamResponse | None:
+    """Nothing comes, for longer than any client waits."""
+    if asked.seen == 1 and asked.number <= 4:
+        await asyncio.sleep(3600)
+    return None
+
+
+async def reset_in_body(asked: Asked) -> web.StreamResponse | None:
+    if asked.seen > 1:
+        return None
+    raw = json.dumps(asked.good).encode()
+    response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": str(len(raw))})
+    await response.prepare(asked.request)
+    await response.write(raw[: len(raw) // 2])
+    if asked.request.transport is not None:
+        asked.request.transport.abort()
+    return response
+
+
+def refusing(status: int, headers: dict[str, str], until: int) -> Fault:
+    """An HTTP error for the first `until` requests."""
+
+    async def fault(asked: Asked) -> web.StreamResponse | None:
+        if asked.number > until:
+            return None
+        return web.json_response({"error": {"message": "try later"}}, status=status, headers=headers)
+
+    return fault
+
+
+def saying(make: Callable[[Asked], web.Response]) -> Fault:
+    """A strange 200 on the first sight of each prompt."""
+
+    async def fault(asked: Asked) -> web.StreamResponse | None:
+        return make(asked) if asked.seen == 1 else None
+
+    return fault
+
+
+def truncated(asked: Asked) -> web.Response:
+    return web.Response(text=json.dumps(asked.good)[:-40], content_type="application/json")
+
+
+def no_choices(asked: Asked) -> web.Response:
+    return web.json_response(asked.good | {"choices": []})
+
+
+def html(asked: Asked) -> web.Response:
+    return web.Response(text="<html><body>Please log in</body></html>", content_type="text/html")
+
+
+def stream_twice(asked: Asked) -> web.Response:
+    """A stream that nobody asked for, every event twice."""
+    delta = {"choices": [{"delta": {"content": asked.good["choices"][0]["message"]["content"]}}]}
+    event = f"data: {json.dumps(delta)}\n\n"
+    return web.Response(text=event + event + "data: [DONE]\n\n", content_type="text/event-stream")
+
+
+async def drip(asked: Asked) -> web.StreamResponse | None:
+    """A byte now and then: each keeps the connection alive, all together never end."""
+    if asked.seen > 1 or asked.number > 4:
+        return None
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    await response.prepare(asked.request)
+    with suppress(ConnectionResetError):  # the client has had enough
+        for byte in json.dumps(asked.good).encode():
+            await response.write(bytes([byte]))
+            await asyncio.sleep(0.2)
+    return response
+
+
+async def refusal(asked: Asked) -> web.StreamResponse | None:
+    """About half of the prompts are declined, at every try."""
+    if sum(map(ord, asked.good["choices"][0]["message"]["content"])) % 2:
+        return None
+    said = "I'm sorry, but as an AI I don't have feelings and can't rate them."
+    return web.json_response(completion("", asked.good["model"], said))
+
+
+def huge(size: int) -> Fault:
+    """The answer after a preamble of `size` bytes."""
+
+    async def fault(asked: Asked) -> web.StreamResponse | None:
+        said = "la " * (size // 3) + "\n\n" + asked.good["choices"][0]["message"]["content"]
+        return web.json_response(completion("", asked.good["model"], said)) if asked.seen == 1 else None
+
+    return fault
+
+
+async def nan_usage(asked: Asked) -> web.StreamResponse | None:
+    usage = {"prompt_tokens": float("nan"), "completion_tokens": float("inf")}
+    return web.Response(text=json.dumps(asked.good | {"usage": usage}), content_type="application/json")
+
+
+def revoked(after: int) -> Fault:
+    """The key is taken back after some answers; `server.fault = none` gives it again."""
+
+    async def fault(asked: Asked) -> web.StreamResponse | None:
+        if asked.number <= after:
+            return None
+        return web.json_response({"error": {"message": "this key was revoked"}}, status=401)
+
+    return fault

@@ -1,0 +1,141 @@
+"""What must never happen, whatever a model says: see SECURITY.md."""
+
+import html
+import json
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from test_kill import good
+
+from eqlab import api
+from eqlab.core.errors import UsageError
+from eqlab.core.secrets import holds_secret, is_secret, without_secrets
+
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+HOSTILE = '\x1b[2J\x1b]0;owned\x07=HYPERLINK("http://x") <script>alert(1)</script> \u202eevil\u0000'
+KEY = "sk-live-0123456789abcdef0123"
+
+
+def eqlab(*arguments, **more):
+    command = [sys.executable, "-c", "from eqlab.cli.main import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, **more)
+
+
+def test_nothing_is_unpickled_or_evaluated():
+    """A store, an import or a reply must never become code."""
+    forbidden = re.compile(
+        r"\b(?:import|from)\s+(?:pickle|cPickle|dill|shelve|marshal)\b|\bjoblib\b|(?<![.\w])(?:eval|exec)\(|"
+        r"yaml\.load\(|shell=True|os\.system\(|allow_pickle=True|tempfile\.mktemp\("
+    )
+    found = [f"{path.name}: {match[0]}" for path in SOURCES for match in forbidden.finditer(path.read_text())]
+    assert found == []
+
+
+@pytest.fixture
+def hostile(server, tmp_path, monkeypatch):
+    """A run whose model writes hostile text, under a key that must appear nowhere."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EQLAB_API_KEY", KEY)
+    server.reply = lambda body, n: HOSTILE + "\n" + (good(body) if n % 2 else "")
+    done = eqlab("run", "-b", "eqbench", f"m{HOSTILE[:4]}", "--limit", "4", "--base-url", server.url, "--store", "s.db")
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    return tmp_path, done
+
+
+def test_the_key_is_nowhere(hostile):
+    folder, done = hostile
+    assert "Run " in done.stdout, done.stderr
+    everything = [done.stdout.encode(), done.stderr.encode()]
+    everything += [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    assert (folder / "eqlab-report.html").is_file()
+    assert not any(KEY.encode() in content for content in everything)
+
+
+def test_no_escape_reaches_the_terminal(hostile):
+    _, done = hostile
+    shown = eqlab("show", "last", "--store", "s.db")
+    listed = eqlab("runs", "--store", "s.db")
+    for text in (done.stdout, done.stderr, shown.stdout, shown.stderr, listed.stdout):
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+    assert "\\x1b[2J" in shown.stdout  # shown, not hidden
+    assert "\\x1b" in listed.stdout
+
+
+def test_the_report_runs_nothing(hostile):
+    page = (hostile[0] / "eqlab-report.html").read_text()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    assert "default-src 'none'" in html.unescape(page)
+
+
+def test_spreadsheets_run_nothing_and_numbers_stay_numbers(hostile, server):
+    import polars as pl
+
+    server.reply = lambda body, n: f"{'=+-@'[n % 4]}cmd|' /C calc'!A0\n{good(body)}"
+    eqlab("run", "m", "-b", "eqbench", "--limit", "4", "--base-url", server.url, "--store", "s.db")
+    assert eqlab("export", "last", "-o", "a.csv", "--store", "s.db").returncode == 0
+    frame = pl.read_csv("a.csv")
+    text = [name for name, kind in frame.schema.items() if kind == pl.String]
+    assert not [cell for name in text for cell in frame[name] if cell and cell[0] in "=+-@\t\r\n"]
+    assert frame["text"].str.starts_with("'").sum() == 4
+    for name in ("score", "latency", "at"):
+        assert frame[name].dtype.is_numeric()
+    assert eqlab("export", "last", "-o", "a.jsonl", "--store", "s.db").returncode == 0
+    rows = [json.loads(line) for line in Path("a.jsonl").read_text().splitlines()]
+    assert all(row["text"][0] in "=+-@" for row in rows)  # exact where nothing can run
+
+
+def test_only_the_owner_reads_what_is_kept(hostile):
+    for path in hostile[0].glob("s.db*"):
+        assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"base_url": "http://me:pass@localhost:1/v1"},
+        {"base_url": f"http://localhost:1/v1?api_key={KEY}"},
+        {"settings": {"api_key": KEY}},
+        {"settings": {"Authorization": "x"}},
+    ],
+)
+def test_a_key_on_the_command_line_is_refused(more):
+    with pytest.raises(UsageError, match="stored") as caught:
+        api.prepare(api.Request(models=("m",), **{"base_url": "http://localhost:1/v1", **more}))
+    assert KEY not in str(caught.value)
+    assert "EQLAB_API_KEY" in str(caught.value)
+
+
+def test_the_kept_command_holds_no_secret(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["eqlab", "run", "--store", "postgresql://me:hush@host/db", "--set", f"x={KEY}"])
+    command = api.provenance({})["command"]
+    assert "hush" not in command
+    assert KEY not in command
+    assert "--store" in command
+
+
+def test_what_is_a_secret():
+    assert is_secret("api_key")
+    assert is_secret("X-Token")
+    assert not is_secret("max_tokens")
+    assert not is_secret("monkey")
+    assert without_secrets("Authorization: Bearer abc.def") == "Authorization: Bearer (left out)"
+    assert without_secrets("eqlab run m --base-url http://h:1/v1 -b eqbench") == (
+        "eqlab run m --base-url http://h:1/v1 -b eqbench"
+    )
+    assert not holds_secret("http://localhost:8000/v1")
+
+
+def test_an_unreachable_store_does_not_show_its_password():
+    from eqlab.core.errors import StoreError
+
+    with pytest.raises(StoreError) as caught:
+        api.open_store("postgresql://me:hush@127.0.0.1:1/none")
+    assert "hush" not in str(caught.value)
