@@ -13,7 +13,7 @@ from typing import Any
 def component(found: Distribution) -> dict[str, Any]:
     meta = found.metadata
     name = re.sub(r"[-_.]+", "-", meta["Name"]).lower()
-    said = meta.get("License-Expression") or meta.get("License") or ""
+    said = next((meta[field] for field in ("License-Expression", "License") if field in meta), "")
     licences = [{"license": {"name": said.splitlines()[0][:200]}}] if said.strip() else []
     return {
         "type": "library",

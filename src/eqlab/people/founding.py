@@ -48,7 +48,7 @@ def check_begun(store: Store, design: Design) -> None:
         begun = connection.execute(known).scalar()
     if begun is None:
         raise StoreError(
-            f"Study '{design.study.id}' has not begun in {store.where}.",
+            f"Study '{design.study.id}' has not begun in {store.shown}.",
             "Start it with 'eqlab study serve', or name its store with --store.",
         )
     _check(design, begun)
