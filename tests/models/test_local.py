@@ -129,6 +129,19 @@ def test_a_prefix_that_is_shared_is_read_once(chat: LocalChat, pieces: list[dict
     cached = [piece["prompt_progress"]["cache"] for piece in pieces if "prompt_progress" in piece]
     assert cached[0] == 0
     assert cached[-1] > 50
+    assert chat.read.reused == cached[-1]
+    assert chat.read.evaluated > chat.read.reused
+
+
+def test_switched_off_nothing_is_reused_and_the_texts_stay(chat: LocalChat, path: Path) -> None:
+    """The switches of bench/embedded.py: every prompt read from the start, and room for two requests in one runtime."""
+    requests = [ChatRequest(TASK + line, schema=SCHEMA, max_tokens=40) for line in LINES[:2]]
+    other = LocalChat(path, share_prefix=False, batch=2)
+    assert other.concurrency == 2
+    assert texts(other, requests) == texts(chat, requests)
+    assert other.read.reused == 0
+    assert other.read.evaluated == chat.read.evaluated + chat.read.reused
+    asyncio.run(other.close())
 
 
 def test_the_users_settings_win(chat: LocalChat) -> None:
