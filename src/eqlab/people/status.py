@@ -147,10 +147,7 @@ def summarise(design: Design, roll: Roll, rooms: Sequence[tuple[str, str, float 
         ),
         _pages(roll.people, now - study.places.lease_minutes * 60),
         _budget(study.pay, arms),
-        tuple(
-            Happened(event.at, event.kind, _detail(event.detail))
-            for event in roll.events[: -_LAST_EVENTS - 1 : -1]
-        ),
+        tuple(Happened(event.at, event.kind, _detail(event.detail)) for event in roll.events[: -_LAST_EVENTS - 1 : -1]),
     )
 
 
