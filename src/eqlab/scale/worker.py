@@ -47,10 +47,11 @@ async def _work(shard: Shard, sink: Sink, share: int, timeout: float) -> ShardEn
     target = shard.target
     asked = {name: Asked(load(name), options) for name, options in shard.options.items()}
     line = Line(share, timeout)
-    writer, done = _writer(shard, sink)
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    writer, done = _writer(shard, sink, lambda: _set(stop, loop))
     try:
         async with opened(target, lambda: line) as chat:
-            session = Session(shard.run, target.config, shard.seed, chat, asked, shard, writer.put, asyncio.Event())
+            session = Session(shard.run, target.config, shard.seed, chat, asked, shard, writer.put, stop)
             await run_model(session)
     finally:
         await line.close()
@@ -59,11 +60,16 @@ async def _work(shard: Shard, sink: Sink, share: int, timeout: float) -> ShardEn
     return ShardEnd()
 
 
-def _writer(shard: Shard, sink: Sink) -> tuple[_Writer, Callable[[], None]]:
+def _set(stop: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
+    """A store that failed takes nothing more: ask nothing more."""
+    loop.call_soon_threadsafe(stop.set)
+
+
+def _writer(shard: Shard, sink: Sink, on_failure: Callable[[], None]) -> tuple[_Writer, Callable[[], None]]:
     if sink.parts:
         return PartsWriter(Parts(sink.parts), shard.run, shard.name), lambda: None
     store = SharedStore(_with_password(sink.store))
-    return Writer(store, lambda _: None), store.close
+    return Writer(store, lambda _: None, on_failure), store.close
 
 
 def _with_password(url: str) -> str:
