@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
@@ -300,18 +301,37 @@ def score(subject: str, asked: BenchmarkConfig, scored: Iterable[Scored]) -> Res
     return result
 
 
-def write_report(store: Store, stored: Sequence[StoredRun], where: Path | str) -> Path:
-    """Write the HTML report of some runs."""
-    return write_results([(one, results(store, one)) for one in stored], where)
+def write_report(store: Store, stored: Sequence[StoredRun], where: Path | str, *, items: bool = False) -> Path:
+    """Write the HTML report of some runs; with `items` every item too, on pages in a folder beside it."""
+    return write_results([(one, results(store, one)) for one in stored], where, items=items)
 
 
-def write_results(found: Sequence[tuple[StoredRun, Sequence[Result]]], where: Path | str) -> Path:
+def write_results(
+    found: Sequence[tuple[StoredRun, Sequence[Result]]], where: Path | str, *, items: bool = False
+) -> Path:
     """Write the HTML report of runs whose results are there already."""
     from eqlab.report.page import RunRecord, render
+    from eqlab.report.sections import item_files
 
     path = Path(where)
     records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
-    html = render(records, generated_at=time.time(), version=_version("eqlab"))
+    now, eqlab = time.time(), _version("eqlab")
     path.parent.mkdir(parents=True, exist_ok=True)
+    folder = item_folder(path)
+    if items:
+        folder.mkdir(exist_ok=True)
+        written = set()
+        for name, content in item_files(records, back=f"../{quote(path.name)}", generated_at=now, version=eqlab):
+            (folder / name).write_bytes(content)
+            written.add(name)
+        for old in folder.glob("subject-*.html"):  # of an earlier report with more items
+            if old.name not in written:
+                old.unlink()
+    html = render(records, generated_at=now, version=eqlab, items=quote(folder.name) if items else "")
     path.write_text(html, encoding="utf-8")
     return path
+
+
+def item_folder(report: Path) -> Path:
+    """Where a report's item pages are."""
+    return report.with_name(f"{report.stem}-items")

@@ -14,6 +14,9 @@ def report(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file to write.")] = Path(
         "eqlab-report.html"
     ),
+    items: Annotated[
+        bool, typer.Option("--items", help="Write every item too: a folder beside the file, 100 items a page.")
+    ] = False,
     store: StoreFlag = "",
 ) -> None:
     """Write an HTML report. It needs no network and can be mailed, printed and archived."""
@@ -25,5 +28,7 @@ def report(
     else:
         opened.find_run("last")  # an empty store is said plainly
         stored = [opened.read_run(run) for run in reversed(opened.run_ids()[:last])]
-    path = api.write_report(opened, stored, output)
+    path = api.write_report(opened, stored, output, items=items)
     typer.echo(f"Report: {path.resolve()}")
+    if items:
+        typer.echo(f"Items: {api.item_folder(path).resolve()}")

@@ -55,6 +55,8 @@ class ItemScore:
     counts, or a headline that is no such mean."""
     group: str = ""
     """Whose reply the trial shows, if it shows one: items of one group are compared with those of another."""
+    topics: tuple[str, ...] = ()
+    """The emotions it is about, as the result's `emotions` name them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,21 @@ class Table:
     """A column of estimates to draw as dots with whiskers on one axis (a forest plot)."""
     stacked: tuple[str, ...] = ()
     """Columns of counts to draw as one stacked bar per row, from worst to best."""
+    heat: bool = False
+    """Whether its estimates are of one kind and are drawn as a heat map; rows are named by emotion."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByEmotion:
+    """One number per emotion: a column of the heat map in which subjects stand side by side."""
+
+    measure: str
+    """What the numbers are, and which way is better."""
+    estimates: tuple[Estimate, ...]
+    """Named by emotion."""
+    people: tuple[Estimate, ...] = ()
+    """The same of people, where a study has published it."""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +114,6 @@ class Result:
     caveats: tuple[str, ...] = ()
     """What a reader must know before believing the number."""
     tables: tuple[Table, ...] = ()
+    emotions: ByEmotion | None = None
+    beside_people: tuple[tuple[Estimate, Estimate], ...] = ()
+    """The subject's number and that of people in a published study, of the same measure."""

@@ -18,10 +18,10 @@ from eqlab.leaderboard.difference import as_estimate, compare_data, difference
 from eqlab.leaderboard.entries import Entry, without_texts
 from eqlab.leaderboard.tables import Board, Line, line_facts
 from eqlab.report import text
+from eqlab.report.item_pages import pages as item_pages
 from eqlab.report.page import Row, add_words
 from eqlab.report.templating import environment, policy, source
 
-ITEMS_A_PAGE = 100
 MOST_CHANGES = 50
 _NEAR = 3
 
@@ -35,13 +35,6 @@ class Site:
     refused: Sequence[tuple[str, str]]
     generated_at: float
     version: str
-
-
-@dataclass(frozen=True)
-class ItemPage:
-    href: str
-    first: int
-    last: int
 
 
 def site_files(site: Site) -> Iterator[tuple[str, bytes]]:
@@ -81,11 +74,7 @@ def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
 
 def _entry_files(site: Site, board: Board, line: Line, entry: Entry) -> Iterator[tuple[str, bytes]]:
     items = entry.result.items
-    starts = range(0, len(items), ITEMS_A_PAGE)
-    pages = [
-        ItemPage(f"{entry.id}-items-{number}.html", start + 1, min(start + ITEMS_A_PAGE, len(items)))
-        for number, start in enumerate(starts, start=1)
-    ]
+    pages = item_pages(f"{entry.id}-items", len(items))
     letters = tuple((chr(ord("a") + i), b.name, b.value) for i, b in enumerate(entry.result.baselines))
     row = Row(entry.record, entry.result, line.name, "subject", line.rank, letters)
     yield (

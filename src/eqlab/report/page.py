@@ -14,11 +14,14 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from eqlab.core.results import Baseline, ItemScore, Result
+from eqlab.analysis.intervals import mean_estimate
+from eqlab.core.results import Baseline, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
 from eqlab.report import figures, text
 from eqlab.report.conclusion import comparable, conclusion, mode_name, ranks, rules_name, subject_name
+from eqlab.report.disagreement import against_reference
 from eqlab.report.drawn import drawn_cell, drawn_range, levels_of
+from eqlab.report.heat import table_tints
 from eqlab.report.templating import environment, policy, source
 
 MAX_ROWS = 100
@@ -60,6 +63,12 @@ class Row:
     def people(self) -> bool:
         return self.result.subject == PEOPLE
 
+    @property
+    def words(self) -> Estimate:
+        """Length of a reply, which is no merit and no fault but must be seen beside a score."""
+        lengths = [len(item.text.split()) for item in self.result.items if item.text]
+        return mean_estimate("words a reply", [] if self.people else lengths, digits=0)
+
 
 @dataclass(frozen=True)
 class Group:
@@ -83,13 +92,18 @@ class Group:
         return self.compares and any(row.result.ranked for row in self.rows)
 
 
-def render(records: Sequence[RunRecord], *, generated_at: float, version: str) -> str:
-    """The whole report as one HTML page that loads nothing."""
-    made = _environment()
+def render(records: Sequence[RunRecord], *, generated_at: float, version: str, items: str = "") -> str:
+    """The whole report as one HTML page that loads nothing. `items`: the folder with item pages that it links to."""
+    from eqlab.report import sections
+
+    made = page_environment()
+    groups = group(records)
     style, script = source(made, "report.css"), source(made, "report.js")
     return made.get_template("report.html.j2").render(
         records=records,
-        groups=group(records),
+        groups=groups,
+        profiles=sections.profiles_of(groups),
+        links=sections.links_to(items, groups) if items else sections.no_links(),
         generated_at=generated_at,
         version=version,
         style=Markup(style),
@@ -258,6 +272,10 @@ def spread(result: Result) -> str:
 
 def add_words(made: Environment) -> Environment:
     """What the templates of a subject call by name."""
+    from eqlab.report import sections
+
+    made.globals.update(heat_of=sections.heat_of, apart_of=sections.apart_of, no_links=sections.no_links)
+    made.globals.update(table_tints=table_tints, against_reference=against_reference)
     made.globals.update(extremes=extremes, failures=failures, spread=spread)
     made.globals.update(drawn_cell=drawn_cell, drawn_range=drawn_range, levels_of=levels_of)
     made.globals.update(scored_items=scored_items, mode_name=mode_name, subject_name=subject_name)
@@ -266,5 +284,5 @@ def add_words(made: Environment) -> Environment:
 
 
 @cache
-def _environment() -> Environment:
+def page_environment() -> Environment:
     return add_words(environment())

@@ -68,6 +68,7 @@ def _item(
         reference=reference,
         attempts=sum(one.n_attempts for one in own),
         points=aligned.points.get(item) if aligned else None,
+        topics=(str(trial.key["emotion"]),),
     )
 
 

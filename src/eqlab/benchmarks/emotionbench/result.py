@@ -61,6 +61,8 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         valid=valid,
         caveats=_caveats(given, options, aligned, norms, valid),
         tables=_tables(given, measures, found, norms, agreements),
+        emotions=tables.by_emotion(found, norms),
+        beside_people=tables.beside_people(found, norms),
     )
 
 

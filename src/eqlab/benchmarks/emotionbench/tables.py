@@ -3,17 +3,19 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from eqlab.analysis.intervals import mean_estimate, t_bounds
 from eqlab.analysis.two_samples import Sample
 from eqlab.benchmarks.emotionbench.against_people import MARGIN, Agreement, Norm, Norms
+from eqlab.benchmarks.emotionbench.alignment import NEGATIVE
 from eqlab.benchmarks.emotionbench.as_published import Cell, cells
 from eqlab.benchmarks.emotionbench.factors import CONTROLS
 from eqlab.benchmarks.emotionbench.honest import Change, repeats_alike
 from eqlab.benchmarks.emotionbench.measures import Measures
 from eqlab.benchmarks.emotionbench.score import Administration
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import ByEmotion, Estimate, Table
 
 Value = str | int | float | None | Estimate
 ARROWS = {"up": "↑", "down": "↓", "none": "–"}
@@ -53,6 +55,35 @@ def people_change(norms: Norms, subscale: str, change: Change) -> Estimate | Non
     se = math.sqrt(squares / (n - 1) / n)
     low, high = t_bounds(mean, se, n - 1)
     return Estimate(subscale, mean, n, se, low, high, digits=1)
+
+
+def by_emotion(changes: Sequence[Change], norms: Norms | None) -> ByEmotion | None:
+    """The change on the scale that situations are meant to move, emotion by emotion."""
+    own = [change for change in changes if change.level == "emotion"]
+    scales = dict.fromkeys(change.subscale for change in own)
+    if not scales:
+        return None
+    scale = NEGATIVE if NEGATIVE in scales else next(iter(scales))
+    shown = [change for change in own if change.subscale == scale]
+    people = [(change, people_change(norms, scale, change)) for change in shown] if norms else []
+    return ByEmotion(
+        f"change in {scale}",
+        tuple(replace(change.change, name=change.emotion) for change in shown),
+        tuple(replace(found, name=change.emotion, of="people") for change, found in people if found),
+        "Mean of the situations' means minus the mean of the default runs; n counts situations. More is not better: "
+        "what people feel is the yardstick.",
+    )
+
+
+def beside_people(changes: Sequence[Change], norms: Norms | None) -> tuple[tuple[Estimate, Estimate], ...]:
+    """Over all negative situations: the subject's change on each scale, and people's."""
+    found = []
+    for change in changes:
+        people = people_change(norms, change.subscale, change) if norms and change.level == "overall" else None
+        if people:
+            name = f"change in {change.subscale}, negative situations"
+            found.append((replace(change.change, name=name), replace(people, name=name, of="people")))
+    return tuple(found)
 
 
 def _covers(change: Change, norm: Norm) -> bool:

@@ -145,7 +145,7 @@ def by_group(usable: Sequence[Any], shares: ArmShares, by: str) -> tuple[Table, 
             row.append(proportion_estimate(arm, own.count(GOOD), len(own)))
         rows.append(tuple(row))
     note = "Wilson's interval takes ratings for independent; a difference here is a hint, not a finding."
-    return (Table(f"P(Good) by {by}", (by, *shares.arms), tuple(rows), note),)
+    return (Table(f"P(Good) by {by}", (by, *shares.arms), tuple(rows), note, heat=True),)
 
 
 def prediction_powered(ratings: Sequence[Rated], arm: str) -> PpiMean | None:

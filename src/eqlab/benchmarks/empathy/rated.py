@@ -111,4 +111,5 @@ def item_of(one: Rated) -> ItemScore:
         if one.value is None or pairwise or one.rater.startswith("person:")
         else 100.0 * (one.value == GOOD),
         group="" if pairwise else one.arm,
+        topics=tuple(name for by in ("emotion", "valence") if (name := str(one.key.get(by) or ""))),
     )

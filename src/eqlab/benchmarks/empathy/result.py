@@ -132,6 +132,7 @@ def _item(one: GivenReply) -> ItemScore:
         values={name: value for name, value in one.facts.items() if name in ("words", "tokens")}
         | {label: "yes" for fact, label in said.items() if one.facts.get(fact)},
         attempts=one.n_attempts,
+        topics=(str(one.trial.key["emotion"]), str(one.trial.key["valence"])),
     )
 
 

@@ -14,6 +14,7 @@ from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
 from eqlab.benchmarks.eqbench.score import Pass, RunScore, item_score, run_score
 from eqlab.benchmarks.eqbench.short import is_short
 from eqlab.benchmarks.eqbench.short_result import as_short
+from eqlab.benchmarks.eqbench.word_groups import deviations, topics
 from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result
@@ -72,6 +73,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     valid = bool(iterations) and n_valid == len(iterations)
     references = list({one.trial.id: one.trial.key["reference"] for one in planned}.values())
     floor = baselines(references, version, rules)
+    items = _items(questions, iterations, version, rules)
     found = Result(
         benchmark="eqbench",
         title=f"EQ-Bench {version}",
@@ -90,11 +92,12 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
             **{status: counts.get(status, 0) for status in STATUSES},
             "unanswered": counts.get("unanswered", 0),
         },
-        items=_items(questions, iterations, version, rules),
+        items=items,
         item_range=(-10.0, 10.0),
         baselines=floor,
         valid=valid,
         caveats=_caveats(planned, questions, options, rules, valid),
+        emotions=deviations(items) if (version, options["language"]) == ("v2", "en") else None,
     )
     return as_short(found, options) if is_short(options) else found
 
@@ -175,6 +178,7 @@ def _item(question: Chosen, version: str, rules: EqBenchRules, used: Pass | None
         reasons=trial.key["reasons"],
         attempts=len(question.scored.attempts),
         points=None if counted is None else 10 * counted,
+        topics=topics(trial.form.keys) if trial.key["language"] == "en" else (),
     )
 
 

@@ -1,0 +1,94 @@
+"""Where subjects disagree most: the items on which their scores lie furthest apart, and, for one subject, the items
+on which it lies furthest from people."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from eqlab.core.results import ItemScore, Result, Table
+
+MOST = 10
+"""Items listed."""
+MOST_NAMES = 6
+"""Subjects with a column of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """One item and the points of those who answered it."""
+
+    item: str
+    title: str
+    points: Mapping[str, float]
+
+    @property
+    def range(self) -> float:
+        return max(self.points.values()) - min(self.points.values())
+
+
+def item_means(items: Sequence[ItemScore]) -> dict[str, float]:
+    """An item's score, averaged over repeats; items without a score are left out."""
+    found: dict[str, list[float]] = {}
+    for item in items:
+        if item.score is not None:
+            found.setdefault(item.item, []).append(item.score)
+    return {item: fmean(scores) for item, scores in found.items()}
+
+
+def furthest_apart(scores: Mapping[str, Mapping[str, float]], titles: Mapping[str, str] | None = None) -> list[Apart]:
+    """Items that at least two subjects answered, largest range first. `scores`: by subject, then by item."""
+    items = list(dict.fromkeys(item for own in scores.values() for item in own))
+    found = [
+        Apart(item, (titles or {}).get(item, ""), {name: own[item] for name, own in scores.items() if item in own})
+        for item in items
+    ]
+    return sorted((one for one in found if len(one.points) > 1), key=lambda one: -one.range)
+
+
+def disagreement(scores: Mapping[str, Mapping[str, float]], titles: Mapping[str, str] | None = None) -> Table | None:
+    """The items on which subjects lie furthest apart; None with fewer than two subjects that share items."""
+    apart = furthest_apart(scores, titles)
+    if not apart:
+        return None
+    names = list(scores)[:MOST_NAMES]
+    rows = tuple(
+        (
+            f"{one.title} ({one.item})" if one.title else one.item,
+            *(one.points.get(name) for name in names),
+            one.range,
+            len(one.points),
+        )
+        for one in apart[:MOST]
+    )
+    left_out = f" The first {MOST_NAMES} of {len(scores)} subjects have columns." if len(scores) > MOST_NAMES else ""
+    return Table(
+        "Where subjects disagree most",
+        ("item", *names, "range", "answered by"),
+        rows,
+        f"The {len(rows)} of {len(apart)} shared items with the largest range, chosen because they are extreme: look "
+        f"at them, but do not count them as evidence.{left_out}",
+    )
+
+
+def against_reference(result: Result, who: str) -> Table | None:
+    """The items on which a subject lies furthest from what is known of people; None where no item has a reference."""
+    gaps: dict[str, tuple[str, str, float, float]] = {}
+    for item in result.items:
+        for key, level in item.reference.items():
+            value = item.values.get(key)
+            if isinstance(value, int | float) and isinstance(level, int | float):
+                own = gaps.get(item.item)
+                if own is None or abs(value - level) > abs(own[2] - own[3]):
+                    gaps[item.item] = (item.title, str(key), float(value), float(level))
+    if not gaps:
+        return None
+    chosen = sorted(gaps.items(), key=lambda pair: -abs(pair[1][2] - pair[1][3]))[:MOST]
+    return Table(
+        f"Furthest from {who}",
+        ("item", "scale", "subject", who, "difference"),
+        tuple(
+            (f"{title} ({item})" if title else item, key, value, level, value - level)
+            for item, (title, key, value, level) in chosen
+        ),
+        f"The {len(chosen)} of {len(gaps)} items with the largest difference, each on the scale where it is largest.",
+    )
