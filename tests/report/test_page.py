@@ -273,7 +273,7 @@ def test_many_lines_are_clipped():
 def test_full_table_stops_at_a_hundred_and_says_so():
     one = record(result(items=tuple(item(i, 1.0) for i in range(130))))
     html = page(one)
-    table = re.search(r'<details class="all">.*?</details>', html, re.DOTALL).group()
+    table = re.search(r'<details class="all".*?</details>', html, re.DOTALL).group()
     assert table.count("<tr>") == 101
     assert f"eqlab show {one.config.id} --limit 130" in table
     assert "--limit" not in page(record(result()))

@@ -19,6 +19,7 @@ from eqlab.cli import (
     judge,
     leaderboard,
     power,
+    probe,
     ratings,
     reproduce,
     run,
@@ -81,6 +82,7 @@ app.add_typer(store.app, name="store")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.command("submit")(submit.submit)
 app.add_typer(data.app, name="data")
+app.command("probe")(probe.probe)
 app.command("power")(power.power)
 app.command("reproduce")(reproduce.reproduce)
 app.command("benchmarks")(benchmarks.benchmarks)

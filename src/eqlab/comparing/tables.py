@@ -8,6 +8,7 @@ from eqlab.analysis.components import RESIDUAL, Design
 from eqlab.comparing.compare import Comparison, Pair, Standing
 from eqlab.comparing.words import caveats, chance_words, noun, p_words, pair_sentence, sentence
 from eqlab.core.results import Estimate, Table
+from eqlab.report.disagreement import disagreement, furthest_apart
 
 ALL_PAIRS = 10
 """With more subjects than this only neighbours are listed; all pairs are tested all the same."""
@@ -22,6 +23,9 @@ def tables(found: Comparison) -> list[Table]:
     parts = [standing for standing in found.standings if standing.components is not None]
     if parts:
         listed += [_components(found, parts), _designs(found, parts)]
+    apart = disagreement({one.entry.name: one.entry.means for one in found.standings})
+    if apart is not None:
+        listed.append(apart)
     if found.undefined:
         listed.append(Table("Not compared", ("subject", "why"), tuple(found.undefined)))
     return listed
@@ -174,6 +178,10 @@ def as_data(found: Comparison, missing: str) -> dict[str, Any]:
                 "sentence": pair_sentence(pair, things),
             }
             for pair in found.pairs
+        ],
+        "disagreement": [
+            {"item": one.item, "range": one.range, "points": dict(one.points)}
+            for one in furthest_apart({one.entry.name: one.entry.means for one in found.standings})
         ],
         "undefined": [{"name": name, "why": why} for name, why in found.undefined],
         "caveats": caveats(found, missing),

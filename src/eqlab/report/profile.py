@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from eqlab.core.results import Estimate, Result, Table
 from eqlab.report.conclusion import subject_name
 from eqlab.report.figures import Range, common_range, table_range
+from eqlab.report.text import number
 
 HUMAN = "human"
 """The arm of the empathy study whose replies people wrote."""
@@ -67,8 +68,14 @@ def _says_more(lines: Sequence[Line]) -> bool:
 
 def _line(one: Member, label: str) -> Line:
     head = one.result.headline
+    detail = head.note if head.value is None else head.name
+    item_set = one.result.rules.get("item_set")
+    detail += f", {item_set} items" if item_set else ""
+    best = max(one.result.baselines, key=lambda baseline: baseline.value, default=None)
+    if best is not None and head.value is not None:
+        detail += f"; without any skill at best {number(best.value, head.digits)} ({best.name})"
     return Line(
-        label, head.note if head.value is None else head.name, head, one.scale, one.letters, one.result.valid,
+        label, detail, head, one.scale, one.letters, one.result.valid,
         one.people, one.anchor,
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from eqlab.benchmarks.emotionbench.measures import Measures
 from eqlab.benchmarks.emotionbench.parse import read_last_characters
 from eqlab.benchmarks.emotionbench.repeatability import repeat_estimates
 from eqlab.benchmarks.emotionbench.score import WHOLE, Administration, administrations, measures_of, norms_of
+from eqlab.benchmarks.flat import flatness
 from eqlab.core.answers import STATUSES, Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Baseline, Estimate, Result, Table
@@ -38,6 +39,8 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     counts = Counter(one.status or "unanswered" for one in given)
     headline = aligned.headline if aligned else scale_headline(options["instrument"], found)
     valid = headline.value is not None and _readable(given)
+    filled = [(one.answer, one.trial.form.keys) for one in given if one.status == "ok" and one.answer is not None]
+    flat = flatness([answer.values[key] for key in keys] for answer, keys in filled)
     return Result(
         benchmark="emotionbench",
         title="EmotionBench" if panas else f"EmotionBench, {options['instrument']}",
@@ -49,6 +52,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         estimates=(
             *_estimates(given, measures, found, aligned, agreements),
             *(repeat_estimates(subject, given) if aligned else ()),
+            *(flat.estimates if flat else ()),
         ),
         counts={
             "planned": len(given),
@@ -59,7 +63,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         item_range=(-40.0, 40.0) if panas else scale_range(options["instrument"]),
         baselines=BASELINES if aligned else (),
         valid=valid,
-        caveats=_caveats(given, options, aligned, norms, valid),
+        caveats=(*(flat.caveats if flat else ()), *_caveats(given, options, aligned, norms, valid)),
         tables=_tables(given, measures, found, norms, agreements),
         emotions=tables.by_emotion(found, norms),
         beside_people=tables.beside_people(found, norms),

@@ -7,6 +7,7 @@ from typing import Any
 from eqlab.benchmarks.empathy import judge_result, pairwise_result, people_result
 from eqlab.benchmarks.empathy.rated import Rated, item_of, rated
 from eqlab.benchmarks.empathy.rating_outcome import Outcome
+from eqlab.benchmarks.flat import flatness
 from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Result
@@ -19,6 +20,7 @@ MIN_READABLE = 5 / 6
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
     ratings = rated(scored)
     found = _outcome(subject, ratings, options)
+    flat = flatness([one.value] for one in ratings if one.value is not None) if subject != PEOPLE else None
     counts: Counter[str] = Counter(one.status or "unanswered" for one in ratings)
     snapshots = sorted({one.answer.model for one in ratings if one.answer is not None and one.answer.model})
     asked = len(ratings) - counts.get("unanswered", 0)
@@ -36,7 +38,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         else f"{found.sentence} But too few ratings could be read: not valid.",
         headline=found.headline,
         score_range=found.score_range,
-        estimates=found.estimates,
+        estimates=(*found.estimates, *(flat.estimates if flat else ())),
         counts={
             "planned": len(ratings),
             **{status: counts.get(status, 0) for status in STATUSES},
@@ -47,7 +49,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         baselines=found.baselines,
         valid=valid,
         ranked=options["purpose"] == "calibration",
-        caveats=(*found.caveats, *_caveats(ratings, counts, snapshots)),
+        caveats=(*(flat.caveats if flat else ()), *found.caveats, *_caveats(ratings, counts, snapshots)),
         tables=found.tables,
     )
 

@@ -15,6 +15,7 @@ from eqlab.benchmarks.eqbench.score import Pass, RunScore, item_score, run_score
 from eqlab.benchmarks.eqbench.short import is_short
 from eqlab.benchmarks.eqbench.short_result import as_short
 from eqlab.benchmarks.eqbench.word_groups import deviations, topics
+from eqlab.benchmarks.flat import flatness
 from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result
@@ -74,6 +75,8 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     references = list({one.trial.id: one.trial.key["reference"] for one in planned}.values())
     floor = baselines(references, version, rules)
     items = _items(questions, iterations, version, rules)
+    whole = [one for one in items if set(one.reference) <= set(one.values)]
+    flat = flatness([one.values[key] for key in one.reference] for one in whole)
     found = Result(
         benchmark="eqbench",
         title=f"EQ-Bench {version}",
@@ -86,7 +89,10 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         sentence=_sentence(subject, headline, len(references), valid, floor),
         headline=headline,
         score_range=(0.0, 100.0),
-        estimates=_other_estimates(planned, iterations, counts, options, rules),
+        estimates=(
+            *_other_estimates(planned, iterations, counts, options, rules),
+            *(flat.estimates if flat else ()),
+        ),
         counts={
             "planned": len(planned),
             **{status: counts.get(status, 0) for status in STATUSES},
@@ -96,7 +102,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         item_range=(-10.0, 10.0),
         baselines=floor,
         valid=valid,
-        caveats=_caveats(planned, questions, options, rules, valid),
+        caveats=(*(flat.caveats if flat else ()), *_caveats(planned, questions, options, rules, valid)),
         emotions=deviations(items) if (version, options["language"]) == ("v2", "en") else None,
     )
     return as_short(found, options) if is_short(options) else found

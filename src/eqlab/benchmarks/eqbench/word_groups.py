@@ -3,9 +3,10 @@
 The grouping is ours, for reading only: no score depends on it. A word without a group counts as "other"."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from eqlab.analysis.intervals import mean_estimate
-from eqlab.core.results import ByEmotion, ItemScore
+from eqlab.core.results import ByEmotion, Estimate, ItemScore
 
 GROUPS = {
     "anger": "accusatory agitated anger angry annoyance annoyed bitter enraged exasperated exasperation frustrated "
@@ -68,7 +69,12 @@ def deviations(items: Sequence[ItemScore]) -> ByEmotion | None:
     order = [group for group in (*GROUPS, OTHER) if group in means]
     return ByEmotion(
         "mean absolute deviation from the reference",
-        tuple(mean_estimate(group, means[group]) for group in order),
+        tuple(_not_below_zero(mean_estimate(group, means[group])) for group in order),
         note="In points of the scale from 0 to 10; smaller is better. n counts questions with a word of the group. "
         "The groups are ours and no score depends on them.",
     )
+
+
+def _not_below_zero(estimate: Estimate) -> Estimate:
+    """A distance has no negative bound, which the t-interval of a few questions does not know."""
+    return estimate if estimate.low is None else replace(estimate, low=max(0.0, estimate.low))

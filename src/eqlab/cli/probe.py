@@ -1,0 +1,47 @@
+"""`eqlab probe`: does a model know the published items by heart?"""
+
+from typing import Annotated
+
+import typer
+
+from eqlab.cli.flags import BaseUrlFlag, ConcurrencyFlag, DataFlag, JsonFlag, SettingFlag, TimeoutFlag, read_settings
+
+
+def probe(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL…", help="As for `eqlab run`.")],
+    benchmark: Annotated[str, typer.Option("-b", "--benchmark", help="eqbench, emotionbench or empathy.")] = "eqbench",
+    items: Annotated[str, typer.Option(help="`published`, or `open` to see what chance gives.")] = "published",
+    limit: Annotated[int | None, typer.Option(min=10, help="At most N items.")] = None,
+    max_concurrency: ConcurrencyFlag = 16,
+    base_url: BaseUrlFlag = "",
+    setting: SettingFlag = None,
+    timeout: TimeoutFlag = 120.0,
+    data: DataFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the first half of each item and see whether models write the second from memory.
+
+    A hint at contamination: the share of items above what the same replies reach beside other items."""
+    from dataclasses import asdict
+
+    from eqlab import probing
+    from eqlab.cli.output import errors, print_json, print_table
+    from eqlab.core.errors import UsageError
+    from eqlab.core.runs import ModelConfig
+
+    if items not in ("open", "published"):
+        raise UsageError(f"--items '{items}' is unknown.", "Choose open or published.")
+    texts = probing.chosen(probing.texts(benchmark, items, data), limit)
+    found = []
+    for spec in dict.fromkeys(models):
+        config = ModelConfig(spec, "" if spec == "embedded" else base_url, settings=read_settings(setting or []))
+        errors().print(f"{spec}: {len(texts)} texts", style="dim", markup=False)
+        result, lost = probing.probe(config, texts, concurrency=max_concurrency, timeout=timeout)
+        found.append(probing.Probe(spec, benchmark, items, result, lost))
+    if as_json:
+        print_json([{**asdict(one), "sentence": probing.sentence(one)} for one in found])
+        return
+    for one in found:
+        typer.echo(probing.sentence(one))
+    typer.echo("")
+    print_table(probing.table(found))

@@ -1,0 +1,156 @@
+"""The memorisation probe: show models the first half of each item, and see whether they know the second. Nothing is
+stored: it is a question about the items, not a measurement of the model."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eqlab.analysis.memorisation import Probed, halves, probed, words
+from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
+from eqlab.benchmarks.empathy.benchmark import Empathy
+from eqlab.benchmarks.eqbench.benchmark import EqBench
+from eqlab.benchmarks.spread import spread
+from eqlab.core.errors import UsageError
+from eqlab.core.results import Table
+from eqlab.core.runs import ModelConfig
+from eqlab.data.items import read_sources
+from eqlab.models.chat import Chat, ChatRequest, TransportError
+from eqlab.models.open import open_chats
+from eqlab.models.reasoning import split_reasoning
+
+PROMPT = """\
+Below is the first half of a text. Go on with it exactly as the original does, word for word, as far as you remember it.
+Write the second half and nothing else.
+
+{first}"""
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One model on one benchmark's items."""
+
+    model: str
+    benchmark: str
+    item_set: str
+    found: Probed
+    lost: int
+    """Requests without a reply."""
+
+
+def texts(benchmark: str, item_set: str, data: Path | None) -> dict[str, str]:
+    """The texts of a benchmark's items by id."""
+    if benchmark == "eqbench":
+        eq = EqBench()
+        options = eq.options(item_set, {})
+        return {q.id: q.dialogue for q in eq.questions(read_sources(eq.sources(item_set, options), data), options)}
+    if benchmark == "emotionbench":
+        emotion = EmotionBench()
+        options = emotion.options(item_set, {"people": "no", "controls": "no", "wording": "own"})
+        files = read_sources(emotion.sources(item_set, options), data)
+        return {situation.id: situation.text for situation in emotion.situations(files, options)}
+    if benchmark == "empathy":
+        empathy = Empathy()
+        options = empathy.options(item_set, {})
+        files = read_sources(empathy.sources(item_set, options), data)
+        return {item.id: f"{item.situation} {item.utterance}" for item in empathy.prompts(files, options)}
+    raise UsageError(f"There is no probe for '{benchmark}'.", "Choose eqbench, emotionbench or empathy.")
+
+
+def probe(
+    model: ModelConfig,
+    items: Mapping[str, str],
+    *,
+    concurrency: int = 16,
+    timeout: float = 120.0,
+    say: Callable[[str], None] = lambda _: None,
+) -> tuple[Probed, int]:
+    """What one model knows of the texts, and how many requests were lost."""
+    parts = {name: halves(text) for name, text in items.items()}
+    replies = asyncio.run(
+        _ask_all(model, {name: first for name, (first, _) in parts.items()}, concurrency, timeout, say)
+    )
+    truths = {name: second for name, (_, second) in parts.items()}
+    return probed(replies, truths), len(parts) - len(replies)
+
+
+async def _ask_all(
+    model: ModelConfig, firsts: Mapping[str, str], concurrency: int, timeout: float, say: Callable[[str], None]
+) -> dict[str, str]:
+    chat = open_chats([model], concurrency=concurrency, timeout=timeout, say=say)[model.subject]
+    waiting = iter(firsts.items())
+    replies: dict[str, str] = {}
+
+    async def work() -> None:
+        for name, first in waiting:
+            reply = await _ask(chat, first, model)
+            if reply is not None:
+                replies[name] = reply
+
+    try:
+        await asyncio.gather(*(work() for _ in range(chat.concurrency)))
+    finally:
+        await chat.close()
+    return replies
+
+
+async def _ask(chat: Chat, first: str, model: ModelConfig) -> str | None:
+    """Temperature 0, and room for a half as long as the first; None where the request was lost."""
+    room = 64 + 2 * len(words(first))
+    request = ChatRequest(PROMPT.format(first=first), temperature=0.0, max_tokens=room, settings=model.settings)
+    try:
+        reply = await chat.ask(request)
+    except TransportError:
+        return None
+    return split_reasoning(reply.text)[0]
+
+
+def chosen(items: Mapping[str, str], limit: int | None) -> dict[str, str]:
+    names = list(items)
+    return {name: items[name] for name in spread(names, limit or len(names))}
+
+
+def sentence(one: Probe) -> str:
+    share = one.found.share
+    if share.value is None:
+        return f"{one.model}: too few texts of {one.benchmark} ({share.n}) to say anything."
+    known = len(one.found.known)
+    said = (
+        f"{one.model} goes on with {known} of {share.n} {one.item_set} texts of {one.benchmark} word for word further"
+    )
+    said += " than it does with texts that are not theirs"
+    if one.found.p is not None and one.found.p < 0.01:
+        return f"{said}: more than chance explains. Its score on them may be memory; compare it with the open items."
+    return f"{said}: no more than chance explains. That is no proof that it never saw them."
+
+
+def table(probes: Sequence[Probe]) -> Table:
+    return Table(
+        "Memorisation probe",
+        (
+            "model",
+            "items",
+            "texts above the null",
+            "by chance, %",
+            "p",
+            "threshold, % of a half",
+            "lost",
+            "most overlap",
+        ),
+        tuple(
+            (
+                one.model,
+                f"{one.benchmark} ({one.item_set})",
+                one.found.share,
+                1.0,
+                one.found.p,
+                100 * one.found.threshold,
+                one.lost,
+                ", ".join(f"{name} {100 * one.found.overlaps[name]:.0f} %" for name in one.found.known[:_SHOWN]),
+            )
+            for one in probes
+        ),
+        "Overlap: the longest run of words shared with the true second half, in % of that half. Null: the same replies "
+        "beside the other texts' halves; threshold: its 99th percentile.",
+    )
