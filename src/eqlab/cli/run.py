@@ -63,6 +63,12 @@ def run(
         int | None,
         typer.Option(min=1, metavar="W", help="With --adaptive: points of the 90 % interval.", show_default="10"),
     ] = None,
+    perturb: Annotated[
+        str,
+        typer.Option(
+            metavar="KINDS", help="EQ-Bench: ask again, perturbed: `instruction,order,temperature` or some of them."
+        ),
+    ] = "",
     structured: StructuredFlag = None,
     timeout: TimeoutFlag = 120.0,
     report: ReportFlag = REPORT,
@@ -83,6 +89,12 @@ def run(
             raise UsageError(f"--{name} '{value}' is unknown.", f"Choose {' or '.join(allowed)}.")
     if width is not None and not adaptive:
         raise UsageError("--width is where an adaptive run stops.", "Add --adaptive.")
+    if perturb and not benchmark:
+        benchmark = ["eqbench"]  # the only one with perturbations
+    if perturb and "eqbench" not in (benchmark or []):
+        raise UsageError("Perturbations exist for EQ-Bench only.", "Add '-b eqbench'.")
+    if "temperature" in perturb and "temperature" in read_settings(setting or []):
+        raise UsageError("'--set temperature' holds for every trial.", "Drop it, or perturb something else.")
     few = _given(short=str(short or ""), width=str(width or WIDTH) if adaptive else "")
     if few and not benchmark:
         benchmark = ["eqbench"]  # the others have no short forms
@@ -100,7 +112,9 @@ def run(
             base_url=base_url,
             structured=structured,
             settings=read_settings(setting or []),
-            options=read_pairs("--option", option or []) | _given(situations=situations, style=style) | few,
+            options=read_pairs("--option", option or [])
+            | _given(situations=situations, style=style, perturb=perturb)
+            | few,
             data=data,
         )
     )

@@ -7,6 +7,7 @@ from eqlab.benchmarks.eqbench import short
 from eqlab.benchmarks.eqbench.chosen import read_reply
 from eqlab.benchmarks.eqbench.items import Question, parse_open, parse_published
 from eqlab.benchmarks.eqbench.parse import is_complete
+from eqlab.benchmarks.eqbench.perturb import read_kinds
 from eqlab.benchmarks.eqbench.result import item, result
 from eqlab.benchmarks.eqbench.rules import PRESETS
 from eqlab.benchmarks.eqbench.trials import plan, trials_of
@@ -32,6 +33,9 @@ _OPTIONS = (
     OptionHelp("revision", "no", "ask for a critique and revised scores as well", ("yes", "no")),
     OptionHelp("rules", "leaderboard", "rules for reading and scoring", tuple(PRESETS)),
     OptionHelp("short", "0", "estimate the score from a short form of N published questions; 0: ask all"),
+    OptionHelp(
+        "perturb", "no", "ask again with other instruction, order, temperature (a list with commas); no: do not"
+    ),
     OptionHelp("width", "0", "ask until the estimate's 90 % interval is this many points wide; 0: ask all"),
 )
 
@@ -55,6 +59,12 @@ class EqBench:
         for name in ("short", "width"):
             if not options[name]:
                 del options[name]  # a run without them is the run it was before there were short forms
+        kinds = [] if options["perturb"] == "no" else read_kinds(options["perturb"], item_set)
+        del options["perturb"]  # a run without it is the run it was before
+        if kinds:
+            options["perturb"] = kinds
+        if kinds and short.is_short(options):
+            raise UsageError("A short form is asked in its own words only.", "Drop --perturb or the short form.")
         if short.is_short(options):
             short.check(item_set, options)
         return {**options, "item_set": item_set}
@@ -96,7 +106,8 @@ class EqBench:
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         rules = PRESETS[options["rules"]]
         tokens = rules.tokens_revision if trial.condition == "revision" else rules.tokens_plain
-        return Asking(rules.tries, rules.temperature, rules.temperature_step, tokens)
+        temperature = float(trial.key.get("temperature", rules.temperature))
+        return Asking(rules.tries, temperature, rules.temperature_step, tokens)
 
     def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
         rules = PRESETS[options["rules"]]

@@ -12,6 +12,21 @@ You get four emotion words. Give each its own score for how strongly that person
 0 means not at all, 3 a little, 5 clearly, 7 strongly, 10 as strongly as anyone can. Feelings can be mixed, and \
 some words may not fit at all. At least one score must be above 0."""
 
+TASKS = (
+    _TASK,
+    """\
+You will see a conversation. Decide what one of the people in it feels at its last line.
+Rate four feelings, each by itself, by how intense it is for that person at that point: 0 is none of it, 3 a bit, \
+5 plain to see, 7 a lot, 10 as much as a person can feel. People feel several things at once, and a word on the list \
+can be quite wrong. Not all four ratings may be 0.""",
+    """\
+How does somebody feel when a talk is over? Read the talk first, then put a number to each of four emotion words \
+for the person you are asked about.
+The numbers go from 0 (this person does not feel it) over 3 (slightly), 5 (noticeably) and 7 (intensely) to 10 (nobody \
+could feel it more). Words may fit together, or not fit. Give at least one number above 0.""",
+)
+"""Our instruction, and two paraphrases of it to see whether the wording matters."""
+
 _AS_LINES = "Answer with four lines and nothing else. Each line is one of the words, a colon, a space, a whole number."
 
 _AS_PASSES = """\
@@ -26,18 +41,19 @@ Revised scores:
 _AS_JSON = "Answer with a JSON object and nothing else: the four words as keys, whole numbers from 0 to 10 as values."
 
 
-def build(question: Question, *, revision: bool, structured: bool) -> str:
+def build(question: Question, *, revision: bool, structured: bool, task: str = _TASK) -> str:
+    """`task`: our instruction or a paraphrase of it; published prompts have their own."""
     if structured:
-        return _own(question, _AS_JSON)
+        return _own(question, _AS_JSON, task)
     if not question.prompt:
-        return _own(question, _AS_PASSES if revision else _AS_LINES)
+        return _own(question, _AS_PASSES if revision else _AS_LINES, task)
     return question.prompt if revision else without_revision(question.prompt, question.id, question.language)
 
 
-def _own(question: Question, how: str) -> str:
+def _own(question: Question, how: str, task: str) -> str:
     words = "\n".join(question.emotions)
     asks = question.asks or f"How strongly does {question.character} feel each of these at the end?"
-    return f"{_TASK}\n{how}\n\nDialogue:\n{question.dialogue}\n(End of the dialogue)\n\n{asks}\n{words}\n\nYour answer:"
+    return f"{task}\n{how}\n\nDialogue:\n{question.dialogue}\n(End of the dialogue)\n\n{asks}\n{words}\n\nYour answer:"
 
 
 _MARKS = {

@@ -3,13 +3,15 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from statistics import fmean
 from typing import Any
 
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.benchmarks.eqbench.baselines import baselines
 from eqlab.benchmarks.eqbench.chosen import Chosen, choose
+from eqlab.benchmarks.eqbench.perturb import perturbation_of
+from eqlab.benchmarks.eqbench.perturb import tables as perturbation_tables
 from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
 from eqlab.benchmarks.eqbench.score import Pass, RunScore, item_score, run_score
 from eqlab.benchmarks.eqbench.short import is_short
@@ -18,7 +20,7 @@ from eqlab.benchmarks.eqbench.word_groups import deviations, topics
 from eqlab.benchmarks.flat import flatness
 from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
-from eqlab.core.results import Baseline, Estimate, ItemScore, Result
+from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
 
 
 def _iterations(questions: Sequence[Chosen], version: str, rules: EqBenchRules) -> list[RunScore]:
@@ -65,7 +67,8 @@ def _run_estimate(name: str, iterations: Sequence[RunScore], rules: EqBenchRules
 
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
     rules, version = PRESETS[options["rules"]], options["version"]
-    planned = list(scored)
+    everything = list(scored)
+    planned = [one for one in everything if not perturbation_of(one)]
     questions = [choose(one, rules) for one in planned]
     iterations = _iterations(questions, version, rules)
     headline = _run_estimate(f"EQ-Bench {version}", iterations, rules)
@@ -105,7 +108,19 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         caveats=(*(flat.caveats if flat else ()), *_caveats(planned, questions, options, rules, valid)),
         emotions=deviations(items) if (version, options["language"]) == ("v2", "en") else None,
     )
+    if options.get("perturb"):
+        found = replace(found, tables=(*found.tables, *_perturbations(items, everything, version, rules)))
     return as_short(found, options) if is_short(options) else found
+
+
+def _perturbations(
+    plain: Sequence[ItemScore], everything: Sequence[Scored], version: str, rules: EqBenchRules
+) -> tuple[Table, ...]:
+    other: dict[str, list[ItemScore]] = {}
+    for one in everything:
+        if name := perturbation_of(one):
+            other.setdefault(name, []).append(_item(choose(one, rules), version, rules))
+    return perturbation_tables(plain, other) if other else ()
 
 
 def _other_estimates(

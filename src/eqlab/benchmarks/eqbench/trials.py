@@ -5,7 +5,8 @@ from typing import Any
 
 from eqlab.benchmarks.eqbench import short
 from eqlab.benchmarks.eqbench.items import Question
-from eqlab.benchmarks.eqbench.prompt import build
+from eqlab.benchmarks.eqbench.perturb import perturbed
+from eqlab.benchmarks.eqbench.prompt import TASKS, build
 from eqlab.benchmarks.spread import spread
 from eqlab.core.benchmark import Selection
 from eqlab.core.errors import UsageError
@@ -29,7 +30,13 @@ def plan(
         yield from _short_plan(questions, options, selection)
         return
     limit = selection.limit or (QUICK_ITEMS if selection.profile == "quick" else len(questions))
-    trials = [build_trial(question, options, selection.structured) for question in spread(questions, limit)]
+    chosen = spread(questions, limit)
+    trials = [build_trial(question, options, selection.structured) for question in chosen]
+    trials += [
+        _perturbed_trial(variant, options, selection.structured)
+        for question in chosen
+        for variant in perturbed(question, options.get("perturb", ()), selection.seed)
+    ]
     for repeat in range(selection.repeats or 1):
         for trial in trials:
             yield trial, repeat
@@ -59,7 +66,20 @@ def trials_of(
     return [build_trial(known[number], options, selection.structured) for number in numbers]
 
 
-def build_trial(question: Question, options: Mapping[str, Any], structured: bool) -> Trial:
+def _perturbed_trial(
+    variant: tuple[str, Question, str, dict[str, Any]], options: Mapping[str, Any], structured: bool
+) -> Trial:
+    name, question, task, more = variant
+    return build_trial(question, options, structured, task, {"perturbation": name, **more})
+
+
+def build_trial(
+    question: Question,
+    options: Mapping[str, Any],
+    structured: bool,
+    task: str = TASKS[0],
+    more: Mapping[str, Any] | None = None,
+) -> Trial:
     scales = tuple(Scale(name, name, 0, 10, _ANCHORS[question.language]) for name in question.emotions)
     return Trial(
         benchmark="eqbench",
@@ -67,12 +87,13 @@ def build_trial(question: Question, options: Mapping[str, Any], structured: bool
         condition="revision" if options["revision"] else "plain",
         stimulus=f"{question.dialogue}\n\n{question.asks or _ASKS.format(question.character)}",
         form=Form(scales),
-        prompt=build(question, revision=options["revision"], structured=structured),
+        prompt=build(question, revision=options["revision"], structured=structured, task=task),
         mode="json" if structured else "text",
         key={
             "language": question.language,
             "character": question.character,
             "reference": dict(question.reference),
             "reasons": dict(question.reasons),
+            **(more or {}),
         },
     )
