@@ -1,0 +1,73 @@
+"""The report with item pages in a real browser, from disk: profile, heat map, a cell's items, and nothing for axe."""
+
+import pytest
+
+from eqlab.core.results import ByEmotion, Estimate, ItemScore, Result
+from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
+from eqlab.report.page import RunRecord, render
+from eqlab.report.sections import item_files
+
+
+def result(subject, benchmark, value):
+    items = tuple(
+        ItemScore(f"i{n}", f"t{n}", 0, "ok", float(n % 9), f"Item {n}", "Calm: 3", {"Calm": 3}, {"Calm": 5}, {}, 1,
+                  topics=("anger", "joy") if n % 2 else ("anger",))
+        for n in range(6)
+    )  # fmt: skip
+    head = Estimate(benchmark, value, 6, 2.0, value - 4, value + 4)
+    by_emotion = tuple(
+        Estimate(name, level, 6, 0.3, level - 1, level + 1) for name, level in (("anger", 2.0), ("joy", 5.0))
+    )
+    return Result(
+        benchmark, benchmark, subject, {"mode": "text"}, "It scores.", head, (0.0, 100.0), (), {"planned": 6, "ok": 6},
+        items, emotions=ByEmotion("deviation", by_emotion),
+        beside_people=((head, Estimate("people", 50.0, 99, 1.0, 48.0, 52.0, of="people")),),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def report(tmp_path):
+    models = (ModelConfig("a/one"), ModelConfig("b/two"))
+    config = RunConfig(models, (BenchmarkConfig("first", 1, "open", "ab" * 32),), "full", None, None, 0)
+    found = [
+        result(f"model:{name}", test, 40.0 + 20 * k) for k, name in enumerate("ab") for test in ("first", "second")
+    ]
+    records = [RunRecord(config, 0.0, {}, tuple(found))]
+    folder = tmp_path / "r-items"
+    folder.mkdir()
+    for name, content in item_files(records, back="../r.html", generated_at=0.0, version="1"):
+        (folder / name).write_bytes(content)
+    path = tmp_path / "r.html"
+    path.write_text(render(records, generated_at=0.0, version="1", items="r-items"), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (360, "dark")])
+def test_report_and_item_pages(browser, report, width, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = context.new_page()
+    problems = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda said: said.type == "error" and problems.append(said.text))
+    page.on("request", lambda asked: asked.url.startswith("file:") or problems.append(asked.url))
+
+    def check():
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+    page.goto(report.as_uri())
+    check()
+    assert page.locator("table.profiled").count() == 2
+    page.locator("table.heat td a").first.click()
+    check()
+    assert page.get_by_role("heading", name="Items about anger").is_visible()
+    page.locator("tbody th a").first.click()
+    check()
+    assert "#item-" in page.url
+    page.get_by_role("link", name="Report").click()
+    assert page.url.startswith(report.as_uri())
+    context.close()
+    assert problems == []
