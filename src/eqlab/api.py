@@ -226,7 +226,7 @@ def next_round(prepared: Prepared, store: Store, model: ModelConfig) -> int | No
     more: list[tuple[str, Trial, int]] = []
     for name, asked in prepared.asked.items():
         if isinstance(asked.benchmark, Adaptive):
-            scored = list(store.scored(run, subject, name))
+            scored = store.scored(run, subject, name)
             found = asked.benchmark.more(prepared.files[name], asked.options, selection, scored)
             more += [(name, trial, repeat) for trial, repeat in found]
     return store.extend_plan(run, subject, more) if more else None

@@ -109,8 +109,8 @@ class Adaptive(Protocol):
         files: Mapping[str, bytes],
         options: Mapping[str, Any],
         selection: Selection,
-        scored: Sequence[Scored],
+        scored: Iterable[Scored],
     ) -> Sequence[tuple[Trial, int]]:
         """The next round, given everything planned and answered so far; empty when enough is known. The same answers
-        must give the same round."""
+        must give the same round. `scored` can be read once, and need not be: a large run's answers fill memory."""
         ...

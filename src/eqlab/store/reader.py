@@ -136,9 +136,9 @@ def _like(item: str) -> str:
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=4096)
 def read_trial(trial_id: str, body: str) -> Trial:
-    """Repeats bring the same trial again and again."""
+    """Repeats and models bring the same trials again, in the same order: a benchmark's trials must all fit in."""
     return from_json(body, trial_id)
 
 

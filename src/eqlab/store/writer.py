@@ -20,6 +20,8 @@ _LINGER = 0.04
 _PATIENCE = 60.0
 """Seconds in which a database server may come back; SQLite waits for a lock by itself."""
 _PAUSE = 0.5
+_MOST_WAITING = 1000
+"""Answers that wait to be stored; a model that is faster than the disk is slowed down, or memory would grow."""
 
 
 class Writer:
@@ -35,7 +37,7 @@ class Writer:
         self._store = store
         self._on_stored = on_stored
         self._on_failure = on_failure
-        self._queue: queue.SimpleQueue[Answer | threading.Event | None] = queue.SimpleQueue()
+        self._queue: queue.Queue[Answer | threading.Event | None] = queue.Queue(_MOST_WAITING)
         self._failure: Exception | None = None
         self._unstored = Unstored(store.where)
         self._wake = threading.Event()

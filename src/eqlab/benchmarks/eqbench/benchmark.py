@@ -94,12 +94,13 @@ class EqBench:
         files: Mapping[str, bytes],
         options: Mapping[str, Any],
         selection: Selection,
-        scored: Sequence[Scored],
+        scored: Iterable[Scored],
     ) -> Sequence[tuple[Trial, int]]:
         if not options.get("width"):
             return ()
-        asked = [one.trial.items[0] for one in scored]
-        known = {found.item: found.score for one in scored if (found := item(one, options)).score is not None}
+        answered = list(scored)
+        asked = [one.trial.items[0] for one in answered]
+        known = {found.item: found.score for one in answered if (found := item(one, options)).score is not None}
         wanted = short.next_questions(asked, known, options)
         return [(trial, 0) for trial in trials_of(self.questions(files, options), wanted, options, selection)]
 
