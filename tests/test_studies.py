@@ -11,8 +11,8 @@ from eqlab.people.founding import found
 from eqlab.people.register import Register, is_right
 from eqlab.people.study import KINDS
 from eqlab.people.study_file import read_study
-from eqlab.studies import arm_replies, design_of, open_study, split_source
-from eqlab.studies_begin import study_text
+from eqlab.studies.begin import study_text
+from eqlab.studies.design import arm_replies, design_of, open_study, split_source
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from eqlab.people.personas import players
 from eqlab.people.rehearsal import rehearse
 from eqlab.people.study import AnalysisPlan
 from eqlab.people.worlds import Truth, World
-from eqlab.studies_analysis import analyse_roll, score
+from eqlab.studies.analysis import analyse_roll, score
 
 EARLY = Standing(True, "the plan was locked", None, None)
 LATE = Standing(False, "the analysis plan was never locked", None, None)

@@ -8,7 +8,7 @@ from small_study import small_design
 
 from eqlab.people.personas import PERSONAS
 from eqlab.people.worlds import Truth
-from eqlab.studies_simulated import Simulation, coverage, repeat, simulate
+from eqlab.studies.simulated import Simulation, coverage, repeat, simulate
 
 
 @pytest.fixture(scope="module")

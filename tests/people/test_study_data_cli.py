@@ -11,7 +11,7 @@ from eqlab.core.errors import EqlabError
 from eqlab.people.door import panel_hash
 from eqlab.people.register import Register
 from eqlab.store.store import Store
-from eqlab.studies import open_study
+from eqlab.studies.design import open_study
 
 SECRET = "b7d5a1c38e6f42908b7d5a1c38e6f429"
 

@@ -52,7 +52,7 @@ def init(
     from eqlab import api
     from eqlab.cli.output import errors
     from eqlab.core.errors import DataError, UsageError
-    from eqlab.studies_begin import study_text
+    from eqlab.studies.begin import study_text
 
     out = errors()
     path = output or Path(f"{study_id or kind}.toml")
@@ -83,7 +83,7 @@ def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json
     from eqlab import api
     from eqlab.cli.output import print_json
     from eqlab.people.overview import overview
-    from eqlab.studies import open_study
+    from eqlab.studies.design import open_study
 
     opened = api.open_store(store)
     said: list[str] = []

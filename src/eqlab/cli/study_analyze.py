@@ -9,7 +9,7 @@ from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 from eqlab.cli.study_data import File, begun_study
 
 if TYPE_CHECKING:
-    from eqlab.studies_analysis import StudyAnalysis
+    from eqlab.studies.analysis import StudyAnalysis
 
 
 def analyze(
@@ -25,7 +25,7 @@ def analyze(
 
     Confirmatory if the plan was locked before the first answer and has not changed since; else exploratory."""
     from eqlab.cli.output import print_json
-    from eqlab.studies_analysis import analyse, write_report
+    from eqlab.studies.analysis import analyse, write_report
 
     register = begun_study(file, store, data)
     found = analyse(register)

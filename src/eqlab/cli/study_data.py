@@ -22,7 +22,7 @@ def begun_study(file: Path, store: str, data: Path | None) -> "Register":
     from eqlab import api
     from eqlab.people.founding import check_begun
     from eqlab.people.register import Register
-    from eqlab.studies import open_study
+    from eqlab.studies.design import open_study
 
     opened = api.open_store(store)
     _, design = open_study(file, opened, data)
@@ -40,7 +40,7 @@ def lock(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
     from eqlab.people.founding import found
     from eqlab.people.lock import lock_plan, moment, standing
     from eqlab.people.register import Register
-    from eqlab.studies import open_study
+    from eqlab.studies.design import open_study
 
     opened = api.open_store(store)
     text, design = open_study(file, opened, data)

@@ -44,7 +44,7 @@ def serve(
     from eqlab.core.errors import UsageError
     from eqlab.folders import data_folder
     from eqlab.people.web.credentials import credentials
-    from eqlab.studies import open_study
+    from eqlab.studies.design import open_study
 
     if public_url and not public_url.startswith(("https://", "http://")):
         raise UsageError(f"--public-url '{public_url}' is no web address.", "Write https://… or http://…")
@@ -66,7 +66,7 @@ def preview(file: File, port: PortFlag = 8001, store: StoreFlag = "", data: Data
     from eqlab import api
     from eqlab.people.web.passwords import make_hash
     from eqlab.people.web.settings import Settings
-    from eqlab.studies import open_study
+    from eqlab.studies.design import open_study
 
     opened = api.open_store(store)
     text, design = open_study(file, opened, data)
@@ -89,7 +89,7 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     from eqlab.core.errors import UsageError
     from eqlab.people.register import Register
     from eqlab.people.status import study_status
-    from eqlab.studies import open_study
+    from eqlab.studies.design import open_study
 
     opened = api.open_store(store)
     _, design = open_study(file, opened, data)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eqlab.people.design import Design
     from eqlab.people.simulate import Walked
     from eqlab.store.store import Store
-    from eqlab.studies_simulated import Outcome, Recovered, Simulation
+    from eqlab.studies.simulated import Outcome, Recovered, Simulation
 
 
 def simulate(
@@ -65,9 +65,9 @@ def simulate(
     from eqlab import api
     from eqlab.people.personas import read_mix
     from eqlab.people.worlds import EFFECTS, Truth
-    from eqlab.studies import open_study
-    from eqlab.studies_simulated import Simulation, repeat
-    from eqlab.studies_simulated import simulate as walk_own
+    from eqlab.studies.design import open_study
+    from eqlab.studies.simulated import Simulation, repeat
+    from eqlab.studies.simulated import simulate as walk_own
 
     opened = api.open_store(store)
     text, design = open_study(file, opened, data)
@@ -102,7 +102,7 @@ def _walk_theirs(
     from eqlab.people.founding import check_begun
     from eqlab.people.register import Register
     from eqlab.people.simulate import Address
-    from eqlab.studies_simulated import before, conclude, walk
+    from eqlab.studies.simulated import before, conclude, walk
 
     check_begun(opened, design)
     register = Register(opened, design)
@@ -144,7 +144,7 @@ def _show(
     from eqlab.cli.output import interval, number, print_rows, print_table
     from eqlab.people.personas import PERSONAS
     from eqlab.people.worlds import EFFECT_WORDS
-    from eqlab.studies_simulated import coverage
+    from eqlab.studies.simulated import coverage
 
     typer.echo(f"{wanted.people} simulated people walked {url or 'a server of their own on loopback'} over HTTP.")
     came: Counter[str] = Counter(walked.player.persona for walked in outcome.walked)
@@ -196,7 +196,7 @@ def _as_json(
     from dataclasses import asdict
 
     from eqlab.cli.study_analyze import analysis_json
-    from eqlab.studies_simulated import coverage
+    from eqlab.studies.simulated import coverage
 
     return {
         "people": wanted.people,

@@ -12,7 +12,7 @@ from eqlab.people.panels import PANELS
 from eqlab.people.study import KINDS, Kind
 from eqlab.people.study_file import read_study
 from eqlab.store.store import Store
-from eqlab.studies import Say, arm_replies, design_of, split_source, wording_of
+from eqlab.studies.design import Say, arm_replies, design_of, split_source, wording_of
 
 _LONGEST_NAME = 60
 

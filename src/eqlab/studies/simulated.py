@@ -32,7 +32,7 @@ from eqlab.people.simulate import Address, Walked, walk_all
 from eqlab.people.study import Panel
 from eqlab.people.worlds import Truth, World
 from eqlab.store.schema import answers
-from eqlab.studies_analysis import StudyAnalysis, analyse, present_arms, ratings_of, score, write_report
+from eqlab.studies.analysis import StudyAnalysis, analyse, present_arms, ratings_of, score, write_report
 
 _DRAWS = 300
 """Simulated readings of each dialogue, to know the score that a noise is worth."""
