@@ -7,7 +7,6 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from eqlab.analysis.components import RESIDUAL, components
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.benchmarks.eqbench.items import Question
 from eqlab.benchmarks.eqbench.prompt import TASKS
@@ -77,6 +76,8 @@ def _spread(known: Mapping[str, Mapping[str, float]]) -> str:
     """The variance line: how much of one answer's variance the way of asking makes."""
     cells = [(item, name, points) for name, own in known.items() for item, points in own.items()]
     labels = {"question": [item for item, _, _ in cells], "perturbation": [name for _, name, _ in cells]}
+    from eqlab.analysis.components import RESIDUAL, components  # loads scipy: `eqlab show` must not wait for it
+
     found = components([points for _, _, points in cells], labels)
     if found is None:
         return "Too few answers to split the spread."
