@@ -9,7 +9,7 @@ TEST := $(VENV)/.test-ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: help setup run test lint bench lock clean
+.PHONY: help setup run test lint bench audit sbom lock clean
 
 help:                ## what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -50,6 +50,13 @@ lint: setup          ## lint, types and import rules
 
 bench: setup         ## speed against a floor measured in the same run
 	$(BIN)/python bench/runner.py
+
+audit: setup         ## known weaknesses of the pinned packages, when the advisory database can be reached
+	@$(PIP) pip-audit && $(BIN)/pip-audit --disable-pip --require-hashes -r requirements/run.txt \
+	  || echo "audit: the database was not reached, or something was found: read above"
+
+sbom: setup          ## bill of materials of this environment (CycloneDX)
+	$(BIN)/python bench/sbom.py > eqlab.cdx.json
 
 lock: setup          ## pin every dependency anew, with hashes
 	$(PIP) uv

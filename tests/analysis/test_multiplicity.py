@@ -1,7 +1,7 @@
 """Corrections for many tests."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 from statsmodels.stats.multitest import multipletests
@@ -31,6 +31,7 @@ def test_what_was_not_tested_does_not_count():
     assert benjamini_hochberg([None]) == [None]
 
 
+@settings(max_examples=30)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=80))
 def test_holm_is_statsmodels_holm(p_values):
     theirs = multipletests(p_values, method="holm")[1]

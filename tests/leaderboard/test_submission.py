@@ -48,8 +48,12 @@ def test_the_key_is_kept_for_its_owner_only_and_used_again(submission, store):
     assert keys.key_file().read_text().strip() not in json.dumps(submission)
 
 
-def test_secrets_stay_at_home(run, store):
+def test_secrets_stay_at_home(run, store, monkeypatch):
+    """A key is refused among settings; one in a store of an older version does not leave it."""
     pytest.importorskip("cryptography")
+    with pytest.raises(UsageError, match="api_key"):
+        run("alpha", settings={"api_key": "sk-secret", "top_p": 1})
+    monkeypatch.setattr("eqlab.api.is_secret", lambda name: False)
     body = make_submission(store, run("alpha", settings={"api_key": "sk-secret", "top_p": 1}))
     assert "sk-secret" not in json.dumps(body)
     check_submission(seal(body), None)
