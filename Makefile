@@ -23,13 +23,13 @@ $(VENV)/.made:
 
 $(RUN): $(VENV)/.made requirements/run.txt pyproject.toml
 	@echo "Installing the pinned packages into $(VENV) …"
-	@$(PIP) --require-hashes -r requirements/run.txt
+	@$(PIP) --no-deps --require-hashes -r requirements/run.txt
 	@$(PIP) --no-build-isolation --no-deps --editable .
 	@touch $@
 
 $(TEST): $(RUN) requirements/dev.txt
 	@echo "Installing what tests need …"
-	@$(PIP) --require-hashes -r requirements/dev.txt
+	@$(PIP) --no-deps --require-hashes -r requirements/dev.txt
 	@touch $@
 
 run: $(RUN)          ## evaluate the embedded model on the open items (a few minutes)
