@@ -31,6 +31,8 @@ from eqlab.store.schema import answers, participants, places
 
 SERVER = Path(__file__).with_name("study_server.py")
 JSON = {"Accept": "application/json"}
+RAMP = 5
+"""Rounds of the rhythm over which people arrive: a thousand in ten seconds would measure the door."""
 
 
 @dataclass
@@ -38,6 +40,8 @@ class Load:
     """What clients saw."""
 
     saves: list[float] = field(default_factory=list)
+    consents: list[float] = field(default_factory=list)
+    """Posts that also claim a place; counted apart."""
     pages: list[float] = field(default_factory=list)
     acknowledged: int = 0
     ends: Counter[str] = field(default_factory=Counter)
@@ -122,6 +126,7 @@ async def person(number: int, url: str, load: Load, pages: int, every: float, st
         where = f"{url}/s/load/page"
         if 'name="agree"' in page:
             await post(session, load, where, {"step": "0", "attempt": "1", "agree": "yes"})
+            load.consents.append(load.saves.pop())
             page = await get(session, load, where)
         for step in range(1, pages + 2):
             if 'name="step"' not in page:
@@ -204,17 +209,21 @@ def percentile(times: list[float], share: float) -> float:
     return 1000 * sorted(times)[min(len(times) - 1, int(share * len(times)))]
 
 
-def steady(kind: str, people: int, pages: int, every: float) -> None:
-    """Many people saving in a rhythm, against a bare page in the same rhythm."""
+def floor_of(people: int, pages: int, every: float) -> Load:
+    """A bare page in the same rhythm."""
+    bare = Process("--bare", "3000")
+    floor = asyncio.run(bare_crowd(bare.url, people, pages, every, ramp=RAMP * every))
+    bare.kill()
+    return floor
+
+
+def steady(kind: str, people: int, pages: int, every: float, floor: Load) -> None:
+    """Many people saving in a rhythm. They arrive one after the other, over some rounds of it."""
     with store(kind) as where:
         server = Process("--store", where, "--places", str(people), "--pages", str(pages))
-        load = asyncio.run(crowd(server.url, people, pages, every, ramp=every))
+        load = asyncio.run(crowd(server.url, people, pages, every, ramp=RAMP * every))
         server.stop()
         rows, states, _ = stored(where)
-    size = 3000
-    bare = Process("--bare", str(size))
-    floor = asyncio.run(bare_crowd(bare.url, people, pages, every, ramp=every))
-    bare.kill()
     p50, p99 = percentile(load.saves, 0.5), percentile(load.saves, 0.99)
     f50, f99 = percentile(floor.saves, 0.5), percentile(floor.saves, 0.99)
     print(
@@ -275,8 +284,9 @@ def main() -> None:
         f"{'store':<11} {'people':>6} {'saves':>6} {'p50':>8} {'p99':>8} {'bare p50':>8} {'bare p99':>8} "
         f"{'p50':>7} {'p99':>7} {'acknow.':>7} {'stored':>7} {'':>9} {'finished':>8}"
     )
+    floor = floor_of(asked.people, asked.pages, asked.every)
     for kind in asked.store:
-        steady(kind, asked.people, asked.pages, asked.every)
+        steady(kind, asked.people, asked.pages, asked.every, floor)
     print("\nArriving at once, for two arms of 200 places")
     print(f"{'store':<11} {'people':>6} {'a':>6} {'b':>6} {'full':>6} {'seconds':>7}")
     for kind in asked.store:
