@@ -1,7 +1,6 @@
 """Published EQ-Bench result files as results of ours: the raw text of every model, read and scored as a run's answers
 are, so that published models can be compared with each other and with own runs, item by item."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from eqlab.core.results import Result
 from eqlab.core.trials import Trial
 from eqlab.data import published
 from eqlab.data.items import items_sha256, read_sources
+from eqlab.reproduce.eqbench import read_result
 
 PATTERN = "eqbench/results/**/*.json"
 
@@ -45,7 +45,7 @@ class Reader:
         self._known: dict[tuple[str, str, bool], _Questions] = {}
 
     def read(self, path: Path) -> PublishedResult:
-        content = read_file(path)
+        content = read_result(path)
         version = "v1" if str(content.get("eqbench_version", "v2")).startswith("v1") else "v2"
         try:
             replies = [
@@ -89,18 +89,6 @@ def _scored(asked: _Questions, trial: Trial, repeat: int, number: str, text: str
     return Scored(trial, repeat, (answer,))
 
 
-def read_file(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-        if not isinstance(content["raw_results"], dict):
-            raise TypeError("raw_results is no object")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{path} is no EQ-Bench result file ({type(error).__name__}: {error}).", "Remove it."
-        ) from error
-    return dict(content)
-
-
 def published_results(folder: Path, wanted: Sequence[str] = ()) -> list[PublishedResult]:
     """Every published model's result, or those whose name (or its end after '/') is wanted, best match first."""
     paths = published.find(PATTERN, folder)
@@ -119,7 +107,7 @@ def _names(paths: Sequence[Path], wanted: str) -> dict[Path, str]:
     """Model names by file: of the files named after the model, or of all if none is (files are large)."""
     words = wanted.casefold().rsplit("/", 1)[-1]
     likely = [path for path in paths if words in path.stem.casefold()]
-    return {path: str(read_file(path).get("model_path") or path.stem) for path in likely or paths}
+    return {path: str(read_result(path).get("model_path") or path.stem) for path in likely or paths}
 
 
 def _find(wanted: str, names: Mapping[Path, str]) -> Path:
