@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 
-from eqlab.benchmarks.emotionbench.parse import read_form, read_last_characters
+from eqlab.benchmarks.emotionbench.parse import last_characters, read_form
 from eqlab.benchmarks.empathy.rating_parse import read_choice
 from eqlab.benchmarks.empathy.replies import read_reply
 from eqlab.benchmarks.empathy.table_file import read_table
@@ -45,7 +45,7 @@ def eqbench(text: str) -> None:
 
 
 def emotionbench(text: str) -> None:
-    read_last_characters(text, SIX)
+    last_characters(text)
     values = read_form(text, SIX).values
     _demand(values is None or not check_values(SIX, values), "values that the form does not allow")
 

@@ -6,8 +6,8 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Adaptive, Scored, Selection
+from eqlab.core.benchmark import Adaptive, Selection
 from eqlab.core.errors import EqlabError, UsageError
 from eqlab.core.results import Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
@@ -26,15 +26,12 @@ from eqlab.folders import default_store
 from eqlab.models.chat import Chat
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Asked, Session, run_model
-from eqlab.rating_results import RATING, rating_result
+from eqlab.scoring import results as results
+from eqlab.scoring import results_of
 from eqlab.store.lock import run_lock
 from eqlab.store.store import Store, StoredRun
 from eqlab.store.take_in import take_in
 from eqlab.store.writer import Writer
-
-EMBEDDED_CAVEAT = (
-    "The embedded model is a tiny one (135M parameters) that proves the pipeline works; its score carries no signal."
-)
 
 
 def open_store(where: str = "") -> Store:
@@ -282,28 +279,11 @@ def _version(package: str) -> str:
         return ""
 
 
-def results(store: Store, stored: StoredRun) -> list[Result]:
-    """Every subject's result on every benchmark of a run, scored anew from the stored answers."""
-    found = []
-    for subject, asked in stored.config.pairs():
-        if asked.name == RATING:  # needs what the store knows besides: calibrations, people's ratings
-            found.append(rating_result(store, stored, subject, asked))
-            continue
-        found.append(score(subject, asked, store.scored(stored.id, subject, asked.name)))
-    return found
-
-
-def score(subject: str, asked: BenchmarkConfig, scored: Iterable[Scored]) -> Result:
-    """One subject's result on one benchmark, from the answers."""
-    result = load(asked.name).score(subject, scored, asked.options)
-    if subject == "model:embedded":
-        result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
-    return result
-
-
-def write_report(store: Store, stored: Sequence[StoredRun], where: Path | str, *, items: bool = False) -> Path:
+def write_report(
+    store: Store, stored: Sequence[StoredRun], where: Path | str, *, items: bool = False, processes: int = 1
+) -> Path:
     """Write the HTML report of some runs; with `items` every item too, on pages in a folder beside it."""
-    return write_results([(one, results(store, one)) for one in stored], where, items=items)
+    return write_results(results_of(store, stored, processes=processes), where, items=items)
 
 
 def write_results(

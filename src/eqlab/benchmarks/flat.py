@@ -68,7 +68,7 @@ class Flatness:
 
 def flatness(answers: Iterable[Sequence[float]]) -> Flatness | None:
     """`answers`: the values of each readable answer in the order of its form; None without any."""
-    given = [tuple(float(value) for value in answer) for answer in answers if answer]
+    given = [tuple(answer) for answer in answers if answer]
     if not given:
         return None
     example, commonest = Counter(given).most_common(1)[0]
@@ -76,9 +76,10 @@ def flatness(answers: Iterable[Sequence[float]]) -> Flatness | None:
 
 
 def _same(values: tuple[float, ...]) -> bool:
-    return len(values) > 1 and len(set(values)) == 1
+    return len(values) > 1 and values.count(values[0]) == len(values)
 
 
 def _staircase(values: tuple[float, ...]) -> bool:
-    steps = {after - before for before, after in pairwise(values)}
-    return len(values) > 2 and steps in ({1.0}, {-1.0})
+    if len(values) < 3 or abs(step := values[1] - values[0]) != 1:
+        return False
+    return all(after - before == step for before, after in pairwise(values))

@@ -44,7 +44,7 @@ def import_file(
         out.print(f"{file.name}, line {bad.line}: {bad.reason}; left out.", markup=False)
     stored = opened.find_run(done.run)
     found = api.results(opened, stored)
-    written = api.write_report(opened, [stored], report) if report else None
+    written = api.write_results([(stored, found)], report) if report else None
     if as_json:
         print_json(
             {

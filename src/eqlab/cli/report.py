@@ -21,6 +21,7 @@ def report(
 ) -> None:
     """Write an HTML report. It needs no network and can be mailed, printed and archived."""
     from eqlab import api
+    from eqlab.scoring import cores
 
     opened = api.open_store(store)
     if runs:
@@ -28,7 +29,7 @@ def report(
     else:
         opened.find_run("last")  # an empty store is said plainly
         stored = [opened.read_run(run) for run in reversed(opened.run_ids()[:last])]
-    path = api.write_report(opened, stored, output, items=items)
+    path = api.write_report(opened, stored, output, items=items, processes=cores())
     typer.echo(f"Report: {path.resolve()}")
     if items:
         typer.echo(f"Items: {api.item_folder(path).resolve()}")

@@ -64,12 +64,14 @@ def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, 
     """Results of all cells that were begun, the report, the failures; then the exit code."""
     from eqlab import api
     from eqlab.cli.output import print_json, result_json
+    from eqlab.scoring import cores, results_of
 
     known = set(store.run_ids())
     begun = [cell for cell in cells if cell.run in known]
     stored = [store.read_run(cell.run) for cell in begun]
-    found = {one.id: api.results(store, one)[0] for one in stored}
-    path = api.write_report(store, stored, report) if stored else None
+    scored = results_of(store, stored, processes=cores())
+    found = {one.id: results[0] for one, results in scored}
+    path = api.write_results(scored, report) if stored else None
     if as_json:
         print_json(
             {

@@ -2,7 +2,7 @@
 benchmark has a structured answer mode without code of its own."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -27,10 +27,10 @@ class Form:
     """An ordered tuple of scales; without scales, one free-text field."""
 
     scales: tuple[Scale, ...] = ()
+    keys: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        return tuple(scale.key for scale in self.scales)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keys", tuple(scale.key for scale in self.scales))
 
 
 def json_schema(form: Form) -> dict[str, Any]:

@@ -58,4 +58,4 @@ class Instrument:
 
     def in_order(self, values: Mapping[str, float]) -> tuple[float | None, ...]:
         """A form's answers in the order of the instrument's items; None where there is no answer."""
-        return tuple(values.get(key) for key in self.item_keys)
+        return tuple(map(values.get, self.item_keys))

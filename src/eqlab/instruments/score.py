@@ -43,6 +43,12 @@ def score_columns(instrument: Instrument, answers: FloatArray, part: Subscale, *
     return np.asarray(instrument.factor * chosen.sum(axis=0))
 
 
+def check(instrument: Instrument, answers: FloatArray) -> None:
+    """Of many administrations at once (administrations × items): raises if one holds an answer out of range."""
+    for row in answers[((answers < instrument.low) | (answers > instrument.high)).any(axis=1)]:
+        _check(instrument, row.tolist())
+
+
 def score_range(instrument: Instrument, part: Subscale, *, keyed: bool = True) -> tuple[int, int]:
     """Lowest and highest possible score."""
     factor = instrument.factor if keyed else 1

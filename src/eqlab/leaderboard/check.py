@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eqlab.api import Prepared, score
+from eqlab.api import Prepared
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import STATUSES, Answer
 from eqlab.core.benchmark import Scored
@@ -20,6 +20,7 @@ from eqlab.leaderboard.submission import COLUMNS, Refused, answers_sha256, canon
 from eqlab.models.runner import Asked
 from eqlab.rating_results import RATING
 from eqlab.report.page import RunRecord
+from eqlab.scoring import score
 
 Place = tuple[str, str, str, int]
 """Subject, benchmark, trial, repeat."""

@@ -15,6 +15,7 @@ from eqlab.store.unstored import waiting
 
 class QuickReader(Reader):
     def __init__(self, where: str, connection: sqlite3.Connection) -> None:
+        super().__init__()
         self.where = where
         self._connection = connection
 

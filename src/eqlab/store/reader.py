@@ -6,8 +6,8 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any
 
 from eqlab.core.answers import Answer
@@ -19,10 +19,17 @@ from eqlab.core.trials import Trial, from_json
 
 _COLUMNS = {"run": "run_id", "trial": "trial_id", "values": '"values"'}
 _FIELDS = [field.name for field in fields(Answer)]
+_VALUES = _FIELDS.index("values")
+_TRIAL, _REPEAT = len(_FIELDS), len(_FIELDS) + 1
+"""Where in a row the answer ends and what was planned stands."""
 _ANSWER = ", ".join(f"a.{_COLUMNS.get(name, name)}" for name in _FIELDS)
 _OF_PLANNED = (
     "a.run_id = p.run_id AND a.subject = p.subject AND a.trial_id = p.trial_id AND a.repeat = p.repeat"  # the key
 )
+_PAGE = 500
+"""Rows whose trials are looked up together."""
+_KEPT = 4096
+"""Trials in memory: repeats and models bring the same ones again, in the same order, so all of a run must fit in."""
 _PROGRESS = """
     SELECT p.subject, count(*), (
         SELECT count(*) FROM (
@@ -49,6 +56,9 @@ class Reader(ABC):
     """Reading that needs no more than rows for a query."""
 
     where: str
+
+    def __init__(self) -> None:
+        self._trials: dict[str, Trial] = {}
 
     @property
     def shown(self) -> str:
@@ -115,13 +125,28 @@ class Reader(ABC):
             where += f" AND EXISTS (SELECT 1 FROM answers a WHERE {_OF_PLANNED} AND a.status = :status)"
             values["status"] = status
         query = (
-            f"SELECT p.subject, p.position, p.repeat, p.trial_id, t.body, {_ANSWER} FROM planned p "
-            f"JOIN trials t ON t.id = p.trial_id LEFT JOIN answers a ON {_OF_PLANNED} "
-            f"WHERE {where} ORDER BY p.subject, p.position, a.attempt"
+            f"SELECT {_ANSWER}, p.trial_id, p.repeat, p.position, p.subject FROM planned p "
+            f"LEFT JOIN answers a ON {_OF_PLANNED} WHERE {where} ORDER BY p.subject, p.position, a.attempt"
         )
-        for (_, _, repeat, trial, body), group in groupby(self.rows(query, values), key=lambda row: tuple(row[:5])):
-            attempts = tuple(read_answer(row[5:]) for row in group if row[5] is not None)
-            yield Scored(read_trial(trial, body), repeat, attempts)
+        rows = groupby(self.rows(query, values), key=itemgetter(-2, -1))
+        while page := [list(own) for _, own in islice(rows, _PAGE)]:
+            trials = self.trials([own[0][_TRIAL] for own in page])
+            for own in page:
+                attempts = tuple(read_answer(row) for row in own if row[0] is not None)  # nothing beside: not answered
+                yield Scored(trials[own[0][_TRIAL]], own[0][_REPEAT], attempts)
+
+    def trials(self, ids: Sequence[str]) -> Mapping[str, Trial]:
+        """These trials by their ids, at most a page of them; read where they are not in memory already."""
+        known = self._trials
+        missing = dict.fromkeys(trial for trial in ids if trial not in known)
+        if len(known) + len(missing) > _KEPT:
+            known, missing = {}, dict.fromkeys(ids)
+        if missing:
+            values = {f"id{number}": trial for number, trial in enumerate(missing)}
+            query = f"SELECT id, body FROM trials WHERE id IN ({', '.join(f':{name}' for name in values)})"
+            known.update((trial, from_json(body, trial)) for trial, body in self.rows(query, values))
+        self._trials = known
+        return known
 
 
 def _asked(run: str, subject: str, benchmark: str) -> tuple[str, dict[str, Any]]:
@@ -136,13 +161,7 @@ def _like(item: str) -> str:
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
-@lru_cache(maxsize=4096)
-def read_trial(trial_id: str, body: str) -> Trial:
-    """Repeats and models bring the same trials again, in the same order: a benchmark's trials must all fit in."""
-    return from_json(body, trial_id)
-
-
 def read_answer(row: Sequence[Any]) -> Answer:
-    named = dict(zip(_FIELDS, row, strict=True))
-    named["values"] = json.loads(named["values"])
-    return Answer(**named)
+    cells = list(row[:_TRIAL])
+    cells[_VALUES] = json.loads(cells[_VALUES])
+    return Answer(*cells)

@@ -13,7 +13,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.runs import RunConfig, config_to_json
 from eqlab.core.trials import Trial, to_json
 from eqlab.store.engine import open_engine, said_plainly, take_turn, writing
-from eqlab.store.reader import Reader, StoredRun, read_trial
+from eqlab.store.reader import Reader, StoredRun
 from eqlab.store.schema import answers, planned, runs, sessions, trials
 
 __all__ = ["Planned", "Store", "StoredRun"]
@@ -39,6 +39,7 @@ class Planned:
 
 class Store(Reader):
     def __init__(self, where: str) -> None:
+        super().__init__()
         self.where = where
         self.engine = open_engine(where)
 
@@ -162,14 +163,14 @@ class Store(Reader):
                     answers.c.repeat == page.c.repeat,
                 )
                 rows = connection.execute(
-                    select(page, trials.c.body, answers.c.attempt, answers.c.status)
-                    .join(trials, trials.c.id == page.c.trial_id)
+                    select(page, answers.c.attempt, answers.c.status)
                     .outerjoin(answers, tried)
                     .order_by(page.c.position)
                 ).all()
             if not rows:
                 return
-            yield [_planned(list(group)) for _, group in groupby(rows, key=lambda row: row.position)]
+            known = self.trials([row.trial_id for row in rows])
+            yield [_planned(list(group), known) for _, group in groupby(rows, key=lambda row: row.position)]
             after = rows[-1].position
 
 
@@ -195,13 +196,13 @@ def write_answers(connection: Connection, batch: Sequence[Answer]) -> None:
 _INSERT_ANSWER = insert(answers)
 
 
-def _planned(rows: Sequence[Row[Any]]) -> Planned:
+def _planned(rows: Sequence[Row[Any]], known: Mapping[str, Trial]) -> Planned:
     first = rows[0]
     statuses = [row.status for row in rows if row.status is not None]
     return Planned(
         position=first.position,
         benchmark=first.benchmark,
-        trial=read_trial(first.trial_id, first.body),
+        trial=known[first.trial_id],
         repeat=first.repeat,
         attempts=max((row.attempt for row in rows if row.attempt is not None), default=0),
         failed=sum(status in ("unparseable", "refused") for status in statuses),

@@ -11,7 +11,7 @@ from eqlab.analysis.clusters import Clustering, cluster_means, clustering
 from eqlab.analysis.intervals import t_bounds
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.two_samples import Sample, describe, hedges_g, two_sided, welch_comparison
-from eqlab.benchmarks.emotionbench.measures import DEFAULT, FloatArray, Group, IntArray, Level, Measures, groups, known
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, FloatArray, Group, IntArray, Level, Measures, groups
 from eqlab.core.results import Estimate
 
 
@@ -41,19 +41,20 @@ class Change:
 
 def changes(measures: Measures, subscales: Sequence[str]) -> list[Change]:
     """Every group's change on every subscale; Holm's family is all factor cells of these subscales together."""
-    found = [_change(measures, subscale, group) for subscale in subscales for group in groups(measures.places)]
+    own = list(groups(measures.places))
+    defaults = {subscale: describe(measures.default(subscale)) for subscale in subscales}
+    found = [_change(measures, subscale, group, defaults[subscale]) for subscale in subscales for group in own]
     factors = [index for index, cell in enumerate(found) if cell.level == "factor"]
     for index, p in zip(factors, holm([found[index].p for index in factors]), strict=True):
         found[index] = replace(found[index], p_holm=p)
     return found
 
 
-def evoked(measures: Measures, subscale: str, members: IntArray | None = None) -> tuple[FloatArray, IntArray]:
+def evoked(measures: Measures, subscale: str, group: Group | None = None) -> tuple[FloatArray, IntArray]:
     """Scores and places of the evoked administrations that have a score."""
     scores = measures.scores[subscale]
-    rows = (measures.where != DEFAULT) & ~np.isnan(scores)
-    if members is not None:
-        rows &= np.isin(measures.where, members)
+    asked = measures.where != DEFAULT if group is None else group.rows(measures.where)
+    rows = asked & ~np.isnan(scores)
     return scores[rows], measures.where[rows]
 
 
@@ -62,10 +63,10 @@ def repeats_alike(measures: Measures, subscale: str) -> Clustering:
     return clustering(*evoked(measures, subscale))
 
 
-def _change(measures: Measures, subscale: str, group: Group) -> Change:
-    scores, where = evoked(measures, subscale, group.members)
+def _change(measures: Measures, subscale: str, group: Group, default: Sample) -> Change:
+    scores, where = evoked(measures, subscale, group)
     means = cluster_means(scores, where) if len(scores) else scores
-    default, situations = describe(known(measures.default(subscale))), describe(means)
+    situations = describe(means)
     test = welch_comparison(situations, default)
     low, high = (None, None)
     if test.difference is not None and test.se is not None and test.df is not None:

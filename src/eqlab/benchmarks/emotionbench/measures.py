@@ -1,7 +1,7 @@
 """Scored administrations in columns: what all statistics of this benchmark take, whoever answered."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -43,6 +43,12 @@ class Measures:
     """Per administration the index into `places`, or DEFAULT."""
     scores: Mapping[str, FloatArray]
 
+    def only(self, rows: BoolArray) -> "Measures":
+        """The same with some of the administrations."""
+        return replace(
+            self, where=self.where[rows], scores={name: values[rows] for name, values in self.scores.items()}
+        )
+
     def default(self, subscale: str) -> FloatArray:
         return known(self.scores[subscale][self.where == DEFAULT])
 
@@ -71,7 +77,9 @@ class Group:
     members: IntArray
 
     def rows(self, where: IntArray) -> BoolArray:
-        return np.isin(where, self.members)
+        inside = np.zeros(max(where.max(initial=0), self.members.max(initial=0)) + 2, dtype=bool)
+        inside[self.members] = True
+        return np.asarray(inside[where])  # DEFAULT, which is −1, finds the last, which no group has
 
 
 def known(values: FloatArray) -> FloatArray:

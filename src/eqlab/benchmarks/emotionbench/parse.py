@@ -44,18 +44,8 @@ def read_form(text: str, form: Form) -> Filled:
 def last_characters(text: str) -> list[int] | None:
     """The published rule: the last character of every line that is not empty, as a number. None where one is none.
     The published code does not check how many there are."""
-    lines = [line for line in text.split("\n") if line]
-    if not lines or not all(line[-1] in "0123456789" for line in lines):
-        return None
-    return [int(line[-1]) for line in lines]
-
-
-def read_last_characters(text: str, form: Form) -> Filled:
-    """The published rule as a reader, for comparison: as many lines as items, whatever stands in them."""
-    found = last_characters(text)
-    if found is None or len(found) != len(form.scales):
-        return Filled(None, "the last characters of the lines are not one number per item")
-    return Filled(dict(zip(form.keys, found, strict=True)))
+    last = "".join([line[-1] for line in text.split("\n") if line])
+    return [int(digit) for digit in last] if last.isascii() and last.isdigit() else None
 
 
 def _read(text: str, form: Form) -> dict[str, int]:

@@ -157,7 +157,8 @@ def _tables(
     ]
     yield tables.default_mood(defaults, norms, "these people", people_tables.OTHERS)
     yield people_tables.views(found, changes, agreements)
-    for table in (people_tables.alike(found), tables.order_effect(given)):
+    shown = [one.shown for one in given if one.status == "ok"]
+    for table in (people_tables.alike(found), tables.order_effect(shown)):
         if table is not None:
             yield table
 

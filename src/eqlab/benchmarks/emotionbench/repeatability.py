@@ -1,30 +1,29 @@
 """Does a subject react alike when a situation is put to it again? The alignment of each repeat by itself, and how far
 the moods after one situation agree."""
 
-import math
 from collections.abc import Sequence
+
+import numpy as np
 
 from eqlab.analysis.repeatability import item_agreement, score_variation
 from eqlab.benchmarks.emotionbench.alignment import NEGATIVE, POSITIVE, align
-from eqlab.benchmarks.emotionbench.score import Administration, measures_of
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, Measures
+from eqlab.benchmarks.emotionbench.score import Administration
 from eqlab.core.results import Estimate
 
 
-def repeat_estimates(subject: str, given: Sequence[Administration]) -> list[Estimate]:
+def repeat_estimates(given: Sequence[Administration], measures: Measures) -> list[Estimate]:
     """Nothing if no situation was asked twice. Each repeat has a fresh order of the scales, so orders count as repeats;
     the default runs are the same for all repeats."""
-    defaults = [one for one in given if one.trial.condition == "default"]
-    evoked = [one for one in given if one.trial.condition != "default"]
-    repeats = sorted({one.repeat for one in evoked})
+    repeats = sorted({one.repeat for one in given if one.trial.condition != "default"})
     if len(repeats) < 2:
         return []
-    alone = [align(measures_of(subject, [*defaults, *(one for one in evoked if one.repeat == r)])) for r in repeats]
-    moods: dict[str, dict[int, float]] = {}
-    for one in evoked:
-        high, low = one.scores.get(POSITIVE), one.scores.get(NEGATIVE)
-        if high is not None and low is not None:
-            moods.setdefault(one.trial.items[0], {})[one.repeat] = high - low
-    return [
-        score_variation([one.headline.value for one in alone if one.headline.value is not None]),
-        item_agreement([[own.get(repeat, math.nan) for repeat in repeats] for own in moods.values()]),
-    ]
+    repeat = np.array([one.repeat for one in given if one.status is not None])
+    default = measures.where == DEFAULT
+    moods = np.full((len(measures.places), len(repeats)), np.nan)
+    alone = []
+    for column, number in enumerate(repeats):
+        own = ~default & (repeat == number)
+        moods[measures.where[own], column] = measures.scores[POSITIVE][own] - measures.scores[NEGATIVE][own]
+        alone.append(align(measures.only(default | own)).headline.value)
+    return [score_variation([value for value in alone if value is not None]), item_agreement(moods)]

@@ -13,7 +13,7 @@ from eqlab.benchmarks.emotionbench.factors import KINDS
 from eqlab.benchmarks.emotionbench.honest import Change, changes
 from eqlab.benchmarks.emotionbench.items_shown import situation_scores
 from eqlab.benchmarks.emotionbench.measures import Measures
-from eqlab.benchmarks.emotionbench.parse import read_last_characters
+from eqlab.benchmarks.emotionbench.parse import last_characters
 from eqlab.benchmarks.emotionbench.repeatability import repeat_estimates
 from eqlab.benchmarks.emotionbench.score import WHOLE, Administration, administrations, measures_of, norms_of
 from eqlab.benchmarks.flat import flatness
@@ -39,8 +39,8 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     counts = Counter(one.status or "unanswered" for one in given)
     headline = aligned.headline if aligned else scale_headline(options["instrument"], found)
     valid = headline.value is not None and _readable(given)
-    filled = [(one.answer, one.trial.form.keys) for one in given if one.status == "ok" and one.answer is not None]
-    flat = flatness([answer.values[key] for key in keys] for answer, keys in filled)
+    shown = [one.shown for one in given if one.status == "ok"]
+    flat = flatness(shown)
     return Result(
         benchmark="emotionbench",
         title="EmotionBench" if panas else f"EmotionBench, {options['instrument']}",
@@ -51,7 +51,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         score_range=(-50.0, 100.0) if panas else scale_range(options["instrument"]),
         estimates=(
             *_estimates(given, measures, found, aligned, agreements),
-            *(repeat_estimates(subject, given) if aligned else ()),
+            *(repeat_estimates(given, measures) if aligned else ()),
             *(flat.estimates if flat else ()),
         ),
         counts={
@@ -64,7 +64,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         baselines=BASELINES if aligned else (),
         valid=valid,
         caveats=(*(flat.caveats if flat else ()), *_caveats(given, options, aligned, norms, valid)),
-        tables=_tables(given, measures, found, norms, agreements),
+        tables=_tables(given, shown, measures, found, norms, agreements),
         emotions=tables.by_emotion(found, norms),
         beside_people=tables.beside_people(found, norms),
     )
@@ -142,11 +142,13 @@ def _estimates(
 
 
 def _by_published_rule(trial: Trial, answer: Answer) -> bool:
-    return read_last_characters(answer.text, trial.form).values is not None
+    found = last_characters(answer.text)
+    return found is not None and len(found) == len(trial.form.scales)
 
 
 def _tables(
     given: Sequence[Administration],
+    shown: Sequence[Sequence[float]],
     measures: Measures,
     found: Sequence[Change],
     norms: Norms | None,
@@ -155,7 +157,7 @@ def _tables(
     if not found:
         return ()
     defaults = [(name, mean_estimate(name, list(measures.default(name)), digits=1)) for name in measures.scores]
-    optional = (tables.repeats(measures), tables.order_effect(given), tables.refusals(given))
+    optional = (tables.repeats(measures), tables.order_effect(shown), tables.refusals(given))
     return (
         tables.profile(measures, found, norms),
         tables.default_mood(defaults, norms),

@@ -13,8 +13,8 @@ from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS
-from eqlab.instruments.definition import OVERALL, Instrument
-from eqlab.instruments.score import score, total
+from eqlab.instruments.definition import Instrument, Subscale
+from eqlab.instruments.score import check, score_columns
 
 WHOLE = "all items"
 """The sum over all items of an instrument that defines no overall score; labelled so wherever it is shown."""
@@ -28,33 +28,52 @@ class Administration:
     repeat: int
     n_attempts: int
     answer: Answer | None
+    status: Status | None
+    """None: not answered yet."""
     scores: Mapping[str, float | None]
 
     @property
-    def status(self) -> Status | None:
-        """None: not answered yet."""
-        return self.answer.status if self.answer else None
+    def shown(self) -> tuple[float, ...]:
+        """The values of a readable answer in the order in which the items were shown; else none."""
+        if self.answer is None or self.status != "ok":
+            return ()
+        return tuple(map(self.answer.values.__getitem__, self.trial.form.keys))
 
 
 def administrations(scored: Iterable[Scored]) -> list[Administration]:
-    return [_administration(one) for one in scored]
+    """All of one instrument, scored together."""
+    chosen = [(one, final(one.attempts)) for one in scored]
+    if not chosen:
+        return []
+    instrument = INSTRUMENTS[chosen[0][0].trial.key["instrument"]]
+    answered = (answer.values if answer and answer.status == "ok" else {} for _, answer in chosen)
+    values = np.array([instrument.in_order(own) for own in answered], dtype=float)
+    check(instrument, values)
+    columns = {part.name: score_columns(instrument, values.T, part) for part in parts_of(instrument)}
+    scores = zip(*(map(_defined, column.tolist()) for column in columns.values()), strict=True)
+    return [
+        Administration(
+            one.trial,
+            one.repeat,
+            len(one.attempts),
+            answer,
+            answer.status if answer else None,
+            dict(zip(columns, own, strict=True)),
+        )
+        for (one, answer), own in zip(chosen, scores, strict=True)
+    ]
 
 
-def _administration(one: Scored) -> Administration:
-    answer = final(one.attempts)
-    instrument = INSTRUMENTS[one.trial.key["instrument"]]
-    good = answer is not None and answer.status == "ok"
-    values = instrument.in_order(answer.values) if answer is not None and good else (None,) * instrument.n_items
-    return Administration(one.trial, one.repeat, len(one.attempts), answer, all_scores(instrument, values))
+def _defined(score: float) -> float | None:
+    return score if score == score else None  # NaN is the only value that differs from itself
 
 
-def all_scores(instrument: Instrument, values: Sequence[float | None]) -> dict[str, float | None]:
+def parts_of(instrument: Instrument) -> tuple[Subscale, ...]:
     """The instrument's scores, and the sum of all items where it has no overall score (but not for PANAS, whose two
     scales must never be added)."""
-    found = score(instrument, values)
-    if OVERALL not in found and instrument.key != "PANAS":
-        found = {WHOLE: total(instrument, values), **found}
-    return found
+    if instrument.overall or instrument.key == "PANAS":
+        return instrument.scores
+    return Subscale(WHOLE, tuple(instrument.numbers)), *instrument.scores
 
 
 def place_of(trial: Trial) -> Place:
@@ -64,23 +83,17 @@ def place_of(trial: Trial) -> Place:
 def measures_of(subject: str, given: Sequence[Administration]) -> Measures:
     """In columns; an administration that was asked but gave no readable answer is NaN, an unasked one is left out."""
     asked = [one for one in given if one.status is not None]
-    places: dict[Place, int] = {}
-    where = [
-        DEFAULT if one.trial.condition == "default" else places.setdefault(place_of(one.trial), len(places))
-        for one in asked
-    ]
+    trials = {one.trial.items[0]: one.trial for one in asked if one.trial.condition != "default"}
+    numbers = {item: number for number, item in enumerate(trials)}
+    where = [DEFAULT if one.trial.condition == "default" else numbers[one.trial.items[0]] for one in asked]
     names = list(given[0].scores) if given else []
     return Measures(
         subject,
         given[0].trial.key["instrument"] if given else "",
-        tuple(places),
+        tuple(map(place_of, trials.values())),
         np.array(where, dtype=np.int64),
-        {name: np.array([_nan(one.scores[name]) for one in asked]) for name in names},
+        {name: np.array([one.scores[name] for one in asked], dtype=float) for name in names},
     )
-
-
-def _nan(value: float | None) -> float:
-    return np.nan if value is None else value
 
 
 def norms_of(trials: Iterable[Trial]) -> Norms | None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
+import numpy as np
+
 from eqlab.analysis.intervals import mean_estimate, t_bounds
 from eqlab.analysis.two_samples import Sample
 from eqlab.benchmarks.emotionbench.against_people import MARGIN, Agreement, Norm, Norms
@@ -175,23 +177,18 @@ def refusals(given: Sequence[Administration]) -> Table | None:
     return Table("Answers that could not be used", ("item", "factor", "asked", "refused", "unreadable", "error"), rows)
 
 
-def order_effect(given: Sequence[Administration]) -> Table | None:
+def order_effect(shown: Sequence[Sequence[float]]) -> Table | None:
     """Mean answer in the first and in the last quarter of the items shown: fresh orders make this visible."""
-    first: list[float] = []
-    last: list[float] = []
-    for one in given:
-        if one.status == "ok" and one.answer is not None:
-            values = [float(one.answer.values[key]) for key in one.trial.form.keys]
-            quarter = max(1, len(values) // 4)
-            first.append(fmean(values[:quarter]))
-            last.append(fmean(values[-quarter:]))
-    if len(first) < 2:
+    if len(shown) < 2:
         return None
-    difference = mean_estimate("last − first", [b - a for a, b in zip(first, last, strict=True)])
+    values = np.array(shown, dtype=float)
+    quarter = max(1, values.shape[1] // 4)
+    first, last = values[:, :quarter].mean(axis=1), values[:, -quarter:].mean(axis=1)
+    difference = mean_estimate("last − first", (last - first).tolist())
     return Table(
         "Order effect: mean answer by position",
         ("first quarter of the items", "last quarter", "difference"),
-        ((fmean(first), fmean(last), difference),),
+        ((fmean(first.tolist()), fmean(last.tolist()), difference),),
         "Items come in a fresh random order each time; without an order effect the difference is 0.",
     )
 
