@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Literal
 
 Status = Literal["ok", "unparseable", "refused", "error"]
@@ -51,7 +52,7 @@ class Answer:
 
 def final(attempts: Iterable[Answer]) -> Answer | None:
     """The attempt that counts: the first good one, else the last that was answered, else the last."""
-    ordered = sorted(attempts, key=lambda answer: answer.attempt)
+    ordered = sorted(attempts, key=attrgetter("attempt"))
     for answer in ordered:
         if answer.status == "ok":
             return answer

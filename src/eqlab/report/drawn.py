@@ -1,8 +1,9 @@
 """Which cells of a benchmark's own table are drawn: estimates as whiskers on one axis, counts as a stacked bar."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from eqlab.core.results import Estimate, Table
+from eqlab.report import text
 from eqlab.report.figures import Range, table_range
 
 Cells = Sequence[str | int | float | Estimate | None]
@@ -11,6 +12,21 @@ Cells = Sequence[str | int | float | Estimate | None]
 def drawn_cell(table: Table, cells: Cells) -> Estimate | None:
     cell = cells[table.columns.index(table.whiskers)] if table.whiskers in table.columns else None
     return cell if isinstance(cell, Estimate) else None
+
+
+def printed_cells(
+    cells: Cells, numeric: Sequence[bool], tint: Callable[[Estimate], str] | None
+) -> list[tuple[str, str]]:
+    """(class, text) of every cell of a row."""
+    found = []
+    for index, value in enumerate(cells):
+        css = ""
+        if index < len(numeric) and numeric[index]:
+            css = "num"
+        elif isinstance(value, Estimate):
+            css = f"nowrap {tint(value)}" if tint else "nowrap"
+        found.append((css, text.cell(value)))
+    return found
 
 
 def drawn_range(table: Table) -> Range | None:

@@ -20,12 +20,15 @@ from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
 from eqlab.report import figures, text
 from eqlab.report.conclusion import comparable, conclusion, mode_name, ranks, rules_name, subject_name
 from eqlab.report.disagreement import against_reference
-from eqlab.report.drawn import drawn_cell, drawn_range, levels_of
+from eqlab.report.drawn import drawn_cell, drawn_range, levels_of, printed_cells
 from eqlab.report.heat import table_tints
 from eqlab.report.templating import environment, policy, source
 
 MAX_ROWS = 100
 """Items in the page's full table of one subject."""
+MAX_ALL_ROWS = 3000
+"""The same of all subjects together; each still has MIN_ROWS."""
+MIN_ROWS = 10
 EXTREMES = 5
 FAILURES = 3
 CLIP = 600
@@ -104,12 +107,18 @@ def render(records: Sequence[RunRecord], *, generated_at: float, version: str, i
         groups=groups,
         profiles=sections.profiles_of(groups),
         links=sections.links_to(items, groups) if items else sections.no_links(),
+        most=item_rows(sum(len(one.rows) for one in groups)),
         generated_at=generated_at,
         version=version,
         style=Markup(style),
         script=Markup(script),
         policy=policy(style, script),
     )
+
+
+def item_rows(results: int) -> int:
+    """Items in each full table of a page with so many results: a page that is mailed must not grow without bound."""
+    return min(MAX_ROWS, max(MIN_ROWS, MAX_ALL_ROWS // max(1, results)))
 
 
 def group(records: Sequence[RunRecord]) -> tuple[Group, ...]:
@@ -277,7 +286,9 @@ def add_words(made: Environment) -> Environment:
     made.globals.update(heat_of=sections.heat_of, apart_of=sections.apart_of, no_links=sections.no_links)
     made.globals.update(table_tints=table_tints, against_reference=against_reference)
     made.globals.update(extremes=extremes, failures=failures, spread=spread)
-    made.globals.update(drawn_cell=drawn_cell, drawn_range=drawn_range, levels_of=levels_of)
+    made.globals.update(
+        drawn_cell=drawn_cell, drawn_range=drawn_range, levels_of=levels_of, printed_cells=printed_cells
+    )
     made.globals.update(scored_items=scored_items, mode_name=mode_name, subject_name=subject_name)
     made.globals.update(shell_word=shlex.quote, CLIP=CLIP, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT)
     return made

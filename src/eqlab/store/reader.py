@@ -6,8 +6,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import groupby, islice
-from operator import itemgetter
 from typing import Any
 
 from eqlab.core.answers import Answer
@@ -20,8 +18,6 @@ from eqlab.core.trials import Trial, from_json
 _COLUMNS = {"run": "run_id", "trial": "trial_id", "values": '"values"'}
 _FIELDS = [field.name for field in fields(Answer)]
 _VALUES = _FIELDS.index("values")
-_TRIAL, _REPEAT = len(_FIELDS), len(_FIELDS) + 1
-"""Where in a row the answer ends and what was planned stands."""
 _ANSWER = ", ".join(f"a.{_COLUMNS.get(name, name)}" for name in _FIELDS)
 _OF_PLANNED = (
     "a.run_id = p.run_id AND a.subject = p.subject AND a.trial_id = p.trial_id AND a.repeat = p.repeat"  # the key
@@ -128,12 +124,23 @@ class Reader(ABC):
             f"SELECT {_ANSWER}, p.trial_id, p.repeat, p.position, p.subject FROM planned p "
             f"LEFT JOIN answers a ON {_OF_PLANNED} WHERE {where} ORDER BY p.subject, p.position, a.attempt"
         )
-        rows = groupby(self.rows(query, values), key=itemgetter(-2, -1))
-        while page := [list(own) for _, own in islice(rows, _PAGE)]:
-            trials = self.trials([own[0][_TRIAL] for own in page])
-            for own in page:
-                attempts = tuple(read_answer(row) for row in own if row[0] is not None)  # nothing beside: not answered
-                yield Scored(trials[own[0][_TRIAL]], own[0][_REPEAT], attempts)
+        page: list[tuple[str, int, list[Answer]]] = []
+        last = None
+        for *cells, trial, repeat, position, who in self.rows(query, values):
+            if (position, who) != last:
+                last = position, who
+                if len(page) == _PAGE:
+                    yield from self._with_trials(page)
+                    page = []
+                page.append((trial, repeat, []))
+            if cells[0] is not None:  # else a trial without an answer
+                cells[_VALUES] = json.loads(cells[_VALUES])
+                page[-1][2].append(Answer(*cells))
+        yield from self._with_trials(page)
+
+    def _with_trials(self, page: Sequence[tuple[str, int, Sequence[Answer]]]) -> list[Scored]:
+        trials = self.trials([trial for trial, _, _ in page])
+        return [Scored(trials[trial], repeat, tuple(attempts)) for trial, repeat, attempts in page]
 
     def trials(self, ids: Sequence[str]) -> Mapping[str, Trial]:
         """These trials by their ids, at most a page of them; read where they are not in memory already."""
@@ -159,9 +166,3 @@ def _like(item: str) -> str:
     """An item's id as it stands in a trial's JSON, for LIKE."""
     text = json.dumps(item, ensure_ascii=False)
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-
-
-def read_answer(row: Sequence[Any]) -> Answer:
-    cells = list(row[:_TRIAL])
-    cells[_VALUES] = json.loads(cells[_VALUES])
-    return Answer(*cells)

@@ -62,14 +62,22 @@ def mood_changes(measures: Measures) -> dict[int, float]:
 
 def align(measures: Measures, margin: float = MARGIN) -> Alignment:
     changes = mood_changes(measures)
-    shares: dict[Kind, Estimate] = {}
-    for kind in KINDS:
-        own = [change for place, change in changes.items() if measures.places[place].kind == kind]
-        hits = sum(right(kind, change, margin) for change in own)
-        shares[kind] = proportion_estimate(f"{kind} situations that move it as they move people", hits, len(own))
+    shares = right_shares(measures, changes, margin)
     moods = {measures.places[place].situation: change for place, change in changes.items()}
     headline = combine(shares)
     return Alignment(headline, shares, moods, {} if headline.value is None else _points(measures, changes, margin))
+
+
+def right_shares(measures: Measures, changes: Mapping[int, float], margin: float = MARGIN) -> dict[Kind, Estimate]:
+    """Right situations of each kind, from the change of mood by place."""
+    found: dict[Kind, list[bool]] = {kind: [] for kind in KINDS}
+    for place, change in changes.items():
+        kind = measures.places[place].kind
+        found[kind].append(right(kind, change, margin))
+    return {
+        kind: proportion_estimate(f"{kind} situations that move it as they move people", sum(own), len(own))
+        for kind, own in found.items()
+    }
 
 
 def _points(measures: Measures, changes: Mapping[int, float], margin: float) -> dict[str, float]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from eqlab.analysis.repeatability import item_agreement, score_variation
-from eqlab.benchmarks.emotionbench.alignment import NEGATIVE, POSITIVE, align
+from eqlab.benchmarks.emotionbench.alignment import NEGATIVE, POSITIVE, combine, mood_changes, right_shares
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, Measures
 from eqlab.benchmarks.emotionbench.score import Administration
 from eqlab.core.results import Estimate
@@ -25,5 +25,6 @@ def repeat_estimates(given: Sequence[Administration], measures: Measures) -> lis
     for column, number in enumerate(repeats):
         own = ~default & (repeat == number)
         moods[measures.where[own], column] = measures.scores[POSITIVE][own] - measures.scores[NEGATIVE][own]
-        alone.append(align(measures.only(default | own)).headline.value)
+        again = measures.only(default | own)
+        alone.append(combine(right_shares(again, mood_changes(again))).value)
     return [score_variation([value for value in alone if value is not None]), item_agreement(moods)]
