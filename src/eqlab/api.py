@@ -5,19 +5,16 @@ import platform
 import shlex
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Adaptive, Selection
 from eqlab.core.errors import EqlabError, UsageError
-from eqlab.core.results import Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.core.secrets import holds_secret, is_secret, without_secrets
 from eqlab.core.trials import Trial
@@ -26,10 +23,10 @@ from eqlab.folders import default_store
 from eqlab.models.chat import Chat
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Asked, Session, run_model
+from eqlab.reporting import write_report as write_report
 from eqlab.scoring import results as results
-from eqlab.scoring import results_of
 from eqlab.store.lock import run_lock
-from eqlab.store.store import Store, StoredRun
+from eqlab.store.store import Store
 from eqlab.store.take_in import take_in
 from eqlab.store.writer import Writer
 
@@ -277,41 +274,3 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return ""
-
-
-def write_report(
-    store: Store, stored: Sequence[StoredRun], where: Path | str, *, items: bool = False, processes: int = 1
-) -> Path:
-    """Write the HTML report of some runs; with `items` every item too, on pages in a folder beside it."""
-    return write_results(results_of(store, stored, processes=processes), where, items=items)
-
-
-def write_results(
-    found: Sequence[tuple[StoredRun, Sequence[Result]]], where: Path | str, *, items: bool = False
-) -> Path:
-    """Write the HTML report of runs whose results are there already."""
-    from eqlab.report.page import RunRecord, render
-    from eqlab.report.sections import item_files
-
-    path = Path(where)
-    records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
-    now, eqlab = time.time(), _version("eqlab")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    folder = item_folder(path)
-    if items:
-        folder.mkdir(exist_ok=True)
-        written = set()
-        for name, content in item_files(records, back=f"../{quote(path.name)}", generated_at=now, version=eqlab):
-            (folder / name).write_bytes(content)
-            written.add(name)
-        for old in folder.glob("subject-*.html"):  # of an earlier report with more items
-            if old.name not in written:
-                old.unlink()
-    html = render(records, generated_at=now, version=eqlab, items=quote(folder.name) if items else "")
-    path.write_text(html, encoding="utf-8")
-    return path
-
-
-def item_folder(report: Path) -> Path:
-    """Where a report's item pages are."""
-    return report.with_name(f"{report.stem}-items")

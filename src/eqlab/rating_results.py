@@ -12,7 +12,7 @@ from eqlab.core.benchmark import Scored
 from eqlab.core.errors import StoreError
 from eqlab.core.results import Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, ModelConfig
-from eqlab.store.store import Store, StoredRun
+from eqlab.store.reader import Reader, StoredRun
 
 RATING = "rating"
 _ENOUGH_PAIRS = 100
@@ -21,7 +21,7 @@ People = Mapping[tuple[str, str], list[tuple[str, int]]]
 """(prompt, reply) → (rater, rating) of everybody who rated it."""
 
 
-def rating_result(store: Store, stored: StoredRun, subject: str, asked: BenchmarkConfig) -> Result:
+def rating_result(store: Reader, stored: StoredRun, subject: str, asked: BenchmarkConfig) -> Result:
     """One subject's result on one rating benchmark of a run."""
     scored: Iterable[Scored] = store.scored(stored.id, subject, asked.name)
     judge = next((model for model in stored.config.models if model.subject == subject), None)
@@ -36,7 +36,7 @@ def rating_result(store: Store, stored: StoredRun, subject: str, asked: Benchmar
     return result if asked.options["purpose"] == "calibration" else with_calibration(store, judge, asked, result)
 
 
-def people_ratings(store: Store) -> People:
+def people_ratings(store: Reader) -> People:
     """Every rating that people have given to replies whose text is known, in all runs of the store."""
     found: dict[tuple[str, str], list[tuple[str, int]]] = {}
     for stored in _rating_runs(store):
@@ -59,7 +59,7 @@ def with_people(scored: Iterable[Scored], people: People) -> Iterator[Scored]:
         yield one
 
 
-def with_calibration(store: Store, judge: ModelConfig, asked: BenchmarkConfig, result: Result) -> Result:
+def with_calibration(store: Reader, judge: ModelConfig, asked: BenchmarkConfig, result: Result) -> Result:
     """The newest calibration of the same judge, under the same prompt and settings; or that there is none."""
     found = find_calibration(store, judge)
     command = f"eqlab judge calibrate {judge.spec}"
@@ -85,7 +85,7 @@ def with_calibration(store: Store, judge: ModelConfig, asked: BenchmarkConfig, r
     )
 
 
-def find_calibration(store: Store, judge: ModelConfig) -> tuple[str, Result] | None:
+def find_calibration(store: Reader, judge: ModelConfig) -> tuple[str, Result] | None:
     """(run, result) of the newest calibration with at least one rating."""
     wanted = prompt_sha256(pairwise=False)
     for stored in _rating_runs(store):
@@ -110,7 +110,7 @@ def _not_yet(known: Result, result: Result) -> Iterator[Any]:
             yield replace(table, title=f"{table.title} (published replies)") if own else table
 
 
-def _rating_runs(store: Store) -> Iterator[StoredRun]:
+def _rating_runs(store: Reader) -> Iterator[StoredRun]:
     """Newest first; runs that a newer version wrote are passed over."""
     for run in store.run_ids():
         try:

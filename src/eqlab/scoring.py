@@ -13,7 +13,8 @@ from eqlab.core.benchmark import Scored
 from eqlab.core.results import Result
 from eqlab.core.runs import BenchmarkConfig
 from eqlab.rating_results import RATING, rating_result
-from eqlab.store.store import Store, StoredRun
+from eqlab.store.quick import open_quickly
+from eqlab.store.reader import Reader, StoredRun
 
 EMBEDDED_CAVEAT = (
     "The embedded model is a tiny one (135M parameters) that proves the pipeline works; its score carries no signal."
@@ -23,12 +24,12 @@ MANY = 20_000
 Job = tuple[StoredRun, str, BenchmarkConfig]
 
 
-def results(store: Store, stored: StoredRun) -> list[Result]:
+def results(store: Reader, stored: StoredRun) -> list[Result]:
     """Every subject's result on every benchmark of a run."""
     return results_of(store, [stored])[0][1]
 
 
-def results_of(store: Store, runs: Sequence[StoredRun], *, processes: int = 1) -> list[tuple[StoredRun, list[Result]]]:
+def results_of(store: Reader, runs: Sequence[StoredRun], *, processes: int = 1) -> list[tuple[StoredRun, list[Result]]]:
     """Runs with their results. Each further process imports the main program anew, which must allow that
     (`if __name__ == "__main__"`)."""
     jobs = [(one, subject, asked) for one in runs for subject, asked in one.config.pairs()]
@@ -53,14 +54,14 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _result(store: Store, job: Job) -> Result:
+def _result(store: Reader, job: Job) -> Result:
     stored, subject, asked = job
     if asked.name == RATING:  # needs what the store knows besides: calibrations, people's ratings
         return rating_result(store, stored, subject, asked)
     return score(subject, asked, store.scored(stored.id, subject, asked.name))
 
 
-def _planned(store: Store, runs: Sequence[StoredRun]) -> int:
+def _planned(store: Reader, runs: Sequence[StoredRun]) -> int:
     return sum(store.planned_count(one.id, {subject for subject, _ in one.config.pairs()}) for one in runs)
 
 
@@ -72,14 +73,20 @@ def _on_processes(where: str, jobs: Sequence[Job], processes: int) -> Iterator[R
         yield from pool.map(_result_here, jobs)
 
 
-_opened: list[Store] = []
+_opened: list[Reader] = []
 """In a process of the pool: its own store."""
 
 
 def _begin(where: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
     gc.disable()  # results hold no cycles, and looking for some takes a tenth of the time
-    _opened.append(Store(where))
+    _opened.append(open_quickly(where) or _open_fully(where))
+
+
+def _open_fully(where: str) -> Reader:
+    from eqlab.store.store import Store
+
+    return Store(where)
 
 
 def _result_here(job: Job) -> Result:

@@ -36,6 +36,7 @@ def import_file(
     from eqlab import api
     from eqlab.cli.output import errors, print_json, print_results, print_table, result_json
     from eqlab.ratings import import_ratings
+    from eqlab.reporting import write_results
 
     out = errors()
     opened = api.open_store(store)
@@ -44,7 +45,7 @@ def import_file(
         out.print(f"{file.name}, line {bad.line}: {bad.reason}; left out.", markup=False)
     stored = opened.find_run(done.run)
     found = api.results(opened, stored)
-    written = api.write_results([(stored, found)], report) if report else None
+    written = write_results([(stored, found)], report) if report else None
     if as_json:
         print_json(
             {

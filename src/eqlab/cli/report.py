@@ -20,16 +20,17 @@ def report(
     store: StoreFlag = "",
 ) -> None:
     """Write an HTML report. It needs no network and can be mailed, printed and archived."""
-    from eqlab import api
+    from eqlab.cli.looking import open_reader
+    from eqlab.reporting import item_folder, write_report
     from eqlab.scoring import cores
 
-    opened = api.open_store(store)
+    opened = open_reader(store)
     if runs:
         stored = [opened.find_run(run) for run in runs]
     else:
         opened.find_run("last")  # an empty store is said plainly
         stored = [opened.read_run(run) for run in reversed(opened.run_ids()[:last])]
-    path = api.write_report(opened, stored, output, items=items, processes=cores())
+    path = write_report(opened, stored, output, items=items, processes=cores())
     typer.echo(f"Report: {path.resolve()}")
     if items:
-        typer.echo(f"Items: {api.item_folder(path).resolve()}")
+        typer.echo(f"Items: {item_folder(path).resolve()}")

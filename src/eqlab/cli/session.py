@@ -30,6 +30,7 @@ def work(
     from eqlab import api
     from eqlab.cli.output import errors, harmless, print_json, print_results, print_table, result_json
     from eqlab.core.secrets import without_secrets
+    from eqlab.reporting import write_results
     from eqlab.scoring import cores, results_of
 
     out = errors()
@@ -43,7 +44,7 @@ def work(
         out.print(harmless(f"{_name(subject)} stopped: {failure}"), markup=False, style="red")
     stored = store.find_run(outcome.run)
     ((_, found),) = scored = results_of(store, [stored], processes=cores())
-    path = api.write_results(scored, report)
+    path = write_results(scored, report)
     if as_json:
         print_json({"run": outcome.run, "report": str(path), "results": [result_json(result) for result in found]})
     else:

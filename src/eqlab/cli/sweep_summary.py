@@ -62,8 +62,8 @@ def _cell_json(cell: "Cell") -> dict[str, Any]:
 
 def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, report: Path, as_json: bool) -> None:
     """Results of all cells that were begun, the report, the failures; then the exit code."""
-    from eqlab import api
     from eqlab.cli.output import print_json, result_json
+    from eqlab.reporting import write_results
     from eqlab.scoring import cores, results_of
 
     known = set(store.run_ids())
@@ -71,7 +71,7 @@ def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, 
     stored = [store.read_run(cell.run) for cell in begun]
     scored = results_of(store, stored, processes=cores())
     found = {one.id: results[0] for one, results in scored}
-    path = api.write_results(scored, report) if stored else None
+    path = write_results(scored, report) if stored else None
     if as_json:
         print_json(
             {

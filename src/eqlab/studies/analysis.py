@@ -7,7 +7,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from eqlab import api
 from eqlab.benchmarks.empathy.moderation import moderation_table
 from eqlab.benchmarks.empathy.people_result import first_arm
 from eqlab.benchmarks.empathy.planned import Planned, planned_contrasts, planned_table
@@ -20,6 +19,7 @@ from eqlab.people.design import Design
 from eqlab.people.lock import Standing, standing
 from eqlab.people.register import Register
 from eqlab.people.roll import Participant, Roll, read_roll, score_columns, scored_of
+from eqlab.reporting import write_results
 
 _SENSITIVITY_ROWS = 8
 TEQ = "TEQ Overall"
@@ -101,7 +101,7 @@ def present_arms(design: Design, ratings: Sequence[Given]) -> tuple[str, ...]:
 def write_report(register: Register, found: StudyAnalysis, where: Path) -> Path:
     """The HTML report of a study: its result with the label, the people and the checks."""
     stored = register.store.read_run(register.design.run.id)
-    return api.write_results([(stored, [found.result])], where)
+    return write_results([(stored, [found.result])], where)
 
 
 def _moderation(design: Design, people: Sequence[Participant], ratings: Sequence[Given]) -> list[Table]:
