@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from eqlab.core.errors import DataError, UsageError
 from eqlab.instruments.catalogue import AGQ, BFNE, DASS_21, GASP, INSTRUMENTS, MJS, PANAS, TEQ, instrument
-from eqlab.instruments.score import score, score_columns, score_range, total
+from eqlab.instruments.score import check, score, score_columns, score_range, total
 
 ALL = sorted(INSTRUMENTS)
 
@@ -95,3 +95,12 @@ def test_turning_every_answer_around_turns_the_score_around(key, data):
     for part in one.scores:
         low, high = score_range(one, part)
         assert score(one, turned)[part.name] == low + high - score(one, values)[part.name]
+
+
+def test_an_answer_out_of_range_is_named_among_many():
+    answers = np.full((3, PANAS.n_items), 3.0)
+    answers[0, 2] = np.nan
+    check(PANAS, answers)
+    answers[1, 4] = 6
+    with pytest.raises(DataError, match=r"^PANAS item 5: 6 is not an answer from 1 to 5\.$"):
+        check(PANAS, answers)

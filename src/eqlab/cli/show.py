@@ -64,9 +64,10 @@ def _matches(
 ) -> "Iterator[Match]":
     from eqlab.benchmarks.registry import load
 
+    trials = opened.trials_about(items) if items else None
     for who, asked in pairs:
         benchmark = load(asked.name)
-        for scored in opened.scored(run, who, asked.name, items=items, status=status):
+        for scored in opened.scored(run, who, asked.name, trials=trials, status=status):
             if items and not set(items) & set(scored.trial.items):
                 continue
             line = benchmark.item(scored, asked.options)

@@ -38,15 +38,15 @@ def score_columns(instrument: Instrument, answers: FloatArray, part: Subscale, *
     chosen: FloatArray = answers[rows]
     if not keyed:
         return np.asarray(chosen.sum(axis=0))
-    flipped = np.isin(part.items, instrument.reverse)
-    chosen = np.where(flipped[:, None], instrument.flip - chosen, chosen)
+    if any(flipped := [number in instrument.reverse for number in part.items]):
+        chosen = np.where(np.array(flipped)[:, None], instrument.flip - chosen, chosen)
     return np.asarray(instrument.factor * chosen.sum(axis=0))
 
 
 def check(instrument: Instrument, answers: FloatArray) -> None:
     """Of many administrations at once (administrations × items): raises if one holds an answer out of range."""
-    for row in answers[((answers < instrument.low) | (answers > instrument.high)).any(axis=1)]:
-        _check(instrument, row.tolist())
+    for row, item in np.argwhere((answers < instrument.low) | (answers > instrument.high)):
+        raise _outside(instrument, int(item) + 1, answers[row, item])
 
 
 def score_range(instrument: Instrument, part: Subscale, *, keyed: bool = True) -> tuple[int, int]:
@@ -73,6 +73,10 @@ def _check(instrument: Instrument, values: Sequence[float | None]) -> None:
         raise DataError(f"{instrument.key} has {instrument.n_items} items, but {len(values)} answers came.")
     for number, value in zip(instrument.numbers, values, strict=True):
         if value is not None and not instrument.low <= value <= instrument.high:
-            raise DataError(
-                f"{instrument.key} item {number}: {value} is not an answer from {instrument.low} to {instrument.high}."
-            )
+            raise _outside(instrument, number, value)
+
+
+def _outside(instrument: Instrument, number: int, value: float) -> DataError:
+    return DataError(
+        f"{instrument.key} item {number}: {value:g} is not an answer from {instrument.low} to {instrument.high}."
+    )

@@ -24,6 +24,8 @@ _OF_PLANNED = (
 )
 _PAGE = 500
 """Rows whose trials are looked up together."""
+_NAMED = 10_000
+"""Values that one query names, at most; databases have a limit."""
 _KEPT = 4096
 """Trials in memory: repeats and models bring the same ones again, in the same order, so all of a run must fit in."""
 _PROGRESS = """
@@ -104,17 +106,18 @@ class Reader(ABC):
         return sum(int(row[1]) for row in rows if row[0] in subjects or (people and row[0].startswith("person:")))
 
     def scored(
-        self, run: str, subject: str, benchmark: str, *, items: Sequence[str] = (), status: str = ""
+        self, run: str, subject: str, benchmark: str, *, trials: Sequence[str] | None = None, status: str = ""
     ) -> Iterator[Scored]:
         """Every planned trial with all its attempts, in the order of asking; of all persons for `people`.
 
-        `items` and `status` narrow down what is read, not exactly: the caller still looks at each."""
+        `trials` (ids) and `status` narrow down what is read, not exactly: the caller still looks at each."""
         where, values = _asked(run, subject, benchmark)
-        if items:
-            patterns = {f"item{number}": f"%{_like(item)}%" for number, item in enumerate(items)}
-            like = " OR ".join(f"body LIKE :{name} ESCAPE '!'" for name in patterns)
-            where += f" AND p.trial_id IN (SELECT id FROM trials WHERE {like})"
-            values |= patterns
+        if trials is not None and not trials:
+            return
+        if trials and len(trials) <= _NAMED:
+            named = {f"trial{number}": trial for number, trial in enumerate(trials)}
+            where += f" AND p.trial_id IN ({_names(named)})"
+            values |= named
         if status == "unanswered":
             where += f" AND NOT EXISTS (SELECT 1 FROM answers a WHERE {_OF_PLANNED})"
         elif status:
@@ -138,6 +141,12 @@ class Reader(ABC):
                 page[-1][2].append(Answer(*cells))
         yield from self._with_trials(page)
 
+    def trials_about(self, items: Sequence[str]) -> list[str]:
+        """The ids of all trials, of any run, that name one of these items; and perhaps some others."""
+        patterns = {f"item{number}": f"%{_like(item)}%" for number, item in enumerate(items)}
+        like = " OR ".join(f"body LIKE :{name} ESCAPE '!'" for name in patterns)
+        return [row[0] for row in self.rows(f"SELECT id FROM trials WHERE {like}", patterns)]
+
     def _with_trials(self, page: Sequence[tuple[str, int, Sequence[Answer]]]) -> list[Scored]:
         trials = self.trials([trial for trial, _, _ in page])
         return [Scored(trials[trial], repeat, tuple(attempts)) for trial, repeat, attempts in page]
@@ -150,7 +159,7 @@ class Reader(ABC):
             known, missing = {}, dict.fromkeys(ids)
         if missing:
             values = {f"id{number}": trial for number, trial in enumerate(missing)}
-            query = f"SELECT id, body FROM trials WHERE id IN ({', '.join(f':{name}' for name in values)})"
+            query = f"SELECT id, body FROM trials WHERE id IN ({_names(values)})"
             known.update((trial, from_json(body, trial)) for trial, body in self.rows(query, values))
         self._trials = known
         return known
@@ -160,6 +169,11 @@ def _asked(run: str, subject: str, benchmark: str) -> tuple[str, dict[str, Any]]
     values = {"run": run, "subject": "person:%" if subject == PEOPLE else subject, "benchmark": benchmark}
     compared = "LIKE" if subject == PEOPLE else "="
     return f"p.run_id = :run AND p.subject {compared} :subject AND p.benchmark = :benchmark", values
+
+
+def _names(values: Collection[str]) -> str:
+    """Parameters for IN."""
+    return ", ".join(f":{name}" for name in values)
 
 
 def _like(item: str) -> str:
