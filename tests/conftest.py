@@ -3,11 +3,13 @@
 import asyncio
 import json
 import os
+import sys
 import threading
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from aiohttp import web
@@ -50,6 +52,40 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EQLAB_HOME", str(tmp_path / "home"))
     for name in ("EQLAB_STORE", "EQLAB_DATA", "EQLAB_MIRROR", "EQLAB_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
+
+
+class Done(NamedTuple):
+    """What came of a command."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def eqlab(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Done]:
+    """Runs the command line in this process, exactly as the installed command does, in an empty folder."""
+    from eqlab.cli.main import main
+    from eqlab.core.errors import EqlabError
+
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object, **environment: object) -> Done:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, str(value))
+        monkeypatch.setattr(sys, "argv", ["eqlab", *map(str, arguments)])
+        code: Any = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        except EqlabError:  # --debug
+            code = 1
+            traceback.print_exc()
+        said = capsys.readouterr()
+        return Done(code, said.out, said.err)
+
+    return call
 
 
 Reply = Callable[[dict[str, Any], int], "web.StreamResponse | str | dict[str, Any]"]

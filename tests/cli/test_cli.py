@@ -4,42 +4,8 @@ import json
 import re
 import subprocess
 import sys
-import traceback
-from dataclasses import dataclass
 
 import pytest
-
-from eqlab.cli.main import main
-from eqlab.core.errors import EqlabError
-
-
-@dataclass
-class Done:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-@pytest.fixture
-def eqlab(monkeypatch, capsys):
-    """Runs the command line in this process, exactly as the installed command does."""
-
-    def call(*arguments, **environment):
-        for name, value in environment.items():
-            monkeypatch.setenv(name, str(value))
-        monkeypatch.setattr(sys, "argv", ["eqlab", *map(str, arguments)])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-        except EqlabError:  # --debug
-            code = 1
-            traceback.print_exc()
-        said = capsys.readouterr()
-        return Done(code, said.out, said.err)
-
-    return call
 
 
 def good(body, number=0):
@@ -47,75 +13,69 @@ def good(body, number=0):
     return "\n".join(f"{word}: {index + 1}" for index, word in enumerate(words))
 
 
-@pytest.fixture
-def in_tmp(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def fails(result, *words, code=None):
-    assert result.returncode not in (0, None)
+    assert result.code not in (0, None)
     if code is not None:
-        assert result.returncode == code
-    assert "Traceback" not in result.stderr
-    assert len(result.stderr.strip().splitlines()) <= 4, result.stderr
-    said = " ".join(result.stderr.split())
+        assert result.code == code
+    assert "Traceback" not in result.err
+    assert len(result.err.strip().splitlines()) <= 4, result.err
+    said = " ".join(result.err.split())
     for word in words:
         assert word in said, said
     return said
 
 
 def test_help_names_every_command(eqlab):
-    text = eqlab("--help").stdout
+    text = eqlab("--help").out
     for command in ("run", "report", "runs", "show", "export", "data", "reproduce", "benchmarks"):
         assert f"  {command} " in text
 
 
-def test_from_run_to_report(eqlab, server, in_tmp):
+def test_from_run_to_report(eqlab, server, tmp_path):
     server.reply = good
     ran = eqlab("run", "m", "other", "-b", "eqbench", "--base-url", server.url, "--limit", 5, "--json")
-    assert ran.returncode == 0, ran.stderr
-    report = json.loads(ran.stdout)
+    assert ran.code == 0, ran.err
+    report = json.loads(ran.out)
     assert [result["subject"] for result in report["results"]] == ["model:m", "model:other"]
     assert report["results"][0]["headline"]["n"] == 5
-    html = (in_tmp / "eqlab-report.html").read_text()
+    html = (tmp_path / "eqlab-report.html").read_text()
     assert "other" in html
     assert "http-equiv" in html
 
     run = report["run"]
-    assert run in eqlab("runs").stdout
-    shown = eqlab("show", run, "--limit", 1).stdout
+    assert run in eqlab("runs").out
+    shown = eqlab("show", run, "--limit", 1).out
     assert "How strongly does" in shown
     assert "score:" in shown
-    whole = json.loads(eqlab("show", run[:5], "--json", "--limit", 100).stdout)
+    whole = json.loads(eqlab("show", run[:5], "--json", "--limit", 100).out)
     assert len(whole) == 10
     assert whole[0]["attempts"][0]["text"] == good({"messages": [{"content": whole[0]["prompt"]}]})
-    assert "Report:" in eqlab("report", run, "-o", "again.html").stdout
-    assert (in_tmp / "again.html").stat().st_size > 5000
+    assert "Report:" in eqlab("report", run, "-o", "again.html").out
+    assert (tmp_path / "again.html").stat().st_size > 5000
 
     import polars as pl
 
     for ending, read in (("parquet", pl.read_parquet), ("csv", pl.read_csv), ("jsonl", pl.read_ndjson)):
-        assert eqlab("export", run, "-o", f"x.{ending}").returncode == 0
-        frame = read(in_tmp / f"x.{ending}")
+        assert eqlab("export", run, "-o", f"x.{ending}").code == 0
+        frame = read(tmp_path / f"x.{ending}")
         assert frame.height == 10
         assert frame["status"].to_list() == ["ok"] * 10
         assert frame["score"].null_count() == 0
 
 
-def test_hostile_replies_do_no_harm(eqlab, server, in_tmp):
+def test_hostile_replies_do_no_harm(eqlab, server, tmp_path):
     evil = '=HYPERLINK("http://x")\x1b[31mred\x1b[0m [bold]x[/bold] <script>alert(1)</script>'
     server.reply = lambda body, n: evil
     ran = eqlab("run", "m", "-b", "eqbench", "--base-url", server.url, "--limit", 1)
-    assert ran.returncode == 0, ran.stderr
-    shown = eqlab("show", "last").stdout
+    assert ran.code == 0, ran.err
+    shown = eqlab("show", "last").out
     assert "\x1b" not in shown
     assert "[bold]x[/bold]" in shown
-    assert "<script>alert" not in (in_tmp / "eqlab-report.html").read_text()
+    assert "<script>alert" not in (tmp_path / "eqlab-report.html").read_text()
     eqlab("export", "last", "-o", "x.csv")
     import csv
 
-    with (in_tmp / "x.csv").open() as file:
+    with (tmp_path / "x.csv").open() as file:
         assert all(row["text"].startswith("'=") for row in csv.DictReader(file))
 
 
@@ -145,45 +105,45 @@ def test_hostile_replies_do_no_harm(eqlab, server, in_tmp):
         (["run", "--colour"], ["--colour"]),
     ],
 )
-def test_mistakes_get_one_clear_line(eqlab, in_tmp, arguments, words):
+def test_mistakes_get_one_clear_line(eqlab, tmp_path, arguments, words):
     fails(eqlab(*arguments), *words)
 
 
-def test_missing_published_data_name_the_command(eqlab, in_tmp):
+def test_missing_published_data_name_the_command(eqlab, tmp_path):
     for arguments in (
         ["run", "m", "-b", "eqbench", "--base-url", "http://x", "--items", "published"],
         ["reproduce", "eqbench"],
     ):
-        fails(eqlab(*arguments, EQLAB_CACHE=in_tmp / "cache"), "eqlab data fetch eqbench", code=1)
+        fails(eqlab(*arguments, EQLAB_CACHE=tmp_path / "cache"), "eqlab data fetch eqbench", code=1)
 
 
-def test_a_corrupt_question_file(eqlab, in_tmp):
-    path = in_tmp / "d" / "eqbench" / "data" / "eq_bench_v2_questions_171.json"
+def test_a_corrupt_question_file(eqlab, tmp_path):
+    path = tmp_path / "d" / "eqbench" / "data" / "eq_bench_v2_questions_171.json"
     path.parent.mkdir(parents=True)
     path.write_text('{"1": {"prompt": "x"}}')
     said = fails(
-        eqlab("run", "m", "--base-url", "http://x", "-b", "eqbench", "--items", "published", "--data", in_tmp / "d")
+        eqlab("run", "m", "--base-url", "http://x", "-b", "eqbench", "--items", "published", "--data", tmp_path / "d")
     )
     assert "eq_bench_v2_questions_171.json: question 1" in said
     assert "eqlab data" in said
 
 
-def test_debug_shows_the_traceback(eqlab, in_tmp):
+def test_debug_shows_the_traceback(eqlab, tmp_path):
     for arguments in (["--debug", "run", "nobody/x"], ["run", "nobody/x", "--debug"]):
-        assert "Traceback" in eqlab(*arguments).stderr
+        assert "Traceback" in eqlab(*arguments).err
 
 
-def test_a_wrong_key_stops_at_once_and_is_not_shown(eqlab, server, in_tmp):
+def test_a_wrong_key_stops_at_once_and_is_not_shown(eqlab, server, tmp_path):
     from aiohttp import web
 
     server.reply = lambda body, n: web.Response(status=401, text='{"error": {"message": "bad key"}}')
     result = eqlab("run", "openai/x", "--base-url", server.url, OPENAI_API_KEY="sk-very-secret")
     fails(result, "refuses the key")
     assert len(server.requests) <= 16
-    for path in in_tmp.rglob("*"):
+    for path in tmp_path.rglob("*"):
         if path.is_file():
             assert b"sk-very-secret" not in path.read_bytes()
-    assert "sk-very-secret" not in result.stdout + result.stderr
+    assert "sk-very-secret" not in result.out + result.err
 
 
 def test_heavy_modules_are_not_loaded_for_help():
@@ -197,7 +157,7 @@ def test_heavy_modules_are_not_loaded_for_help():
 
 
 @pytest.mark.parametrize("benchmark", ["eqbench", "emotionbench", "empathy"])
-def test_every_benchmark_can_be_shown_and_exported_trial_by_trial(eqlab, server, in_tmp, benchmark):
+def test_every_benchmark_can_be_shown_and_exported_trial_by_trial(eqlab, server, tmp_path, benchmark):
     import polars as pl
 
     server.reply = lambda body, n: (
@@ -205,11 +165,11 @@ def test_every_benchmark_can_be_shown_and_exported_trial_by_trial(eqlab, server,
         or ("I hear you." if "Your reply:" in body["messages"][-1]["content"] else good(body))
     )
     ran = eqlab("run", "m", "-b", benchmark, "--base-url", server.url, "--limit", 4, "--repeats", 2, "--json")
-    assert ran.returncode == 0, ran.stderr
-    asked = json.loads(ran.stdout)["results"][0]["counts"]["planned"]
-    shown = json.loads(eqlab("show", "last", "--json", "--limit", 1000).stdout)
+    assert ran.code == 0, ran.err
+    asked = json.loads(ran.out)["results"][0]["counts"]["planned"]
+    shown = json.loads(eqlab("show", "last", "--json", "--limit", 1000).out)
     assert len(shown) == asked
     assert all(line["status"] == "ok" and line["values"] for line in shown)
-    assert "read: " in eqlab("show", "last", "--limit", 3).stdout
-    assert eqlab("export", "last", "-o", "x.parquet").returncode == 0
-    assert pl.read_parquet(in_tmp / "x.parquet").height == asked
+    assert "read: " in eqlab("show", "last", "--limit", 3).out
+    assert eqlab("export", "last", "-o", "x.parquet").code == 0
+    assert pl.read_parquet(tmp_path / "x.parquet").height == asked

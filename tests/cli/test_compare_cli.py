@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_cli import eqlab, fails, in_tmp  # noqa: F401
+from test_cli import fails
 
 
 def reader(body, number=0):
@@ -18,20 +18,20 @@ def reader(body, number=0):
 
 
 @pytest.fixture
-def run(eqlab, server, in_tmp):  # noqa: F811
+def run(eqlab, server, tmp_path):
     server.reply = reader
     flags = ["-b", "eqbench", "--base-url", server.url, "--limit", 30, "--repeats", 2, "--json"]
     ran = eqlab("run", "timid", "wild", *flags)
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)["run"]
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out)["run"]
 
 
-def test_models_of_a_run(eqlab, run):  # noqa: F811
-    said = eqlab("compare").stdout
+def test_models_of_a_run(eqlab, run):
+    said = eqlab("compare").out
     assert "timid" in said.splitlines()[0]
     for words in ("P(A is better)", "p after Holm", "Where the spread comes from", "asked 5 times", "CV over repeats"):
         assert words in said
-    (found,) = json.loads(eqlab("compare", run[:6], run, "--json").stdout)
+    (found,) = json.loads(eqlab("compare", run[:6], run, "--json").out)
     assert [one["repeats"] for one in found["subjects"]] == [2, 2]
     assert found["pairs"][0]["method"] == "paired"
     assert found["pairs"][0]["n"] == 30
@@ -39,24 +39,24 @@ def test_models_of_a_run(eqlab, run):  # noqa: F811
     assert "repeatability: variation of the score over repeats" in Path("eqlab-report.html").read_text()
 
 
-def test_the_terminal_says_how_repeatable_a_score_is(eqlab, server, in_tmp):  # noqa: F811
+def test_the_terminal_says_how_repeatable_a_score_is(eqlab, server, tmp_path):
     server.reply = reader
-    said = eqlab("run", "wild", "-b", "eqbench", "--base-url", server.url, "--limit", 6, "--repeats", 2).stdout
+    said = eqlab("run", "wild", "-b", "eqbench", "--base-url", server.url, "--limit", 6, "--repeats", 2).out
     assert "Asked again: variation of the score over repeats" in said
     assert "ICC" in said
 
 
-def test_published_models_and_own_runs_do_not_share_open_items(eqlab, run, published):  # noqa: F811
+def test_published_models_and_own_runs_do_not_share_open_items(eqlab, run, published):
     said = eqlab("compare", run, "published:gpt-4-0613", "--data", published, "--json")
-    assert said.returncode == 0, said.stderr
-    (found,) = json.loads(said.stdout)
+    assert said.code == 0, said.err
+    (found,) = json.loads(said.out)
     assert {pair["method"] for pair in found["pairs"] if "gpt-4" in pair["a"] + pair["b"]} == {"unpaired"}
     assert any("item_set" in caveat for caveat in found["caveats"])
 
 
-def test_two_published_models_by_name_or_file(eqlab, in_tmp, published):  # noqa: F811
+def test_two_published_models_by_name_or_file(eqlab, tmp_path, published):
     path = next((published / "eqbench" / "results").rglob("gpt-4-0314*.json"))
-    said = eqlab("compare", "published:gpt-4-0613", path, EQLAB_DATA=published).stdout
+    said = eqlab("compare", "published:gpt-4-0613", path, EQLAB_DATA=published).out
     assert "gpt-4-0314 and gpt-4-0613 cannot be separated with these 171 questions" in " ".join(said.split())
 
 
@@ -70,35 +70,35 @@ def test_two_published_models_by_name_or_file(eqlab, in_tmp, published):  # noqa
         (["correlate"], ["SCORES"]),
     ],
 )
-def test_mistakes(eqlab, in_tmp, published, arguments, words):  # noqa: F811
+def test_mistakes(eqlab, tmp_path, published, arguments, words):
     fails(eqlab(*arguments, EQLAB_DATA=published), *words)
 
 
-def test_names_that_fit_no_model_or_several(eqlab, in_tmp, published):  # noqa: F811
+def test_names_that_fit_no_model_or_several(eqlab, tmp_path, published):
     fails(eqlab("compare", "published:nobody", EQLAB_DATA=published), "nobody", "eqlab reproduce eqbench")
     fails(eqlab("compare", "published:gpt-4", EQLAB_DATA=published), "2 published models", "gpt-4-0314")
 
 
-def test_nothing_left(eqlab, run):  # noqa: F811
+def test_nothing_left(eqlab, run):
     fails(eqlab("compare", run, "-b", "empathy"), "Nothing", "timid on eqbench")
 
 
-def test_replies_nobody_rated_have_nothing_to_compare(eqlab, server, in_tmp):  # noqa: F811
+def test_replies_nobody_rated_have_nothing_to_compare(eqlab, server, tmp_path):
     server.reply = lambda body, n: "I hear you."
     eqlab("run", "m", "-b", "empathy", "--base-url", server.url, "--limit", 2)
     fails(eqlab("compare"), "nobody has rated")
 
 
-def test_correlate_with_published_results(eqlab, in_tmp, published):  # noqa: F811
+def test_correlate_with_published_results(eqlab, tmp_path, published):
     rows = {"gpt-4-0613": 9, "Qwen-72B-Chat": 8, "Qwen-14B-Chat": 6, "Qwen-7B-Chat": 5, "koala-7B-HF": 2, "alien": 1}
-    (in_tmp / "s.csv").write_text("model,made_up\n" + "".join(f"{name},{value}\n" for name, value in rows.items()))
+    (tmp_path / "s.csv").write_text("model,made_up\n" + "".join(f"{name},{value}\n" for name, value in rows.items()))
     names = [f"published:{name}" for name in rows if name != "alien"]
     flags = ["--reliability", "made_up=0.9", "-o", "plots/x.svg"]
     done = eqlab("correlate", "s.csv", *names, *flags, EQLAB_DATA=published)
-    assert done.returncode == 0, done.stderr
-    said = " ".join(done.stdout.split())
+    assert done.code == 0, done.err
+    said = " ".join(done.out.split())
     assert "EQ-Bench v2 and made_up correlate with r = 0.9" in said
     assert "no score of ours for alien" in said
-    assert (in_tmp / "plots" / "x.svg").read_text().count("<circle") == 5
+    assert (tmp_path / "plots" / "x.svg").read_text().count("<circle") == 5
     fails(eqlab("correlate", "s.csv", *names, "--reliability", "iq=1"), "iq", "made_up")
     fails(eqlab("correlate", "s.csv", *names, "--reliability", "made_up=2"), "made_up=2")

@@ -1,36 +1,8 @@
 """`eqlab judge` and `eqlab ratings` as a user meets them."""
 
 import json
-import sys
-from dataclasses import dataclass
 
 import pytest
-
-from eqlab.cli.main import main
-
-
-@dataclass
-class Done:
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def eqlab(monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["eqlab", *map(str, arguments)])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-        said = capsys.readouterr()
-        return Done(code, said.out, said.err)
-
-    return call
 
 
 def world(body, number):

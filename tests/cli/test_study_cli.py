@@ -1,26 +1,6 @@
 """`eqlab study init` and `check` as a user meets them."""
 
 import json
-import sys
-from types import SimpleNamespace
-
-import pytest
-
-from eqlab.cli.main import main
-
-
-@pytest.fixture
-def eqlab(monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["eqlab", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        said = capsys.readouterr()
-        return SimpleNamespace(code=end.value.code or 0, out=said.out, err=said.err)
-
-    return call
 
 
 def test_a_study_of_two_models_from_the_first_commands(eqlab, server, tmp_path):

@@ -5,21 +5,7 @@ import sys
 
 import pytest
 
-from eqlab.cli.main import main
-
 pytest_plugins = ["loopback_runs"]
-
-
-@pytest.fixture
-def eqlab(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["eqlab", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        said = capsys.readouterr()
-        return end.value.code or 0, said.out, said.err
-
-    return call
 
 
 def test_from_a_run_to_somebody_elses_board(eqlab, run, store, tmp_path):

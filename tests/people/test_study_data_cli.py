@@ -1,13 +1,10 @@
 """A study's data on the command line: lock, walk, analyse, export, look at one person, erase them."""
 
 import json
-import sys
 
 import pytest
 from small_study import take
 
-from eqlab.cli.main import main
-from eqlab.core.errors import EqlabError
 from eqlab.people.door import panel_hash
 from eqlab.people.register import Register
 from eqlab.store.store import Store
@@ -16,24 +13,9 @@ from eqlab.studies.design import open_study
 SECRET = "b7d5a1c38e6f42908b7d5a1c38e6f429"
 
 
-@pytest.fixture
-def eqlab(monkeypatch, capsys, tmp_path):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def _own_store(monkeypatch, tmp_path):
     monkeypatch.setenv("EQLAB_STORE", str(tmp_path / "store.db"))
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["eqlab", *map(str, arguments)])
-        code = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-        except EqlabError as error:
-            pytest.fail(str(error))
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
 
 
 @pytest.fixture

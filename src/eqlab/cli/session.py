@@ -1,7 +1,5 @@
 """Working on a run in the terminal: progress while it goes, then results, report and how to go on."""
 
-import shlex
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -9,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from eqlab.cli.ending import end
 
 if TYPE_CHECKING:
     from eqlab.api import Prepared
@@ -29,7 +29,6 @@ def work(
     """Start or continue a run and show what came of it, the first `tables` tables of each result included."""
     from eqlab import api
     from eqlab.cli.output import errors, harmless, print_json, print_results, print_table, result_json
-    from eqlab.core.secrets import without_secrets
     from eqlab.reporting import write_results
     from eqlab.scoring import cores, results_of
 
@@ -55,13 +54,7 @@ def work(
         typer.echo(f"\nRun {outcome.run} · item by item: eqlab show {outcome.run}")
         typer.echo(f"Report: {path.resolve()}")
     store.close()
-    again = f"To go on, run the same command again:\n  {without_secrets(shlex.join(['eqlab', *sys.argv[1:]]))}"
-    if outcome.interrupted:
-        typer.echo(f"\nStopped early; every answer so far is stored. {again}", err=True)
-        raise typer.Exit(130)
-    if outcome.failures:
-        typer.echo(again, err=True)
-        raise typer.Exit(1)
+    end(interrupted=outcome.interrupted, failed=bool(outcome.failures))
 
 
 class Progress:

@@ -1,12 +1,12 @@
 """Before and after a sweep: what it will ask, what came of it, and what failed and why."""
 
-import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from eqlab.cli.ending import end
 
 if TYPE_CHECKING:
     from eqlab.scale.cells import Cell
@@ -92,13 +92,7 @@ def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, 
             typer.echo(f"\nReport: {path.resolve()} · item by item: eqlab show RUN")
     store.close()
     _failures(cells, outcome)
-    again = f"To go on, run the same command again:\n  {shlex.join(['eqlab', *sys.argv[1:]])}"
-    if outcome.interrupted:
-        typer.echo(f"\nStopped early; every answer so far is stored. {again}", err=True)
-        raise typer.Exit(130)
-    if outcome.failures:
-        typer.echo(again, err=True)
-        raise typer.Exit(1)
+    end(interrupted=outcome.interrupted, failed=bool(outcome.failures))
 
 
 def _print_cells(cells: "Sequence[Cell]", found: dict[str, Any]) -> None:
