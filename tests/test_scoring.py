@@ -45,9 +45,10 @@ def test_a_failure_in_another_process_keeps_its_way_out(store, monkeypatch):
     stored = begin(store, "eqbench")
     unknown = dataclasses.replace(stored.config.benchmarks[0], name="nonesuch")
     broken = dataclasses.replace(stored, config=dataclasses.replace(stored.config, benchmarks=(unknown,)))
+    runs = [broken, stored]  # another process begins with the first
     monkeypatch.setattr(scoring, "MANY", 0)
     with pytest.raises(UsageError, match="nonesuch") as alone:
-        scoring.results_of(store, [broken])
+        scoring.results_of(store, runs)
     with pytest.raises(UsageError, match="nonesuch") as raised:
-        scoring.results_of(store, [broken], processes=2)
+        scoring.results_of(store, runs, processes=2)
     assert str(raised.value) == str(alone.value)

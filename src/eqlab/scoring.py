@@ -35,7 +35,7 @@ def results_of(store: Reader, runs: Sequence[StoredRun], *, processes: int = 1) 
     jobs = [(one, subject, asked) for one in runs for subject, asked in one.config.pairs()]
     processes = min(processes, len(jobs))
     if processes > 1 and _planned(store, runs) >= MANY:
-        found = _on_processes(store.where, jobs, processes)
+        found = _together(store, jobs, processes)
     else:
         found = (_result(store, job) for job in jobs)
     return [(one, [next(found) for _ in one.config.pairs()]) for one in runs]
@@ -65,16 +65,26 @@ def _planned(store: Reader, runs: Sequence[StoredRun]) -> int:
     return sum(store.planned_count(one.id, {subject for subject, _ in one.config.pairs()}) for one in runs)
 
 
-def _on_processes(where: str, jobs: Sequence[Job], processes: int) -> Iterator[Result]:
-    """In the order of the jobs. Started afresh, not forked: a copy of a process with open databases is no sound one."""
+def _together(store: Reader, jobs: Sequence[Job], processes: int) -> Iterator[Result]:
+    """In the order of the jobs: other processes work from the first on, this one from the last, until they meet. The
+    others are started afresh, not forked: a copy of a process with open databases is no sound one."""
     from concurrent.futures import ProcessPoolExecutor
 
-    with ProcessPoolExecutor(processes, get_context("spawn"), _begin, (where,)) as pool:
-        yield from pool.map(_result_here, jobs)
+    pool = ProcessPoolExecutor(processes - 1, get_context("spawn"), _begin, (store.where,))
+    try:
+        theirs = [pool.submit(_result_elsewhere, job) for job in jobs]
+        own: list[Result] = []
+        while theirs and theirs[-1].cancel():
+            theirs.pop()
+            own.append(_result(store, jobs[len(theirs)]))
+        yield from (one.result() for one in theirs)
+        yield from reversed(own)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 _opened: list[Reader] = []
-"""In a process of the pool: its own store."""
+"""In another process: its own store."""
 
 
 def _begin(where: str) -> None:
@@ -89,5 +99,5 @@ def _open_fully(where: str) -> Reader:
     return Store(where)
 
 
-def _result_here(job: Job) -> Result:
+def _result_elsewhere(job: Job) -> Result:
     return _result(_opened[0], job)
