@@ -20,13 +20,10 @@ def report(
     store: StoreFlag = "",
 ) -> None:
     """Write an HTML report. It needs no network and can be mailed, printed and archived."""
-    import gc
-
     from eqlab.cli.looking import open_reader
     from eqlab.reporting import item_folder, write_report
     from eqlab.scoring import cores
 
-    gc.disable()  # one page, and the process ends: looking for garbage would take a tenth of the time
     opened = open_reader(store)
     if runs:
         stored = [opened.find_run(run) for run in runs]
