@@ -7,8 +7,9 @@ from test_judging import replies
 
 from eqlab import api
 from eqlab.core.errors import DataError, UsageError
+from eqlab.people.answering import is_right
 from eqlab.people.founding import found
-from eqlab.people.register import Register, is_right
+from eqlab.people.register import Register
 from eqlab.people.study import KINDS
 from eqlab.people.study_file import read_study
 from eqlab.studies.begin import study_text

@@ -10,7 +10,7 @@ from eqlab.core.errors import StoreError
 from eqlab.core.runs import PEOPLE
 from eqlab.people.erase import erase_person, export_person, find_by_panel
 from eqlab.people.founding import found
-from eqlab.people.register import Unknown
+from eqlab.people.moves import Unknown
 from eqlab.store.schema import answers, events, panel_ids, places
 
 

@@ -16,7 +16,8 @@ from sqlalchemy import select, text
 
 from eqlab.people.erase import erase_person
 from eqlab.people.founding import found
-from eqlab.people.register import ENDED, Register
+from eqlab.people.moves import ENDED
+from eqlab.people.register import Register
 from eqlab.store.schema import answers, participants, places
 from eqlab.store.store import Store
 

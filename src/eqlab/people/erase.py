@@ -6,7 +6,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, insert, select
 
 from eqlab.people import places
-from eqlab.people.register import Register, Unknown
+from eqlab.people.ledger import lock_person
+from eqlab.people.moves import Unknown
+from eqlab.people.register import Register
 from eqlab.store.engine import writing
 from eqlab.store.schema import answers, events, panel_ids, participants, planned, studies
 
@@ -39,9 +41,9 @@ def erase_person(register: Register, person: str) -> int:
     with writing(register.store.engine) as connection:
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("PRAGMA secure_delete=ON")  # overwritten on disk, not only unlinked
-        row = register.lock(connection, person)
-        if row.place is not None:
-            places.give_back(connection, register.study.id, row.place, person)
+        who = lock_person(connection, register.study.id, person)
+        if who.place is not None:
+            places.give_back(connection, register.study.id, who.place, person)
         early = _answered_unlocked(connection, register, person)
         gone = _delete(connection, register, person)
         detail = json.dumps({"answered_unlocked": early})

@@ -1,5 +1,5 @@
-"""Places in SQL: open, held (every save renews), done. Whoever changes who holds what has taken the study's turn first,
-so two people can never hold one place."""
+"""Places in SQL: open, held (every save renews), done. A place becomes somebody's only by an update that finds it open,
+so two people can never hold one; whoever counts open places has taken the study's turn, so arms stay even."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,14 +28,20 @@ _HOLD_OPEN = (
     .where(*_MINE, places.c.state == "open")
     .values(state="held", person=bindparam("who"), held_until=bindparam("until"))
 )
-_HELD_BY_ME = (*_MINE, places.c.state == "held", places.c.person == bindparam("who"))
-_RENEW = update(places).where(*_HELD_BY_ME).values(held_until=bindparam("until"))
-_DONE = update(places).where(*_HELD_BY_ME).values(state="done", held_until=None)
+# Still held, or open again after a long silence: whoever holds a place, and nobody else took it, keeps it.
+_HELD_BY_ME = (places.c.state == "held") & (places.c.person == bindparam("who"))
+_STILL_MINE = (*_MINE, (places.c.state == "open") | _HELD_BY_ME)
+_RENEW = update(places).where(*_STILL_MINE).values(state="held", person=bindparam("who"), held_until=bindparam("until"))
+_DONE = update(places).where(*_STILL_MINE).values(state="done", person=bindparam("who"), held_until=None)
 _GIVE_BACK = (
     update(places).where(*_MINE, places.c.person == bindparam("who")).values(state="open", person=None, held_until=None)
 )
-_ANY_FREE = select(func.count()).where(
-    _OF_STUDY, (places.c.state == "open") | ((places.c.state == "held") & (places.c.held_until < bindparam("now")))
+_ANY_FREE = (
+    select(places.c.number)
+    .where(
+        _OF_STUDY, (places.c.state == "open") | ((places.c.state == "held") & (places.c.held_until < bindparam("now")))
+    )
+    .limit(1)
 )
 
 
@@ -44,6 +50,13 @@ class Claim:
     place: int
     arm: str
     batch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    place: int
+    person: str
+    until: float
 
 
 def create(connection: Connection, design: Design) -> None:
@@ -55,49 +68,49 @@ def create(connection: Connection, design: Design) -> None:
 
 
 def anything_free(connection: Connection, study: str, now: float) -> bool:
-    return bool(connection.execute(_ANY_FREE, {"study": study, "now": now}).scalar_one())
+    return connection.execute(_ANY_FREE, {"study": study, "now": now}).first() is not None
 
 
-def reopen_overdue(connection: Connection, study: str, now: float) -> list[tuple[int, str]]:
-    """Open again what was held too long without a save: (place, person) of each."""
-    take_turn(connection, f"places {study}")
-    overdue = [(row[0], row[1]) for row in connection.execute(_FIND_OVERDUE, {"study": study, "now": now})]
-    if overdue:
-        connection.execute(_REOPEN_OVERDUE, {"study": study, "now": now})
-    return overdue
+class Openings:
+    """The open places of a study, counted once while this transaction has the turn, and given out one by one. What was
+    held too long without a save is open again."""
 
+    def __init__(
+        self, connection: Connection, study: str, arms: Sequence[str], sizes: Mapping[str, int], now: float
+    ) -> None:
+        self._connection, self._study, self._arms, self._sizes = connection, study, arms, sizes
+        take_turn(connection, f"places {study}")
+        overdue = connection.execute(_FIND_OVERDUE, {"study": study, "now": now}).all()
+        if overdue:
+            connection.execute(_REOPEN_OVERDUE, {"study": study, "now": now})
+        self.reopened: list[tuple[int, str]] = [(row.number, row.person) for row in overdue]
+        self._counts = self._count()
 
-def claim(
-    connection: Connection,
-    study: str,
-    arms: Sequence[str],
-    person: str,
-    seed: int,
-    until: float,
-    sizes: Mapping[str, int] | None = None,
-) -> Claim | None:
-    """Hold the next place of the arm with most open ones; None when the study is full. The caller has reopened what
-    is overdue, and so taken the turn."""
-    counts = {row[0]: row[1] for row in connection.execute(_OPEN_BY_ARM, {"study": study})}
-    arm = choose_arm(counts, arms, seed, sizes)
-    if arm is None:
+    def _count(self) -> dict[str, int]:
+        return {row[0]: row[1] for row in self._connection.execute(_OPEN_BY_ARM, {"study": self._study})}
+
+    def claim(self, person: str, seed: int, until: float) -> Claim | None:
+        """Hold the next place of the arm with most open ones; None when the study is full."""
+        while (arm := choose_arm(self._counts, self._arms, seed, self._sizes)) is not None:
+            first = self._connection.execute(_FIRST_OPEN, {"study": self._study, "in_arm": arm}).first()
+            if first is not None:
+                hold = {"study": self._study, "place": first.number, "who": person, "until": until}
+                if self._connection.execute(_HOLD_OPEN, hold).rowcount:
+                    self._counts[arm] -= 1
+                    return Claim(first.number, arm, first.batch)
+            self._counts = self._count()  # whose place it was has come back for it at this moment
         return None
-    number, batch = connection.execute(_FIRST_OPEN, {"study": study, "in_arm": arm}).one()
-    connection.execute(_HOLD_OPEN, {"study": study, "place": number, "who": person, "until": until})
-    return Claim(number, arm, batch)
 
 
-def keep(connection: Connection, study: str, place: int, person: str, until: float) -> bool:
-    """Renew a held place, or take it back if nobody else has it; False when somebody else has."""
-    mine = {"study": study, "place": place, "who": person, "until": until}
-    if connection.execute(_RENEW, mine).rowcount:
-        return True
-    take_turn(connection, f"places {study}")
-    return bool(connection.execute(_HOLD_OPEN, mine).rowcount)
+def renew(connection: Connection, study: str, renewals: Sequence[Renewal]) -> None:
+    """Hold these places longer, or again; not those that somebody else has meanwhile."""
+    rows = [{"study": study, "place": one.place, "who": one.person, "until": one.until} for one in renewals]
+    connection.execute(_RENEW, rows)
 
 
-def finish(connection: Connection, study: str, place: int, person: str) -> None:
-    connection.execute(_DONE, {"study": study, "place": place, "who": person})
+def finish(connection: Connection, study: str, place: int, person: str) -> bool:
+    """False when somebody else has the place."""
+    return bool(connection.execute(_DONE, {"study": study, "place": place, "who": person}).rowcount)
 
 
 def give_back(connection: Connection, study: str, place: int, person: str) -> bool:

@@ -4,8 +4,8 @@ where the server has been walked once and only the analysis is in question."""
 from collections.abc import Sequence
 
 from eqlab.people.design import Design, Step, choose_arm, personal_seed
+from eqlab.people.moves import State
 from eqlab.people.personas import Player
-from eqlab.people.register import State
 from eqlab.people.roll import Given, Participant, Roll, participant
 
 _START = 1_000_000.0

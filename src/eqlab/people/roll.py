@@ -15,9 +15,10 @@ from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS
 from eqlab.instruments.definition import Instrument
 from eqlab.instruments.score import score
+from eqlab.people.answering import is_right
 from eqlab.people.checks import Page, straight_lining, timed, too_fast
 from eqlab.people.design import Design, Step, steps_from_json
-from eqlab.people.register import Register, is_right
+from eqlab.people.register import Register
 from eqlab.store.schema import answers, events, participants
 
 

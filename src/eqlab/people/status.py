@@ -13,7 +13,8 @@ from sqlalchemy import select
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.core.results import Estimate
 from eqlab.people.design import Design
-from eqlab.people.register import ENDED, Register
+from eqlab.people.moves import ENDED
+from eqlab.people.register import Register
 from eqlab.people.roll import Participant, Roll, read_roll
 from eqlab.people.study import Pay
 from eqlab.store.schema import places

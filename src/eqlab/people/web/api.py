@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, HTTPException, Request
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
-from eqlab.people.register import State, Unknown, View
+from eqlab.people.moves import State, Unknown, View
 from eqlab.people.web.pages import save
 from eqlab.people.web.post import Post
 from eqlab.people.web.site import site_of
@@ -82,7 +82,7 @@ async def read_page(request: Request, study: str) -> PageBody:
     if person is None:
         raise HTTPException(401, "Come in through the study's link first.")
     try:
-        view = await desk.read(desk.register.look, person)
+        view = await desk.look(person)
     except Unknown:
         raise HTTPException(401, "Come in through the study's link first.") from None
     return _body(view)

@@ -11,7 +11,7 @@ from eqlab.core.trials import Trial
 from eqlab.people.desk import Desk
 from eqlab.people.door import panel_hash, read_panel_id, way_back
 from eqlab.people.erase import erase_person
-from eqlab.people.register import Saved, Unknown, View
+from eqlab.people.moves import Arrival, Consent, FilledPage, Saved, Unknown, View
 from eqlab.people.texts import Texts
 from eqlab.people.web.post import Post, believable, read_form
 from eqlab.people.web.shown import blocks, questions
@@ -36,8 +36,8 @@ async def door(request: Request, study: str) -> Response:
         return site.render.page("start", language, study=desk.study)
     if not site.may_enter(request):
         return site.busy(language)
-    person = await desk.write(desk.register.arrive, panel_hash(site.settings.secret, given or ""), language)
-    return _welcome(site, request, study, person)
+    arrived = await desk.make(Arrival(panel_hash(site.settings.secret, given or ""), language))
+    return _welcome(site, request, study, arrived.person)
 
 
 @router.post("/s/{study}/start")
@@ -51,8 +51,8 @@ async def start(request: Request, study: str) -> Response:
         return _to(study, "page")
     if not site.may_enter(request):
         return site.busy(desk.study.language)
-    person = await desk.write(desk.register.arrive, None, desk.study.language)
-    return _welcome(site, request, study, person)
+    arrived = await desk.make(Arrival(None, desk.study.language))
+    return _welcome(site, request, study, arrived.person)
 
 
 @router.get("/s/{study}/page")
@@ -62,7 +62,7 @@ async def page(request: Request, study: str) -> Response:
     if desk is None or person is None:
         return _stranger(site, desk)
     try:
-        view = await desk.read(desk.register.look, person)
+        view = await desk.look(person)
     except Unknown:
         return _stranger(site, desk)
     return _to(study, "done") if view.step is None else _show(site, desk, view)
@@ -77,14 +77,14 @@ async def answer(request: Request, study: str) -> Response:
         return JSONResponse({"outcome": "unknown"}, 401) if as_json else _stranger(site, desk)
     post = read_form(await request.body())
     try:
-        saved = await save(desk, person, post) if post else Saved("refused", {"": "unknown"})
+        saved = await save(desk, person, post) if post else Saved(person, "refused", {"": "unknown"})
         if as_json:
             status = 422 if saved.outcome == "refused" else 200
             body = {"outcome": saved.outcome, "problems": dict(saved.problems), "next": f"/s/{study}/page"}
             return JSONResponse(body, status)
         if saved.outcome != "refused":
             return _to(study, "page")
-        view = await desk.read(desk.register.look, person)
+        view = await desk.look(person)
     except Unknown:
         return JSONResponse({"outcome": "unknown"}, 401) if as_json else _stranger(site, desk)
     if view.step is None:
@@ -97,12 +97,12 @@ async def save(desk: Desk, person: str, post: Post) -> Saved:
     register = desk.register
     if post.step == 0:
         if post.agree is None:
-            view = await desk.read(register.look, person)
+            view = await desk.look(person)
             at_consent = view.step is not None and view.step.kind == "consent"
-            return Saved("refused", {"agree": "missing"}) if at_consent else Saved("again")
-        return await desk.write(register.consent, person, post.agree)
+            return Saved(person, "refused", {"agree": "missing"}) if at_consent else Saved(person, "again")
+        return await desk.make(Consent(person, post.agree))
     shown, away = believable(post, register.clock())
-    return await desk.write(register.save, person, post.step, post.attempt, post.values, shown_at=shown, away=away)
+    return await desk.make(FilledPage(person, post.step, post.attempt, post.values, shown, away))
 
 
 @router.get("/s/{study}/stop")
@@ -112,7 +112,7 @@ async def ask_stop(request: Request, study: str) -> Response:
     if desk is None or person is None:
         return _stranger(site, desk)
     try:
-        view = await desk.read(desk.register.look, person)
+        view = await desk.look(person)
     except Unknown:
         return _stranger(site, desk)
     return site.render.page("stop", desk.study.language, study=desk.study, ended=view.step is None)
@@ -146,7 +146,7 @@ async def done(request: Request, study: str) -> Response:
     if desk is None or person is None:
         return _stranger(site, desk)
     try:
-        view = await desk.read(desk.register.look, person)
+        view = await desk.look(person)
     except Unknown:
         return _stranger(site, desk)
     if view.step is not None:
