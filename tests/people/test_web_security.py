@@ -190,10 +190,10 @@ def test_an_error_shows_no_trace_and_logs_no_values(make_site, monkeypatch, capl
     client = site.browser()
     enter(client)
 
-    def broken(self, person):
-        raise RuntimeError(f"row of {person} and secret-value")
+    def broken(self, who):
+        raise RuntimeError(f"row of {who.person} and secret-value")
 
-    monkeypatch.setattr(Register, "look", broken)
+    monkeypatch.setattr(Register, "_view", broken)
     with caplog.at_level(logging.ERROR, "eqlab.study"):
         reply = client.get("/s/small/page")
         as_json = client.get("/api/s/small/page")
@@ -202,7 +202,8 @@ def test_an_error_shows_no_trace_and_logs_no_values(make_site, monkeypatch, capl
     for text in (reply.text, as_json.text, caplog.text, str([vars(record) for record in caplog.records])):
         assert "secret-value" not in text
         assert "Traceback" not in text
-    assert any("RuntimeError at" in str(getattr(record, "facts", "")) for record in caplog.records)
+    logged = [str(getattr(record, "facts", "")) for record in caplog.records]
+    assert any("RuntimeError at" in facts and "/s/{study}/page" in facts for facts in logged)
     assert where(ValueError("x")) == "ValueError"
 
 

@@ -2,13 +2,13 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
-from eqlab.people.moves import State, Unknown, View
+from eqlab.people.moves import State, View
 from eqlab.people.web.pages import save
 from eqlab.people.web.post import Post
-from eqlab.people.web.site import site_of
+from eqlab.people.web.visit import visit_of
 
 router = APIRouter(prefix="/api/s/{study}", tags=["participants"])
 
@@ -74,35 +74,14 @@ _UNKNOWN: dict[int | str, dict[str, object]] = {
 @router.get("/page", responses={key: _UNKNOWN[key] for key in (401, 404)})
 async def read_page(request: Request, study: str) -> PageBody:
     """The participant's current page."""
-    site = site_of(request)
-    desk = site.desks.get(study)
-    if desk is None:
-        raise HTTPException(404, "There is no such study.")
-    person = site.person(request, study)
-    if person is None:
-        raise HTTPException(401, "Come in through the study's link first.")
-    try:
-        view = await desk.look(person)
-    except Unknown:
-        raise HTTPException(401, "Come in through the study's link first.") from None
-    return _body(view)
+    return _body(await visit_of(request).look())
 
 
 @router.post("/page", responses=_UNKNOWN)
 async def post_page(request: Request, study: str, body: PostBody) -> SavedBody:
     """Keep the answer to a page. Repeating it changes nothing."""
-    site = site_of(request)
-    desk = site.desks.get(study)
-    if desk is None:
-        raise HTTPException(404, "There is no such study.")
-    person = site.person(request, study)
-    if person is None:
-        raise HTTPException(401, "Come in through the study's link first.")
     post = Post(body.step, body.attempt, dict(body.values), body.agree, body.shown, body.away)
-    try:
-        saved = await save(desk, person, post)
-    except Unknown:
-        raise HTTPException(401, "Come in through the study's link first.") from None
+    saved = await save(visit_of(request), post)
     return SavedBody(outcome=saved.outcome, problems=dict(saved.problems))
 
 

@@ -12,10 +12,12 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import Scope
 
 from eqlab.people.desk import Desk
+from eqlab.people.moves import Unknown
 from eqlab.people.web import api, hooks, pages, researcher
 from eqlab.people.web.guard import Guard
 from eqlab.people.web.settings import Settings
 from eqlab.people.web.site import Site, site_of
+from eqlab.people.web.visit import desk_of
 
 _MESSAGES = {401: "login", 403: "refused", 404: "missing", 405: "missing", 413: "large", 429: "busy"}
 
@@ -29,7 +31,7 @@ def create_app(desks: Sequence[Desk], settings: Settings) -> FastAPI:
         description="Participants' pages for programs. Same cookie and same commits as the pages in the browser.",
     )  # fmt: skip
     app.state.site = site
-    app.include_router(pages.router)
+    app.router.routes.extend(pages.ROUTES)
     app.include_router(api.router)
     app.include_router(hooks.router)
     app.include_router(researcher.router)
@@ -37,6 +39,7 @@ def create_app(desks: Sequence[Desk], settings: Settings) -> FastAPI:
     app.add_api_route("/static/{name}", static, methods=["GET"], include_in_schema=False)
     app.add_api_route("/", front, methods=["GET"], include_in_schema=False)
     app.add_exception_handler(HTTPException, _turned_away)
+    app.add_exception_handler(Unknown, _stranger)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_middleware(Guard, settings=settings, refuse=lambda scope, status: _refusal(site, scope, status))
     if settings.proxy:
@@ -80,6 +83,16 @@ async def _turned_away(request: Request, error: Exception) -> Response:
         detail = error.detail if isinstance(error, HTTPException) else "Error"
         return JSONResponse({"detail": str(detail)}, status)
     return _refusal(site_of(request), request.scope, status)
+
+
+async def _stranger(request: Request, _: Exception) -> Response:
+    """Somebody without our cookie, or whose data are gone."""
+    if request.url.path.startswith("/api/"):
+        return JSONResponse({"detail": "Come in through the study's link first."}, 401)
+    if pages.wants_json(request):
+        return JSONResponse({"outcome": "unknown"}, 401)
+    site, desk = desk_of(request)
+    return site.render.message("unknown", desk.study.language, 401, study=desk.study)
 
 
 async def _malformed(_: Request, error: Exception) -> Response:

@@ -4,212 +4,158 @@ leaves after the commit."""
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import APIRouter, Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from eqlab.core.trials import Trial
-from eqlab.people.desk import Desk
 from eqlab.people.door import panel_hash, read_panel_id, way_back
 from eqlab.people.erase import erase_person
-from eqlab.people.moves import Arrival, Consent, FilledPage, Saved, Unknown, View
+from eqlab.people.moves import Arrival, Consent, FilledPage, Saved, View
 from eqlab.people.texts import Texts
 from eqlab.people.web.post import Post, believable, read_form
 from eqlab.people.web.shown import blocks, questions
-from eqlab.people.web.site import Site, is_https, site_of
+from eqlab.people.web.site import is_https
+from eqlab.people.web.visit import Visit, desk_of, to, visit_of
 
-router = APIRouter(include_in_schema=False)
 
-
-@router.api_route("/s/{study}", methods=["GET", "HEAD"])
-async def door(request: Request, study: str) -> Response:
-    site, desk = _find(request, study)
-    if desk is None:
-        return site.render.message("missing", "en", 404)
-    language = desk.study.language
-    panel = desk.study.panel
+async def door(request: Request) -> Response:
+    site, desk = desk_of(request)
+    study, panel = desk.study, desk.study.panel
     given = read_panel_id(request.query_params, panel)
-    if given is None and site.person(request, study) is not None:
-        return _to(study, "page")
+    if given is None and site.person(request, study.id) is not None:
+        return to(study, "page")
     if panel.person and given is None:
-        return site.render.message("panel", language, 403, study=desk.study)
+        return site.render.message("panel", study.language, 403, study=study)
     if not panel.person:
-        return site.render.page("start", language, study=desk.study)
-    if not site.may_enter(request):
-        return site.busy(language)
-    arrived = await desk.make(Arrival(panel_hash(site.settings.secret, given or ""), language))
-    return _welcome(site, request, study, arrived.person)
+        return site.render.page("start", study.language, study=study)
+    return await _let_in(request, panel_hash(site.settings.secret, given or ""))
 
 
-@router.post("/s/{study}/start")
-async def start(request: Request, study: str) -> Response:
-    site, desk = _find(request, study)
-    if desk is None:
-        return site.render.message("missing", "en", 404)
+async def start(request: Request) -> Response:
+    site, desk = desk_of(request)
     if desk.study.panel.person:
         return site.render.message("panel", desk.study.language, 403, study=desk.study)
-    if site.person(request, study) is not None:
-        return _to(study, "page")
-    if not site.may_enter(request):
-        return site.busy(desk.study.language)
-    arrived = await desk.make(Arrival(None, desk.study.language))
-    return _welcome(site, request, study, arrived.person)
+    if site.person(request, desk.study.id) is not None:
+        return to(desk.study, "page")
+    return await _let_in(request, None)
 
 
-@router.get("/s/{study}/page")
-async def page(request: Request, study: str) -> Response:
-    site, desk = _find(request, study)
-    person = site.person(request, study)
-    if desk is None or person is None:
-        return _stranger(site, desk)
-    try:
-        view = await desk.look(person)
-    except Unknown:
-        return _stranger(site, desk)
-    return _to(study, "done") if view.step is None else _show(site, desk, view)
+async def page(request: Request) -> Response:
+    visit = visit_of(request)
+    view = await visit.look()
+    return visit.to("done") if view.step is None else _show(visit, view)
 
 
-@router.post("/s/{study}/page")
-async def answer(request: Request, study: str) -> Response:
-    site, desk = _find(request, study)
-    person = site.person(request, study)
-    as_json = "application/json" in request.headers.get("accept", "")
-    if desk is None or person is None:
-        return JSONResponse({"outcome": "unknown"}, 401) if as_json else _stranger(site, desk)
+async def answer(request: Request) -> Response:
+    visit = visit_of(request)
     post = read_form(await request.body())
-    try:
-        saved = await save(desk, person, post) if post else Saved(person, "refused", {"": "unknown"})
-        if as_json:
-            status = 422 if saved.outcome == "refused" else 200
-            body = {"outcome": saved.outcome, "problems": dict(saved.problems), "next": f"/s/{study}/page"}
-            return JSONResponse(body, status)
-        if saved.outcome != "refused":
-            return _to(study, "page")
-        view = await desk.look(person)
-    except Unknown:
-        return JSONResponse({"outcome": "unknown"}, 401) if as_json else _stranger(site, desk)
-    if view.step is None:
-        return _to(study, "done")
-    return _show(site, desk, view, post, saved.problems)
+    saved = await save(visit, post) if post else Saved(visit.person, "refused", {"": "unknown"})
+    if wants_json(request):
+        status = 422 if saved.outcome == "refused" else 200
+        body = {"outcome": saved.outcome, "problems": dict(saved.problems), "next": f"/s/{visit.study.id}/page"}
+        return JSONResponse(body, status)
+    if saved.outcome != "refused":
+        return visit.to("page")
+    view = await visit.look()
+    return visit.to("done") if view.step is None else _show(visit, view, post, saved.problems)
 
 
-async def save(desk: Desk, person: str, post: Post) -> Saved:
+async def save(visit: Visit, post: Post) -> Saved:
     """Keep what was posted. Returns when it is on disk."""
-    register = desk.register
     if post.step == 0:
         if post.agree is None:
-            view = await desk.look(person)
+            view = await visit.look()
             at_consent = view.step is not None and view.step.kind == "consent"
-            return Saved(person, "refused", {"agree": "missing"}) if at_consent else Saved(person, "again")
-        return await desk.make(Consent(person, post.agree))
-    shown, away = believable(post, register.clock())
-    return await desk.make(FilledPage(person, post.step, post.attempt, post.values, shown, away))
+            problems = {"agree": "missing"} if at_consent else {}
+            return Saved(visit.person, "refused" if at_consent else "again", problems)
+        return await visit.desk.make(Consent(visit.person, post.agree))
+    shown, away = believable(post, visit.desk.register.clock())
+    return await visit.desk.make(FilledPage(visit.person, post.step, post.attempt, post.values, shown, away))
 
 
-@router.get("/s/{study}/stop")
-async def ask_stop(request: Request, study: str) -> Response:
-    site, desk = _find(request, study)
-    person = site.person(request, study)
-    if desk is None or person is None:
-        return _stranger(site, desk)
-    try:
-        view = await desk.look(person)
-    except Unknown:
-        return _stranger(site, desk)
-    return site.render.page("stop", desk.study.language, study=desk.study, ended=view.step is None)
+async def ask_stop(request: Request) -> Response:
+    visit = visit_of(request)
+    return visit.page("stop", ended=(await visit.look()).step is None)
 
 
-@router.post("/s/{study}/stop")
-async def stop(request: Request, study: str) -> Response:
-    site, desk = _find(request, study)
-    person = site.person(request, study)
-    if desk is None or person is None:
-        return _stranger(site, desk)
+async def stop(request: Request) -> Response:
+    visit = visit_of(request)
     wish = (await request.body()).decode("ascii", "replace")
-    try:
-        if wish == "what=delete":
-            await desk.write(erase_person, desk.register, person)
-            gone = site.render.page("deleted", desk.study.language, study=desk.study)
-            site.cookies.forget_person(gone, study)
-            return gone
-        if wish == "what=keep":
-            await desk.write(desk.register.stop, person)
-            return _to(study, "done")
-    except Unknown:
-        return _stranger(site, desk)
-    return _to(study, "stop")
+    if wish == "what=delete":
+        await visit.desk.write(erase_person, visit.desk.register, visit.person)
+        gone = visit.page("deleted")
+        visit.site.cookies.forget_person(gone, visit.study.id)
+        return gone
+    if wish == "what=keep":
+        await visit.desk.write(visit.desk.register.stop, visit.person)
+        return visit.to("done")
+    return visit.to("stop")
 
 
-@router.get("/s/{study}/done")
-async def done(request: Request, study: str) -> Response:
-    site, desk = _find(request, study)
-    person = site.person(request, study)
-    if desk is None or person is None:
-        return _stranger(site, desk)
-    try:
-        view = await desk.look(person)
-    except Unknown:
-        return _stranger(site, desk)
+async def done(request: Request) -> Response:
+    visit = visit_of(request)
+    view = await visit.look()
     if view.step is not None:
-        return _to(study, "page")
-    panel = desk.study.panel
+        return visit.to("page")
+    panel = visit.study.panel
     code = panel.code(view.ending) if view.ending else ""
     back = way_back(panel, view.ending) if view.ending else ""
-    return site.render.page(
-        "done", desk.study.language, study=desk.study, ending=view.ending or "stopped", code=code, back=back,
-        panel=panel.name.capitalize(),
-    )  # fmt: skip
+    return visit.page("done", ending=view.ending or "stopped", code=code, back=back, panel=panel.name.capitalize())
 
+
+# Plain routes: pages have no schema, and FastAPI's own handling of a request costs more than the page.
+ROUTES = [
+    Route("/s/{study}", door, methods=["GET"]),
+    Route("/s/{study}/start", start, methods=["POST"]),
+    Route("/s/{study}/page", page, methods=["GET"]),
+    Route("/s/{study}/page", answer, methods=["POST"]),
+    Route("/s/{study}/stop", ask_stop, methods=["GET"]),
+    Route("/s/{study}/stop", stop, methods=["POST"]),
+    Route("/s/{study}/done", done, methods=["GET"]),
+]
 
 # -- steps of the above ----------------------------------------------------------------------------------------
 
 
-def _find(request: Request, study: str) -> tuple[Site, Desk | None]:
-    site = site_of(request)
-    return site, site.desks.get(study)
+def wants_json(request: Request) -> bool:
+    """The page's script does; a browser that posts the form itself wants a page."""
+    return "application/json" in request.headers.get("accept", "")
 
 
-def _to(study: str, where: str) -> Response:
-    return RedirectResponse(f"/s/{study}/{where}", 303)
-
-
-def _welcome(site: Site, request: Request, study: str, person: str) -> Response:
-    reply = _to(study, "page")
-    site.cookies.set_person(reply, study, person, is_https(request))
+async def _let_in(request: Request, panel: str | None) -> Response:
+    site, desk = desk_of(request)
+    if not site.may_enter(request):
+        return site.busy(desk.study.language)
+    arrived = await desk.make(Arrival(panel, desk.study.language))
+    reply = to(desk.study, "page")
+    site.cookies.set_person(reply, desk.study.id, arrived.person, is_https(request))
     return reply
 
 
-def _stranger(site: Site, desk: Desk | None) -> Response:
-    if desk is None:
-        return site.render.message("missing", "en", 404)
-    return site.render.message("unknown", desk.study.language, 401, study=desk.study)
-
-
-def _show(
-    site: Site, desk: Desk, view: View, post: Post | None = None, problems: Mapping[str, str] | None = None
-) -> Response:
+def _show(visit: Visit, view: View, post: Post | None = None, problems: Mapping[str, str] | None = None) -> Response:
     """The person's current page; with `problems`, again, what was chosen kept."""
-    study, step = desk.study, view.step
+    study, step = visit.study, view.step
     if step is None:
-        return _to(study.id, "done")
-    t = site.render.texts(study.language)
+        return visit.to("done")
+    t = visit.site.render.texts(study.language)
     trial = view.trial
     said = _words(t, view, problems or {})
     common: dict[str, Any] = {
-        "study": study,
         "view": view,
         "number": view.number + 1,
-        "shown": f"{desk.register.clock():.3f}",
-        "mark": site.cookies.mark(study.id, view.person),
+        "shown": f"{visit.desk.register.clock():.3f}",
+        "mark": visit.site.cookies.mark(study.id, view.person),
         "problems": [(_anchor(trial, key), text) for key, text in said.items()],
     }
     status = 422 if said else 200
     if step.kind == "consent":
-        return site.render.page("consent", study.language, status, text=blocks(study.consent.text), **common)
+        return visit.page("consent", status, text=blocks(study.consent.text), **common)
     if trial is None:
-        return site.render.page("debrief", study.language, status, text=blocks(study.debrief), **common)
+        return visit.page("debrief", status, text=blocks(study.debrief), **common)
     chosen = {k: v for k, v in post.values.items() if isinstance(v, int)} if post else {}
     asked = questions(trial.form, chosen, _beside(t, said), quiz=step.kind == "quiz")
-    return site.render.page("trial", study.language, status, text=blocks(trial.stimulus), questions=asked, **common)
+    return visit.page("trial", status, text=blocks(trial.stimulus), questions=asked, **common)
 
 
 def _anchor(trial: Trial | None, key: str) -> str:
