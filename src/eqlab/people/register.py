@@ -14,7 +14,7 @@ from eqlab.people.arriving import Door, find_panel
 from eqlab.people.design import Design, steps_from_json
 from eqlab.people.ledger import Ledger, Person, find_people, lock_person
 from eqlab.people.moves import ENDED, ENDING, Arrival, Consent, FilledPage, Move, Saved, Unknown, View
-from eqlab.store.engine import take_turn, writing
+from eqlab.store.engine import reading, take_turn, writing
 from eqlab.store.schema import panel_events
 from eqlab.store.schema import places as places_table
 from eqlab.store.store import Store
@@ -40,7 +40,7 @@ class Register:
 
     def look_at(self, people: Collection[str]) -> list[View | Unknown]:
         """Where each of them stands, in this order."""
-        with self.store.engine.connect() as connection:
+        with reading(self.store.engine) as connection:
             found = find_people(connection, self.study.id, people)
         return [self._view(found[person]) if person in found else Unknown() for person in people]
 

@@ -83,6 +83,14 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
 
 @contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """For a single query: on PostgreSQL without a transaction around it, which would double its way."""
+    options = {"isolation_level": "AUTOCOMMIT"} if engine.dialect.name == "postgresql" else {}
+    with said_plainly(engine), engine.connect().execution_options(**options) as connection:
+        yield connection
+
+
+@contextmanager
 def said_plainly(engine: Engine) -> Iterator[None]:
     """A database that fails (full, locked, gone) is a StoreError with the way out."""
     try:
