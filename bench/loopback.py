@@ -1,6 +1,7 @@
-"""What the measurements share: the loopback server in a process of its own, and commands measured from outside."""
+"""What the measurements share: servers on loopback in processes of their own, and commands measured from outside."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -10,31 +11,52 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-SERVER = Path(__file__).with_name("server.py")
+CHAT = Path(__file__).with_name("server.py")
 
 
 @contextmanager
 def serving(latency: float) -> Iterator[str]:
     """The address of a chat server that answers after `latency` seconds."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    server = subprocess.Popen([sys.executable, SERVER, "--port", str(port), "--latency", str(latency)])
+    server = Process(CHAT, "--latency", str(latency))
     try:
-        _wait_for(port)
-        yield f"http://127.0.0.1:{port}/v1"
+        yield f"{server.url}/v1"
     finally:
-        server.terminate()
-        server.wait()
+        server.stop()
 
 
-def _wait_for(port: int) -> None:
-    for _ in range(200):
+class Process:
+    """A server script in a process of its own, on a port of its own; it answers when this is made."""
+
+    def __init__(self, script: Path, *arguments: str) -> None:
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise SystemExit("the loopback server did not start")
+            probe.bind(("127.0.0.1", 0))
+            self._port = int(probe.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self._port}"
+        self._command = [sys.executable, str(script), "--port", str(self._port), *arguments]
+        self.cpu = 0.0
+        """Seconds that it took in all, once it has ended."""
+        self.start()
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(self._command, stderr=subprocess.DEVNULL)
+        for _ in range(600):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self._port)) == 0:
+                    return
+            time.sleep(0.05)
+        raise SystemExit(f"{self._command[1]} did not start.")
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> None:
+        self._process.send_signal(how)
+        _, status, usage = os.wait4(self._process.pid, 0)
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        self.cpu += usage.ru_utime + usage.ru_stime
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ import urllib.request
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from loopback import serving
 from peer_tools import Job, Tool, environment, installed, write_prompts
-from runner import SERVER, _free_port, _wait_for
 
 FEW = 3
 SEQUENTIAL = "sequential loop"
@@ -187,10 +187,7 @@ def main() -> None:
     from eqlab.folders import cache_folder
 
     tools = installed((arguments.cache or cache_folder() / "peers").resolve())
-    port = _free_port()
-    server = subprocess.Popen([sys.executable, SERVER, "--port", str(port), "--latency", str(arguments.latency)])
-    try:
-        _wait_for(port)
+    with serving(arguments.latency) as url:
         print(
             f"{arguments.requests} requests, {arguments.latency:g} s latency, {arguments.in_flight} in flight; ", end=""
         )
@@ -199,15 +196,12 @@ def main() -> None:
         )
         print("\n| " + " | ".join(HEADINGS) + " |\n|" + "---|" * len(HEADINGS), flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            job = Job(f"http://127.0.0.1:{port}/v1", Path(folder), arguments.requests, arguments.in_flight)
+            job = Job(url, Path(folder), arguments.requests, arguments.in_flight)
             for name, tool in tools.items():
                 if arguments.only and not name.casefold().startswith(tuple(o.casefold() for o in arguments.only)):
                     continue
                 cells = cells_of(name, tool, job, arguments.latency, arguments.sequential)
                 print("| " + " | ".join(cells) + " |", flush=True)
-    finally:
-        server.terminate()
-        server.wait()
 
 
 if __name__ == "__main__":

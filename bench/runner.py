@@ -11,7 +11,6 @@ import asyncio
 import json
 import os
 import resource
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,7 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-SERVER = Path(__file__).with_name("server.py")
+from loopback import serving
 
 
 def bare(url: str, requests: int, in_flight: int) -> None:
@@ -85,13 +84,6 @@ def _measured(main: Callable[[], None]) -> None:
     print(json.dumps(figures))
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def _in_own_process(kind: str, url: str, requests: int, in_flight: int) -> dict[str, float]:
     command = [sys.executable, __file__, "--worker", kind, url, str(requests), str(in_flight)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ)
@@ -105,11 +97,7 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=1.0)
     parser.add_argument("--in-flight", type=int, nargs="+", default=[64, 256])
     arguments = parser.parse_args()
-    port = _free_port()
-    server = subprocess.Popen([sys.executable, SERVER, "--port", str(port), "--latency", str(arguments.latency)])
-    try:
-        _wait_for(port)
-        url = f"http://127.0.0.1:{port}/v1"
+    with serving(arguments.latency) as url:
         print(f"{arguments.requests} requests at {arguments.latency:g} s latency")
         print(f"{'in flight':>9} {'':>6} {'wall s':>8} {'ratio':>6} {'CPU ms/request':>15} {'memory MB':>10}")
         for in_flight in arguments.in_flight:
@@ -122,18 +110,6 @@ def main() -> None:
                     f"{in_flight:>9} {name:>6} {figures['wall']:8.2f} {ratio:6.3f} "
                     f"{cpu:15.2f} {figures['memory']:10.0f}"
                 )
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def _wait_for(port: int) -> None:
-    for _ in range(200):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise SystemExit("the loopback server did not start")
 
 
 if __name__ == "__main__":

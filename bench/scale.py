@@ -8,16 +8,14 @@ not what many machines bring. Starting Ray is shown apart: it is paid once for a
 
 import argparse
 import os
-import socket
-import subprocess
-import sys
 import tempfile
 import time
 import tomllib
 from pathlib import Path
 from uuid import uuid4
 
-SERVER = Path(__file__).with_name("server.py")
+from loopback import serving
+
 _ITEMS = 50
 
 
@@ -30,19 +28,11 @@ def main() -> None:
     parser.add_argument("--shard", type=int, default=250)
     parser.add_argument("--address", default="", help="an existing cluster that sees this machine's folders")
     arguments = parser.parse_args()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    server = subprocess.Popen([sys.executable, SERVER, "--port", str(port), "--latency", str(arguments.latency)])
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            _measure(arguments, port, Path(folder))
-    finally:
-        server.terminate()
-        server.wait()
+    with serving(arguments.latency) as url, tempfile.TemporaryDirectory() as folder:
+        _measure(arguments, url, Path(folder))
 
 
-def _measure(arguments: argparse.Namespace, port: int, folder: Path) -> None:
+def _measure(arguments: argparse.Namespace, url: str, folder: Path) -> None:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     if not arguments.address:
         os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid4().hex}  # else Ray puts one into the home
@@ -62,7 +52,7 @@ def _measure(arguments: argparse.Namespace, port: int, folder: Path) -> None:
         max_concurrency = {arguments.in_flight}
         [[models]]
         spec = "bench"
-        base_url = "http://127.0.0.1:{port}/v1"
+        base_url = "{url}"
     """
     cells = make_cells(parse_sweep(tomllib.loads(text)))
     ideal = arguments.requests / arguments.in_flight * arguments.latency

@@ -10,10 +10,6 @@ import argparse
 import asyncio
 import contextlib
 import random
-import signal
-import socket
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -23,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import aiohttp
+from loopback import Process
 from sqlalchemy import create_engine, func, select, text
 from sqlalchemy.engine import make_url
 
@@ -46,35 +43,6 @@ class Load:
     acknowledged: int = 0
     ends: Counter[str] = field(default_factory=Counter)
     retries: int = 0
-
-
-class Process:
-    """A server in a process of its own."""
-
-    def __init__(self, *arguments: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._command = [sys.executable, str(SERVER), "--port", str(self.port), *arguments]
-        self.start()
-
-    def start(self) -> None:
-        self._process = subprocess.Popen(self._command, stderr=subprocess.DEVNULL)
-        for _ in range(600):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.05)
-        raise SystemExit("The server did not start.")
-
-    def kill(self) -> None:
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait()
 
 
 @contextlib.asynccontextmanager
@@ -211,32 +179,34 @@ def percentile(times: list[float], share: float) -> float:
 
 def floor_of(people: int, pages: int, every: float) -> Load:
     """A bare page in the same rhythm."""
-    bare = Process("--bare", "3000")
+    bare = Process(SERVER, "--bare", "3000")
     floor = asyncio.run(bare_crowd(bare.url, people, pages, every, ramp=RAMP * every))
     bare.kill()
     return floor
 
 
 def steady(kind: str, people: int, pages: int, every: float, floor: Load) -> None:
-    """Many people saving in a rhythm. They arrive one after the other, over some rounds of it."""
+    """Many people saving in a rhythm. They arrive one after the other, over some rounds of it. CPU is the server's, its
+    start included, for each request."""
     with store(kind) as where:
-        server = Process("--store", where, "--places", str(people), "--pages", str(pages))
+        server = Process(SERVER, "--store", where, "--places", str(people), "--pages", str(pages))
         load = asyncio.run(crowd(server.url, people, pages, every, ramp=RAMP * every))
         server.stop()
         rows, states, _ = stored(where)
+    cpu = 1000 * server.cpu / (len(load.saves) + len(load.consents) + len(load.pages))
     p50, p99 = percentile(load.saves, 0.5), percentile(load.saves, 0.99)
     f50, f99 = percentile(floor.saves, 0.5), percentile(floor.saves, 0.99)
     print(
         f"{kind:<11} {people:>6} {len(load.saves):>6} {p50:>8.1f} {p99:>8.1f} {f50:>8.1f} {f99:>8.1f} "
         f"{p50 / f50:>6.1f}x {p99 / f99:>6.1f}x {load.acknowledged:>7} {rows:>7} "
-        f"{_same(rows, load.acknowledged):>9} {states['finished']:>8}",
+        f"{_same(rows, load.acknowledged):>9} {states['finished']:>8} {cpu:>8.2f}",
         flush=True,
     )
 
 
 def arrivals(kind: str, people: int, each: int) -> None:
     with store(kind) as where:
-        server = Process("--store", where, "--places", str(each), "--pages", "1")
+        server = Process(SERVER, "--store", where, "--places", str(each), "--pages", "1")
         began = time.perf_counter()
         asyncio.run(crowd(server.url, people, 1, 0.0, ramp=0.0))
         took = time.perf_counter() - began
@@ -248,7 +218,7 @@ def arrivals(kind: str, people: int, each: int) -> None:
 def killed(kind: str, people: int, pages: int, between: float) -> None:
     """The server dies every few seconds; people go on when it is back."""
     with store(kind) as where:
-        server = Process("--store", where, "--places", str(people // 2), "--pages", str(pages))
+        server = Process(SERVER, "--store", where, "--places", str(people // 2), "--pages", str(pages))
         deaths = 0
 
         async def main() -> Load:
@@ -282,7 +252,7 @@ def main() -> None:
     print(f"Saving: every person a page about every {asked.every:g} s; times of a save in ms, against a bare page")
     print(
         f"{'store':<11} {'people':>6} {'saves':>6} {'p50':>8} {'p99':>8} {'bare p50':>8} {'bare p99':>8} "
-        f"{'p50':>7} {'p99':>7} {'acknow.':>7} {'stored':>7} {'':>9} {'finished':>8}"
+        f"{'p50':>7} {'p99':>7} {'acknow.':>7} {'stored':>7} {'':>9} {'finished':>8} {'CPU ms':>8}"
     )
     floor = floor_of(asked.people, asked.pages, asked.every)
     for kind in asked.store:

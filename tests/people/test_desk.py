@@ -1,0 +1,140 @@
+"""People who wait at the same time: served together, each with their own outcome, nobody failing for another."""
+
+import asyncio
+import threading
+
+import pytest
+from small_study import take
+from sqlalchemy import event, func, select
+
+from eqlab.people.desk import Desk
+from eqlab.people.moves import Arrival, Consent, FilledPage, Unknown
+from eqlab.store.schema import answers, participants
+
+
+@pytest.fixture
+def open_desk(make_register):
+    opened = []
+
+    def make(**more):
+        opened.append(Desk(make_register(batches=10, attention=0, **more)))
+        return opened[-1]
+
+    yield make
+    for desk in opened:
+        desk.close()
+
+
+def in_the_queue(desk):
+    """Keeps the desk's writers busy until it is set, so that what is asked meanwhile waits together."""
+    gate = threading.Event()
+    for _ in range(desk._writers._max_workers):
+        desk._writers.submit(gate.wait)
+    return gate
+
+
+async def all_waiting(desk, *moves):
+    gate = in_the_queue(desk)
+    tasks = [asyncio.create_task(desk.make(move)) for move in moves]
+    await asyncio.sleep(0)
+    gate.set()
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def count(desk, table):
+    with desk.register.store.engine.connect() as connection:
+        return connection.execute(select(func.count()).select_from(table)).scalar()
+
+
+def test_who_waits_together_shares_a_transaction_and_gets_their_own_outcome(open_desk):
+    desk = open_desk()
+    register = desk.register
+    people = [register.arrive(f"h{number}", "en") for number in range(5)]
+    pages = [take(register, person, until="trial").number for person in people]
+    commits = []
+    event.listen(register.store.engine, "commit", commits.append)
+    good, bad = {"rating": 3}, {"rating": 9}
+    moves = [FilledPage(person, number, 1, good) for person, number in zip(people, pages, strict=True)]
+    moves[1] = FilledPage(people[1], pages[1], 1, bad)
+    moves[2] = FilledPage(people[2], pages[2] + 1, 1, good)
+    moves += [moves[0], FilledPage("nobody", 1, 1, good), Consent(people[3], agreed=False)]
+    before = count(desk, answers)
+    commits.clear()
+    *saved, twice, nobody, late = asyncio.run(all_waiting(desk, *moves))
+    assert len(commits) < len(moves)
+    assert [one.outcome for one in saved] == ["saved", "refused", "ahead", "saved", "saved"]
+    assert saved[1].problems == {"rating": "off"}
+    assert (twice.outcome, late.outcome) == ("again", "again")
+    assert isinstance(nobody, Unknown)
+    assert count(desk, answers) == before + 3
+    assert [register.look(person).number - page for person, page in zip(people, pages, strict=True)] == [1, 0, 0, 1, 1]
+
+
+def test_arrivals_together_are_one_person_for_one_panel_id(open_desk):
+    desk = open_desk()
+    known = desk.register.arrive("known", "en")
+    hashes = ["known", "a", "b", "a", None, None, "a"]
+    arrived = asyncio.run(all_waiting(desk, *(Arrival(one, "en") for one in hashes)))
+    people = [one.person for one in arrived]
+    assert people[0] == known
+    assert people[1] == people[3] == people[6]
+    assert len(set(people)) == count(desk, participants) == 5
+
+
+def test_claims_together_never_share_a_place_and_fill_the_arms_evenly(open_desk):
+    desk = open_desk(quiz=False)
+    register = desk.register
+    people = [register.arrive(f"h{number}", "en") for number in range(23)]
+    asyncio.run(all_waiting(desk, *(Consent(person, agreed=True) for person in people)))
+    views = [register.look(person) for person in people]
+    arms = [view.arm for view in views if view.state == "taking"]
+    assert (arms.count("a"), arms.count("b")) == (10, 10)
+    assert [view.state for view in views].count("full") == 3
+
+
+def test_a_move_that_breaks_breaks_alone(open_desk, monkeypatch):
+    desk = open_desk()
+    register = desk.register
+    people = [register.arrive(f"h{number}", "en") for number in range(4)]
+    page = take(register, people[0], until="trial").number
+    for person in people[1:]:
+        take(register, person, until="trial")
+    moves = [FilledPage(person, page, 1, {"rating": 1}) for person in people]
+    moves[2] = FilledPage(people[2], page, 1, {"rating": 1}, shown_at="no number")  # type: ignore[arg-type]
+    before = count(desk, answers)
+    saved = asyncio.run(all_waiting(desk, *moves))
+    assert [getattr(one, "outcome", type(one)) for one in saved] == ["saved", "saved", TypeError, "saved"]
+    assert count(desk, answers) == before + 3
+
+
+def test_looks_together_are_everybodys_own(open_desk):
+    desk = open_desk()
+    people = [desk.register.arrive(f"h{number}", "en") for number in range(6)]
+    take(desk.register, people[2], until="trial")
+
+    async def look():
+        return await asyncio.gather(*(desk.look(one) for one in [*people, "nobody"]), return_exceptions=True)
+
+    *views, nobody = asyncio.run(look())
+    assert [view.person for view in views] == people
+    assert [view.step.kind for view in views] == ["consent", "consent", "trial", "consent", "consent", "consent"]
+    assert isinstance(nobody, Unknown)
+
+
+def test_two_doors_at_once_let_one_panel_id_in_once(make_register):
+    """Two servers on one store: the second to come finds whom the first let in."""
+    first, second = make_register(), make_register()
+    start = threading.Barrier(2)
+    found = []
+
+    def enter(register):
+        start.wait()
+        found.extend(register.arrive(f"h{number}", "en") for number in range(20))
+
+    threads = [threading.Thread(target=enter, args=[register]) for register in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 40
+    assert len(set(found)) == 20
