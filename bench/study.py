@@ -3,7 +3,7 @@
 Everything runs on loopback, on SQLite (synchronous=FULL) and on PostgreSQL (from the wheel), with one server process.
 Times are compared with a bare FastAPI page of the same weight in the same run.
 
-    python bench/study.py [--people 1000] [--every 10] [--pages 6] [--store sqlite postgresql]
+    python bench/study.py [--people 1000] [--every 10] [--pages 6] [--ramp 5] [--store sqlite postgresql]
 """
 
 import argparse
@@ -28,8 +28,6 @@ from eqlab.store.schema import answers, participants, places
 
 SERVER = Path(__file__).with_name("study_server.py")
 JSON = {"Accept": "application/json"}
-RAMP = 5
-"""Rounds of the rhythm over which people arrive: a thousand in ten seconds would measure the door."""
 
 
 @dataclass
@@ -177,20 +175,20 @@ def percentile(times: list[float], share: float) -> float:
     return 1000 * sorted(times)[min(len(times) - 1, int(share * len(times)))]
 
 
-def floor_of(people: int, pages: int, every: float) -> Load:
+def floor_of(people: int, pages: int, every: float, ramp: float) -> Load:
     """A bare page in the same rhythm."""
     bare = Process(SERVER, "--bare", "3000")
-    floor = asyncio.run(bare_crowd(bare.url, people, pages, every, ramp=RAMP * every))
+    floor = asyncio.run(bare_crowd(bare.url, people, pages, every, ramp))
     bare.kill()
     return floor
 
 
-def steady(kind: str, people: int, pages: int, every: float, floor: Load) -> None:
+def steady(kind: str, people: int, pages: int, every: float, ramp: float, floor: Load) -> None:
     """Many people saving in a rhythm. They arrive one after the other, over some rounds of it. CPU is the server's, its
     start included, for each request."""
     with store(kind) as where:
         server = Process(SERVER, "--store", where, "--places", str(people), "--pages", str(pages))
-        load = asyncio.run(crowd(server.url, people, pages, every, ramp=RAMP * every))
+        load = asyncio.run(crowd(server.url, people, pages, every, ramp))
         server.stop()
         rows, states, _ = stored(where)
     cpu = 1000 * server.cpu / (len(load.saves) + len(load.consents) + len(load.pages))
@@ -247,6 +245,12 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=1000)
     parser.add_argument("--every", type=float, default=10.0, help="seconds between two saves of a person")
     parser.add_argument("--pages", type=int, default=6)
+    parser.add_argument(
+        "--ramp",
+        type=float,
+        default=5.0,
+        help="rounds of the rhythm over which people arrive; with 1 the door is measured",
+    )
     parser.add_argument("--store", nargs="+", default=["sqlite", "postgresql"])
     asked = parser.parse_args()
     print(f"Saving: every person a page about every {asked.every:g} s; times of a save in ms, against a bare page")
@@ -254,9 +258,10 @@ def main() -> None:
         f"{'store':<11} {'people':>6} {'saves':>6} {'p50':>8} {'p99':>8} {'bare p50':>8} {'bare p99':>8} "
         f"{'p50':>7} {'p99':>7} {'acknow.':>7} {'stored':>7} {'':>9} {'finished':>8} {'CPU ms':>8}"
     )
-    floor = floor_of(asked.people, asked.pages, asked.every)
+    ramp = asked.ramp * asked.every
+    floor = floor_of(asked.people, asked.pages, asked.every, ramp)
     for kind in asked.store:
-        steady(kind, asked.people, asked.pages, asked.every, floor)
+        steady(kind, asked.people, asked.pages, asked.every, ramp, floor)
     print("\nArriving at once, for two arms of 200 places")
     print(f"{'store':<11} {'people':>6} {'a':>6} {'b':>6} {'full':>6} {'seconds':>7}")
     for kind in asked.store:
