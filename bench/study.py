@@ -249,7 +249,7 @@ def main() -> None:
         "--ramp",
         type=float,
         default=5.0,
-        help="rounds of the rhythm over which people arrive; with 1 the door is measured",
+        help="rounds of the rhythm over which people arrive; 1 measures the door",
     )
     parser.add_argument("--store", nargs="+", default=["sqlite", "postgresql"])
     asked = parser.parse_args()
