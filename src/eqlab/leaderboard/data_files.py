@@ -17,20 +17,22 @@ def table_files(
     """(path, content) of each. CSV is made safe for spreadsheets; JSON and Parquet are exact."""
     import polars as pl
 
-    frame = pl.DataFrame({name: [row.get(name) for row in rows] for name in schema}, schema=dict(schema))
-    yield f"{stem}.csv", _csv(rows, list(schema))
+    columns = {name: [row.get(name) for row in rows] for name in schema}
+    frame = pl.DataFrame(columns, schema=dict(schema))
+    yield f"{stem}.csv", _csv(columns, schema)
     yield f"{stem}.json", json.dumps(list(rows), ensure_ascii=True).encode()
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="lz4", statistics=False)
     yield f"{stem}.parquet", buffer.getvalue()
 
 
-def _csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> bytes:
+def _csv(columns: Mapping[str, Sequence[Any]], schema: Mapping[str, type]) -> bytes:
     """By the standard library: hundreds of small tables would spend most of their time in planning queries."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([_safe(row.get(name)) for name in columns] for row in rows)
+    shown = [map(_safe, values) if schema[name] is str else values for name, values in columns.items()]
+    writer.writerows(zip(*shown, strict=True))
     return buffer.getvalue().encode("utf-8", "replace")
 
 

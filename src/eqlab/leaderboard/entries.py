@@ -10,7 +10,7 @@ from typing import Literal
 
 from eqlab.api import results
 from eqlab.core.errors import EqlabError
-from eqlab.core.results import Estimate, Result
+from eqlab.core.results import Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE
 from eqlab.rating_results import RATING
 from eqlab.report.conclusion import subject_name
@@ -88,8 +88,22 @@ def without_texts(entry: Entry) -> Entry:
     """Scores only. Words and references of published material are its authors'; so is the name of a character."""
     if entry.texts or not entry.result.items:
         return entry
-    items = tuple(replace(item, title="", text="", values={}, reference={}, reasons={}) for item in entry.result.items)
+    items = tuple(map(_score_only, entry.result.items))
     return replace(entry, result=replace(entry.result, items=items))
+
+
+def _score_only(item: ItemScore) -> ItemScore:
+    return ItemScore(
+        item.item,
+        item.trial,
+        item.repeat,
+        item.status,
+        item.score,
+        attempts=item.attempts,
+        points=item.points,
+        group=item.group,
+        topics=item.topics,
+    )
 
 
 def store_entries(store: Store, say_left_out: dict[str, str]) -> Iterator[Entry]:

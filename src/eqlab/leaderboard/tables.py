@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean
 from typing import Any
 
@@ -77,9 +78,16 @@ class Board:
     def entered(self) -> tuple[tuple[Line, Entry], ...]:
         return tuple((line, line.entry) for line in self.lines if line.entry is not None)
 
+    @cached_property
+    def _rows(self) -> dict[str, npt.NDArray[np.float64]]:
+        return {}
+
     def row(self, entry: Entry) -> npt.NDArray[np.float64]:
-        """An entry's scores by item, NaN where there is none."""
-        return np.array([entry.item_scores.get(item, np.nan) for item in self.items], dtype=float)
+        """An entry's scores by item, NaN where there is none; kept, as every neighbour asks for it."""
+        if entry.id not in self._rows:
+            scores = [entry.item_scores.get(item, np.nan) for item in self.items]
+            self._rows[entry.id] = np.array(scores, dtype=float)
+        return self._rows[entry.id]
 
 
 def boards(entries: Iterable[Entry]) -> list[Board]:

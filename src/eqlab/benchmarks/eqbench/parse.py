@@ -66,6 +66,11 @@ def english_pairs(text: str) -> list[tuple[str, str]]:
     return found
 
 
+@lru_cache(maxsize=512)
+def _of_several_words(names: tuple[str, ...]) -> bool:
+    return any(_SEVERAL_WORDS.search(name) for name in names)
+
+
 def _find_named(text: str, names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Pairs by the names asked for: `\\w+` would read "at peace: 5" as "peace"."""
     longest_first = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
@@ -82,18 +87,20 @@ def read_pass(text: str | None, names: Sequence[str], rules: EqBenchRules, langu
         return None
     found = _find_pairs(text, language)
     if language == "en":
-        if rules.parser == "names" and any(_SEVERAL_WORDS.search(name) for name in names):
+        if rules.parser == "names" and _of_several_words(tuple(names)):
             found = _find_named(text, tuple(names))
         pairs = dict(found)  # names and digits: nothing to clean, and most of all reading
     elif rules.parser == "names":
         pairs = {label.rsplit("\n", 1)[-1].strip(): value.split(",")[0] for label, value in found}
     else:
         pairs = {label.strip(): value for label, value in found}
-    if rules.parser == "names":
+    if rules.parser == "names" and len(pairs) > len(names):
         pairs = {name: pairs[name] for name in names if name in pairs}
-    if len(pairs) != 4 or set(pairs) != set(names) or (language != "en" and any("," in v for v in pairs.values())):
+    if len(pairs) != 4 or pairs.keys() != set(names):
         return None
-    if any(len(value) > _MOST_DIGITS for value in pairs.values()):
+    if language != "en" and any("," in value for value in pairs.values()):
+        return None
+    if max(map(len, pairs.values())) > _MOST_DIGITS:
         return None
     return {name: int(pairs[name]) for name in names}
 
@@ -112,10 +119,12 @@ def read_scores(
 
 def is_complete(scores: Scores, revision: bool, rules: EqBenchRules) -> bool:
     """Whether every pass that was asked for is there; half an answer is kept only when all tries are used up."""
-    asked = (scores.first, scores.revised) if revision else (scores.first,)
-    if rules.zero_gate:
-        return all(_above_zero(values) for values in asked)
-    return all(values is not None for values in asked)
+    enough = _above_zero if rules.zero_gate else _known
+    return enough(scores.first) and (not revision or enough(scores.revised))
+
+
+def _known(values: Mapping[str, int] | None) -> bool:
+    return values is not None
 
 
 def _above_zero(values: Mapping[str, int] | None) -> bool:

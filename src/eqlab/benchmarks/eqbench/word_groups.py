@@ -2,8 +2,9 @@
 
 The grouping is ours, for reading only: no score depends on it. A word without a group counts as "other"."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.core.results import ByEmotion, Estimate, ItemScore
@@ -50,7 +51,9 @@ def group_of(word: str) -> str:
     return _GROUP_OF.get(word.casefold(), OTHER)
 
 
-def topics(words: Iterable[str]) -> tuple[str, ...]:
+@lru_cache(maxsize=512)
+def topics(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Kept: many subjects answer the same questions."""
     return tuple(dict.fromkeys(group_of(word) for word in words))
 
 
