@@ -115,3 +115,40 @@ def test_without_scripts_everything_but_the_comparison_is_there(browser, built):
     opened.goto((built.folder / "compare.html").as_uri())
     assert "needs scripts" in opened.locator("body").inner_text()
     context.close()
+
+
+@on("desktop", "phone", "dark")
+def test_the_switch_to_equal_length_by_keyboard(page, built):
+    page.goto((built.folder / "index.html").as_uri())
+    plain, equal = page.locator("table.scores"), page.locator(".at-length table")
+    assert plain.is_visible()
+    assert not equal.is_visible()
+    page.get_by_role("radio", name="as scored").focus()
+    page.keyboard.press("ArrowRight")
+    assert equal.is_visible()
+    assert not plain.is_visible()
+    assert equal.locator("tbody").count() == 54
+    check(page)
+    page.get_by_role("radio", name="as scored").check()
+    assert plain.is_visible()
+
+
+def test_the_switch_needs_no_script(browser, built):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((built.folder / "index.html").as_uri())
+    page.get_by_role("radio", name="at equal length").check()
+    assert page.locator(".at-length table").is_visible()
+    assert not page.locator("table.scores").is_visible()
+    context.close()
+
+
+@on("desktop")
+def test_the_table_at_equal_length_can_be_sorted(page, built):
+    page.goto((built.folder / "index.html").as_uri())
+    page.get_by_role("radio", name="at equal length").check()
+    equal = page.locator(".at-length table")
+    equal.get_by_role("button", name="Words").click()
+    words = [int(text) for text in equal.locator("tbody td:last-child").all_inner_texts()]
+    assert words == sorted(words, reverse=True)
+    assert words[0] > words[-1]

@@ -225,3 +225,18 @@ def test_neighbours_are_compared_as_compare_does(entries, files):
     assert f"{gap.low:.2f} to {gap.high:.2f}" in page
     assert first.name in page
     assert second.name in page
+
+
+def test_every_ranked_model_stands_at_equal_length_too(entries, files):
+    (board,) = boards(entries)
+    assert {line.name for line in board.lines if line.rank} == set(board.at_length)
+    assert board.length.slope.n == len(board.items)
+    rows = json.loads(files[f"data/board-{board.key}.json"])
+    for row in rows:
+        equal = board.at_length.get(row["name"]) if row["kind"] == "model" else None
+        assert row["score_at_equal_length"] == (equal.estimate.value if equal else None)
+    # brief answers go with a negative slope here, so brief subjects lose and long ones gain, all along one slope
+    slope, common = board.length.slope.value, np.log2(board.length.words)
+    for line in board.length.lines:
+        moved = line.score.value - slope * (np.log2(line.words) - common)
+        assert line.estimate.value == pytest.approx(moved)

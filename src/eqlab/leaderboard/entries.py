@@ -13,6 +13,7 @@ from eqlab.core.errors import EqlabError
 from eqlab.core.results import Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE
 from eqlab.rating_results import RATING
+from eqlab.report.at_length import item_means
 from eqlab.report.conclusion import subject_name
 from eqlab.report.page import RunRecord, table_key
 from eqlab.store.store import Store, StoredRun
@@ -77,11 +78,7 @@ class Entry:
     @cached_property
     def item_scores(self) -> dict[str, float]:
         """Points by item, the mean over repeats; their mean is the score. Empty where the score is no such mean."""
-        found: dict[str, list[float]] = {}
-        for item in self.result.items:
-            if item.points is not None:
-                found.setdefault(item.item, []).append(item.points)
-        return {item: fmean(points) for item, points in found.items()}
+        return item_means(self.result.items)
 
 
 def without_texts(entry: Entry) -> Entry:

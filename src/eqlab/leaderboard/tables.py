@@ -15,6 +15,7 @@ from eqlab.analysis.comparison import rank_ranges
 from eqlab.core.results import Estimate
 from eqlab.leaderboard.entries import Entry
 from eqlab.leaderboard.words import sentence
+from eqlab.report.at_length import LengthLine, LengthView, length_view
 from eqlab.report.conclusion import ranks
 from eqlab.report.figures import Range, common_range
 from eqlab.report.page import facts_of
@@ -61,6 +62,8 @@ class Board:
     items: tuple[str, ...]
     """The items behind the scores; empty where scores are no means over items and are compared by their intervals."""
     caveats: tuple[str, ...]
+    length: LengthView | None = None
+    """The ranked rows at equal length; None where fewer than two are ranked."""
 
     @property
     def label(self) -> str:
@@ -77,6 +80,11 @@ class Board:
     @property
     def entered(self) -> tuple[tuple[Line, Entry], ...]:
         return tuple((line, line.entry) for line in self.lines if line.entry is not None)
+
+    @cached_property
+    def at_length(self) -> dict[str, LengthLine]:
+        """By name, which is unique in a table."""
+        return {line.name: line for line in self.length.lines} if self.length else {}
 
     @cached_property
     def _rows(self) -> dict[str, npt.NDArray[np.float64]]:
@@ -130,8 +138,13 @@ def _board(key: str, members: Sequence[Entry]) -> Board:
     ]
     lines += [Line(estimate.name, estimate) for estimate in _baselines(members)]
     lines.sort(key=lambda line: (not is_number(line.estimate.value), -(line.estimate.value or 0.0), line.name))
-    whole = replace(draft, lines=tuple(lines))
+    whole = replace(draft, lines=tuple(lines), length=_at_length(lines))
     return replace(whole, sentence=sentence(whole))
+
+
+def _at_length(lines: Sequence[Line]) -> LengthView | None:
+    ranked = {line.name: line.entry.result for line in lines if line.rank and line.entry}
+    return length_view(ranked) if len(ranked) > 1 else None
 
 
 def _ranks(board: Board, ranked: Sequence[Entry]) -> dict[str, tuple[int, int]]:
@@ -207,6 +220,7 @@ def line_facts(board: Board, line: Line) -> dict[str, Any]:
     """A row as plain values, for files."""
     entry, head = line.entry, line.estimate
     counts = entry.result.counts if entry else {}
+    equal = board.at_length.get(line.name) if entry else None
     return {
         "table": board.label,
         "kind": line.kind,
@@ -221,6 +235,11 @@ def line_facts(board: Board, line: Line) -> dict[str, Any]:
         "n": head.n if entry else None,
         **{name: counts.get(name) for name in ("planned", "ok", "unparseable", "refused", "error", "unanswered")},
         "words_per_reply": entry.words if entry else None,
+        "score_at_equal_length": equal.estimate.value if equal else None,
+        "low_at_equal_length": equal.estimate.low if equal else None,
+        "high_at_equal_length": equal.estimate.high if equal else None,
+        "rank_best_at_equal_length": equal.rank[0] if equal else None,
+        "rank_worst_at_equal_length": equal.rank[1] if equal else None,
         "participants": entry.participants if entry else None,
         "valid": line.valid if entry else None,
         "not_ranked_because": line.why_no_rank,

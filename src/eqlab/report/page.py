@@ -284,6 +284,7 @@ def add_words(made: Environment) -> Environment:
     from eqlab.report import sections
 
     made.globals.update(heat_of=sections.heat_of, apart_of=sections.apart_of, no_links=sections.no_links)
+    made.globals.update(length_of=sections.length_of)
     made.globals.update(table_tints=table_tints, against_reference=against_reference)
     made.globals.update(extremes=extremes, failures=failures, spread=spread)
     made.globals.update(

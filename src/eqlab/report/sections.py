@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from eqlab.core.results import Table
 from eqlab.report import disagreement, heat, item_pages, profile
+from eqlab.report.at_length import LengthView, length_view
 from eqlab.report.item_pages import Places
 from eqlab.report.page import Group, Row, RunRecord, group, page_environment
 from eqlab.report.templating import policy, source
@@ -33,6 +34,13 @@ def heat_of(one: Group) -> heat.HeatMap | None:
     if people:
         columns.append(heat.Column("people, published", people))
     return heat.heat_map(first.measure, columns, first.note)
+
+
+def length_of(one: Group) -> LengthView | None:
+    """The table at equal length; None where there are not two models to compare."""
+    rows = [row for row in one.rows if row.result.ranked and row.result.valid and not row.people]
+    known = {row.name: row.result for row in rows if row.result.headline.value is not None}
+    return length_view(known) if len(known) > 1 else None
 
 
 def apart_of(one: Group) -> Table | None:

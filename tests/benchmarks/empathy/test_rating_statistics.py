@@ -307,3 +307,29 @@ def test_few_people_are_scored_without_a_model_and_with_a_warning():
     assert one.headline.value in (0.0, 100.0)
     assert len(one.items) == 1
     assert BENCHMARK.score(PEOPLE, [], JUDGING | {"purpose": "people"}).sentence == "Nobody has rated anything yet."
+
+
+def _at_length(rows, rate):
+    result = BENCHMARK.score("judge:some-model", judged(rows, rate), JUDGING)
+    return next((table for table in result.tables if table.title == "P(Good) at equal length"), None)
+
+
+def test_an_arm_that_only_talks_more_is_no_better_at_equal_length():
+    """The judge looks at length alone: Good from 32 words on."""
+    rows = [replace(row, reply=row.reply * 2) if row.arm == "chatgpt" else row for row in study()]
+    table = _at_length(rows, lambda row: 3 if len(row.reply.split()) >= 32 else 1)
+    shares = {row[0]: (row[2].value, row[1]) for row in table.rows}
+    gap = shares["chatgpt"][0] - shares["human"][0]
+    adjusted = shares["chatgpt"][1].value - shares["human"][1].value
+    assert gap > 25
+    assert abs(adjusted) < gap / 2
+    assert all(own.low < own.value < own.high for _, own in shares.values())
+    assert "A reply twice as long is called Good +" in table.note
+
+
+def test_at_equal_length_is_undefined_where_all_replies_are_equally_long():
+    same = [replace(row, reply="word " * 20) for row in study(20)]
+    table = _at_length(same, lambda row: 3 if row.arm == "human" else 1)
+    assert [row[1] for row in table.rows] == [None, None]
+    assert table.note.startswith("Undefined: ")
+    assert _at_length([row for row in same if row.arm == "human"], lambda row: 3) is None

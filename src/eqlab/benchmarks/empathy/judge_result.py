@@ -10,6 +10,7 @@ import numpy as np
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.analysis.ppi import PpiMean, ppi_mean
 from eqlab.benchmarks.empathy import calibration
+from eqlab.benchmarks.empathy.arm_length import length_table
 from eqlab.benchmarks.empathy.arm_shares import ArmShares, arm_shares
 from eqlab.benchmarks.empathy.families import family
 from eqlab.benchmarks.empathy.rated import GOOD, Rated, arms_of, given
@@ -49,6 +50,7 @@ def outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any]) 
         tables=(
             arm_table(shares, "judge-only"),
             *((_gap_table(gaps),) if gaps else ()),
+            *length_table(usable, shares, lambda one: one.prompt),
             *((_ppi_table(helped),) if helped else ()),
             *(calibration.tables(found) if found else ()),
             *by_group(usable, shares, "valence"),

@@ -14,6 +14,7 @@ from eqlab.analysis.maximise import FitError
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ordinal import OrdinalFit, RandomEffect, fit_ordinal, likelihood_ratio
 from eqlab.analysis.ordinal_effects import pooled_effects
+from eqlab.benchmarks.empathy.arm_length import length_table
 from eqlab.benchmarks.empathy.arm_shares import ArmShares, arm_shares
 from eqlab.benchmarks.empathy.judge_result import arm_table, by_group
 from eqlab.benchmarks.empathy.people_checks import equivalence, proportional, several_raters
@@ -49,6 +50,7 @@ def outcome(ratings: Sequence[Rated], reference: str = "") -> Outcome:
             arm_table(shares, f"{raters} people"),
             *((_as_published(shares, reference, others),) if others else ()),
             *((_model_table(fitted, usable, shares.arms), equivalence(fitted, shares.arms)) if fitted else ()),
+            *length_table(usable, shares, lambda one: one.rater),
             *_pooled_tables(usable, reference, others),
             *by_group(usable, shares, "valence"),
             *by_group(usable, shares, "emotion"),

@@ -3,8 +3,10 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
   const heads = [...table.tHead.rows[0].cells];
   const bodies = [...table.tBodies];
   const valueOf = (body, column, kind) => {
-    const value = body.rows[0].cells[column].dataset.value;
-    return kind === "text" ? value : value === "" ? null : Number(value);
+    const cell = body.rows[0].cells[column];
+    const value = cell.dataset.value ?? cell.textContent;
+    const number = Number.parseFloat(value);
+    return kind === "text" ? value : Number.isNaN(number) ? null : number;
   };
   const compare = (kind) => kind === "text"
     ? (a, b) => a.localeCompare(b, "en", { numeric: true })

@@ -1,0 +1,81 @@
+"""The length-adjusted view of a table: the same subjects, in the order they would have if all replies were equally
+long. Beside the score and never instead of it; "undefined" with the reason where a slope cannot be told."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from eqlab.analysis.comparison import rank_ranges
+from eqlab.analysis.length import EqualLength, Reply, at_equal_length
+from eqlab.core.results import Estimate, ItemScore, Result
+
+NO_MEAN = "the score is no mean over items"
+RATED = "what is rated is another subject's reply: its run's report has the shares of Good at equal length"
+NO_WORDS = "the items' points do not belong to single replies"
+
+
+@dataclass(frozen=True, slots=True)
+class LengthLine:
+    name: str
+    rank: tuple[int, int]
+    estimate: Estimate
+    score: Estimate
+    words: float
+    """Geometric mean of its replies, the length that is adjusted for."""
+
+
+@dataclass(frozen=True, slots=True)
+class LengthView:
+    why: str = ""
+    """Why there is none."""
+    lines: tuple[LengthLine, ...] = ()
+    slope: Estimate | None = None
+    words: float = 0.0
+
+
+def length_view(members: Mapping[str, Result]) -> LengthView:
+    """Results by name: models only, for people's answers have no length. With fewer than two there is no slope."""
+    if any(result.benchmark == "rating" for result in members.values()):
+        return LengthView(RATED)
+    if not all(_is_mean(result.headline, item_means(result.items)) for result in members.values()):
+        return LengthView(NO_MEAN)
+    replies = {name: _replies(name, result.items) for name, result in members.items()}
+    if not all(replies.values()):
+        return LengthView(NO_WORDS)
+    digits = min(result.headline.digits for result in members.values())
+    found = at_equal_length([reply for own in replies.values() for reply in own], digits)
+    if not isinstance(found, EqualLength):
+        return LengthView(found)
+    lines = [
+        LengthLine(name, rank, estimate, members[name].headline, 2 ** fmean(reply.doublings for reply in replies[name]))
+        for name, estimate, rank in zip(found.subjects, found.scores, rank_ranges(found.waves), strict=True)
+    ]
+    lines.sort(key=lambda line: -(line.estimate.value or 0.0))
+    return LengthView("", tuple(lines), found.slope, found.words)
+
+
+def item_means(items: Sequence[ItemScore]) -> dict[str, float]:
+    """Points by item, the mean over repeats."""
+    found: dict[str, list[float]] = {}
+    for item in items:
+        if item.points is not None:
+            found.setdefault(item.item, []).append(item.points)
+    return {item: fmean(points) for item, points in found.items()}
+
+
+def _is_mean(headline: Estimate, points: Mapping[str, float]) -> bool:
+    """Not so for a short form's estimate, or where questions were lost in some of several repeats."""
+    return bool(points) and headline.value is not None and math.isclose(headline.value, fmean(points.values()))
+
+
+def _replies(subject: str, items: Sequence[ItemScore]) -> list[Reply]:
+    """One per item, the mean over repeats; a reply without points or words is left out."""
+    points: dict[str, list[float]] = {}
+    doublings: dict[str, list[float]] = {}
+    for item in items:
+        words = len(item.text.split())
+        if words and item.points is not None:
+            points.setdefault(item.item, []).append(item.points)
+            doublings.setdefault(item.item, []).append(math.log2(words))
+    return [Reply(subject, item, fmean(own), fmean(doublings[item])) for item, own in points.items()]
