@@ -14,7 +14,8 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 DRAWS = 2000
-_AT_ONCE = 1_000_000
+_AT_ONCE = 250_000
+"""Numbers in one piece of work: few enough for a processor's cache, which is several times faster than memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def _separated(scores: Floats, found: Pairwise, alpha: float, draws: int, seed: 
 
 
 def _normal_waves(scores: Floats, draws: int, seed: int) -> tuple[Floats, Floats]:
-    """(draws × models, models × models): what each mean does under random item weights, and the pairs' spread."""
+    """(models × draws, models × models): what each mean does under random item weights, and the pairs' spread."""
     known = np.isfinite(scores)
     n = np.maximum(known.sum(axis=1, keepdims=True), 1)
     means = np.where(known, scores, 0.0).sum(axis=1, keepdims=True) / n
@@ -97,7 +98,7 @@ def _normal_waves(scores: Floats, draws: int, seed: int) -> tuple[Floats, Floats
     gram = influence @ influence.T
     spread = np.sqrt(np.maximum(np.diag(gram)[:, None] + np.diag(gram)[None, :] - 2 * gram, 0.0))
     weights = np.random.default_rng(seed).standard_normal((draws, scores.shape[1]))
-    return weights @ influence.T, spread
+    return np.ascontiguousarray((weights @ influence.T).T), spread
 
 
 def _largest(waves: tuple[Floats, Floats], first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Floats:
@@ -105,12 +106,16 @@ def _largest(waves: tuple[Floats, Floats], first: npt.NDArray[np.intp], second: 
     means, spread = waves
     width = spread[first, second]
     scale = np.divide(1.0, width, out=np.zeros_like(width), where=width > 0)
-    step = max(1, _AT_ONCE // max(1, len(first)))
-    parts = [
-        np.abs((part[:, first] - part[:, second]) * scale).max(axis=1)
-        for part in (means[start : start + step] for start in range(0, len(means), step))
-    ]
-    return np.concatenate(parts)
+    draws = means.shape[1]
+    largest = np.zeros(draws)
+    step = max(1, _AT_ONCE // draws)
+    for start in range(0, len(first), step):
+        pairs = slice(start, start + step)
+        gaps = means[first[pairs]]
+        gaps -= means[second[pairs]]
+        gaps *= scale[pairs, None]
+        np.maximum(largest, np.abs(gaps, out=gaps).max(axis=0), out=largest)
+    return largest
 
 
 def _matrix(matrix: npt.ArrayLike) -> Floats:

@@ -64,10 +64,9 @@ class Entry:
         return f"{words or 'subject'}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
 
     @cached_property
-    def replies(self) -> str:
-        """A hash of every reply in its place; empty where there are none to compare."""
-        said = sorted((item.trial, item.repeat, item.text) for item in self.result.items if item.text)
-        return hashlib.sha256(repr(said).encode("utf-8", "replace")).hexdigest() if said else ""
+    def replies(self) -> tuple[tuple[str, int, str], ...]:
+        """Every reply in its place; empty where there are none to compare."""
+        return tuple(sorted((item.trial, item.repeat, item.text) for item in self.result.items if item.text))
 
     @cached_property
     def words(self) -> float | None:

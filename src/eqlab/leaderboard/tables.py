@@ -160,7 +160,7 @@ def _ranks(board: Board, ranked: Sequence[Entry]) -> dict[str, tuple[int, int]]:
 
 def _copies(members: Sequence[Entry]) -> dict[str, Entry]:
     """Entries whose replies are, word for word, those of an earlier one: one result under two names."""
-    seen: dict[str, Entry] = {}
+    seen: dict[tuple[tuple[str, int, str], ...], Entry] = {}
     found = {}
     for entry in members:
         if entry.replies and seen.setdefault(entry.replies, entry) is not entry:

@@ -71,11 +71,13 @@ def _is_mean(headline: Estimate, points: Mapping[str, float]) -> bool:
 
 def _replies(subject: str, items: Sequence[ItemScore]) -> list[Reply]:
     """One per item, the mean over repeats; a reply without points or words is left out."""
-    points: dict[str, list[float]] = {}
-    doublings: dict[str, list[float]] = {}
+    found: dict[str, list[tuple[float, float]]] = {}
     for item in items:
         words = len(item.text.split())
         if words and item.points is not None:
-            points.setdefault(item.item, []).append(item.points)
-            doublings.setdefault(item.item, []).append(math.log2(words))
-    return [Reply(subject, item, fmean(own), fmean(doublings[item])) for item, own in points.items()]
+            found.setdefault(item.item, []).append((item.points, math.log2(words)))
+    return [Reply(subject, item, *(own[0] if len(own) == 1 else _means(own))) for item, own in found.items()]
+
+
+def _means(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return fmean(points for points, _ in pairs), fmean(doublings for _, doublings in pairs)

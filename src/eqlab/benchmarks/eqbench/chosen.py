@@ -61,3 +61,10 @@ def choose(scored: Scored, rules: EqBenchRules) -> Chosen:
     last = final(scored.attempts)
     status: Status | None = None if last is None else "unparseable" if last.status == "ok" else last.status
     return Chosen(scored, last, Scores(None), status)
+
+
+def choose_again(chosen: Chosen, rules: EqBenchRules) -> Chosen:
+    """The same question under other rules; a single plain reply, as most are, need not be read anew."""
+    if chosen.scores.plain and len(chosen.scored.attempts) == 1:
+        return chosen
+    return choose(chosen.scored, rules)

@@ -30,6 +30,8 @@ class Scores:
 
     first: Mapping[str, int] | None
     revised: Mapping[str, int] | None = None
+    plain: bool = False
+    """Whether the reply holds these pairs and no others, so that it reads the same under all rules."""
 
 
 def split_passes(text: str, rules: EqBenchRules, language: str) -> tuple[str | None, str | None]:
@@ -114,7 +116,13 @@ def read_scores(
     revised = read_pass(revised_text, names, rules, language)
     if rules.zero_gate and not _above_zero(first) and not _above_zero(revised):
         return Scores(None, None)
-    return Scores(first, revised)
+    plain = language == "en" and not _of_several_words(tuple(names))
+    plain = plain and _only_these(first_text, first) and (revised_text is None or _only_these(revised_text, revised))
+    return Scores(first, revised, plain)
+
+
+def _only_these(text: str | None, values: Mapping[str, int] | None) -> bool:
+    return text is not None and _above_zero(values) and len(_find_pairs(text, "en")) == 4
 
 
 def is_complete(scores: Scores, revision: bool, rules: EqBenchRules) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.benchmarks.eqbench.baselines import baselines
-from eqlab.benchmarks.eqbench.chosen import Chosen, choose
+from eqlab.benchmarks.eqbench.chosen import Chosen, choose, choose_again
 from eqlab.benchmarks.eqbench.perturb import perturbation_of
 from eqlab.benchmarks.eqbench.perturb import tables as perturbation_tables
 from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
@@ -93,7 +93,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         headline=headline,
         score_range=(0.0, 100.0),
         estimates=(
-            *_other_estimates(planned, iterations, counts, options, rules),
+            *_other_estimates(questions, iterations, counts, options, rules),
             *(flat.estimates if flat else ()),
         ),
         counts={
@@ -124,7 +124,7 @@ def _perturbations(
 
 
 def _other_estimates(
-    planned: Sequence[Scored],
+    questions: Sequence[Chosen],
     iterations: Sequence[RunScore],
     counts: Mapping[str, int],
     options: Mapping[str, Any],
@@ -132,13 +132,13 @@ def _other_estimates(
 ) -> tuple[Estimate, ...]:
     version = options["version"]
     estimates = [
-        proportion_estimate("readable answers", counts.get("ok", 0), len(planned)),
+        proportion_estimate("readable answers", counts.get("ok", 0), len(questions)),
         mean_estimate("unreadable answers counted as 0", _question_means(iterations, zero=True)),
     ]
     estimates += _repeatability(iterations)
     for other in PRESETS.values():
         if other.name != rules.name:
-            strict = _iterations([choose(one, other) for one in planned], version, other)
+            strict = _iterations([choose_again(question, other) for question in questions], version, other)
             estimates.append(_run_estimate(f"under the rules '{other.name}'", strict, other))
     if options["revision"] and len(iterations) == 1:
         for name, value, n in (
