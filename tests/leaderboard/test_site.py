@@ -240,3 +240,19 @@ def test_every_ranked_model_stands_at_equal_length_too(entries, files):
     for line in board.length.lines:
         moved = line.score.value - slope * (np.log2(line.words) - common)
         assert line.estimate.value == pytest.approx(moved)
+
+
+def test_people_of_a_study_are_a_row_even_where_their_score_is_undefined(entries):
+    known = Estimate("Alignment", None, 1266, note="they were asked half of it", digits=1, of="people")
+    (board,) = boards([replace(one, result=replace(one.result, people=known)) for one in entries[:3]])
+    (line,) = [line for line in board.lines if line.kind == "people"]
+    assert (line.name, line.rank, line.estimate.value) == ("People, published (1266)", None, None)
+    assert board.lines[-1] is line
+    made = dict(site_files(Site([board], [], None, [], 1.8e9, "0")))
+    html = made["index.html"].decode()
+    assert "People, published (1266): undefined, because they were asked half of it." in html
+    row = next(row for row in json.loads(made[f"data/board-{board.key}.json"]) if row["kind"] == "people")
+    assert (row["score"], row["n"], row["not_ranked_because"]) == (None, 1266, known.note)
+    seen = replace(known, value=70.0, low=60.0, high=80.0)
+    (board,) = boards([replace(one, result=replace(one.result, people=seen)) for one in entries[:3]])
+    assert board.lines.index(next(line for line in board.lines if line.study)) < len(board.lines) - 1

@@ -73,7 +73,7 @@ def _print_json(built: "Built") -> None:
     from dataclasses import asdict
 
     from eqlab.cli.output import print_json
-    from eqlab.leaderboard.tables import line_facts
+    from eqlab.leaderboard.data_files import line_facts
 
     print_json(
         {

@@ -117,3 +117,5 @@ class Result:
     emotions: ByEmotion | None = None
     beside_people: tuple[tuple[Estimate, Estimate], ...] = ()
     """The subject's number and that of people in a published study, of the same measure."""
+    people: Estimate | None = None
+    """The headline of people in a published study; undefined, with the reason as note, if they lack what it takes."""

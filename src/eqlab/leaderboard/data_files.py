@@ -1,12 +1,15 @@
-"""The same table as CSV, JSON and Parquet, for every table of the site."""
+"""The same table as CSV, JSON and Parquet, for every table of the site; what a row is in it."""
 
 import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eqlab.core.spreadsheet import FORMULA
+
+if TYPE_CHECKING:
+    from eqlab.leaderboard.tables import Board, Line
 
 ENDINGS = ("csv", "json", "parquet")
 
@@ -38,6 +41,39 @@ def _csv(columns: Mapping[str, Sequence[Any]], schema: Mapping[str, type]) -> by
 
 def _safe(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def line_facts(board: "Board", line: "Line") -> dict[str, Any]:
+    """A row as plain values, for files."""
+    entry, head = line.entry, line.estimate
+    counts = entry.result.counts if entry else {}
+    equal = board.at_length.get(line.name) if entry else None
+    return {
+        "table": board.label,
+        "kind": line.kind,
+        "name": line.name,
+        "id": entry.id if entry else "",
+        "rank_best": line.rank[0] if line.rank else None,
+        "rank_worst": line.rank[1] if line.rank else None,
+        "score": head.value,
+        "low": head.low,
+        "high": head.high,
+        "se": head.se,
+        "n": head.n if entry or line.study else None,
+        **{name: counts.get(name) for name in ("planned", "ok", "unparseable", "refused", "error", "unanswered")},
+        "words_per_reply": entry.words if entry else None,
+        "score_at_equal_length": equal.estimate.value if equal else None,
+        "low_at_equal_length": equal.estimate.low if equal else None,
+        "high_at_equal_length": equal.estimate.high if equal else None,
+        "rank_best_at_equal_length": equal.rank[0] if equal else None,
+        "rank_worst_at_equal_length": equal.rank[1] if equal else None,
+        "participants": entry.participants if entry else None,
+        "valid": line.valid if entry else None,
+        "not_ranked_because": line.why_no_rank,
+        "origin": entry.origin if entry else "published" if line.study else "",
+        "source": entry.source if entry else "",
+        "caveats": json.dumps(list(entry.result.caveats), ensure_ascii=False) if entry else "",
+    }
 
 
 LINES: Mapping[str, type] = {

@@ -13,10 +13,10 @@ from markupsafe import Markup, escape
 from eqlab.core.results import Estimate, ItemScore
 from eqlab.leaderboard import data_files
 from eqlab.leaderboard.changes import Change, rank_text
-from eqlab.leaderboard.data_files import table_files
+from eqlab.leaderboard.data_files import line_facts, table_files
 from eqlab.leaderboard.difference import as_estimate, compare_data, difference
 from eqlab.leaderboard.entries import Entry, without_texts
-from eqlab.leaderboard.tables import Board, Line, line_facts
+from eqlab.leaderboard.tables import Board, Line
 from eqlab.report import text
 from eqlab.report.item_pages import pages as item_pages
 from eqlab.report.page import Row, add_words

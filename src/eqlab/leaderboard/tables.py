@@ -1,12 +1,10 @@
 """Entries become tables: who may be compared, in which order, with which ranks, beside which baselines and people."""
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,10 +32,14 @@ class Line:
     entry: Entry | None = None
     rank: tuple[int, int] | None = None
     why_no_rank: str = ""
+    study: bool = False
+    """People of a published study, who are no entry: their number is known, or why there is none."""
 
     @property
     def kind(self) -> str:
-        return "baseline" if self.entry is None else "people" if self.entry.people else "model"
+        if self.entry is None:
+            return "people" if self.study else "baseline"
+        return "people" if self.entry.people else "model"
 
     @property
     def valid(self) -> bool:
@@ -137,6 +139,7 @@ def _board(key: str, members: Sequence[Entry]) -> Board:
         for entry in members
     ]
     lines += [Line(estimate.name, estimate) for estimate in _baselines(members)]
+    lines += _people_of_a_study(members)
     lines.sort(key=lambda line: (not is_number(line.estimate.value), -(line.estimate.value or 0.0), line.name))
     whole = replace(draft, lines=tuple(lines), length=_at_length(lines))
     return replace(whole, sentence=sentence(whole))
@@ -206,6 +209,12 @@ def _baselines(members: Sequence[Entry]) -> list[Estimate]:
     return [Estimate(name, fmean(values), n, digits=digits) for name, values in found.items()]
 
 
+def _people_of_a_study(members: Sequence[Entry]) -> list[Line]:
+    known = next((entry.result.people for entry in members if entry.result.people), None)
+    why = "people are a reference" if known and known.value is not None else known.note if known else ""
+    return [Line(f"People, published ({known.n})", known, why_no_rank=why, study=True)] if known else []
+
+
 def _shared(members: Sequence[Entry]) -> tuple[str, ...]:
     """Caveats that hold for every row; the others stand on the pages of those whom they concern."""
     first, *rest = [entry.result.caveats for entry in members]
@@ -214,36 +223,3 @@ def _shared(members: Sequence[Entry]) -> tuple[str, ...]:
 
 def _natural(item: str) -> tuple[int, str]:
     return (int(item), "") if item.isdigit() else (10**9, item)
-
-
-def line_facts(board: Board, line: Line) -> dict[str, Any]:
-    """A row as plain values, for files."""
-    entry, head = line.entry, line.estimate
-    counts = entry.result.counts if entry else {}
-    equal = board.at_length.get(line.name) if entry else None
-    return {
-        "table": board.label,
-        "kind": line.kind,
-        "name": line.name,
-        "id": entry.id if entry else "",
-        "rank_best": line.rank[0] if line.rank else None,
-        "rank_worst": line.rank[1] if line.rank else None,
-        "score": head.value,
-        "low": head.low,
-        "high": head.high,
-        "se": head.se,
-        "n": head.n if entry else None,
-        **{name: counts.get(name) for name in ("planned", "ok", "unparseable", "refused", "error", "unanswered")},
-        "words_per_reply": entry.words if entry else None,
-        "score_at_equal_length": equal.estimate.value if equal else None,
-        "low_at_equal_length": equal.estimate.low if equal else None,
-        "high_at_equal_length": equal.estimate.high if equal else None,
-        "rank_best_at_equal_length": equal.rank[0] if equal else None,
-        "rank_worst_at_equal_length": equal.rank[1] if equal else None,
-        "participants": entry.participants if entry else None,
-        "valid": line.valid if entry else None,
-        "not_ranked_because": line.why_no_rank,
-        "origin": entry.origin if entry else "",
-        "source": entry.source if entry else "",
-        "caveats": json.dumps(list(entry.result.caveats), ensure_ascii=False) if entry else "",
-    }

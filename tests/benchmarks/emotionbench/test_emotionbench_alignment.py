@@ -103,3 +103,22 @@ def test_the_interval_covers():
         assert inside >= 930
     assert combine({"negative": Estimate("x", None, 0)}).value is None
     assert MARGIN == 4
+
+
+def test_what_is_said_of_the_published_people_follows_from_their_answers(published):
+    from eqlab.analysis.intervals import proportion_estimate
+    from eqlab.benchmarks.emotionbench.alignment import PUBLISHED_PEOPLE
+    from eqlab.benchmarks.emotionbench.people import CROWD, read_people
+
+    people = read_people((published / CROWD).read_bytes())
+    mood = people.change("Positive Affect") - people.change("Negative Affect")
+    means = [mood[people.where == place].mean() for place in range(len(people.places))]
+    share = proportion_estimate("", sum(right("negative", change) for change in means), len(means))
+    assert all(place.kind == "negative" for place in people.places)  # which is why there is no alignment
+    assert PUBLISHED_PEOPLE.value is None
+    assert PUBLISHED_PEOPLE.n == len(people.where)
+    said = f"{share.value:.1f} %, 95 % CI {share.low:.1f} to {share.high:.1f}"
+    assert said in PUBLISHED_PEOPLE.note
+    assert f"their {len(means)} situations 161" in PUBLISHED_PEOPLE.note
+    assert share.value == 100 * 161 / len(means)
+    assert set(np.bincount(people.where)) == {7, 8}

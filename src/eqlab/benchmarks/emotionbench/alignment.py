@@ -28,6 +28,17 @@ MARGIN = 4.0
 people's mean change in the published situations (−15.6)."""
 POSITIVE, NEGATIVE = "Positive Affect", "Negative Affect"
 NAME = "Alignment"
+PUBLISHED_PEOPLE = Estimate(
+    NAME,
+    None,
+    1266,
+    note="people of the published study were asked negative situations only, and an alignment needs neutral and "
+    "positive ones too. Of their 175 situations 161 lower the mean mood of 7 or 8 people by more than 4 points (92.0 "
+    "%, 95 % CI 87.0 to 95.2): beside this stands a subject's own share of negative situations, on its page",
+    digits=1,
+    of="people",
+)
+"""What can be said of people without asking new ones; a test computes the numbers from the published answers."""
 
 
 @dataclass(frozen=True, slots=True)

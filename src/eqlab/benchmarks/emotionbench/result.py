@@ -8,7 +8,7 @@ from typing import Any
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.benchmarks.emotionbench import tables
 from eqlab.benchmarks.emotionbench.against_people import Agreement, Norms, agreement
-from eqlab.benchmarks.emotionbench.alignment import MARGIN, Alignment, align
+from eqlab.benchmarks.emotionbench.alignment import MARGIN, PUBLISHED_PEOPLE, Alignment, align
 from eqlab.benchmarks.emotionbench.factors import KINDS
 from eqlab.benchmarks.emotionbench.honest import Change, changes
 from eqlab.benchmarks.emotionbench.items_shown import situation_scores
@@ -67,6 +67,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         tables=_tables(given, shown, measures, found, norms, agreements),
         emotions=tables.by_emotion(found, norms),
         beside_people=tables.beside_people(found, norms),
+        people=PUBLISHED_PEOPLE if aligned else None,
     )
 
 
