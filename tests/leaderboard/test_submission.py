@@ -201,7 +201,7 @@ IMPOSSIBLE = [
     (more_limit, "fewer"),
     (endless, "fewer"),
     (protocol, "protocol"),
-    (options, "make no sense"),
+    (options, "do not hold: .*mine"),
     (no_benchmark, "nothing"),
 ]
 

@@ -7,23 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.api import Prepared
-from eqlab.benchmarks.registry import load
 from eqlab.core.answers import STATUSES, Answer
 from eqlab.core.benchmark import Scored
-from eqlab.core.errors import EqlabError
 from eqlab.core.runs import RunConfig, config_from_json
 from eqlab.core.trials import Trial
-from eqlab.data.items import items_sha256, read_sources
 from eqlab.leaderboard import keys
+from eqlab.leaderboard.check_plan import Place, planned, prepared
 from eqlab.leaderboard.entries import Entry
 from eqlab.leaderboard.submission import COLUMNS, Refused, answers_sha256, canonical, claim, signed_part
 from eqlab.models.runner import Asked
-from eqlab.rating_results import RATING
 from eqlab.report.page import RunRecord
 from eqlab.scoring import score
 
-Place = tuple[str, str, str, int]
-"""Subject, benchmark, trial, repeat."""
 _BROKEN = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
 _TOLERANCE = 1e-6
 _MOST_PROVENANCE = 50_000
@@ -45,11 +40,12 @@ def check_submission(body: Mapping[str, Any], data: Path | None) -> list[Entry]:
 def _checked(body: Mapping[str, Any], data: Path | None) -> list[Entry]:
     _untouched(body)
     config = _config(body)
-    prepared = _prepared(config, data)
-    planned = _planned(prepared, len(body["answers"]))
-    attempts = _attempts(body["answers"], planned)
-    _possible(attempts, planned, prepared)
-    return _scored_anew(body, config, planned, attempts)
+    here = prepared(config, data)
+    given = _attempts(body["answers"])
+    trials = planned(here, given, len(body["answers"]))
+    attempts = _in_plan(given, trials)
+    _possible(attempts, trials, here)
+    return _scored_anew(body, config, trials, attempts)
 
 
 def _untouched(body: Mapping[str, Any]) -> None:
@@ -92,54 +88,21 @@ def _config(body: Mapping[str, Any]) -> RunConfig:
     return config
 
 
-def _prepared(config: RunConfig, data: Path | None) -> Prepared:
-    """The benchmarks as they are here, if they are the ones the run was made with."""
-    asked, files = {}, {}
-    for one in config.benchmarks:
-        if one.name == RATING or one.name in asked:
-            raise Refused(f"benchmark {one.name!r} cannot be submitted, or stands there twice")
-        try:
-            benchmark = load(one.name)
-            known = benchmark.options(one.item_set, {})
-            if set(known) != set(one.options) or one.options["item_set"] != one.item_set:
-                raise Refused(f"its options of {one.name} are not those that {one.name} has")
-            files[one.name] = read_sources(benchmark.sources(one.item_set, one.options), data)
-        except Refused:
-            raise
-        except EqlabError as error:
-            raise Refused(f"its items are not here, so it cannot be scored anew: {error}") from error
-        if one.protocol != benchmark.protocol:
-            raise Refused(f"it was made with protocol {one.protocol!r} of {one.name}; this is {benchmark.protocol}")
-        if one.items_sha256 != items_sha256(files[one.name]):
-            raise Refused(f"its item set of {one.name} is another one than here (sha256 {str(one.items_sha256)[:10]}…)")
-        asked[one.name] = Asked(benchmark, one.options)
-    if not asked:
-        raise Refused("it names no benchmark")
-    return Prepared(config, asked, files)
-
-
-def _planned(prepared: Prepared, answers: int) -> dict[Place, Trial]:
-    """What the configuration asks; stops as soon as there are fewer answers than trials."""
-    found: dict[Place, Trial] = {}
-    try:
-        for subject, benchmark, trial, repeat in prepared.plan():
-            found[subject, benchmark, trial.id, repeat] = trial
-            if len(found) > answers:
-                raise Refused(f"it has {answers} answers, fewer than its configuration asks for")
-    except EqlabError as error:
-        raise error if isinstance(error, Refused) else Refused(f"its plan cannot be made: {error}") from error
-    return found
-
-
-def _attempts(rows: Sequence[Any], planned: Mapping[Place, Trial]) -> dict[Place, list[Answer]]:
-    found: dict[Place, list[Answer]] = {place: [] for place in planned}
+def _attempts(rows: Sequence[Any]) -> dict[Place, list[Answer]]:
+    found: dict[Place, list[Answer]] = {}
     for number, row in enumerate(rows, start=1):
         answer, benchmark = _answer(row, number)
-        place = (answer.subject, benchmark, answer.trial, answer.repeat)
-        if place not in planned:
-            raise Refused(f"answer {number} is to a trial that is not in its plan ({benchmark}, {answer.trial[:24]!r})")
-        found[place].append(answer)
+        found.setdefault((answer.subject, benchmark, answer.trial, answer.repeat), []).append(answer)
     return found
+
+
+def _in_plan(attempts: Mapping[Place, list[Answer]], trials: Mapping[Place, Trial]) -> dict[Place, list[Answer]]:
+    """The attempts of every planned trial; none may be of another."""
+    for subject, benchmark, trial, repeat in attempts:
+        if (subject, benchmark, trial, repeat) not in trials:
+            where = f"{subject[:60]}, {benchmark[:24]}, {trial[:24]!r}, repeat {repeat}"
+            raise Refused(f"it has an answer to a trial that is not in its plan ({where})")
+    return {place: attempts.get(place, []) for place in trials}
 
 
 def _answer(row: Any, number: int) -> tuple[Answer, str]:
@@ -155,11 +118,11 @@ def _answer(row: Any, number: int) -> tuple[Answer, str]:
     return Answer(run="submission", **named), benchmark
 
 
-def _possible(attempts: Mapping[Place, list[Answer]], planned: Mapping[Place, Trial], prepared: Prepared) -> None:
+def _possible(attempts: Mapping[Place, list[Answer]], trials: Mapping[Place, Trial], here: Prepared) -> None:
     """Could the runner have stored these attempts, and does each value follow from its text?"""
     for place, given in attempts.items():
-        asked = prepared.asked[place[1]]
-        trial = planned[place]
+        asked = here.asked[place[1]]
+        trial = trials[place]
         item = " ".join(trial.items)
         given.sort(key=lambda answer: answer.attempt)
         numbers = [answer.attempt for answer in given]
@@ -193,12 +156,12 @@ def _follows(answer: Answer, trial: Trial, asked: Asked, item: str) -> None:
 def _scored_anew(
     body: Mapping[str, Any],
     config: RunConfig,
-    planned: Mapping[Place, Trial],
+    trials: Mapping[Place, Trial],
     attempts: Mapping[Place, list[Answer]],
 ) -> list[Entry]:
     found = []
     for subject, asked in config.pairs():
-        found.append(score(subject, asked, list(_of(subject, asked.name, planned, attempts))))
+        found.append(score(subject, asked, list(_of(subject, asked.name, trials, attempts))))
     _as_claimed([claim(result) for result in found], body["claims"])
     name = keys.fingerprint(body["public_key"])
     provenance = {**body["provenance"], "submitter's key": name, "answers sha256": body["answers_sha256"]}
@@ -207,9 +170,9 @@ def _scored_anew(
 
 
 def _of(
-    subject: str, benchmark: str, planned: Mapping[Place, Trial], attempts: Mapping[Place, list[Answer]]
+    subject: str, benchmark: str, trials: Mapping[Place, Trial], attempts: Mapping[Place, list[Answer]]
 ) -> Iterator[Scored]:
-    for place, trial in planned.items():
+    for place, trial in trials.items():
         if place[:2] == (subject, benchmark):
             yield Scored(trial, place[3], tuple(attempts[place]))
 

@@ -1,12 +1,12 @@
 """The result of a short form: the estimated score over all questions, said to be one, with the plain score beside."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
 from eqlab.benchmarks.eqbench.short import FullScore, facts, full_baselines, full_score
-from eqlab.core.results import Baseline, Estimate, Result
+from eqlab.core.results import Baseline, Estimate, ItemScore, Result
 
 _BEYOND = "Outside {low:.0f} to {high:.0f}, the scores of the models the form was learned from: neither estimate nor \
 interval has been checked there."
@@ -37,8 +37,14 @@ def as_short(plain: Result, options: Mapping[str, Any]) -> Result:
             *plain.estimates,
         ),
         baselines=floor,
+        items=_without_points(plain.items) if options.get("width") else plain.items,
         caveats=(*_caveats(plain, found, asked, total, options), *plain.caveats),
     )
+
+
+def _without_points(items: Sequence[ItemScore]) -> tuple[ItemScore, ...]:
+    """An adaptive run asks each subject other questions, chosen by its answers: means of them compare nobody."""
+    return tuple(replace(item, points=None) for item in items)
 
 
 def _scores(plain: Result) -> dict[str, float]:
