@@ -28,6 +28,8 @@ class PublishedResult:
     """Of the question file, the same as in a run that asks the published questions."""
     options: Mapping[str, Any]
     result: Result
+    facts: Mapping[str, Any]
+    """What else the file says: when, with which engine, the score it recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,14 @@ class _Questions:
 
 
 class Reader:
-    """Reads result files; keeps the questions of each version for the next file."""
+    """Reads result files; keeps the questions of each version for the next file.
 
-    def __init__(self, folder: Path) -> None:
+    `revision`: score all files as answers to the published prompts, which ask for one; otherwise each as it was asked,
+    by its replies. The score is the same."""
+
+    def __init__(self, folder: Path, *, revision: bool | None = None) -> None:
         self._folder = folder
+        self._revision = revision
         self._known: dict[tuple[str, str, bool], _Questions] = {}
 
     def read(self, path: Path) -> PublishedResult:
@@ -57,16 +63,21 @@ class Reader:
                 f"{path}: raw_results is broken ({type(error).__name__}: {error}).", "Remove it."
             ) from error
         # the reply decides which passes it has; a run asked for revision if any reply gives one
-        revision = any("Revised scores:" in text for one in replies for text in one.values())
+        revised = any("Revised scores:" in text for one in replies for text in one.values())
+        revision = revised if self._revision is None else self._revision
         asked = self._questions(version, str(content.get("language", "en")), revision)
         model = str(content.get("model_path") or path.stem)
+        at = content.get("run_completed")
+        at = float(at) if isinstance(at, int | float) else 0.0
         scored = [
-            _scored(asked, trial, repeat, number, one.get(number), model)
+            _scored(asked, trial, repeat, one.get(number, ""), model, at)
             for repeat, one in enumerate(replies)
             for number, trial in asked.trials.items()
         ]
         result = EqBench().score(f"model:{model}", scored, asked.options)
-        return PublishedResult(model, path, asked.sha256, asked.options, result)
+        facts = {name: value for name, value in content.items() if name != "raw_results"}
+        facts |= {"run_completed": at, "revised": revised}
+        return PublishedResult(model, path, asked.sha256, asked.options, result, facts)
 
     def _questions(self, version: str, language: str, revision: bool) -> _Questions:
         key = (version, language, revision)
@@ -81,22 +92,29 @@ class Reader:
         return self._known[key]
 
 
-def _scored(asked: _Questions, trial: Trial, repeat: int, number: str, text: str | None, model: str) -> Scored:
+def _scored(asked: _Questions, trial: Trial, repeat: int, text: str, model: str, at: float) -> Scored:
     """A question without a raw reply was asked and got none that can be read."""
-    subject = f"model:{model}"
-    reading = EqBench().read(trial, text or "", asked.options)
-    answer = Answer("", trial.id, subject, repeat, 1, text or "", reading.status, reading.values, reading.note)
+    reading = EqBench().read(trial, text, asked.options)
+    answer = Answer(
+        "published", trial.id, f"model:{model}", repeat, 1, text, reading.status, reading.values, reading.note, at=at
+    )
     return Scored(trial, repeat, (answer,))
 
 
-def published_results(folder: Path, wanted: Sequence[str] = ()) -> list[PublishedResult]:
-    """Every published model's result, or those whose name (or its end after '/') is wanted, best match first."""
+def result_files(folder: Path) -> list[Path]:
+    """Every result file in the folder, known to the manifest or not."""
     paths = published.find(PATTERN, folder)
     if not paths:
         raise DataError(
             f"There are no EQ-Bench result files in {folder}.",
             "Get them with 'eqlab data fetch eqbench', or name a folder that has them with --data DIR.",
         )
+    return paths
+
+
+def published_results(folder: Path, wanted: Sequence[str] = ()) -> list[PublishedResult]:
+    """Every published model's result, or those whose name (or its end after '/') is wanted, best match first."""
+    paths = result_files(folder)
     reader = Reader(folder)
     if not wanted:
         return [reader.read(path) for path in paths]

@@ -9,8 +9,7 @@ from eqlab.benchmarks.eqbench.parse import read_scores
 from eqlab.benchmarks.eqbench.rules import PRESETS
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
-from eqlab.data import published as published_data
-from eqlab.leaderboard.published import _asked
+from eqlab.reproduce.eqbench_results import Reader, result_files
 
 NAMES = ("Calm", "Angry", "Sad", "Proud")
 FOUR = "Calm: 1\nAngry: 2\nSad: 3\nProud: 4"
@@ -26,9 +25,9 @@ def reread(scored, one, other):
 
 
 def test_every_published_reply_reads_the_same_again(published):
-    _, trials = _asked("v2", published)
+    trials = Reader(published)._questions("v2", "en", True).trials.values()
     kept = total = 0
-    for path in published_data.find("eqbench/results/**/*.json", published)[::6]:
+    for path in result_files(published)[::6]:
         for iteration in json.loads(path.read_bytes())["raw_results"].values():
             for trial in trials:
                 text = str(iteration["raw_inference"].get(trial.items[0], ""))
