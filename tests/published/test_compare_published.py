@@ -75,3 +75,26 @@ def test_the_sentence(results):
     (found,) = compare(*entries(sources))
     assert "cannot be separated with these 171 questions" in sentence(found)
     assert all(pair.difference.method == "paired" for pair in found.pairs)
+
+
+def test_a_refusal_in_a_published_file_is_counted_as_one(published, tmp_path):
+    import json
+    import shutil
+
+    from eqlab.leaderboard.published import published_entries
+    from eqlab.reproduce.eqbench_results import result_files
+
+    questions = "eqbench/data/eq_bench_v2_questions_171.json"
+    (tmp_path / "eqbench" / "data").mkdir(parents=True)
+    (tmp_path / "eqbench" / "results").mkdir()
+    shutil.copy(published / questions, tmp_path / questions)
+    body = json.loads(result_files(published)[0].read_bytes())
+    replies = next(iter(body["raw_results"].values()))["raw_inference"]
+    replies["1"], replies["2"] = "I'm sorry, I cannot answer that.", "No."
+    (tmp_path / "eqbench" / "results" / "one.json").write_text(json.dumps(body))
+    (before,) = [one.result for one in published_results(published)[:1]]
+    (own,) = [one.result for one in published_results(tmp_path)]
+    (entry,) = published_entries(tmp_path)
+    assert own.counts["refused"] == before.counts["refused"] + 1
+    assert own.counts["unparseable"] == before.counts["unparseable"] + 1
+    assert entry.result.counts == own.counts

@@ -2,12 +2,13 @@
 are, so that published models can be compared with each other and with own runs, item by item."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from eqlab.benchmarks.eqbench.benchmark import EqBench
 from eqlab.benchmarks.eqbench.trials import build_trial
+from eqlab.benchmarks.refusal import is_refusal
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import DataError
@@ -70,11 +71,15 @@ class Reader:
         at = content.get("run_completed")
         at = float(at) if isinstance(at, int | float) else 0.0
         scored = [
-            _scored(asked, trial, repeat, one.get(number, ""), model, at)
+            _scored(trial, repeat, one.get(number, ""), model, at)
             for repeat, one in enumerate(replies)
             for number, trial in asked.trials.items()
         ]
         result = EqBench().score(f"model:{model}", scored, asked.options)
+        unread = {(one.trial, one.repeat) for one in result.items if one.status != "ok" and is_refusal(one.text)}
+        if unread:
+            scored = [_refused(one) if (one.trial.id, one.repeat) in unread else one for one in scored]
+            result = EqBench().score(f"model:{model}", scored, asked.options)
         facts = {name: value for name, value in content.items() if name != "raw_results"}
         facts |= {"run_completed": at, "revised": revised}
         return PublishedResult(model, path, asked.sha256, asked.options, result, facts)
@@ -92,13 +97,15 @@ class Reader:
         return self._known[key]
 
 
-def _scored(asked: _Questions, trial: Trial, repeat: int, text: str, model: str, at: float) -> Scored:
-    """A question without a raw reply was asked and got none that can be read."""
-    reading = EqBench().read(trial, text, asked.options)
-    answer = Answer(
-        "published", trial.id, f"model:{model}", repeat, 1, text, reading.status, reading.values, reading.note, at=at
+def _scored(trial: Trial, repeat: int, text: str, model: str, at: float) -> Scored:
+    """Scoring reads the reply itself; one that it cannot read, or a question without a reply, is unparseable."""
+    return Scored(
+        trial, repeat, (Answer("published", trial.id, f"model:{model}", repeat, 1, text, "unparseable", at=at),)
     )
-    return Scored(trial, repeat, (answer,))
+
+
+def _refused(one: Scored) -> Scored:
+    return replace(one, attempts=tuple(replace(answer, status="refused") for answer in one.attempts))
 
 
 def result_files(folder: Path) -> list[Path]:
