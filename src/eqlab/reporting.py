@@ -16,11 +16,18 @@ from eqlab.store.reader import Reader, StoredRun
 
 
 def write_report(
-    store: Reader, stored: Sequence[StoredRun], where: Path | str, *, items: bool = False, processes: int = 1
+    store: Reader,
+    stored: Sequence[StoredRun],
+    where: Path | str,
+    *,
+    items: bool = False,
+    processes: int = 1,
+    beside: Sequence[tuple[StoredRun, Sequence[Result]]] = (),
 ) -> Path:
-    """Write the HTML report of some runs; with `items` every item too, on pages in a folder beside it."""
+    """Write the HTML report of some runs, and of results from elsewhere beside them; with `items` every item too, on
+    pages in a folder beside it."""
     with _uncollected():
-        return write_results(results_of(store, stored, processes=processes), where, items=items)
+        return write_results([*results_of(store, stored, processes=processes), *beside], where, items=items)
 
 
 @contextmanager

@@ -102,3 +102,17 @@ def test_correlate_with_published_results(eqlab, tmp_path, published):
     assert (tmp_path / "plots" / "x.svg").read_text().count("<circle") == 5
     fails(eqlab("correlate", "s.csv", *names, "--reliability", "iq=1"), "iq", "made_up")
     fails(eqlab("correlate", "s.csv", *names, "--reliability", "made_up=2"), "made_up=2")
+
+
+def test_a_report_takes_published_models_alone_and_beside_runs(eqlab, run, published):
+    done = eqlab("report", "published:gpt-4-0613", "published:gpt-4-0314", "--data", published, "--store", "none.db")
+    assert done.code == 0, done.err
+    page = Path("eqlab-report.html").read_text()
+    assert "gpt-4-0314 scores highest (85.73" in page
+    assert "at equal length" in page
+    assert not Path("none.db").exists()
+    assert eqlab("report", run, "published:gpt-4-0613", "--data", published, "-o", "both.html").code == 0
+    both = Path("both.html").read_text()
+    assert "gpt-4-0613" in both
+    assert "timid" in both
+    fails(eqlab("report", "published:no-such-model", "--data", published), "no-such-model")

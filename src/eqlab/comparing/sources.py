@@ -8,9 +8,8 @@ from eqlab.comparing.entries import Source
 from eqlab.core.errors import UsageError
 from eqlab.data.published import published_folder
 from eqlab.reproduce.eqbench_results import PublishedResult, Reader, published_results
+from eqlab.reproduce.eqbench_runs import PUBLISHED, is_published
 from eqlab.store.store import Store
-
-PUBLISHED = "published"
 
 
 def read_sources(
@@ -28,7 +27,7 @@ def read_sources(
     seen: set[str] = set()
     found: list[Source] = []
     for name in names:
-        if name == PUBLISHED or name.startswith(f"{PUBLISHED}:"):
+        if is_published(name):
             wanted = name.removeprefix(PUBLISHED).removeprefix(":")
             found += _published(published_results(published_folder(data), [wanted] if wanted else []), seen)
         elif name.endswith(".json"):
