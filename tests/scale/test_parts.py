@@ -104,6 +104,18 @@ def test_a_writer_leaves_nothing_behind_when_it_is_closed(tmp_path):
     assert from_parquet(part.read_bytes()) == answers
 
 
+def test_only_the_owner_reads_parts(tmp_path):
+    import os
+
+    before = os.umask(0)
+    try:
+        Parts(str(tmp_path / "parts")).write("run", "one", [Answer("run", "t", "s", 0, 1, "x", "ok")])
+    finally:
+        os.umask(before)
+    made = [tmp_path / "parts", *(tmp_path / "parts").rglob("*")]
+    assert [path.stat().st_mode & 0o777 for path in made] == [0o700, 0o700, 0o600]
+
+
 def test_a_folder_that_cannot_be_written_stops_the_worker(tmp_path):
     (tmp_path / "run").write_text("a file where a folder should be")
     writer = PartsWriter(Parts(str(tmp_path)), "run", "shard")

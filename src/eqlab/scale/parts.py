@@ -5,12 +5,14 @@ commit; killed in between, it stores nothing the second time. So every answer is
 
 import io
 import json
+import os
 import queue
 import threading
 import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -50,12 +52,10 @@ class Parts:
         folder = f"{self._root}/{run}"
         content = to_parquet(answers)
         try:
-            self._files.makedirs(folder, exist_ok=True)
-            if self._local:  # a disk shows a file while it is being written; an object store does not
-                hidden = f"{folder}/.{name}.{uuid.uuid4().hex}"
-                self._files.pipe_file(hidden, content)
-                self._files.mv(hidden, f"{folder}/{name}.parquet")
+            if self._local:
+                _write_privately(Path(self._root), f"{run}/{name}.parquet", content)
             else:
+                self._files.makedirs(folder, exist_ok=True)
                 self._files.pipe_file(f"{folder}/{name}.parquet", content)
         except OSError as error:
             raise StoreError(f"No part can be written to {folder}: {error}.", "Mend --parts.") from error
@@ -120,6 +120,20 @@ class PartsWriter:
                     self._failure = error
                     return
                 number += 1
+
+
+def _write_privately(root: Path, name: str, content: bytes) -> None:
+    """For its owner alone, as stores are, and under its name only when it is whole and on the disk: a disk shows a file
+    while it is being written, which an object store does not."""
+    file = root / name
+    for folder in (root, file.parent):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    hidden = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
+    with open(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as part:
+        part.write(content)
+        part.flush()
+        os.fsync(part.fileno())
+    hidden.rename(file)
 
 
 def to_parquet(answers: Sequence[Answer]) -> bytes:

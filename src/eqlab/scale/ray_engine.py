@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from sqlalchemy.engine import URL
 
@@ -40,7 +41,8 @@ def run_on_ray(cells: Sequence[Cell], store: Store, wanted: RayPlan, *, watch: W
     with _connected(wanted.address) as ray:
         workers = wanted.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
         nodes = [node for node in ray.nodes() if node["Alive"]]
-        watch.say(f"Ray {ray.__version__}: {len(nodes)} nodes, at most {workers} shards in flight.")
+        on = "1 node" if len(nodes) == 1 else f"{len(nodes)} nodes"
+        watch.say(f"Ray {ray.__version__}: {on}, at most {workers} shards in flight.")
         most = max((node["Resources"].get("GPU", 0) for node in nodes), default=0)
         for model in {cell.target.model.name: cell.target.model for cell in cells}.values():
             if model.gpus > most:
@@ -103,6 +105,12 @@ class _RayPool:
         self._ray.cancel(handle, force=True)
 
 
+def _lock_the_door() -> None:
+    """A token for a cluster that lives as long as we do; Ray itself would leave one in the home, readable by all."""
+    if not any(name.startswith("RAY_AUTH_") for name in os.environ):
+        os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid4().hex}
+
+
 def _brief(text: str) -> str:
     return (text.strip().splitlines() or ["no reason given"])[-1][:300].rstrip(".")
 
@@ -110,6 +118,9 @@ def _brief(text: str) -> str:
 @contextmanager
 def _connected(address: str) -> Iterator[Any]:
     """The cluster at an address, the one RAY_ADDRESS names, or a small one on this machine."""
+    here = not (address or os.environ.get("RAY_ADDRESS"))
+    if here:
+        _lock_the_door()
     try:
         import ray
     except ModuleNotFoundError as error:
@@ -117,7 +128,6 @@ def _connected(address: str) -> Iterator[Any]:
     if ray.is_initialized():  # the caller's own
         yield ray
         return
-    here = not (address or os.environ.get("RAY_ADDRESS"))
     more: dict[str, Any] = {"include_dashboard": False} if here else {"address": address or None}
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:

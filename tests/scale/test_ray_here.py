@@ -1,0 +1,81 @@
+"""Ray without an address: which cluster is asked for, and that one started on this machine is ours alone."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+from conftest import absent
+from small_sweep import good, small_cells, stored_answers, sweep_text
+
+from eqlab import api
+from eqlab.scale import ray_engine
+
+EQLAB = [sys.executable, "-c", "from eqlab.cli.main import main; main()"]
+
+
+@pytest.fixture
+def asked_for(monkeypatch):
+    """What a Ray that is not there is asked for."""
+    calls = []
+    fake = ModuleType("ray")
+    fake.is_initialized = lambda: False
+    fake.init = lambda **more: calls.append(more)
+    fake.shutdown = lambda: calls.append("shutdown")
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    for name in [name for name in os.environ if name.startswith("RAY_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    return calls
+
+
+def test_without_any_address_a_cluster_of_our_own_behind_a_token(asked_for):
+    with ray_engine._connected(""):
+        assert asked_for[0]["include_dashboard"] is False
+        assert "address" not in asked_for[0]
+        assert os.environ["RAY_AUTH_MODE"] == "token"
+        assert len(os.environ["RAY_AUTH_TOKEN"]) == 32
+    assert asked_for[-1] == "shutdown"
+
+
+@pytest.mark.parametrize("set_as", ["flag", "variable"])
+def test_an_address_keeps_the_clusters_own_token(asked_for, set_as):
+    if set_as == "variable":
+        os.environ["RAY_ADDRESS"] = "h:6379"
+    with ray_engine._connected("h:6379" if set_as == "flag" else ""):
+        assert asked_for[0]["address"] == ("h:6379" if set_as == "flag" else None)  # None: Ray reads its variable
+        assert "RAY_AUTH_TOKEN" not in os.environ
+
+
+def test_ones_own_token_is_kept(asked_for):
+    os.environ["RAY_AUTH_TOKEN_PATH"] = "/etc/ray-token"
+    with ray_engine._connected(""):
+        assert "RAY_AUTH_TOKEN" not in os.environ
+
+
+def test_ray_starts_on_this_machine_and_leaves_nothing(server, tmp_path):
+    if importlib.util.find_spec("ray") is None:
+        absent("ray is not installed")
+    file, home = tmp_path / "s.toml", tmp_path / "home"
+    home.mkdir()
+    file.write_text(sweep_text(server.url, seeds=(0,)))
+    server.reply = good
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    done = subprocess.run(
+        [*EQLAB, "sweep", str(file), "--engine", "ray", "--parts", "parts", "--store", "s.db"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment | {"HOME": str(home)},
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 node, at most" in done.stderr
+    cells = small_cells(server.url, seeds=(0,))
+    store = api.open_store(str(tmp_path / "s.db"))
+    assert [len(set(given)) for given in stored_answers(store, cells).values()] == [6, 6]
+    store.close()
+    assert len(server.requests) == 12
+    assert not list(home.rglob("*"))  # Ray by itself leaves a token there
