@@ -98,6 +98,36 @@ def test_nothing_is_lost_and_nothing_is_twice(place, fates, workers, shard):
     assert pool.at_address <= 4
 
 
+def test_never_more_shards_in_flight_than_workers(place):
+    """Whatever the addresses would take."""
+    seed = next(SEEDS)
+    addresses = [f"http://127.0.0.1:{port}/v1" for port in (9, 10, 11)]
+    cells = [cell for url in addresses for cell in small_cells(url, "a", seeds=(seed,), limit=6, at_once=50)]
+    pool = Pool()
+    _, outcome, _ = work(place, pool, cells=cells, workers=2, shard=2)
+    assert not outcome.failures
+    assert pool.most == 2
+    assert len(pool.shards) == 9
+
+
+def test_a_plan_is_not_read_ahead_of_the_workers(place, monkeypatch):
+    """Back-pressure: a sweep of any size is cut as places become free."""
+    from eqlab.scale import driver as module
+
+    cuts, pool = [], Pool()
+
+    def cut(planned, size):
+        for shard in real(planned, size):
+            cuts.append((len(cuts), len(pool.out)))
+            yield shard
+
+    real = module.cut
+    monkeypatch.setattr(module, "cut", cut)
+    work(place, pool, cells=small_cells(URL, "a", seeds=(next(SEEDS),), limit=10), workers=2, shard=1)
+    assert len(cuts) == 10
+    assert all(out < 2 for _, out in cuts)
+
+
 @given(limit=st.integers(1, 500), workers=st.integers(1, 100))
 def test_shares_add_up_to_the_limit_and_none_is_nothing(limit, workers):
     shares = divide(limit, workers)

@@ -67,10 +67,26 @@ def test_merged_twice_is_stored_once(begun, tmp_path):
     parts.write(cell.run, "two", answers[2:])  # a worker thought dead had asked some of these as well
     parts.write("another-run", "three", answers)
     assert parts.merge(cell.run, store) == 6
+    assert [path.name for path in tmp_path.rglob("*.parquet")] == ["three.parquet"]  # what is stored is gone
     assert parts.merge(cell.run, store) == 0
     parts.write(cell.run, "one", answers[:4])  # the driver was killed after the commit, before the part was gone
     assert parts.merge(cell.run, store) == 0
     assert len(stored(store, cell)) == 6
+
+
+def test_a_part_stays_until_its_answers_are_stored(begun, tmp_path, monkeypatch):
+    store, cell, answers = begun
+    parts = Parts(str(tmp_path / "parts"))
+    parts.write(cell.run, "one", answers)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("eqlab.scale.parts.add_absent", killed)
+        with pytest.raises(KeyboardInterrupt):
+            parts.merge(cell.run, store)
+    assert parts.merge(cell.run, store) == 6
 
 
 def test_the_first_of_two_answers_is_kept(begun):
