@@ -1,12 +1,19 @@
-"""Coverage-guided fuzzing of every reader with atheris, where it installs (`pip install atheris`).
+"""Fuzzing of every reader: coverage-guided with atheris where it is installed, with hypothesis where it is not.
 
-    python bench/fuzz.py [TARGET] [-max_total_time=60]
+    python bench/fuzz.py [TARGET …] [--seconds 60]        seconds for each target
 
-A target takes any text and raises only if the reader crashed or accepted values that its form does not allow."""
+A target takes any text and raises only if the reader crashed, or accepted values that its form does not allow or that
+nobody wrote. Each begins from replies that can be read (SEEDS), so that what is tried is nearly right."""
 
+import argparse
+import re
+import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 from eqlab.benchmarks.emotionbench.parse import last_characters, read_form
 from eqlab.benchmarks.empathy.rating_parse import read_choice
@@ -35,6 +42,10 @@ def _demand(fine: bool, what: str) -> None:
         raise RuntimeError(what)
 
 
+def _digit(value: float, text: str) -> bool:
+    return any(character.isdigit() and int(character) == value for character in text if character.isdecimal())
+
+
 def eqbench(text: str) -> None:
     for rules in PRESETS.values():
         for language in ("en", "de"):
@@ -42,16 +53,27 @@ def eqbench(text: str) -> None:
                 scores = read_scores(text, NAMES, rules, language, revision)
                 for values in (scores.first, scores.revised):
                     _demand(values is None or set(values) == set(NAMES), "not the four names")
+                    for name, value in (values or {}).items():
+                        written = re.findall(rf"{name}\s*:\s*\**(\d{{1,15}})", text)
+                        _demand(value in map(int, written), f"nobody wrote {name}: {value}")
 
 
 def emotionbench(text: str) -> None:
     last_characters(text)
     values = read_form(text, SIX).values
     _demand(values is None or not check_values(SIX, values), "values that the form does not allow")
+    for value in (values or {}).values():
+        label = dict(AGREE)[int(value)].split()
+        _demand(_digit(value, text) or all(word in text.casefold() for word in label), f"nobody wrote {value}")
 
 
 def rating(text: str) -> None:
-    _demand(read_choice(text, RATING) in (None, 1, 2, 3), "no rating")
+    value = read_choice(text, RATING)
+    _demand(value in (None, 1, 2, 3), "no rating")
+    if value is not None:
+        bare = re.sub(r"[*_`#\"'“”‘’]", "", text).lower()
+        names = {1: ("bad",), 2: ("okay", "ok"), 3: ("good",)}[value]
+        _demand(_digit(value, text) or any(name in bare for name in names), f"nobody wrote {value}")
 
 
 def structured(text: str) -> None:
@@ -94,22 +116,108 @@ TARGETS: tuple[Callable[[str], None], ...] = (
 )
 
 
-def main() -> None:
-    try:
-        import atheris
-    except ImportError:
-        raise SystemExit("atheris is not installed here; tests/benchmarks/test_parsers_fuzz.py needs none.") from None
-    named = {target.__name__: target for target in TARGETS}
-    chosen = [named[argument] for argument in sys.argv[1:] if argument in named] or list(TARGETS)
+SEEDS = {
+    "eqbench": (
+        "Calm: 3\nAngry: 0\nProud: 10\nSad: 7",
+        "First pass scores:\nCalm: 3\nAngry: 0\nProud: 10\nSad: 7\nCritique: hm\nRevised scores:\n"
+        "Calm: 4\nAngry: 1\nProud: 9\nSad: 7\n[End of answer]",
+        "Erste Bewertung:\nCalm: 3\nAngry: **1**\nProud: 10\nSad: 7,5\nÜberarbeitete Bewertung:\nCalm: 3",
+    ),
+    "emotionbench": (
+        "1. 4\n2. 3\n3. 2\n4. 1\n5. 1\n6. 2",
+        "1. Thing 1: 4/4\n2. Thing 2: 3\n3. Thing 3: very\n4. Thing 4: 1\n5. Thing 5: 1 (not at all)\n6. Thing 6: 2",
+        "| 1 | Thing 1 | 4 |\n|---|---|---|\n| 2 | Thing 2 | 3 |",
+        '{"q1": 4, "q2": "3", "q3": "a little", "q4": 1.0, "q5": 1, "q6": 2}',
+        "[4, 3, 2, 1, 1, 2]",
+        "1: 4 2: 3 3: 2 4: 1 5: 1 6: 2",
+    ),
+    "rating": ("Good", "**Okay**.", "Rating: Bad", "I see. It is kind.\nGood!", "2", "Rating is: 3\nGood"),
+    "structured": ('{"Calm": 3, "Angry": 0, "Proud": 10, "Sad": 7}', '```json\n{"Calm": 3, "Angry": 0}\n```'),
+    "free_text": ("I am sorry to hear that.", "I'm sorry, but as an AI I can't help with that."),
+    "reasoning": ("<think>hm\n9</think>Calm: 3", "<reasoning>a</reasoning>b", "a</think>b"),
+    "body": (
+        '{"model": "m", "choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}], '
+        '"usage": {"prompt_tokens": 1, "completion_tokens": 2}}',
+        '{"error": {"message": "no", "code": 429}}',
+    ),
+    "table": ('reply,rating\n"a, b",3\n', '{"reply": "a", "rating": 3}\n{"reply": "b"}'),
+}
+"""Replies that the targets read."""
+
+
+def guided(target: Callable[[str], None], seconds: int) -> None:
+    """Under atheris, which changes this process for good: one target for each process. Ends it."""
+    import atheris
+
     atheris.instrument_all()
+    with tempfile.TemporaryDirectory() as corpus:
+        for number, seed in enumerate(SEEDS[target.__name__]):
+            (Path(corpus) / str(number)).write_text(seed)
+        options = [f"-max_total_time={seconds}", "-max_len=4096", "-timeout=10", corpus]
+        atheris.Setup([sys.argv[0], *options], lambda data: target(data.decode("utf-8", "surrogateescape")))
+        atheris.Fuzz()
 
-    def one(data: bytes) -> None:
-        text = data.decode("utf-8", "surrogateescape")
-        for target in chosen:
-            target(text)
 
-    atheris.Setup([argument for argument in sys.argv if argument not in named], one)
-    atheris.Fuzz()
+def unguided(target: Callable[[str], None], seconds: int) -> int:
+    """Texts, and seeds with pieces cut out, doubled, exchanged, until the time is over; how many."""
+    from hypothesis import HealthCheck, given, settings
+    from hypothesis import strategies as st
+
+    seeds = SEEDS[target.__name__]
+    pieces = st.one_of(
+        st.text(max_size=8), st.sampled_from([piece for seed in seeds for piece in re.split(r"\b", seed)])
+    )
+    place = st.integers(0, 400)
+    tried = 0
+
+    @settings(max_examples=2000, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(
+        seed=st.one_of(st.sampled_from(seeds), st.text()), edits=st.lists(st.tuples(place, place, pieces), max_size=6)
+    )
+    def one(seed: str, edits: list[tuple[int, int, str]]) -> None:
+        nonlocal tried
+        tried += 1
+        for start, length, piece in edits:
+            seed = seed[:start] + piece + seed[start + length % 12 :]
+        target(seed)
+
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        one()
+    return tried
+
+
+def main() -> None:
+    named = {target.__name__: target for target in TARGETS}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("targets", nargs="*", choices=[*named, []], metavar="TARGET", help=", ".join(named))
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--without-atheris", action="store_true", help="hypothesis, even where atheris is installed")
+    parser.add_argument("--guided", action="store_true", help=argparse.SUPPRESS)
+    wanted = parser.parse_args()
+    if wanted.guided:
+        guided(named[wanted.targets[0]], wanted.seconds)
+        return
+    atheris = not wanted.without_atheris and _is_there("atheris")
+    for name in wanted.targets or named:
+        if atheris:
+            command = [sys.executable, __file__, name, "--seconds", str(wanted.seconds), "--guided"]
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+            print(f"{name}: {_last_line(done.stderr)} (atheris)", flush=True)
+            if done.returncode:
+                raise SystemExit(done.stdout + done.stderr)
+        else:
+            print(f"{name}: {unguided(named[name], wanted.seconds)} texts (hypothesis)", flush=True)
+
+
+def _is_there(module: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(module) is not None
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["nothing said"])[-1]
 
 
 if __name__ == "__main__":

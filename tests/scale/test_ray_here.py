@@ -4,6 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from types import ModuleType
 
 import pytest
@@ -12,6 +13,9 @@ from small_sweep import good, small_cells, stored_answers, sweep_text
 
 from eqlab import api
 from eqlab.scale import ray_engine
+from eqlab.scale.parts import Parts
+from eqlab.scale.shards import Shard, ShardEnd, Sink, waiting_of
+from eqlab.scale.worker import work_shard
 
 EQLAB = [sys.executable, "-c", "from eqlab.cli.main import main; main()"]
 
@@ -53,6 +57,57 @@ def test_ones_own_token_is_kept(asked_for):
     os.environ["RAY_AUTH_TOKEN_PATH"] = "/etc/ray-token"
     with ray_engine._connected(""):
         assert "RAY_AUTH_TOKEN" not in os.environ
+
+
+def test_a_task_says_what_it_needs_and_is_not_retried_by_ray():
+    """A retry of Ray's would ask a whole shard again."""
+    said = {}
+
+    class Task:
+        def options(self, **options):
+            said.update(options)
+            return self
+
+        def remote(self, *arguments):
+            return arguments
+
+    fake = ModuleType("ray")
+    fake.remote = lambda function: Task()
+    (cell,) = small_cells("http://h/v1", "a", seeds=(0,), more="gpus = 2\n")
+    shard = Shard("s", cell.run, 0, cell.target, {}, (), "1")
+    ray_engine._RayPool(fake).submit(shard, Sink("p"), 3, 5.0)
+    assert (said["num_gpus"], said["num_cpus"], said["max_retries"]) == (2, 1, 0)
+
+
+def test_a_worker_keeps_to_its_share(server, tmp_path):
+    """Shares add up to an address's limit only if each worker keeps to its own."""
+    under_way, replied = [], 0
+
+    def reply(body, number):
+        nonlocal replied
+        under_way.append(len(server.requests) - replied)
+        replied += 1
+        return good(body)
+
+    server.reply, server.delay = reply, 0.03
+    (cell,) = small_cells(server.url, "a", seeds=(0,), limit=12, at_once=50)
+    store = api.open_store(str(tmp_path / "s.db"))
+    store.begin_run(cell.prepared.config, cell.prepared.plan(), {})
+    options = {name: one.options for name, one in cell.prepared.asked.items()}
+    planned = tuple(waiting_of(cell, store))
+    shard = Shard("s", cell.run, 0, cell.target, options, planned, version("eqlab"))
+    assert work_shard(shard, Sink(str(tmp_path / "parts")), 3, 5.0) == ShardEnd()
+    assert len(server.requests) == 12
+    assert 2 <= max(under_way) <= 3
+    assert Parts(str(tmp_path / "parts")).merge(cell.run, store) == 12
+    store.close()
+
+
+def test_a_worker_of_another_version_asks_nothing(server):
+    (cell,) = small_cells(server.url, "a", seeds=(0,))
+    end = work_shard(Shard("s", cell.run, 0, cell.target, {}, (), "0.0.0"), Sink("nowhere"), 1, 5.0)
+    assert "0.0.0" in end.failure
+    assert end.kind == "model"
 
 
 def test_ray_starts_on_this_machine_and_leaves_nothing(server, tmp_path):
