@@ -66,6 +66,18 @@ def test_no_escape_reaches_the_terminal(hostile):
     assert "\\x1b" in listed.stdout
 
 
+def test_json_says_the_same_and_nothing_that_a_terminal_obeys(hostile):
+    from eqlab.cli.plain import as_json
+
+    for command in (("show", "last"), ("runs",)):
+        said = eqlab(*command, "--json", "--store", "s.db").stdout
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", said)
+    strange = {"a": ["\x9b31m\x7f\u202e\ud800\U000e0001 é\n", 1.5, None]}
+    assert as_json(strange).isascii() is False
+    assert "\x9b" not in as_json(strange)
+    assert json.loads(as_json(strange)) == strange
+
+
 def test_the_report_runs_nothing(hostile):
     page = (hostile[0] / "eqlab-report.html").read_text()
     assert "<script>alert" not in page
@@ -93,8 +105,33 @@ def test_spreadsheets_run_nothing_and_numbers_stay_numbers(hostile, server):
 
 
 def test_only_the_owner_reads_what_is_kept(hostile):
-    for path in hostile[0].glob("s.db*"):
-        assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+    for path in hostile[0].rglob("*"):
+        if path.relative_to(hostile[0]).parts[0].startswith("s.db"):
+            assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+
+
+def test_nobody_else_reads_a_store_while_it_is_written_or_copied(tmp_path):
+    """Whatever the user's umask: the journal of SQLite, locks, copies."""
+    import os
+
+    from eqlab.store.care import back_up
+    from eqlab.store.lock import run_lock
+
+    before = os.umask(0)
+    try:
+        store = api.open_store(str(tmp_path / "s.db"))
+        prepared = api.prepare(api.Request(models=("m",), base_url="http://h/v1", benchmarks=("eqbench",), limit=1))
+        store.begin_run(prepared.config, prepared.plan(), {})
+        with run_lock(store, prepared.config.id):
+            beside = {path.name for path in tmp_path.iterdir()}
+            modes = {path: path.stat().st_mode for path in tmp_path.rglob("*")}
+        store.close()
+        back_up(str(tmp_path / "s.db"), tmp_path / "copy.db")
+    finally:
+        os.umask(before)
+    assert {"s.db", "s.db-wal", "s.db-shm", "s.db-locks"} <= beside
+    modes |= {path: path.stat().st_mode for path in tmp_path.rglob("*")}
+    assert [str(path) for path, mode in modes.items() if stat.S_IMODE(mode) & 0o077] == []
 
 
 @pytest.mark.parametrize(
@@ -104,6 +141,9 @@ def test_only_the_owner_reads_what_is_kept(hostile):
         {"base_url": f"http://localhost:1/v1?api_key={KEY}"},
         {"settings": {"api_key": KEY}},
         {"settings": {"Authorization": "x"}},
+        {"settings": {"extra_headers": {"Authorization": "Bearer x"}}},
+        {"settings": {"user": KEY}},
+        {"settings": {"tools": [{"auth": {"token": "x"}}]}},
     ],
 )
 def test_a_key_on_the_command_line_is_refused(more):
@@ -111,6 +151,44 @@ def test_a_key_on_the_command_line_is_refused(more):
         api.prepare(api.Request(models=("m",), **{"base_url": "http://localhost:1/v1", **more}))
     assert KEY not in str(caught.value)
     assert "EQLAB_API_KEY" in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["http://[x/v1", "http://h:99999/v1", "http://h:0/v1", "ftp://h/v1", "h:1"])
+def test_what_is_no_address_is_said_in_a_line(address):
+    from eqlab.models.providers import locate
+
+    with pytest.raises(UsageError, match="no web address"):
+        locate("m", address)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"bad key {KEY}",
+        f"bad key {KEY[:12]}… (cut)",
+        "x" * 290 + KEY,
+        "not yours, but sk-proj-abcdefghijklmnopqrstuvwx",
+        f"Authorization: Bearer {KEY}",
+    ],
+)
+def test_a_server_that_repeats_a_key_is_not_quoted(said):
+    from eqlab.models.wire import error_text
+
+    for body in (said, json.dumps({"error": {"message": said}}), json.dumps({"detail": {"headers": said}})):
+        shown = error_text(body.encode(), KEY)
+        assert KEY[:9] not in shown
+        assert "abcdefghijkl" not in shown
+        assert len(shown) <= 300
+
+
+def test_a_server_that_shows_what_it_was_sent_gets_no_key_into_the_store(server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EQLAB_API_KEY", KEY)
+    server.reply = lambda body, n: f"{good(body)}\n\nYour headers: Bearer {KEY}"
+    done = eqlab("run", "-b", "eqbench", "m", "--limit", "2", "--base-url", server.url, "--store", "s.db")
+    assert done.returncode == 0, done.stderr
+    assert "(your key)" in eqlab("show", "last", "--store", "s.db").stdout
+    assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 def test_the_kept_command_holds_no_secret(monkeypatch):

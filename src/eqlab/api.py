@@ -16,7 +16,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Adaptive, Selection
 from eqlab.core.errors import EqlabError, UsageError
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
-from eqlab.core.secrets import holds_secret, is_secret, without_secrets
+from eqlab.core.secrets import holds_secret, secret_among, without_secrets
 from eqlab.core.trials import Trial
 from eqlab.data.items import items_sha256, read_sources
 from eqlab.folders import default_store
@@ -113,9 +113,8 @@ def _check_secrets(request: Request) -> None:
     hint = "Set the provider's variable, or EQLAB_API_KEY with --base-url."
     if holds_secret(request.base_url):
         raise UsageError("The address holds a password or a key, which would be stored with the run.", hint)
-    for name in request.settings:
-        if is_secret(name):
-            raise UsageError(f"The setting '{name}' looks like a key, which would be stored with the run.", hint)
+    if name := secret_among(request.settings):
+        raise UsageError(f"The setting '{name}' looks like a key, which would be stored with the run.", hint)
 
 
 def _check_options(request: Request, asked: Mapping[str, Asked]) -> None:

@@ -19,8 +19,19 @@ def harmless(text: str) -> str:
     )
 
 
+def as_json(value: Any) -> str:
+    """The same value for whoever reads it, and nothing that a terminal would obey or could not print."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(
+        char if char == "\n" or unicodedata.category(char) not in ("Cc", "Cf", "Cs") else json.dumps(char)[1:-1]
+        for char in text
+    )
+
+
 def print_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(as_json(value) + "\n")
 
 
 def print_rule(title: str) -> None:

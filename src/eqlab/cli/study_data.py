@@ -82,14 +82,13 @@ def person(
     data: DataFlag = None,
 ) -> None:
     """Export everything that is stored about one person, as JSON."""
-    import json
-
+    from eqlab.cli.plain import as_json
     from eqlab.people.erase import export_person
 
     register = begun_study(file, store, data)
     found = export_person(register, _find(register, name, panel_id))
     register.store.close()
-    text = json.dumps(found, ensure_ascii=False, indent=2)
+    text = as_json(found)
     if output is None:
         typer.echo(text)
         return

@@ -1,6 +1,8 @@
 """Keeping keys and passwords out of whatever is stored, shown or logged."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 _LEFT_OUT = "(left out)"
 _SECRET_NAME = re.compile(r"(^|[_-])(api[_-]?key|key|token|secret|password|authorization|credentials?)$", re.IGNORECASE)
@@ -18,6 +20,18 @@ def is_secret(name: str) -> bool:
 def holds_secret(address: str) -> bool:
     """Whether an address carries a password or a key."""
     return without_secrets(address) != address
+
+
+def secret_among(settings: Mapping[str, Any]) -> str | None:
+    """The name of a setting, at any depth, that looks like a key or holds what looks like one."""
+    for name, value in settings.items():
+        inner = value if isinstance(value, list) else [value]
+        if is_secret(name) or any(isinstance(one, str) and holds_secret(one) for one in inner):
+            return name
+        for one in inner:
+            if isinstance(one, Mapping) and (found := secret_among(one)):
+                return f"{name}.{found}"
+    return None
 
 
 def without_secrets(text: str) -> str:

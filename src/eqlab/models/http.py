@@ -16,7 +16,7 @@ from eqlab.core.errors import ModelError
 from eqlab.models.chat import ChatReply, ChatRequest, TransportError
 from eqlab.models.limiter import Limiter
 from eqlab.models.providers import Endpoint, shown_url
-from eqlab.models.wire import LONGEST_WAIT, TryAgain, error_text, read_reply, retry_after, window_wait
+from eqlab.models.wire import HIDDEN, LONG_KEY, LONGEST_WAIT, TryAgain, error_text, read_reply, retry_after, window_wait
 
 _RETRIES = 6
 _RETRIES_UNMET = 2
@@ -119,6 +119,9 @@ class HttpChat:
             raise self._refused(status, raw, headers, request)
         if len(raw) > _LARGEST_REPLY:
             raise TransportError(f"the reply is larger than {_LARGEST_REPLY // 2**20} MB", retries)
+        key = self._endpoint.key
+        if len(key) >= LONG_KEY:  # a server that shows what it was sent
+            raw = raw.replace(key.encode(), HIDDEN.encode())
         reply = read_reply(raw, latency, retries)
         self._line.met = True
         self._limiter.went_well()
@@ -152,9 +155,7 @@ class HttpChat:
 
     def _refused(self, status: int, raw: bytes, headers: Mapping[str, str], request: ChatRequest) -> Exception:
         """What a reply other than 200 means."""
-        said = error_text(raw)
-        if self._endpoint.key:  # some servers repeat the key they refuse
-            said = said.replace(self._endpoint.key, "(your key)")
+        said = error_text(raw, self._endpoint.key)
         model, where = self._endpoint.model, shown_url(self._endpoint.base_url)
         if status == 429 or status >= 500:
             if "insufficient_quota" in said:

@@ -61,7 +61,7 @@ def locate(spec: str, base_url: str = "", key_variable: str = "") -> Place:
     name, slash, model = spec.partition("/")
     provider = PROVIDERS.get(name) if slash else None
     if base_url:
-        if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
+        if not is_web_address(base_url):
             raise UsageError(f"'{base_url}' is no web address.", "Give --base-url like http://localhost:8000/v1.")
         variable = key_variable or (provider and provider.key_variable) or "EQLAB_API_KEY"
         return Place(base_url.rstrip("/"), model if provider else spec, variable, bool(key_variable), takes_seed=True)
@@ -73,6 +73,14 @@ def locate(spec: str, base_url: str = "", key_variable: str = "") -> Place:
         )
     variable = key_variable or provider.key_variable
     return Place(provider.base_url, model, variable, bool(variable), provider.takes_seed)
+
+
+def is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that hold no IPv6, a port above 65535
+        return False
 
 
 def resolve(spec: str, base_url: str = "", key_variable: str = "") -> Endpoint:

@@ -7,10 +7,16 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from eqlab.core.secrets import without_secrets
 from eqlab.models.chat import ChatReply
 
 LONGEST_WAIT = 60.0
 """Seconds; a server that asks for more than ten times this is not waited for as long as it says."""
+
+
+LONG_KEY = 16
+"""Characters; a shorter key is no secret (`EMPTY`, `none`) or may stand in a text by chance."""
+HIDDEN = "(your key)"
 
 
 class TryAgain(Exception):
@@ -57,8 +63,8 @@ def _count(value: Any) -> int | None:
     return int(value)
 
 
-def error_text(raw: bytes) -> str:
-    """The server's own words, on one line and not too long."""
+def error_text(raw: bytes, key: str = "") -> str:
+    """The server's own words, on one line and not too long, without the key that some servers repeat."""
     text = raw[:4000].decode("utf-8", "replace")
     try:
         body = json.loads(text)
@@ -66,7 +72,16 @@ def error_text(raw: bytes) -> str:
         text = str(error.get("message") or error) if isinstance(error, dict) else str(error)
     except (ValueError, RecursionError):
         pass
-    return " ".join(text.split())[:300]
+    return _without_key(" ".join(text.split()), key)[:300]
+
+
+def _without_key(text: str, key: str) -> str:
+    """Whole or cut short, and whatever else looks like a key."""
+    if key:
+        text = text.replace(key, HIDDEN)
+    if len(key) >= LONG_KEY:
+        text = re.sub(re.escape(key[: LONG_KEY // 2]) + r"[^\s'\"]*", HIDDEN, text)
+    return without_secrets(text)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -3,6 +3,7 @@
 Nothing of a run's identity hides elsewhere, and no key is ever in it: a key is named by its environment variable."""
 
 import re
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.secrets import holds_secret, is_secret, secret_among
+from eqlab.models.providers import is_web_address
 from eqlab.scale.fields import Fields
 
 _PROTOCOL = ("model", "messages", "stream", "response_format")
@@ -159,6 +162,10 @@ def _model(one: Fields) -> SweepModel:
     for name in _PROTOCOL:
         if name in settings:
             raise one.wrong("settings", f"holds '{name}', which would change the protocol")
+    if secret := secret_among(settings):
+        raise one.wrong(
+            "settings", f"holds '{secret}', which looks like a key; name its variable with key = \"MY_KEY\""
+        )
     made = SweepModel(
         spec=spec,
         name=one.take("name", str, spec),
@@ -186,10 +193,10 @@ def _address(one: Fields) -> str:
     url: str = one.take("base_url", str, "")
     if not url:
         return ""
+    if not is_web_address(url):
+        raise one.wrong("base_url", "is no web address, such as http://gpu1:8000/v1")
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise one.wrong("base_url", f"'{url}' is no web address, such as http://gpu1:8000/v1")
-    if parts.username or parts.password or parts.query:
+    if parts.username or parts.password or parts.query or holds_secret(url):
         raise one.wrong("base_url", 'holds more than an address; name the key\'s variable with key = "MY_KEY"')
     return url.rstrip("/")
 
@@ -205,7 +212,12 @@ def _start(one: Fields) -> str:
     command: str = one.take("start", str, "")
     if command and "{port}" not in command:
         raise one.wrong("start", "must say where the port goes, such as 'vllm serve NAME --port {port}'")
-    if "--api-key" in command:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise one.wrong("start", f"cannot be cut into words: {error}") from error
+    named = [word.lstrip("-").partition("=")[0] for word in words if word.startswith("-") or "=" in word]
+    if holds_secret(command) or any(map(is_secret, named)):
         raise one.wrong("start", "holds a key; set VLLM_API_KEY or LLAMA_API_KEY in the worker's environment instead")
     return command
 

@@ -1,6 +1,7 @@
 """One process works on a run at a time. The operating system or the database drops the lock when its holder dies,
 so a killed run can be continued at once."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -34,7 +35,8 @@ def _file_lock(store: Store, run: str) -> Iterator[None]:
     database = Path(store.engine.url.database or "")
     folder = database.with_name(f"{database.name}-locks")
     folder.mkdir(mode=0o700, exist_ok=True)
-    with (folder / run).open("w") as file:  # never deleted: a deleted lock file could be locked twice
+    lock = os.open(folder / run, os.O_CREAT | os.O_WRONLY, 0o600)
+    with os.fdopen(lock, "w") as file:  # never deleted: a deleted lock file could be locked twice
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
