@@ -246,3 +246,29 @@ def test_a_database_that_is_restarted_in_the_middle(tmp_path_factory):
         again[0].join()
         store.close()
         database.cleanup()
+
+
+def test_a_database_that_is_away_while_the_plan_is_read(monkeypatch):
+    """Reading waits as writing does; SQLite does not, for it is no server."""
+    from types import SimpleNamespace
+
+    import eqlab.store.engine as engine
+
+    monkeypatch.setattr(engine, "_PAUSE", 0.0)
+    left = iter([StoreError("gone", ""), StoreError("gone", ""), None])
+
+    def read():
+        failure = next(left)
+        if failure:
+            raise failure
+        return "read"
+
+    server, file = (SimpleNamespace(dialect=SimpleNamespace(name=name)) for name in ("postgresql", "sqlite"))
+    assert engine.patiently(server, read) == "read"
+    left = iter([StoreError("full", "")])
+    with pytest.raises(StoreError, match="full"):
+        engine.patiently(file, read)
+    monkeypatch.setattr(engine, "PATIENCE", -1.0)
+    left = iter([StoreError("gone", "")])
+    with pytest.raises(StoreError, match="gone"):
+        engine.patiently(server, read)

@@ -2,10 +2,11 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
@@ -18,6 +19,10 @@ from eqlab.store.schema import HEAD
 _WRITE = {"eqlab_write": True}
 BUSY = 30.0
 """Seconds to wait for another program's lock on a SQLite store."""
+PATIENCE = 60.0
+"""Seconds in which a database server may come back."""
+_PAUSE = 0.5
+_Done = TypeVar("_Done")
 
 
 def open_engine(where: str) -> Engine:
@@ -98,6 +103,18 @@ def said_plainly(engine: Engine) -> Iterator[None]:
     except OperationalError as error:
         where = engine.url.render_as_string(hide_password=True)
         raise StoreError(f"The store {where} failed: {reason(error)}.", _way_out(str(error.orig))) from error
+
+
+def patiently(engine: Engine, work: Callable[[], _Done]) -> _Done:
+    """Do it as soon as a database server that was restarted is back; SQLite waits for a lock by itself."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return work()
+        except StoreError:
+            if engine.dialect.name != "postgresql" or time.monotonic() > deadline:
+                raise
+            time.sleep(_PAUSE)
 
 
 def reason(error: BaseException) -> str:

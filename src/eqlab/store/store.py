@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -12,7 +13,7 @@ from sqlalchemy import Connection, Row, and_, func, insert, select, text
 from eqlab.core.answers import Answer
 from eqlab.core.runs import RunConfig, config_to_json
 from eqlab.core.trials import Trial, to_json
-from eqlab.store.engine import open_engine, said_plainly, take_turn, writing
+from eqlab.store.engine import open_engine, patiently, said_plainly, take_turn, writing
 from eqlab.store.reader import Reader, StoredRun
 from eqlab.store.schema import answers, planned, runs, sessions, trials
 
@@ -147,8 +148,13 @@ class Store(Reader):
     def plan_pages(self, run: str, subject: str) -> Iterator[list[Planned]]:
         """The run's trials for a subject, page by page, so that memory does not grow with the run."""
         after = -1
-        while True:
-            with said_plainly(self.engine), self.engine.connect() as connection:
+        while page := patiently(self.engine, partial(self._plan_page, run, subject, after)):
+            yield page
+            after = page[-1].position
+
+    def _plan_page(self, run: str, subject: str, after: int) -> list[Planned]:
+        with said_plainly(self.engine):
+            with self.engine.connect() as connection:
                 page = (
                     select(planned)
                     .where(planned.c.run_id == run, planned.c.subject == subject, planned.c.position > after)
@@ -167,11 +173,8 @@ class Store(Reader):
                     .outerjoin(answers, tried)
                     .order_by(page.c.position)
                 ).all()
-            if not rows:
-                return
             known = self.trials([row.trial_id for row in rows])
-            yield [_planned(list(group), known) for _, group in groupby(rows, key=lambda row: row.position)]
-            after = rows[-1].position
+        return [_planned(list(group), known) for _, group in groupby(rows, key=lambda row: row.position)]
 
 
 def write_trials(connection: Connection, some: Iterable[Trial]) -> None:

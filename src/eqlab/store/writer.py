@@ -4,22 +4,18 @@ A store that fails stops the run and loses nothing: what arrives from then on go
 
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from eqlab.core.answers import Answer
 from eqlab.core.errors import StoreError
-from eqlab.store.engine import reason
+from eqlab.store.engine import patiently, reason
 from eqlab.store.store import Store
 from eqlab.store.unstored import Unstored
 
 _LINGER = 0.04
 """Seconds to wait for company before a commit; far below the 0.2 s in which an answer must be durable."""
-_PATIENCE = 60.0
-"""Seconds in which a database server may come back; SQLite waits for a lock by itself."""
-_PAUSE = 0.5
 _MOST_WAITING = 1000
 """Answers that wait to be stored; a model that is faster than the disk is slowed down, or memory would grow."""
 
@@ -99,24 +95,13 @@ class Writer:
             except StoreError:
                 if self._store.engine.dialect.name != "postgresql":
                     raise
-                self._store_again(answers)
+                # Restarted: the commit may or may not have been done before it went.
+                patiently(self._store.engine, lambda: self._store.add_missing(answers))
         except (StoreError, SQLAlchemyError, OSError) as error:
             self._failure = error
             self._on_failure()
             return False
         return True
-
-    def _store_again(self, answers: Sequence[Answer]) -> None:
-        """A database that was restarted: the commit may or may not have been done before it went."""
-        deadline = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                self._store.add_missing(answers)
-                return
-            except StoreError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(_PAUSE)
 
     def _tell(self, answers: Sequence[Answer]) -> None:
         """Progress is for people; a terminal that has gone away must not stop the storing."""
