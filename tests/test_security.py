@@ -104,6 +104,25 @@ def test_spreadsheets_run_nothing_and_numbers_stay_numbers(hostile, server):
     assert all(row["text"][0] in "=+-@" for row in rows)  # exact where nothing can run
 
 
+def test_every_writer_of_csv_keeps_a_hostile_cell_in_its_place():
+    """A spreadsheet ends rows at a bare carriage return, too; what follows it would be a cell of its own."""
+    import csv
+    import io
+
+    import polars as pl
+
+    from eqlab.core.spreadsheet import FORMULA, safe_csv
+    from eqlab.leaderboard.data_files import table_files
+
+    cells = [f"{start}cmd|' /C calc'!A0" for start in FORMULA]
+    cells += [f"x{inside}=1+1" for inside in ("\r", "\n", "\r\n", '"', ",", '",', "\r,")]
+    rows = [{"text": cell, "score": -1.5} for cell in cells]
+    leaderboard = dict(table_files("t", rows, {"text": str, "score": float}))["t.csv"]
+    for written in (safe_csv(pl.DataFrame(rows)), leaderboard):
+        read = list(csv.reader(io.StringIO(written.decode(), newline="")))
+        assert read[1:] == [[f"'{cell}" if cell.startswith(FORMULA) else cell, "-1.5"] for cell in cells]
+
+
 def test_only_the_owner_reads_what_is_kept(hostile):
     for path in hostile[0].rglob("*"):
         if path.relative_to(hostile[0]).parts[0].startswith("s.db"):

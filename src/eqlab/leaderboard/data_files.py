@@ -32,7 +32,7 @@ def table_files(
 def _csv(columns: Mapping[str, Sequence[Any]], schema: Mapping[str, type]) -> bytes:
     """By the standard library: hundreds of small tables would spend most of their time in planning queries."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    writer = csv.writer(buffer)  # lines end in CRLF, so that a bare carriage return is quoted: else it ends a row
     writer.writerow(columns)
     shown = [map(_safe, values) if schema[name] is str else values for name, values in columns.items()]
     writer.writerows(zip(*shown, strict=True))
