@@ -40,7 +40,7 @@ from fault_server import (
     text_plain,
     truncated,
 )
-from fault_world import CLOCK, World, file_limit, locked, ok_now, restarted, store_of
+from fault_world import CLOCK, World, file_limit, locked, restarted, store_of, stored_now
 from server import answer_to
 
 from eqlab import api
@@ -60,6 +60,7 @@ class Case:
     database: bool = False
     """Whether the store is a PostgreSQL of its own."""
     trials: int = TRIALS
+    timeout: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,8 @@ class Seen:
 
     first: Session
     second: Session
-    ok_first: int
-    """Trials with a good answer in the store after the first session."""
+    stored_first: str
+    """What was in the store after the first session."""
     planned: int
     counts: dict[str, int]
     wrong: int
@@ -91,7 +92,7 @@ def play(case: Case, folder: Path) -> Seen:
     with serving(case.fault) as server, store_of(folder, case.database) as (where, restart):
         with _around(case, World(server, where, restart)):
             first = _session(case, folder, server.url, where, case.prelude)
-        ok_first = ok_now(where)
+        stored_first = stored_now(where)
         server.fault = none if case.fault is not refusal else refusal
         second = _session(case, folder, server.url, where, "")
         store = api.open_store(where)
@@ -106,7 +107,7 @@ def play(case: Case, folder: Path) -> Seen:
         kept += sum(answer.answered for answer in one.attempts)
         wrong += sum(answer.status == "ok" and answer.values != expected for answer in one.attempts)
     counts = {name: count for name, count in result.counts.items() if count}
-    return Seen(first, second, ok_first, case.trials, counts, wrong, server.good, kept, server.requests)
+    return Seen(first, second, stored_first, case.trials, counts, wrong, server.good, kept, server.requests)
 
 
 @contextmanager
@@ -119,7 +120,7 @@ def _around(case: Case, world: World) -> Iterator[None]:
 
 def _session(case: Case, folder: Path, url: str, where: str, prelude: str) -> Session:
     arguments = ["run", "m", "-b", "eqbench", "--base-url", url, "--profile", "full", "--limit", str(case.trials)]
-    arguments += ["--max-concurrency", "4", "--timeout", "1", "--store", where]
+    arguments += ["--max-concurrency", "4", "--timeout", str(case.timeout), "--store", where]
     code = f"{prelude}\nfrom eqlab.cli.main import main\nmain()"
     environment = os.environ | {"EQLAB_HOME": str(folder / "home"), "EQLAB_API_KEY": "sk-bench-secret"}
     environment["COLUMNS"] = "400"  # nobody reads it in a terminal
@@ -147,8 +148,8 @@ CASES = (
     Case("an HTML page instead of JSON", saying(html)),
     Case("good JSON, called text/plain", saying(text_plain)),
     Case("many prompts refused", refusal),
-    Case("replies of 10 MB", huge(10_000_000), trials=3),
-    Case("replies of 20 MB", huge(20_000_000), trials=3),
+    Case("replies of 10 MB", huge(10_000_000), trials=3, timeout=60),
+    Case("replies of 20 MB", huge(20_000_000), trials=3, timeout=60),
     Case("slow drip, byte by byte", drip),
     Case("a stream nobody asked for, events twice", saying(stream_twice)),
     Case("NaN and Infinity as token counts", nan_usage),
@@ -165,7 +166,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="a part of a case's name")
     parser.add_argument("--keep", type=Path, help="a folder for the stores")
     wanted = parser.parse_args()
-    print("| fault | what the user sees | ok then | the same command again | requests | scored wrong | lost |")
+    print("| fault | what the user sees | stored then | the same command again | requests | scored wrong | lost |")
     print("|---|---|---|---|---|---|---|")
     for case in CASES:
         if wanted.names and not any(name in case.name for name in wanted.names):
@@ -180,7 +181,7 @@ def main() -> None:
         lost = max(0, seen.sent - seen.stored)
         saw = f"exit {seen.first.code}{': ' + said if said else ''}"
         print(
-            f"| {case.name} | {saw} | {seen.ok_first} of {seen.planned} | "
+            f"| {case.name} | {saw} | {seen.stored_first} of {seen.planned} | "
             f"exit {seen.second.code}; {counts} | {seen.requests} | {seen.wrong} | {lost} |",
             flush=True,
         )
