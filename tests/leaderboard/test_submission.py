@@ -53,7 +53,7 @@ def test_secrets_stay_at_home(run, store, monkeypatch):
     pytest.importorskip("cryptography")
     with pytest.raises(UsageError, match="api_key"):
         run("alpha", settings={"api_key": "sk-secret", "top_p": 1})
-    monkeypatch.setattr("eqlab.api.is_secret", lambda name: False)
+    monkeypatch.setattr("eqlab.api.secret_among", lambda settings: None)
     body = make_submission(store, run("alpha", settings={"api_key": "sk-secret", "top_p": 1}))
     assert "sk-secret" not in json.dumps(body)
     check_submission(seal(body), None)
