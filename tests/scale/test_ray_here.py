@@ -1,23 +1,18 @@
-"""Ray without an address: which cluster is asked for, and that one started on this machine is ours alone."""
+"""Ray without a cluster: which one would be asked for and with what, and what a worker does with a shard."""
 
-import importlib.util
 import os
-import subprocess
 import sys
 from importlib.metadata import version
 from types import ModuleType
 
 import pytest
-from conftest import absent
-from small_sweep import good, small_cells, stored_answers, sweep_text
+from small_sweep import good, small_cells
 
 from eqlab import api
 from eqlab.scale import ray_engine
 from eqlab.scale.parts import Parts
 from eqlab.scale.shards import Shard, ShardEnd, Sink, waiting_of
 from eqlab.scale.worker import work_shard
-
-EQLAB = [sys.executable, "-c", "from eqlab.cli.main import main; main()"]
 
 
 @pytest.fixture
@@ -108,29 +103,3 @@ def test_a_worker_of_another_version_asks_nothing(server):
     end = work_shard(Shard("s", cell.run, 0, cell.target, {}, (), "0.0.0"), Sink("nowhere"), 1, 5.0)
     assert "0.0.0" in end.failure
     assert end.kind == "model"
-
-
-def test_ray_starts_on_this_machine_and_leaves_nothing(server, tmp_path):
-    if importlib.util.find_spec("ray") is None:
-        absent("ray is not installed")
-    file, home = tmp_path / "s.toml", tmp_path / "home"
-    home.mkdir()
-    file.write_text(sweep_text(server.url, seeds=(0,)))
-    server.reply = good
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    done = subprocess.run(
-        [*EQLAB, "sweep", str(file), "--engine", "ray", "--parts", "parts", "--store", "s.db"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=environment | {"HOME": str(home)},
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "1 node, at most" in done.stderr
-    cells = small_cells(server.url, seeds=(0,))
-    store = api.open_store(str(tmp_path / "s.db"))
-    assert [len(set(given)) for given in stored_answers(store, cells).values()] == [6, 6]
-    store.close()
-    assert len(server.requests) == 12
-    assert not list(home.rglob("*"))  # Ray by itself leaves a token there
