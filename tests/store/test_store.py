@@ -127,6 +127,22 @@ def test_any_text_survives_but_for_what_no_database_holds(store, text):
     assert scored.attempts[0].text == text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
+@pytest.mark.parametrize("value", [3, 2.5, -(2**63), 2**64 - 1, True, None, "ü\u2028", {"first": {"k": 1}}])
+def test_values_come_back_as_they_were(store, value):
+    store.begin_run(config(), plan(1, repeats=1), {})
+    store.add_answers([answer(0, values={"k": value})])
+    (scored,) = store.scored(config().id, "model:b", "eqbench")
+    (back,) = scored.attempts[0].values.values()
+    assert (back, type(back)) == (value, type(value))
+
+
+def test_a_value_that_is_no_number_does_not_hide_the_rest(store):
+    store.begin_run(config(), plan(1, repeats=1), {})
+    store.add_answers([answer(0, values={"k": float("nan"), "l": 4})])
+    (scored,) = store.scored(config().id, "model:b", "eqbench")
+    assert str(scored.attempts[0].values) == "{'k': nan, 'l': 4}"
+
+
 def test_writer_stores_before_it_tells(store):
     store.begin_run(config(), plan(50), {})
     told = []

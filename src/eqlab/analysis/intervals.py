@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from statistics import fmean, stdev
+from statistics import fmean
 
 from eqlab.core.results import Estimate
 
@@ -23,7 +23,7 @@ def mean_estimate(name: str, values: Sequence[float], *, unit: str = "", note: s
     mean = fmean(values)
     if n == 1:
         return Estimate(name, mean, 1, unit=unit, note=note, digits=digits)
-    se = stdev(values) / math.sqrt(n)
+    se = math.sqrt(math.fsum([(value - mean) ** 2 for value in values]) / (n - 1) / n)
     low, high = t_bounds(mean, se, n - 1)
     return Estimate(name, mean, n, se, low, high, unit, note, digits)
 

@@ -20,8 +20,10 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 def visible(text: str) -> str:
     """The text with every character that hides, reorders or breaks something replaced by a mark that shows it."""
+    if text.isprintable():  # most texts, and done without looking at every character here
+        return text
     text = text.replace("\r\n", "\n")
-    if all(line.isprintable() for line in text.split("\n")):  # the common case, without looking at every character
+    if text.replace("\n", "").isprintable():
         return text
     return "".join(_mark(char) if _hides(char) else char for char in text)
 

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+import orjson
+
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import StoreError, UsageError
@@ -137,7 +139,7 @@ class Reader(ABC):
                     page = []
                 page.append((trial, repeat, []))
             if cells[0] is not None:  # else a trial without an answer
-                cells[_VALUES] = json.loads(cells[_VALUES])
+                cells[_VALUES] = _read_values(cells[_VALUES])
                 page[-1][2].append(Answer(*cells))
         yield from self._with_trials(page)
 
@@ -169,6 +171,13 @@ def _asked(run: str, subject: str, benchmark: str) -> tuple[str, dict[str, Any]]
     values = {"run": run, "subject": "person:%" if subject == PEOPLE else subject, "benchmark": benchmark}
     compared = "LIKE" if subject == PEOPLE else "="
     return f"p.run_id = :run AND p.subject {compared} :subject AND p.benchmark = :benchmark", values
+
+
+def _read_values(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:  # NaN, which is no JSON but which the standard library writes
+        return json.loads(text)
 
 
 def _names(values: Collection[str]) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from typing import Any, Literal
 
 from eqlab.benchmarks.emotionbench.parse_value import NUMBER, UnclearError, plain, read_value, value_after, within
@@ -23,6 +24,7 @@ _POSITION = re.compile(
     re.IGNORECASE,
 )
 _FIRST_WORD = re.compile(r"[\W_]*([^\W_]+)")
+_LAST = itemgetter(-1)
 _GLUED = re.compile(r"(\d{1,2})[.:)=](\d)")
 
 
@@ -41,11 +43,11 @@ def read_form(text: str, form: Form) -> Filled:
         return Filled(None, str(unclear))
 
 
-def last_characters(text: str) -> list[int] | None:
-    """The published rule: the last character of every line that is not empty, as a number. None where one is none.
+def last_characters(text: str) -> str:
+    """The published rule: the last character of every line that is not empty, each a digit; empty where one is none.
     The published code does not check how many there are."""
-    last = "".join([line[-1] for line in text.split("\n") if line])
-    return [int(digit) for digit in last] if last.isascii() and last.isdigit() else None
+    last = "".join(map(_LAST, filter(None, text.split("\n"))))
+    return last if last.isascii() and last.isdigit() else ""
 
 
 def _read(text: str, form: Form) -> dict[str, int]:

@@ -143,8 +143,7 @@ def _estimates(
 
 
 def _by_published_rule(trial: Trial, answer: Answer) -> bool:
-    found = last_characters(answer.text)
-    return found is not None and len(found) == len(trial.form.scales)
+    return len(last_characters(answer.text)) == len(trial.form.scales)
 
 
 def _tables(
