@@ -98,7 +98,7 @@ def test_a_full_disk_in_the_middle_of_a_run(server, tmp_path):
 
     store = api.open_store(str(tmp_path / "s.db"))
     server.reply = lambda body, n: good(body) + "\n" + "x" * 3000
-    prepared = api.prepare(api.Request(models=("m",), base_url=server.url))
+    prepared = api.prepare(api.Request(models=("m",), base_url=server.url, repeats=8))
 
     def begun(_):
         @event.listens_for(store.engine, "begin")
@@ -111,13 +111,13 @@ def test_a_full_disk_in_the_middle_of_a_run(server, tmp_path):
         api.run(prepared, store, concurrency=4, listener=api.Listener(begun=begun))
     store.close()
     asked = len(server.requests)
-    assert 0 < asked < 60
+    assert 0 < asked < 480
     again = api.open_store(str(tmp_path / "s.db"))
     outcome = api.run(prepared, again, concurrency=4)
     (result,) = api.results(again, again.find_run(outcome.run))
     again.close()
-    assert result.counts["ok"] == 60
-    assert len(server.requests) == 60
+    assert result.counts["ok"] == 480
+    assert len(server.requests) == 480
 
 
 def test_a_writer_goes_on_when_nobody_listens_any_more(store):

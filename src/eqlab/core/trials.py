@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from sys import intern
 from typing import Any, Literal
 
 from eqlab.core.forms import Form, Scale
@@ -56,8 +57,8 @@ def to_json(trial: Trial) -> str:
 def from_json(text: str, trial_id: str = "") -> Trial:
     """The trial that `to_json` wrote. `trial_id` is trusted when given, which saves hashing on reading."""
     body = json.loads(text)
-    scales = tuple(
-        Scale(key, label, low, high, tuple((value, name) for value, name in anchors), reverse)
+    scales = tuple(  # the same few keys and words again and again: kept once, they are also found faster
+        Scale(intern(key), intern(label), low, high, tuple((value, intern(name)) for value, name in anchors), reverse)
         for key, label, low, high, anchors, reverse in body.pop("form")
     )
     body["items"] = tuple(body["items"])

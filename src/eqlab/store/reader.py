@@ -17,10 +17,10 @@ from eqlab.core.runs import PEOPLE, RunConfig, config_from_json
 from eqlab.core.secrets import without_secrets
 from eqlab.core.trials import Trial, from_json
 
-_COLUMNS = {"run": "run_id", "trial": "trial_id", "values": '"values"'}
-_FIELDS = [field.name for field in fields(Answer)]
+_FIELDS = [field.name for field in fields(Answer)][4:]
+"""What an answer says beside whose it is: run, trial, subject and repeat are the planned trial's."""
 _VALUES = _FIELDS.index("values")
-_ANSWER = ", ".join(f"a.{_COLUMNS.get(name, name)}" for name in _FIELDS)
+_ANSWER = ", ".join(f'a."{name}"' for name in _FIELDS)
 _OF_PLANNED = (
     "a.run_id = p.run_id AND a.subject = p.subject AND a.trial_id = p.trial_id AND a.repeat = p.repeat"  # the key
 )
@@ -140,7 +140,7 @@ class Reader(ABC):
                 page.append((trial, repeat, []))
             if cells[0] is not None:  # else a trial without an answer
                 cells[_VALUES] = _read_values(cells[_VALUES])
-                page[-1][2].append(Answer(*cells))
+                page[-1][2].append(Answer(run, trial, who, repeat, *cells))
         yield from self._with_trials(page)
 
     def trials_about(self, items: Sequence[str]) -> list[str]:

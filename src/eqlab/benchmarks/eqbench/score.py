@@ -4,9 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Literal
 
+from eqlab.analysis.intervals import sample_sd
 from eqlab.benchmarks.eqbench.rules import EqBenchRules
 
 Pass = Literal["first_pass", "revised"]
@@ -87,7 +88,7 @@ def run_score(first: Sequence[float | None], revised: Sequence[float | None], ru
     items = tuple(revised if use_revised else first)
     mean, n = (revised_mean, n_revised) if use_revised else (first_mean, n_first)
     scored = [value for value in items if value is not None]
-    sd = stdev(scored) if n > 1 else None
+    sd = sample_sd(scored, fmean(scored)) if n > 1 else None
     as_zero = _mean_as_zero(items)
     return RunScore(
         score=as_zero if rules.missing == "zero" else mean,
