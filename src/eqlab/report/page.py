@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from operator import attrgetter
 from statistics import median
 from typing import Any
 
@@ -252,12 +253,11 @@ def facts_of(record: RunRecord, result: Result) -> tuple[str, ...]:
 
 def scored_items(result: Result) -> list[ItemScore]:
     """Items with a score, lowest first."""
-    return sorted((item for item in result.items if text.is_number(item.score)), key=lambda item: item.score or 0.0)
+    return sorted((item for item in result.items if text.is_number(item.score)), key=attrgetter("score"))
 
 
-def extremes(result: Result) -> tuple[list[ItemScore], list[ItemScore]]:
-    """The worst and the best items, each at most five, none in both."""
-    ordered = scored_items(result)
+def extremes(ordered: Sequence[ItemScore]) -> tuple[Sequence[ItemScore], Sequence[ItemScore]]:
+    """The worst and the best of items in order, each at most five, none in both."""
     worst = min(EXTREMES, (len(ordered) + 1) // 2)
     best = min(EXTREMES, len(ordered) // 2)
     return ordered[:worst], ordered[::-1][:best]
@@ -268,10 +268,9 @@ def failures(result: Result) -> list[ItemScore]:
     return [item for item in result.items if not text.is_number(item.score) and item.text][:FAILURES]
 
 
-def spread(result: Result) -> str:
-    """The distribution of item scores in words."""
-    scores = [item.score for item in scored_items(result) if item.score is not None]
-    missing = len(result.items) - len(scores)
+def spread(scores: Sequence[float], items: int) -> str:
+    """The distribution of the scores, lowest first, of so many items in words."""
+    missing = items - len(scores)
     tail = f"; {missing} without a score" if missing else ""
     if not scores:
         return f"No item has a score{tail}."
