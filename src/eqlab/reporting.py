@@ -9,8 +9,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 from eqlab.core.results import Result
-from eqlab.report.page import RunRecord, render
-from eqlab.report.sections import item_files
 from eqlab.scoring import results_of
 from eqlab.store.reader import Reader, StoredRun
 
@@ -46,6 +44,9 @@ def write_results(
     found: Sequence[tuple[StoredRun, Sequence[Result]]], where: Path | str, *, items: bool = False
 ) -> Path:
     """Write the HTML report of runs whose results are there already."""
+    from eqlab.report.page import RunRecord, render  # here, so that whoever only asks need not load it
+    from eqlab.report.sections import item_files
+
     path = Path(where)
     records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
     now, eqlab = time.time(), version("eqlab")
