@@ -7,6 +7,7 @@ import pytest
 from small_study import take
 from sqlalchemy import event, func, select
 
+from eqlab.core.errors import StoreError
 from eqlab.people.desk import Desk
 from eqlab.people.moves import Arrival, Consent, FilledPage, Unknown
 from eqlab.store.schema import answers, participants
@@ -138,3 +139,19 @@ def test_two_doors_at_once_let_one_panel_id_in_once(make_register):
         thread.join()
     assert len(found) == 40
     assert len(set(found)) == 20
+
+
+def test_a_move_that_the_database_ended_for_another_is_made_again(make_register, monkeypatch):
+    register = make_register(batches=10)
+    make, ends = register._make, ["The store failed: deadlock detected.", "The store failed: gone."]
+
+    def fail_once(moves):
+        if ends:
+            raise StoreError(ends.pop(0))
+        return make(moves)
+
+    monkeypatch.setattr(register, "_make", fail_once)
+    with pytest.raises(StoreError, match="gone"):  # the second failure is another one, and is told
+        register.arrive("h", "en")
+    ends.append("The store failed: deadlock detected.")
+    assert register.look(register.arrive("h", "en")).state == "arrived"

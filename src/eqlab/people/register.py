@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 
+from eqlab.core.errors import StoreError
 from eqlab.people import places
 from eqlab.people.answering import Answering
 from eqlab.people.arriving import Door, find_panel
@@ -88,6 +89,10 @@ class Register:
             return self._make(moves)
         except IntegrityError:  # another transaction has just let in the same panel id: now it is there to be found
             return self._make(moves)
+        except StoreError as error:
+            if "deadlock" not in str(error):
+                raise
+            return self._make(moves)  # two transactions waited for each other, and the database ended this one
 
     def _make(self, moves: Sequence[Move]) -> list[Saved | Unknown]:
         now = self.clock()
