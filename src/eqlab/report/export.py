@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ _SCHEMA = {
     "tokens_in": int, "tokens_out": int, "finish": str, "at": float, "order_seed": int, "prompt": str, "system": str,
 }  # fmt: skip
 
+_PART = 10_000
+"""Rows that are Python objects at a time."""
+
 
 def write_answers(store: Store, stored: StoredRun, path: Path) -> int:
     """One row per attempt, and one for each unanswered trial; returns how many."""
@@ -24,7 +28,9 @@ def write_answers(store: Store, stored: StoredRun, path: Path) -> int:
 
     if path.suffix not in (".parquet", ".csv", ".jsonl"):
         raise UsageError(f"'{path.name}' has no known ending.", "Use .parquet, .csv or .jsonl.")
-    frame = pl.DataFrame(list(_rows(store, stored)), schema=_SCHEMA)
+    rows = _rows(store, stored)
+    parts = [pl.DataFrame(part, schema=_SCHEMA) for part in iter(lambda: list(islice(rows, _PART)), [])]
+    frame = pl.concat([pl.DataFrame(schema=_SCHEMA), *parts], rechunk=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".parquet":
         frame.write_parquet(path)
