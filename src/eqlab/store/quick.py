@@ -1,4 +1,4 @@
-"""Reading a SQLite store with nothing but the standard library, so that looking at it takes no time.
+"""Reading a SQLite store without SQLAlchemy, so that looking at it takes no time.
 
 Only a store that needs nothing done first (tables up to date, no answers waiting in files) is read this way."""
 
