@@ -50,8 +50,8 @@ def score(subject: str, asked: BenchmarkConfig, scored: Iterable[Scored]) -> Res
 
 
 def cores() -> int:
-    """How many processes can work at once here."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """How many processes can work at once here, within reason: each takes about 120 MB."""
+    return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def _result(store: Reader, job: Job) -> Result:
