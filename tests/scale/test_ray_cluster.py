@@ -77,27 +77,28 @@ def start(cluster, file, store, *more):
     )
 
 
-def wait_for_requests(server, number, driver):
+def wait_until(there, driver):
     deadline = time.monotonic() + 300
-    while len(server.requests) < number and driver.poll() is None and time.monotonic() < deadline:
+    while not there() and driver.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
 
 
 def test_a_driver_killed_at_work_goes_on_with_the_parts_it_left(cluster, server, tmp_path):
     changes = {"seeds": (0,), "limit": 40, "at_once": 4, "more": 'key = "THE_LAB_KEY"\n'}
-    file, where, parts = tmp_path / "s.toml", str(tmp_path / "s.db"), str(tmp_path / "parts")
+    file, where, parts = tmp_path / "s.toml", str(tmp_path / "s.db"), tmp_path / "parts"
     file.write_text(sweep_text(server.url, ("a",), **changes))
-    server.reply, server.delay = good, 0.3
-    driver = start(cluster, file, where, "--parts", parts, "--shard", "20")
-    wait_for_requests(server, 20, driver)
+    server.reply, server.delay = good, 0.5
+    driver = start(cluster, file, where, "--parts", str(parts), "--shard", "20")
+    wait_until(lambda: any(parts.glob("*/[!.]*.parquet")), driver)  # which it takes in, or leaves behind
     driver.kill()
     driver.communicate()
     asked = len(server.requests)
-    driver = start(cluster, file, where, "--parts", parts, "--shard", "20")
+    driver = start(cluster, file, where, "--parts", str(parts), "--shard", "20")
     _, err = driver.communicate(timeout=300)
     assert driver.returncode == 0, err
-    left, before = map(int, re.search(r"(\d+) trials to ask \((\d+) answered before\)", err).groups())
-    assert before > 0
+    said = re.search(r"(\d+) trials to ask \((\d+) answered before\)", err)
+    assert said, err
+    left, before = map(int, said.groups())
     assert left + before == 40
     assert left <= len(server.requests) - asked <= left + 4  # and what the killed driver's workers had under way
     store = api.open_store(where)
@@ -113,7 +114,7 @@ def test_a_node_killed_at_work_loses_nothing_and_doubles_nothing(cluster, server
     file.write_text(sweep_text(server.url, ("a",), **changes))
     server.reply, server.delay = good, 0.3
     driver = start(cluster, file, where, "--parts", str(tmp_path / "parts"), "--shard", "20")
-    wait_for_requests(server, 12, driver)
+    wait_until(lambda: len(server.requests) >= 12, driver)
     cluster.kill_a_node()
     out, err = driver.communicate(timeout=300)
     assert driver.returncode == 0, err
