@@ -30,7 +30,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def requests(limit: int | None, benchmarks: Sequence[str]) -> Iterator[Any]:
     """The first try of every trial of the quick run, as the runner asks it."""
-    from eqlab import api
+    import eqlab as api
     from eqlab.core.forms import json_schema
     from eqlab.models.chat import ChatRequest
     from eqlab.models.runner import sampling_seed

@@ -43,7 +43,7 @@ from fault_server import (
 from fault_world import CLOCK, World, file_limit, locked, restarted, store_of, stored_now
 from server import answer_to
 
-from eqlab import api
+import eqlab as api
 from eqlab.benchmarks.registry import load
 
 TRIALS = 12

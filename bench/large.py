@@ -22,14 +22,15 @@ from eqlab.core.answers import Answer, Reading
 from eqlab.core.trials import Trial
 
 if TYPE_CHECKING:
-    from eqlab.api import Prepared
+    from eqlab.runs.request import Prepared
 
 MODELS = 50
 
 
 def build(path: str, wanted: int) -> int:
     """One run of many models on all benchmarks, every trial answered; returns how many answers there are."""
-    from eqlab import api
+    import eqlab as api
+    from eqlab.runs.provenance import provenance
 
     store = api.open_store(path)
     once, twice = (sum(1 for _ in _prepare(1, repeats).plan()) for repeats in (1, 2))
@@ -39,7 +40,7 @@ def build(path: str, wanted: int) -> int:
     config = _prepare(MODELS, repeats).config
     run, subjects = config.id, [model.subject for model in config.models]
     everything = ((subject, *rest) for subject in subjects for rest in plan)  # planned once: models are asked the same
-    store.begin_run(config, everything, api.provenance({}))
+    store.begin_run(config, everything, provenance({}))
     said = {trial.id: _said(one, name, trial) for name, trial, _ in plan}
     for subject in subjects:
         answers = [_answer(run, subject, trial, repeat, *said[trial.id]) for _, trial, repeat in plan]
@@ -49,13 +50,11 @@ def build(path: str, wanted: int) -> int:
 
 
 def _prepare(models: int, repeats: int) -> "Prepared":
-    from eqlab import api
     from eqlab.benchmarks.registry import names
+    from eqlab.runs.request import Request, prepare
 
     specs = tuple(f"bench/model-{number:03}" for number in range(models))
-    return api.prepare(
-        api.Request(specs, tuple(names()), repeats=repeats, structured=False, base_url="http://localhost:9/v1")
-    )
+    return prepare(Request(specs, tuple(names()), repeats=repeats, structured=False, base_url="http://localhost:9/v1"))
 
 
 def _said(prepared: "Prepared", name: str, trial: Trial) -> tuple[str, Reading]:
@@ -130,7 +129,7 @@ def running(folder: Path, counts: list[int]) -> None:
             own = folder / f"run-{count}"
             own.mkdir()
             code = (
-                "from eqlab import api\n"
+                "import eqlab as api\n"
                 f"request = api.Request(('m',), base_url={url!r}, limit=50, repeats={count // 50})\n"
                 "api.run(api.prepare(request), api.open_store(), concurrency=64)\n"
             )

@@ -49,7 +49,9 @@ def main() -> None:
         arguments_of = ["eqlab", "leaderboard", "build", str(site), "--no-runs", "--published", "--data", str(data)]
         code = f"import sys; sys.argv = {arguments_of!r}; from eqlab.cli.main import main; main()"
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        subprocess.run([sys.executable, "-c", "import eqlab.leaderboard.build, polars"], check=True, env=environment)
+        subprocess.run(
+            [sys.executable, "-c", "import eqlab.publish.leaderboard.build, polars"], check=True, env=environment
+        )
         started = time.perf_counter()
         subprocess.run([sys.executable, "-c", code], check=True, env=environment)
         seconds = time.perf_counter() - started

@@ -46,7 +46,7 @@ def emotionbench_size(requests: int) -> tuple[int, int, int]:
 
 def write_prompts(job: Job) -> None:
     """Prompts for all, and the peers' own task files."""
-    from eqlab.ecosystem.tasks import exported
+    from eqlab.publish.tools.tasks import exported
 
     items, repeats, defaults = emotionbench_size(job.requests)
     options = {"defaults": str(defaults), "repeats": str(repeats)}

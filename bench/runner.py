@@ -57,8 +57,8 @@ def ours(url: str, requests: int, in_flight: int) -> None:
     """The same through the public API, on a store of its own."""
     import scipy.special  # noqa: F401 - imports are counted on neither side
 
-    import eqlab.models.http  # noqa: F401
-    from eqlab import api
+    import eqlab as api
+    import eqlab.models.http
 
     with tempfile.TemporaryDirectory() as folder:
         store = api.open_store(str(Path(folder) / "bench.db"))

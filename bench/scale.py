@@ -38,12 +38,12 @@ def _measure(arguments: argparse.Namespace, url: str, folder: Path) -> None:
         os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid4().hex}  # else Ray puts one into the home
     import ray
 
-    from eqlab import api
-    from eqlab.scale.cells import make_cells
-    from eqlab.scale.local import run_here
-    from eqlab.scale.ray_engine import RayPlan, run_on_ray
-    from eqlab.scale.sweep_file import parse_sweep
-    from eqlab.scale.watch import SweepOutcome, Watch
+    import eqlab as api
+    from eqlab.sweep.cells import make_cells
+    from eqlab.sweep.file import parse_sweep
+    from eqlab.sweep.local import run_here
+    from eqlab.sweep.ray_engine import RayPlan, run_on_ray
+    from eqlab.sweep.watch import SweepOutcome, Watch
 
     text = f"""
         benchmarks = ["eqbench"]
@@ -90,7 +90,7 @@ def _measure(arguments: argparse.Namespace, url: str, folder: Path) -> None:
 
 def _import() -> None:
     """Workers import what they need once; a shard should not be charged for it."""
-    import eqlab.scale.worker  # noqa: F401
+    import eqlab.sweep.worker  # noqa: F401
 
     time.sleep(1)  # so that each worker gets one of these
 

@@ -4,11 +4,11 @@ the same weight and nothing behind it: the floor."""
 import argparse
 import asyncio
 
+from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Form, Scale
 from eqlab.core.runs import BenchmarkConfig, RunConfig
+from eqlab.core.study import Checks, Consent, Panel, Places, Study
 from eqlab.core.trials import Trial
-from eqlab.people.design import Batch, Design
-from eqlab.people.study import Checks, Consent, Panel, Places, Study
 
 RATING = Scale("rating", "How empathetic is the reply?", 1, 3, ((1, "Bad"), (2, "Okay"), (3, "Good")))
 ARMS = ("a", "b")
@@ -41,18 +41,18 @@ def _trial(arm: str, page: int) -> Trial:
 
 
 def serve_study(store: str, port: int, places: int, pages: int) -> None:
-    from eqlab.people.desk import Desk
-    from eqlab.people.founding import found
-    from eqlab.people.register import Register
-    from eqlab.people.web.server import serve
-    from eqlab.people.web.settings import Settings
     from eqlab.store.store import Store
+    from eqlab.store.study.create import create_study
+    from eqlab.store.study.participation import Participation
+    from eqlab.study.served import ServedStudy
+    from eqlab.study.web.server import serve
+    from eqlab.study.web.settings import Settings
 
     opened = Store(store)
     made = design(places, pages)
-    found(opened, made, "", "bench", {})
+    create_study(opened, made, "", "bench", {})
     settings = Settings(b"a secret of the bench and of nobody else", door_burst=1e9)
-    serve([Desk(Register(opened, made))], settings, "127.0.0.1", port, lambda _: None)
+    serve([ServedStudy(Participation(opened, made))], settings, "127.0.0.1", port, lambda _: None)
 
 
 def serve_bare(port: int, size: int) -> None:

@@ -216,9 +216,9 @@ def make_register(store_url, clock):
     """A register for a design, on SQLite and on PostgreSQL."""
     from small_study import small_design
 
-    from eqlab.people.founding import found
-    from eqlab.people.register import Register
     from eqlab.store.store import Store
+    from eqlab.store.study.create import create_study
+    from eqlab.store.study.participation import Register
 
     opened = []
 
@@ -226,7 +226,7 @@ def make_register(store_url, clock):
         design = design or small_design(**more)
         store = Store(store_url)
         opened.append(store)
-        found(store, design, "", "test", {})
+        create_study(store, design, "", "test", {})
         return Register(store, design, clock)
 
     yield make

@@ -107,7 +107,7 @@ def test_python_examples_run(server, tmp_path, monkeypatch, capsys):
 
 def test_the_tutorial_runs(server, tmp_path, monkeypatch, capsys):
     """Every block of the tutorial, in its order, against two models on loopback: one near the references, one flat."""
-    from eqlab.ecosystem.tasks import exported
+    from eqlab.publish.tools.tasks import exported
 
     references = {one.trial.prompt: one.trial.key["reference"] for one in exported("eqbench").questions}
 

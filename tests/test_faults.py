@@ -5,7 +5,7 @@ import sys
 import pytest
 from conftest import ROOT
 
-from eqlab import api
+import eqlab as api
 from eqlab.core.answers import Reading
 from eqlab.core.errors import ModelError, StoreError
 from eqlab.models.http import HttpChat

@@ -12,9 +12,10 @@ import pytest
 from conftest import ROOT
 from test_kill import good
 
-from eqlab import api
+import eqlab as api
 from eqlab.core.errors import UsageError
 from eqlab.core.secrets import holds_secret, is_secret, without_secrets
+from eqlab.runs.provenance import provenance
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 HOSTILE = '\x1b[2J\x1b]0;owned\x07=HYPERLINK("http://x") <script>alert(1)</script> \u202eevil\u0000'
@@ -112,7 +113,7 @@ def test_every_writer_of_csv_keeps_a_hostile_cell_in_its_place():
     import polars as pl
 
     from eqlab.core.spreadsheet import FORMULA, safe_csv
-    from eqlab.leaderboard.data_files import table_files
+    from eqlab.publish.leaderboard.data_files import table_files
 
     cells = [f"{start}cmd|' /C calc'!A0" for start in FORMULA]
     cells += [f"x{inside}=1+1" for inside in ("\r", "\n", "\r\n", '"', ",", '",', "\r,")]
@@ -212,7 +213,7 @@ def test_a_server_that_shows_what_it_was_sent_gets_no_key_into_the_store(server,
 
 def test_the_kept_command_holds_no_secret(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["eqlab", "run", "--store", "postgresql://me:hush@host/db", "--set", f"x={KEY}"])
-    command = api.provenance({})["command"]
+    command = provenance({})["command"]
     assert "hush" not in command
     assert KEY not in command
     assert "--store" in command

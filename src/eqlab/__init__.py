@@ -6,14 +6,28 @@
 >>> [result.headline for result in eqlab.results(store, store.find_run(outcome.run))]
 """
 
+from importlib import import_module
 from typing import Any
 
-__all__ = ["Listener", "Request", "open_store", "prepare", "results", "run", "write_report"]
+_HOME = {
+    "Listener": "eqlab.runs.ask",
+    "Request": "eqlab.runs.request",
+    "open_store": "eqlab.store.open",
+    "prepare": "eqlab.runs.request",
+    "results": "eqlab.runs.score",
+    "run": "eqlab.runs.ask",
+    "write_report": "eqlab.publish.report.write",
+}
+"""Where each verb lives; loaded on first use, so that `import eqlab` stays light."""
+
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:  # loaded on first use: `import eqlab` stays light
-        from eqlab import api
-
-        return getattr(api, name)
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'eqlab' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_HOME]

@@ -15,10 +15,10 @@ sys.path.insert(0, str(ROOT / "bench"))
 import fuzz
 
 from eqlab.benchmarks.emotionbench.parse import read_form
-from eqlab.benchmarks.empathy.rating_parse import read_choice
-from eqlab.benchmarks.empathy.table_file import read_table
 from eqlab.benchmarks.eqbench.parse import read_scores
 from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.rating.parse import read_choice
+from eqlab.benchmarks.rating.table_file import read_table
 from eqlab.benchmarks.structured import read_json
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Form, Scale

@@ -13,12 +13,12 @@ from small_study import small_design, take
 from sqlalchemy import func, select
 from web_case import PROLIFIC, SECRET, open_desks, with_language
 
+from eqlab.core.design import Batch
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
-from eqlab.people.design import Batch
-from eqlab.people.web.server import running
-from eqlab.people.web.settings import Settings
 from eqlab.store.schema import answers
+from eqlab.study.web.server import running
+from eqlab.study.web.settings import Settings
 
 __all__ = ["PROLIFIC", "Served", "served", "take", "whole_design", "with_language"]
 DEGREES = ((1, "barely or not at all"), (2, "slightly"), (3, "to a medium degree"), (4, "strongly"), (5, "fully"))
@@ -52,19 +52,19 @@ def whole_design(study_id="small", **more):
 @dataclass
 class Served:
     url: str
-    register: Any
+    participation: Any
 
     def link(self, person: str = "p-1", study: str = "small") -> str:
         return f"{self.url}/s/{study}?PROLIFIC_PID={person}&STUDY_ID=s&SESSION_ID=t"
 
     def answered(self) -> int:
-        with self.register.store.engine.connect() as connection:
+        with self.participation.store.engine.connect() as connection:
             return connection.execute(select(func.count()).select_from(answers)).scalar() or 0
 
 
 @contextmanager
 def served(folder: Path, *designs: Any, **settings: Any) -> Iterator[Served]:
-    store, desks = open_desks(folder, designs or (whole_design(),))
-    with running(desks, Settings(**{"secret": SECRET, **settings})) as url:
-        yield Served(url, desks[0].register)
+    store, studies = open_desks(folder, designs or (whole_design(),))
+    with running(studies, Settings(**{"secret": SECRET, **settings})) as url:
+        yield Served(url, studies[0].participation)
     store.close()

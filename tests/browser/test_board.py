@@ -3,7 +3,7 @@
 import pytest
 
 from eqlab.analysis.comparison import paired
-from eqlab.leaderboard.build import Sources, build
+from eqlab.publish.leaderboard.build import Sources, build
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A participant's whole way in a real browser: desk, phone, keyboard, no script, bad network, other devices."""
+"""A participant's whole way in a real browser: served, phone, keyboard, no script, bad network, other devices."""
 
 import re
 
@@ -11,8 +11,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from browser.served import served, whole_design, with_language
-from eqlab.people.study import Panel
-from eqlab.people.texts import Texts, load
+from eqlab.core.study import Panel
+from eqlab.study.texts import Texts, load
 
 PHONE = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True}
 DESK = {"viewport": {"width": 1280, "height": 900}}
@@ -76,7 +76,7 @@ def at(number):
     return lambda page: f"Page {number} " in page.title()
 
 
-@pytest.mark.parametrize("device", [DESK, PHONE, {**PHONE, "color_scheme": "dark"}], ids=["desk", "phone", "dark"])
+@pytest.mark.parametrize("device", [DESK, PHONE, {**PHONE, "color_scheme": "dark"}], ids=["served", "phone", "dark"])
 def test_whole_way(study, visit, device):
     page = visit(**device)
     requests, said, seen = [], [], []
@@ -346,7 +346,7 @@ def test_right_to_left(tmp_path, visit):
 
 
 def test_pages_beside_the_way(tmp_path, visit):
-    """Door, panel, stop, deleted, declined, failed, full, nobody, nowhere: all sound."""
+    """Admission, panel, stop, deleted, declined, failed, full, nobody, nowhere: all sound."""
     with served(
         tmp_path, whole_design(arms=("a",), batches=1), whole_design("open", panel=Panel(), batches=1), preview=True
     ) as study:

@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from browser.served import served, take, whole_design
-from eqlab.people.study import Pay
+from eqlab.core.study import Pay
 
 PASSWORD = "a long password"
 HASH = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
@@ -39,10 +39,10 @@ def sound(page):
 
 
 def test_log_in_watch_and_export(study, page, monkeypatch):
-    monkeypatch.setattr("eqlab.people.web.researcher._STALE", 0.0)  # the page's clock runs faster than ours
-    register = study.register
-    take(register, register.arrive("h1", "en"))
-    register.arrive("h2", "en")
+    monkeypatch.setattr("eqlab.study.web.researcher._STALE", 0.0)  # the page's clock runs faster than ours
+    participation = study.participation
+    take(participation, participation.arrive("h1", "en"))
+    participation.arrive("h2", "en")
     page.clock.install()
     page.goto(f"{study.url}/researcher/small")
     expect(page.locator("h1")).to_have_text("Log in")
@@ -59,7 +59,7 @@ def test_log_in_watch_and_export(study, page, monkeypatch):
     page.get_by_role("link", name="A small study").click()
     expect(page.locator("#live")).to_contain_text("1 of 4")
     sound(page)
-    take(register, register.arrive("h3", "en"))
+    take(participation, participation.arrive("h3", "en"))
     page.clock.run_for(11_000)
     expect(page.locator("#live")).to_contain_text("2 of 4")
     page.locator("#watching").uncheck()

@@ -9,10 +9,10 @@ import pytest
 from eqlab.analysis.components import alpha
 from eqlab.analysis.ranks import pairwise, rank_ranges
 from eqlab.analysis.repeatability import repeatability
-from eqlab.comparing.compare import compare
-from eqlab.comparing.entries import Source, entries
-from eqlab.comparing.words import sentence
-from eqlab.reproduce.eqbench_results import published_results
+from eqlab.comparison.compare import compare
+from eqlab.comparison.entries import Source, entries
+from eqlab.comparison.sentences import sentence
+from eqlab.runs.published_results import published_results
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +81,8 @@ def test_a_refusal_in_a_published_file_is_counted_as_one(published, tmp_path):
     import json
     import shutil
 
-    from eqlab.leaderboard.published import published_entries
-    from eqlab.reproduce.eqbench_results import result_files
+    from eqlab.publish.leaderboard.published import published_entries
+    from eqlab.runs.published_results import result_files
 
     questions = "eqbench/data/eq_bench_v2_questions_171.json"
     (tmp_path / "eqbench" / "data").mkdir(parents=True)

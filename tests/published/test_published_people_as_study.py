@@ -46,7 +46,7 @@ def crowd(published):
 
 
 @pytest.fixture(scope="module")
-def found(crowd):
+def create_study(crowd):
     return EB.score(PEOPLE, *crowd)
 
 

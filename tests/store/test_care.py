@@ -151,7 +151,7 @@ def test_looking_at_a_run_loads_nothing_heavy(server, tmp_path):
     import subprocess
     import sys
 
-    from eqlab import api
+    import eqlab as api
 
     store = api.open_store(str(tmp_path / "s.db"))
     prepared = api.prepare(api.Request(models=("m",), base_url=server.url, limit=2))

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import event
 from test_store import answer, config, plan, trial
 
-from eqlab import api
+import eqlab as api
 from eqlab.core.answers import Answer
 from eqlab.core.errors import StoreError
 from eqlab.store import unstored

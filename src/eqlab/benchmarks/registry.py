@@ -12,7 +12,7 @@ _OURS = {
     "empathy": "eqlab.benchmarks.empathy.benchmark:Empathy",
 }
 _STARTED_BY_OTHERS = {
-    "rating": "eqlab.benchmarks.empathy.rating:Ratings",
+    "rating": "eqlab.benchmarks.rating.benchmark:Ratings",
 }
 """Known by name and never part of `eqlab run`: their items are other subjects' replies (`eqlab judge`)."""
 

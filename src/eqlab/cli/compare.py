@@ -39,11 +39,11 @@ def compare(
     from rich.text import Text
 
     from eqlab.cli.output import console, print_json, print_table
-    from eqlab.comparing.compare import compare as compare_entries
-    from eqlab.comparing.entries import entries
-    from eqlab.comparing.sources import read_sources
-    from eqlab.comparing.tables import as_data, tables
-    from eqlab.comparing.words import caveats, sentence
+    from eqlab.comparison.compare import compare as compare_entries
+    from eqlab.comparison.entries import entries
+    from eqlab.comparison.sentences import caveats, sentence
+    from eqlab.comparison.sources import read_sources
+    from eqlab.comparison.tables import as_data, tables
     from eqlab.core.errors import UsageError
 
     if missing not in ("drop", "zero"):

@@ -41,13 +41,13 @@ def correlate(
     from rich.text import Text
 
     from eqlab.cli.output import console, print_json, print_table
-    from eqlab.comparing.entries import entries
-    from eqlab.comparing.sources import read_sources
+    from eqlab.comparison.correlate import as_data, notes, sentence, table
+    from eqlab.comparison.correlate import correlate as correlate_with
+    from eqlab.comparison.entries import entries
+    from eqlab.comparison.external import read_scores
+    from eqlab.comparison.sources import read_sources
     from eqlab.core.errors import UsageError
-    from eqlab.correlating.correlate import as_data, notes, sentence, table
-    from eqlab.correlating.correlate import correlate as correlate_with
-    from eqlab.correlating.external import read_scores
-    from eqlab.correlating.scatter import scatter
+    from eqlab.publish.scatter import scatter
 
     external = read_scores(scores)
     given = _reliabilities(reliability or [], [one.name for one in external])

@@ -21,10 +21,10 @@ def export(
     """Export every attempt with its trial: one row each, as Parquet, CSV or JSONL by the file's ending.
 
     CSV is made safe for spreadsheets: text that a spreadsheet would run as a formula gets a leading apostrophe."""
-    from eqlab import api
-    from eqlab.report.export import write_answers
+    from eqlab.publish.export import write_answers
+    from eqlab.store.open import open_store
 
-    opened = api.open_store(store)
+    opened = open_store(store)
     stored = opened.find_run(run)
     path = output or Path(f"{stored.id}.parquet")
     rows = write_answers(opened, stored, path)

@@ -27,8 +27,8 @@ def export_task(
 
     Inspect AI needs no export: with eqlab[inspect] installed, `inspect eval eqlab/eqbench` works."""
     from eqlab.core.errors import UsageError
-    from eqlab.ecosystem.lm_eval_export import write_task
-    from eqlab.ecosystem.tasks import exported
+    from eqlab.publish.tools.lm_eval_export import write_task
+    from eqlab.publish.tools.tasks import exported
 
     if tool != "lm-eval":
         raise UsageError(f"There is no export for '{tool}'.", "Write lm-eval.")

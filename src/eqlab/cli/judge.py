@@ -61,10 +61,11 @@ def judge(
     `eqlab judge MODEL --on RUN` rates the replies of a run. `eqlab judge calibrate MODEL` has it rate published
     replies that people have rated, and reports agreement and bias; later results of the same judge show them.
     The same command again continues a stopped run and asks nothing twice."""
-    from eqlab import api, judging
     from eqlab.cli.output import errors
     from eqlab.cli.session import work
     from eqlab.core.errors import UsageError
+    from eqlab.runs import judge as judging
+    from eqlab.store.open import open_store
 
     calibrating = models[0] == CALIBRATE
     judges = tuple(models[1:] if calibrating else models)
@@ -78,7 +79,7 @@ def judge(
     if not calibrating and not on:
         raise UsageError("Whose replies shall be judged?", "Add --on RUN, --on published or --on FILE.")
     out = errors()
-    opened = api.open_store(store)
+    opened = open_store(store)
     prepared = judging.prepare(
         judging.JudgeRequest(
             judges=judges,

@@ -8,7 +8,7 @@ import typer
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 
 if TYPE_CHECKING:
-    from eqlab.leaderboard.build import Built
+    from eqlab.publish.leaderboard.build import Built
 
 app = typer.Typer(help="A static site that ranks subjects honestly.", no_args_is_help=True)
 
@@ -36,13 +36,13 @@ def build(
 
     Every submission is checked and scored anew; one that does not hold is refused, named with the reason, and makes
     the exit code 1. The site is written without it."""
-    from eqlab import api
     from eqlab.cli.output import errors
-    from eqlab.leaderboard.build import Sources
-    from eqlab.leaderboard.build import build as build_site
+    from eqlab.publish.leaderboard.build import Sources
+    from eqlab.publish.leaderboard.build import build as build_site
+    from eqlab.store.open import open_store
 
     out = errors()
-    sources = Sources(api.open_store(store) if runs else None, tuple(submissions or ()), published, data, texts)
+    sources = Sources(open_store(store) if runs else None, tuple(submissions or ()), published, data, texts)
     built = build_site(folder, sources, lambda text: out.print(text, markup=False))
     if as_json:
         _print_json(built)
@@ -73,7 +73,7 @@ def _print_json(built: "Built") -> None:
     from dataclasses import asdict
 
     from eqlab.cli.output import print_json
-    from eqlab.leaderboard.data_files import line_facts
+    from eqlab.publish.leaderboard.data_files import line_facts
 
     print_json(
         {

@@ -7,12 +7,12 @@ if TYPE_CHECKING:
 
 
 def open_reader(where: str) -> "Reader":
-    from eqlab.folders import default_store
+    from eqlab.core.folders import default_store
     from eqlab.store.quick import open_quickly
 
     quick = open_quickly(where or default_store())
     if quick is not None:
         return quick
-    from eqlab import api
+    from eqlab.store.open import open_store
 
-    return api.open_store(where)
+    return open_store(where)

@@ -11,7 +11,7 @@ from rich.text import Text
 from eqlab.cli.plain import harmless, print_json
 from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PEOPLE
-from eqlab.report.text import count_of
+from eqlab.core.text import count_of
 
 __all__ = [
     "console", "errors", "harmless", "interval", "number", "print_json", "print_results", "print_rows", "print_table",

@@ -24,10 +24,10 @@ def probe(
     A hint at contamination: the share of items above what the same replies reach beside other items."""
     from dataclasses import asdict
 
-    from eqlab import probing
     from eqlab.cli.output import errors, print_json, print_table
     from eqlab.core.errors import UsageError
     from eqlab.core.runs import ModelConfig
+    from eqlab.runs import probe as probing
 
     if items not in ("open", "published"):
         raise UsageError(f"--items '{items}' is unknown.", "Choose open or published.")

@@ -33,18 +33,19 @@ def import_file(
     """Import people's ratings: 1, 2, 3 or bad, okay, good; every bad row is reported and left out.
 
     Raters' ids are hashed on reading and stored nowhere. The same file again changes nothing."""
-    from eqlab import api
     from eqlab.cli.output import errors, print_json, print_results, print_table, result_json
-    from eqlab.ratings import import_ratings
-    from eqlab.reporting import write_results
+    from eqlab.publish.report.write import write_results
+    from eqlab.runs.import_ratings import import_ratings
+    from eqlab.runs.score import results
+    from eqlab.store.open import open_store
 
     out = errors()
-    opened = api.open_store(store)
+    opened = open_store(store)
     done = import_ratings(opened, file, name or file.stem, data)
     for bad in done.bad:
         out.print(f"{file.name}, line {bad.line}: {bad.reason}; left out.", markup=False)
     stored = opened.find_run(done.run)
-    found = api.results(opened, stored)
+    found = results(opened, stored)
     written = write_results([(stored, found)], report) if report else None
     if as_json:
         print_json(

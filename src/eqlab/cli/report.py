@@ -26,7 +26,7 @@ def report(
     data: DataFlag = None,
 ) -> None:
     """Write an HTML report. It needs no network and can be mailed, printed and archived."""
-    from eqlab.reporting import item_folder
+    from eqlab.publish.report.write import item_folder
 
     path = _write(runs or [], last, output, items, store, data)
     typer.echo(f"Report: {path.resolve()}")
@@ -35,8 +35,8 @@ def report(
 
 
 def _write(names: list[str], last: int, output: Path, items: bool, store: str, data: Path | None) -> Path:
-    from eqlab.reporting import write_report, write_results
-    from eqlab.reproduce.eqbench_runs import is_published, published_runs
+    from eqlab.publish.report.write import write_report, write_results
+    from eqlab.runs.published_runs import is_published, published_runs
 
     own = [name for name in names if not is_published(name)]
     published = [name for name in names if is_published(name)]
@@ -44,7 +44,7 @@ def _write(names: list[str], last: int, output: Path, items: bool, store: str, d
     if published and not own:
         return write_results(beside, output, items=items)  # needs no store
     from eqlab.cli.looking import open_reader
-    from eqlab.scoring import cores
+    from eqlab.runs.score import cores
 
     opened = open_reader(store)
     if own:

@@ -79,10 +79,11 @@ def run(
     """Ask models the trials of one or more benchmarks.
 
     Answers are stored as they arrive. The same command again continues a stopped run and asks nothing twice."""
-    from eqlab import api
     from eqlab.benchmarks.registry import names
     from eqlab.cli.session import work
     from eqlab.core.errors import UsageError
+    from eqlab.runs.request import Request, prepare
+    from eqlab.store.open import open_store
 
     for name, value, allowed in (("items", items, ("open", "published")), ("profile", profile, ("quick", "full"))):
         if value not in allowed:
@@ -100,8 +101,8 @@ def run(
         benchmark = ["eqbench"]  # the others have no short forms
     if few and "eqbench" not in (benchmark or []):
         raise UsageError("Short forms exist for EQ-Bench only.", "Add '-b eqbench'.")
-    prepared = api.prepare(
-        api.Request(
+    prepared = prepare(
+        Request(
             models=tuple(models or ["embedded"]),
             benchmarks=tuple(benchmark or names()),
             items=items,
@@ -120,7 +121,7 @@ def run(
     )
     work(
         prepared,
-        api.open_store(store),
+        open_store(store),
         concurrency=max_concurrency,
         timeout=timeout,
         report=report,

@@ -11,8 +11,8 @@ import typer
 from eqlab.cli.ending import end
 
 if TYPE_CHECKING:
-    from eqlab.api import Prepared
     from eqlab.core.answers import Answer
+    from eqlab.runs.request import Prepared
     from eqlab.store.store import Store
 
 
@@ -27,16 +27,16 @@ def work(
     tables: int = 0,
 ) -> None:
     """Start or continue a run and show what came of it, the first `tables` tables of each result included."""
-    from eqlab import api
     from eqlab.cli.output import errors, harmless, print_json, print_results, print_table, result_json
-    from eqlab.reporting import write_results
-    from eqlab.scoring import cores, results_of
+    from eqlab.publish.report.write import write_results
+    from eqlab.runs.ask import Listener, run
+    from eqlab.runs.score import cores, results_of
 
     out = errors()
     progress = Progress(out)
     with progress:
-        listener = api.Listener(progress.say, progress.stored, progress.begun, progress.extended)
-        outcome = api.run(prepared, store, concurrency=concurrency, timeout=timeout, listener=listener)
+        listener = Listener(progress.say, progress.stored, progress.begun, progress.extended)
+        outcome = run(prepared, store, concurrency=concurrency, timeout=timeout, listener=listener)
     if len(outcome.failures) == len(prepared.config.models) and not progress.heard:
         raise next(iter(outcome.failures.values()))  # nothing was asked: there is nothing to show
     for subject, failure in outcome.failures.items():

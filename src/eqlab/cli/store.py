@@ -17,7 +17,7 @@ def check(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
 
     from eqlab.cli.plain import harmless, print_json
     from eqlab.core.errors import StoreError
-    from eqlab.folders import default_store
+    from eqlab.core.folders import default_store
     from eqlab.store.care import check as examine
 
     found = examine(store or default_store())
@@ -45,7 +45,7 @@ def backup(
 ) -> None:
     """Write a sound copy, also while a run is going on. The copy is a store: --store FILE opens it."""
     from eqlab.cli.output import errors
-    from eqlab.folders import default_store
+    from eqlab.core.folders import default_store
     from eqlab.store.care import back_up
 
     out = errors()
@@ -64,7 +64,7 @@ def backup(
 @app.command()
 def compact(store: StoreFlag = "") -> None:
     """Give free space in the file back and refresh the planner's statistics; no answer is touched."""
-    from eqlab.folders import default_store
+    from eqlab.core.folders import default_store
     from eqlab.store.care import compact as shrink
 
     before, after = shrink(store or default_store())

@@ -9,8 +9,8 @@ from eqlab.cli import study_analyze, study_data, study_simulate
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, read_pairs
 
 if TYPE_CHECKING:
-    from eqlab.people.design import Design
-    from eqlab.people.overview import Overview
+    from eqlab.core.design import Design
+    from eqlab.study.overview import Overview
 
 app = typer.Typer(help="Studies with people: write a study file, check it, serve it, analyse it.", no_args_is_help=True)
 
@@ -49,16 +49,16 @@ def init(
     """Write a study file with comments that works as it stands; change it to your needs.
 
     Completion codes are drawn at random; pay and duration are filled in from the number of words and questions."""
-    from eqlab import api
     from eqlab.cli.output import errors
     from eqlab.core.errors import DataError, UsageError
-    from eqlab.studies.begin import study_text
+    from eqlab.store.open import open_store
+    from eqlab.study.begin import study_text
 
     out = errors()
     path = output or Path(f"{study_id or kind}.toml")
     if path.exists():
         raise UsageError(f"{path} exists and is not overwritten.", "Name another file with -o, or delete it.")
-    opened = api.open_store(store)
+    opened = open_store(store)
     arms = read_pairs("--arm", arm or [])
     said: list[str] = []
     text = study_text(
@@ -80,12 +80,12 @@ def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json
     """Check a study file: every problem with its line, or arms, places, pages, minutes, cost and what to look at."""
     from dataclasses import asdict
 
-    from eqlab import api
     from eqlab.cli.output import print_json
-    from eqlab.people.overview import overview
-    from eqlab.studies.design import open_study
+    from eqlab.store.open import open_store
+    from eqlab.study.build_design import open_study
+    from eqlab.study.overview import overview
 
-    opened = api.open_store(store)
+    opened = open_store(store)
     said: list[str] = []
     _, design = open_study(file, opened, data, said.append)
     opened.close()

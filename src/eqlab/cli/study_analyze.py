@@ -9,7 +9,7 @@ from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 from eqlab.cli.study_data import File, begun_study
 
 if TYPE_CHECKING:
-    from eqlab.studies.analysis import StudyAnalysis
+    from eqlab.study.results.analysis import StudyAnalysis
 
 
 def analyze(
@@ -25,12 +25,12 @@ def analyze(
 
     Confirmatory if the plan was locked before the first answer and has not changed since; else exploratory."""
     from eqlab.cli.output import print_json
-    from eqlab.studies.analysis import analyse, write_report
+    from eqlab.study.results.analysis import analyse, write_report
 
-    register = begun_study(file, store, data)
-    found = analyse(register)
-    written = write_report(register, found, report) if report else None
-    register.store.close()
+    participation = begun_study(file, store, data)
+    found = analyse(participation)
+    written = write_report(participation, found, report) if report else None
+    participation.store.close()
     if as_json:
         print_json(analysis_json(found))
         return

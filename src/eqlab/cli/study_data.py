@@ -8,7 +8,7 @@ import typer
 from eqlab.cli.flags import DataFlag, StoreFlag
 
 if TYPE_CHECKING:
-    from eqlab.people.register import Register
+    from eqlab.store.study.participation import Participation
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A study file.")]
 PersonFlag = Annotated[str, typer.Option("--person", metavar="NAME", help="The person's pseudonym, as in exports.")]
@@ -17,17 +17,17 @@ PanelFlag = Annotated[
 ]
 
 
-def begun_study(file: Path, store: str, data: Path | None) -> "Register":
-    """The register of a study that has begun in this store."""
-    from eqlab import api
-    from eqlab.people.founding import check_begun
-    from eqlab.people.register import Register
-    from eqlab.studies.design import open_study
+def begun_study(file: Path, store: str, data: Path | None) -> "Participation":
+    """The participation of a study that has begun in this store."""
+    from eqlab.store.open import open_store
+    from eqlab.store.study.create import check_begun
+    from eqlab.store.study.participation import Participation
+    from eqlab.study.build_design import open_study
 
-    opened = api.open_store(store)
+    opened = open_store(store)
     _, design = open_study(file, opened, data)
     check_begun(opened, design)
-    return Register(opened, design)
+    return Participation(opened, design)
 
 
 def lock(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
@@ -36,18 +36,19 @@ def lock(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
     What is frozen: [analysis] of the study file, the study's pages and the version of eqlab. It cannot be undone."""
     from importlib.metadata import version
 
-    from eqlab import api
-    from eqlab.people.founding import found
-    from eqlab.people.lock import lock_plan, moment, standing
-    from eqlab.people.register import Register
-    from eqlab.studies.design import open_study
+    from eqlab.runs.provenance import provenance
+    from eqlab.store.open import open_store
+    from eqlab.store.study.create import create_study
+    from eqlab.store.study.lock import lock_plan, moment, standing
+    from eqlab.store.study.participation import Participation
+    from eqlab.study.build_design import open_study
 
-    opened = api.open_store(store)
+    opened = open_store(store)
     text, design = open_study(file, opened, data)
-    found(opened, design, text, version("eqlab"), api.provenance({}))
-    register = Register(opened, design)
-    made, new = lock_plan(register, version("eqlab"))
-    stands = standing(register, version("eqlab"))
+    create_study(opened, design, text, version("eqlab"), provenance({}))
+    participation = Participation(opened, design)
+    made, new = lock_plan(participation, version("eqlab"))
+    stands = standing(participation, version("eqlab"))
     opened.close()
     typer.echo(f"{'Locked' if new else 'Was locked before, with the same plan,'} on {moment(made.at)}.")
     typer.echo(f"sha256 {made.sha256} (eqlab {made.version})")
@@ -63,12 +64,12 @@ def export(
     data: DataFlag = None,
 ) -> None:
     """Export answers, participants and events as CSV and Parquet, with a codebook. No panel id is in any of them."""
-    from eqlab.people.export import export_all
+    from eqlab.study.results.export import export_all
 
-    register = begun_study(file, store, data)
-    for path, rows in export_all(register, output):
+    participation = begun_study(file, store, data)
+    for path, rows in export_all(participation, output):
         typer.echo(f"{path}" + ("" if rows is None else f"  {rows} rows"))
-    register.store.close()
+    participation.store.close()
 
 
 def person(
@@ -83,11 +84,11 @@ def person(
 ) -> None:
     """Export everything that is stored about one person, as JSON."""
     from eqlab.cli.plain import as_json
-    from eqlab.people.erase import export_person
+    from eqlab.store.study.erase import export_person
 
-    register = begun_study(file, store, data)
-    found = export_person(register, _find(register, name, panel_id))
-    register.store.close()
+    participation = begun_study(file, store, data)
+    found = export_person(participation, _find(participation, name, panel_id))
+    participation.store.close()
     text = as_json(found)
     if output is None:
         typer.echo(text)
@@ -108,35 +109,35 @@ def erase(
     """Erase everything about one person, for good. Their place opens again; that somebody was erased stays known.
 
     Exports and backups made before still hold their answers: delete them there too."""
-    from eqlab.people.erase import erase_person, export_person
+    from eqlab.store.study.erase import erase_person, export_person
 
-    register = begun_study(file, store, data)
-    who = _find(register, name, panel_id)
-    known = export_person(register, who)
+    participation = begun_study(file, store, data)
+    who = _find(participation, name, panel_id)
+    known = export_person(participation, who)
     state = known["participants"][0]["state"]
     if not yes:
         typer.confirm(f"Erase {who} ({state}, {len(known['answers'])} answers) for good?", abort=True)
-    gone = erase_person(register, who)
-    register.store.close()
+    gone = erase_person(participation, who)
+    participation.store.close()
     typer.echo(f"Erased: {who} and {gone} answers.")
 
 
-def _find(register: "Register", name: str, panel_id: str) -> str:
+def _find(participation: "Participation", name: str, panel_id: str) -> str:
     from eqlab.core.errors import UsageError
 
     if bool(name) == bool(panel_id):
         raise UsageError("Name one person.", "Give --person NAME or --panel-id ID.")
     if name:
         return name
-    from eqlab.folders import data_folder
-    from eqlab.people.door import panel_hash
-    from eqlab.people.erase import find_by_panel
-    from eqlab.people.web.credentials import known_secret
+    from eqlab.core.folders import data_folder
+    from eqlab.store.study.erase import find_by_panel
+    from eqlab.study.panel_ids import panel_hash
+    from eqlab.study.web.credentials import known_secret
 
-    found = find_by_panel(register, panel_hash(known_secret(data_folder()), panel_id))
+    found = find_by_panel(participation, panel_hash(known_secret(data_folder()), panel_id))
     if found is None:
         raise UsageError(
-            f"Nobody with this panel id takes part in study '{register.study.id}'.",
+            f"Nobody with this panel id takes part in study '{participation.study.id}'.",
             "Check the id, and that the secret is the server's.",
         )
     return found

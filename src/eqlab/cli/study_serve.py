@@ -9,10 +9,10 @@ import typer
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 
 if TYPE_CHECKING:
-    from eqlab.people.design import Design
-    from eqlab.people.status import StudyStatus
-    from eqlab.people.web.settings import Settings
+    from eqlab.core.design import Design
     from eqlab.store.store import Store
+    from eqlab.study.results.status import StudyStatus
+    from eqlab.study.web.settings import Settings
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Study files; one server serves them all.")]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A study file.")]
@@ -39,17 +39,17 @@ def serve(
 ) -> None:
     """Serve studies to participants, and their progress to the researcher. Ctrl-C stops when all saves are done."""
     _need_extra()
-    from eqlab import api
     from eqlab.cli.output import errors
     from eqlab.core.errors import UsageError
-    from eqlab.folders import data_folder
-    from eqlab.people.web.credentials import credentials
-    from eqlab.studies.design import open_study
+    from eqlab.core.folders import data_folder
+    from eqlab.store.open import open_store
+    from eqlab.study.build_design import open_study
+    from eqlab.study.web.credentials import credentials
 
     if public_url and not public_url.startswith(("https://", "http://")):
         raise UsageError(f"--public-url '{public_url}' is no web address.", "Write https://… or http://…")
     found = credentials(data_folder(), host, public_url, proxy)
-    opened = api.open_store(store)
+    opened = open_store(store)
     out = errors()
     designs = [open_study(path, opened, data, lambda text: out.print(text, markup=False)) for path in files]
     _serve(opened, designs, found.settings, host, port, found.made_up)
@@ -63,19 +63,19 @@ def preview(file: File, port: PortFlag = 8001, store: StoreFlag = "", data: Data
     import tempfile
     from dataclasses import replace
 
-    from eqlab import api
-    from eqlab.people.web.passwords import make_hash
-    from eqlab.people.web.settings import Settings
-    from eqlab.studies.design import open_study
+    from eqlab.store.open import open_store
+    from eqlab.study.build_design import open_study
+    from eqlab.study.web.passwords import make_hash
+    from eqlab.study.web.settings import Settings
 
-    opened = api.open_store(store)
+    opened = open_store(store)
     text, design = open_study(file, opened, data)
     opened.close()
     open_door = replace(design.study, panel=replace(design.study.panel, person=""))  # nobody comes from a panel here
     password = secrets.token_urlsafe(9)
     settings = Settings(secrets.token_bytes(32), make_hash(password), preview=True)
     with tempfile.TemporaryDirectory(prefix="eqlab-preview-") as folder:
-        scratch = api.open_store(str(Path(folder) / "preview.db"))
+        scratch = open_store(str(Path(folder) / "preview.db"))
         _serve(scratch, [(text, replace(design, study=open_door))], settings, "127.0.0.1", port, password)
         scratch.close()
 
@@ -84,16 +84,16 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     """Show how a study stands: places per arm, times against pay, checks, where people leave."""
     from dataclasses import asdict
 
-    from eqlab import api
     from eqlab.cli.output import print_json
     from eqlab.core.errors import UsageError
-    from eqlab.people.register import Register
-    from eqlab.people.status import study_status
-    from eqlab.studies.design import open_study
+    from eqlab.store.open import open_store
+    from eqlab.store.study.participation import Participation
+    from eqlab.study.build_design import open_study
+    from eqlab.study.results.status import study_status
 
-    opened = api.open_store(store)
+    opened = open_store(store)
     _, design = open_study(file, opened, data)
-    found = study_status(Register(opened, design))
+    found = study_status(Participation(opened, design))
     opened.close()
     if not found.places:
         raise UsageError(f"Study '{found.study}' has not begun in this store.", "'eqlab study serve' begins it.")
@@ -106,8 +106,8 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
 def password() -> None:
     """Choose the password of the researcher's page; its hash goes to a file that only you can read."""
     _need_extra()
-    from eqlab.folders import data_folder
-    from eqlab.people.web.credentials import keep_password
+    from eqlab.core.folders import data_folder
+    from eqlab.study.web.credentials import keep_password
 
     chosen = typer.prompt("Password (at least 10 characters)", hide_input=True, confirmation_prompt=True)
     path = keep_password(data_folder(), chosen)
@@ -136,27 +136,27 @@ def _serve(
 ) -> None:
     from importlib.metadata import version
 
-    from eqlab import api
-    from eqlab.people.desk import Desk
-    from eqlab.people.founding import found
-    from eqlab.people.register import Register
-    from eqlab.people.web.server import serve as run_server
+    from eqlab.runs.provenance import provenance
+    from eqlab.store.study.create import create_study
+    from eqlab.store.study.participation import Participation
+    from eqlab.study.served import ServedStudy
+    from eqlab.study.web.server import serve as run_server
 
     for text, design in designs:
-        found(store, design, text, version("eqlab"), api.provenance({}))
-    desks = [Desk(Register(store, design)) for _, design in designs]
+        create_study(store, design, text, version("eqlab"), provenance({}))
+    studies = [ServedStudy(Participation(store, design)) for _, design in designs]
 
     def ready(actual: int) -> None:
         base = settings.public_url or f"http://{_shown(host)}:{actual}"
-        for desk in desks:
-            typer.echo(f"{desk.study.title}")
-            typer.echo(f"  participants  {base}/s/{desk.study.id}{_example(desk.study.panel.person)}")
-            typer.echo(f"  researcher    {base}/researcher/{desk.study.id}")
+        for served in studies:
+            typer.echo(f"{served.study.title}")
+            typer.echo(f"  participants  {base}/s/{served.study.id}{_example(served.study.panel.person)}")
+            typer.echo(f"  researcher    {base}/researcher/{served.study.id}")
         if made_up:
             typer.echo(f"Password of the researcher's page, for this start: {made_up}")
         typer.echo("Ctrl-C stops; everything acknowledged is stored.")
 
-    run_server(desks, settings, host, port, ready)
+    run_server(studies, settings, host, port, ready)
     typer.echo("Stopped.")
 
 

@@ -11,10 +11,10 @@ from eqlab.cli.study_data import File
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from eqlab.people.design import Design
-    from eqlab.people.simulate import Walked
+    from eqlab.core.design import Design
     from eqlab.store.store import Store
-    from eqlab.studies.simulated import Outcome, Recovered, Simulation
+    from eqlab.study.simulation.simulate import Outcome, Recovered, Simulation
+    from eqlab.study.simulation.walk import Walked
 
 
 def simulate(
@@ -62,14 +62,14 @@ def simulate(
 
     Without --url nothing is kept: server and store are the simulation's own. With --url the simulated people are
     stored in that study like real ones; use it for pilots and load tests, never in a study that has begun."""
-    from eqlab import api
-    from eqlab.people.personas import read_mix
-    from eqlab.people.worlds import EFFECTS, Truth
-    from eqlab.studies.design import open_study
-    from eqlab.studies.simulated import Simulation, repeat
-    from eqlab.studies.simulated import simulate as walk_own
+    from eqlab.store.open import open_store
+    from eqlab.study.build_design import open_study
+    from eqlab.study.simulation.minds import EFFECTS, Truth
+    from eqlab.study.simulation.personas import read_mix
+    from eqlab.study.simulation.simulate import Simulation, repeat
+    from eqlab.study.simulation.simulate import simulate as walk_own
 
-    opened = api.open_store(store)
+    opened = open_store(store)
     text, design = open_study(file, opened, data)
     truth = Truth(EFFECTS[design.study.kind] if effect is None else effect)
     count = people or min(200, sum(1 for _ in design.places()))
@@ -99,14 +99,14 @@ def _walk_theirs(
 ) -> "Outcome":
     import secrets
 
-    from eqlab.people.founding import check_begun
-    from eqlab.people.register import Register
-    from eqlab.people.simulate import Address
-    from eqlab.studies.simulated import before, conclude, walk
+    from eqlab.store.study.create import check_begun
+    from eqlab.store.study.participation import Participation
+    from eqlab.study.simulation.simulate import before, conclude, walk
+    from eqlab.study.simulation.walk import Address
 
     check_begun(opened, design)
-    register = Register(opened, design)
-    was = before(register)
+    participation = Participation(opened, design)
+    was = before(participation)
     if not yes:
         typer.confirm(
             f"{wanted.people} simulated people will be stored in study '{design.study.id}' at {url}, where "
@@ -114,7 +114,7 @@ def _walk_theirs(
             abort=True,
         )
     address = Address(url, design.study.id, design.study.panel.person, f"simulated-{secrets.token_hex(4)}-")
-    return conclude(register, wanted, walk(design, address, wanted, heard), was)
+    return conclude(participation, wanted, walk(design, address, wanted, heard), was)
 
 
 class _Progress:
@@ -142,9 +142,9 @@ def _show(
     from collections import Counter
 
     from eqlab.cli.output import interval, number, print_rows, print_table
-    from eqlab.people.personas import PERSONAS
-    from eqlab.people.worlds import EFFECT_WORDS
-    from eqlab.studies.simulated import coverage
+    from eqlab.study.simulation.minds import EFFECT_WORDS
+    from eqlab.study.simulation.personas import PERSONAS
+    from eqlab.study.simulation.simulate import coverage
 
     typer.echo(f"{wanted.people} simulated people walked {url or 'a server of their own on loopback'} over HTTP.")
     came: Counter[str] = Counter(walked.player.persona for walked in outcome.walked)
@@ -196,7 +196,7 @@ def _as_json(
     from dataclasses import asdict
 
     from eqlab.cli.study_analyze import analysis_json
-    from eqlab.studies.simulated import coverage
+    from eqlab.study.simulation.simulate import coverage
 
     return {
         "people": wanted.people,

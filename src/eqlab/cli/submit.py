@@ -21,12 +21,12 @@ def submit(
 
     The file is checked as a leaderboard will check it: every reply is read and scored anew. The key is made on first
     use and kept in the data folder."""
-    from eqlab import api
-    from eqlab.leaderboard import keys
-    from eqlab.leaderboard.check import check_submission
-    from eqlab.leaderboard.submission import make_submission, write_submission
+    from eqlab.publish.leaderboard import keys
+    from eqlab.publish.leaderboard.check import check_submission
+    from eqlab.publish.leaderboard.submission import make_submission, write_submission
+    from eqlab.store.open import open_store
 
-    opened = api.open_store(store)
+    opened = open_store(store)
     stored = opened.find_run(run)
     path = output or Path(f"{stored.id}.submission.json")
     body = make_submission(opened, stored)

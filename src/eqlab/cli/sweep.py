@@ -8,10 +8,10 @@ import typer
 from eqlab.cli.flags import REPORT, DataFlag, JsonFlag, ReportFlag, StoreFlag
 
 if TYPE_CHECKING:
-    from eqlab.scale.cells import Cell
-    from eqlab.scale.sweep_file import Sweep
-    from eqlab.scale.watch import SweepOutcome, Watch
     from eqlab.store.store import Store
+    from eqlab.sweep.cells import Cell
+    from eqlab.sweep.file import Sweep
+    from eqlab.sweep.watch import SweepOutcome, Watch
 
 
 def sweep(
@@ -38,13 +38,13 @@ def sweep(
 
     Each cell is an ordinary run. The same command again goes on where it stopped; a model that fails does not stop
     the others."""
-    from eqlab import api
     from eqlab.cli.sweep_summary import finish, show_plan
     from eqlab.cli.sweep_table import SweepTable
     from eqlab.core.errors import UsageError
-    from eqlab.scale.cells import make_cells
-    from eqlab.scale.plan import plan_cells
-    from eqlab.scale.sweep_file import read_sweep
+    from eqlab.store.open import open_store
+    from eqlab.sweep.cells import make_cells
+    from eqlab.sweep.file import read_sweep
+    from eqlab.sweep.plan import plan_cells
 
     if engine not in ("local", "ray"):
         raise UsageError(f"--engine '{engine}' is unknown.", "Choose local or ray.")
@@ -52,7 +52,7 @@ def sweep(
         raise UsageError("--address, --parts and --workers belong to Ray.", "Add --engine ray.")
     read = read_sweep(file)
     cells = make_cells(read, data)
-    opened = api.open_store(store)
+    opened = open_store(store)
     plans = plan_cells(cells, opened)
     show_plan(plans, as_json=as_json and plan, quiet=as_json and not plan)
     if plan:
@@ -62,7 +62,7 @@ def sweep(
     table = SweepTable(plans)
     with table:
         if engine == "ray":
-            from eqlab.scale.ray_engine import RayPlan, run_on_ray
+            from eqlab.sweep.ray_engine import RayPlan, run_on_ray
 
             wanted = RayPlan(address, parts, workers, shard, read.timeout)
             outcome = run_on_ray(cells, opened, wanted, watch=table.watch)
@@ -72,7 +72,7 @@ def sweep(
 
 
 def _here(cells: "list[Cell]", store: "Store", read: "Sweep", watch: "Watch") -> "SweepOutcome":
-    from eqlab.scale.local import run_here
+    from eqlab.sweep.local import run_here
 
     return run_here(cells, store, timeout=read.timeout, watch=watch)
 

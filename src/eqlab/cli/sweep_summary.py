@@ -9,10 +9,10 @@ import typer
 from eqlab.cli.ending import end
 
 if TYPE_CHECKING:
-    from eqlab.scale.cells import Cell
-    from eqlab.scale.plan import CellPlan
-    from eqlab.scale.watch import SweepOutcome
     from eqlab.store.store import Store
+    from eqlab.sweep.cells import Cell
+    from eqlab.sweep.plan import CellPlan
+    from eqlab.sweep.watch import SweepOutcome
 
 
 def show_plan(plans: "Sequence[CellPlan]", *, as_json: bool, quiet: bool) -> None:
@@ -63,8 +63,8 @@ def _cell_json(cell: "Cell") -> dict[str, Any]:
 def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, report: Path, as_json: bool) -> None:
     """Results of all cells that were begun, the report, the failures; then the exit code."""
     from eqlab.cli.output import print_json, result_json
-    from eqlab.reporting import write_results
-    from eqlab.scoring import cores, results_of
+    from eqlab.publish.report.write import write_results
+    from eqlab.runs.score import cores, results_of
 
     known = set(store.run_ids())
     begun = [cell for cell in cells if cell.run in known]
@@ -122,7 +122,7 @@ def _print_cells(cells: "Sequence[Cell]", found: dict[str, Any]) -> None:
 def _failures(cells: "Sequence[Cell]", outcome: "SweepOutcome") -> None:
     """Cells of a model that stopped for the same reason stand together."""
     from eqlab.cli.output import errors, harmless
-    from eqlab.scale.cells import by_model
+    from eqlab.sweep.cells import by_model
 
     own_cells = by_model(cells)
     reasons: dict[tuple[str, str], list[Cell]] = {}

@@ -9,8 +9,8 @@ from eqlab.cli.output import errors, harmless
 
 if TYPE_CHECKING:
     from eqlab.core.errors import EqlabError
-    from eqlab.scale.cells import Cell
-    from eqlab.scale.plan import CellPlan
+    from eqlab.sweep.cells import Cell
+    from eqlab.sweep.plan import CellPlan
 
 _ROWS = 20
 """Cells shown at once; a sweep may have hundreds."""
@@ -22,7 +22,7 @@ class SweepTable:
     """Cells under way and cells that failed; the last line counts all."""
 
     def __init__(self, plans: "Sequence[CellPlan]") -> None:
-        from eqlab.scale.watch import Watch
+        from eqlab.sweep.watch import Watch
 
         self._out = errors()
         self._counts = {plan.cell.run: (plan.answered, plan.trials) for plan in plans}

@@ -14,7 +14,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from eqlab.core.errors import DataError
-from eqlab.folders import cache_folder
+from eqlab.core.folders import cache_folder
 
 FileState = Literal["ok", "missing", "changed"]
 

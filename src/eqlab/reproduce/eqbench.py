@@ -1,6 +1,5 @@
 """EQ-Bench's published leaderboard, re-scored from the raw model text of every result file that is there."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from eqlab.benchmarks.eqbench.score import RunScore, item_score, run_score
 from eqlab.core.errors import DataError
 from eqlab.core.results import Table
 from eqlab.data import published
+from eqlab.runs.published_results import read_result
 
 _QUESTIONS = {
     "v1": "eqbench/data/eq_bench_v1_questions_60.json",
@@ -35,18 +35,6 @@ def reproduce(folder: Path) -> dict[str, Any]:
             questions[version] = parse_published(published.read(name, folder), name, version, "en")
         rows.append(_row(path, result, questions[version], version))
     return {"rows": rows, "summary": _summary(rows)}
-
-
-def read_result(path: Path) -> dict[str, Any]:
-    try:
-        result = json.loads(path.read_bytes())
-        if not isinstance(result["raw_results"], dict):
-            raise TypeError("raw_results is no object")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{path} is no EQ-Bench result file ({type(error).__name__}: {error}).", "Remove it."
-        ) from error
-    return dict(result)
 
 
 def _rescore(result: dict[str, Any], questions: list[Question], version: str, rules: EqBenchRules) -> list[RunScore]:

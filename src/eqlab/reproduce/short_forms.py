@@ -20,8 +20,8 @@ from eqlab.benchmarks.eqbench.short import FIRST, STEP, fingerprint, parameters
 from eqlab.core.errors import DataError
 from eqlab.core.results import Estimate, Table
 from eqlab.data import published
-from eqlab.reproduce.eqbench import read_result
 from eqlab.reproduce.eqbench_families import family
+from eqlab.runs.published_results import read_result
 
 SIZES = (20, 30, 40, 50, 60, 80, 100)
 WIDTHS = (8, 10, 12)

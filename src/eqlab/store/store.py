@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, and_, func, insert, select, text
 from eqlab.core.answers import Answer
 from eqlab.core.runs import RunConfig, config_to_json
 from eqlab.core.trials import Trial, to_json
-from eqlab.store.engine import open_engine, patiently, said_plainly, take_turn, writing
+from eqlab.store.engine import open_engine, patiently, reading, said_plainly, take_turn, writing
 from eqlab.store.reader import Reader, StoredRun
 from eqlab.store.schema import answers, planned, runs, sessions, trials
 
@@ -46,6 +46,11 @@ class Store(Reader):
 
     def close(self) -> None:
         self.engine.dispose()
+
+    def ping(self) -> None:
+        """Raises unless the database answers."""
+        with reading(self.engine) as connection:
+            connection.execute(text("SELECT 1"))
 
     # -- writing ---------------------------------------------------------------------------------------------
 

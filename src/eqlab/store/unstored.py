@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from eqlab.core.answers import Answer
-from eqlab.folders import data_folder
+from eqlab.core.folders import data_folder
 from eqlab.store.place import sqlite_path, store_key
 
 

@@ -9,7 +9,7 @@ from eqlab.benchmarks.eqbench.parse import read_scores
 from eqlab.benchmarks.eqbench.rules import PRESETS
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
-from eqlab.reproduce.eqbench_results import Reader, result_files
+from eqlab.runs.published_results import Reader, result_files
 
 NAMES = ("Calm", "Angry", "Sad", "Proud")
 FOUR = "Calm: 1\nAngry: 2\nSad: 3\nProud: 4"

@@ -5,7 +5,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from eqlab import api
+import eqlab as api
 from eqlab.benchmarks.eqbench.perturb import KINDS, PLAIN, perturbed, read_kinds
 from eqlab.benchmarks.eqbench.prompt import TASKS
 from eqlab.cli.main import app

@@ -1,0 +1,1 @@
+"""Ratings: a subject, model or person, rates somebody's replies."""

@@ -1,0 +1,114 @@
+"""Arms side by side: how many replies were rated Good, with bootstrap intervals over whole clusters (raters, or prompts
+where one judge rated all)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from eqlab.analysis.bootstrap import Floats, draw_totals, interval
+from eqlab.analysis.contingency import Counts, count_ratings
+from eqlab.analysis.intervals import proportion_estimate
+from eqlab.benchmarks.rating.rated import GOOD, Given
+from eqlab.core.results import Estimate
+
+_COLUMNS = 3
+"""Good, sum of ratings, number of ratings."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArmShares:
+    arms: tuple[str, ...]
+    counts: dict[str, Counts]
+    samples: list[Floats]
+    """One row per cluster. Where each cluster belongs to one arm, a sample per arm; else one sample of all arms."""
+    totals: list[Floats]
+    n_clusters: dict[str, int]
+
+    def good(self, arm: str) -> Estimate:
+        counts = self.counts[arm]
+        name = f"P(Good), {arm}"
+        if counts.good in (0, counts.n):  # a bootstrap of what never varies has no width; Wilson's interval has
+            return replace(proportion_estimate(name, counts.good, counts.n), note="Wilson: every rating was the same")
+        return self._estimate(name, lambda totals: 100 * self._share(totals, arm), counts.n, unit="%", digits=1)
+
+    def mean(self, arm: str) -> Estimate:
+        return self._estimate(f"mean rating, {arm}", lambda totals: self._mean(totals, arm), self.counts[arm].n)
+
+    def gap(self, arm: str, reference: str) -> Estimate:
+        """Difference in P(Good), in points."""
+        n = self.counts[arm].n + self.counts[reference].n
+        return self._estimate(
+            f"P(Good), {arm} − {reference}",
+            lambda totals: 100 * (self._share(totals, arm) - self._share(totals, reference)),
+            n,
+            unit="points",
+            digits=1,
+        )
+
+    def gain(self, arm: str, reference: str) -> Estimate:
+        """Percent more Good, the study's measure."""
+        n = self.counts[arm].n + self.counts[reference].n
+        return self._estimate(
+            f"gain in Good, {arm} over {reference}",
+            lambda totals: 100 * (self._share(totals, arm) / self._share(totals, reference) - 1),
+            n,
+            unit="%",
+            digits=1,
+        )
+
+    def _estimate(
+        self, name: str, statistic: Callable[[Sequence[Floats]], Floats], n: int, unit: str = "", digits: int = 2
+    ) -> Estimate:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = interval(self.samples, statistic, totals=self.totals)
+        low, high = found.low, found.high
+        if low is not None and low == high:
+            low = high = None  # nothing varied: the width is not known to be 0
+        return Estimate(name, found.value, n, None, low, high, unit, digits=digits)
+
+    def _columns(self, totals: Sequence[Floats], arm: str) -> tuple[Floats, Floats, Floats]:
+        place = self.arms.index(arm)
+        own, start = (totals[place], 0) if len(totals) == len(self.arms) else (totals[0], _COLUMNS * place)
+        return own[..., start], own[..., start + 1], own[..., start + 2]
+
+    def _share(self, totals: Sequence[Floats], arm: str) -> Floats:
+        good, _, n = self._columns(totals, arm)
+        return np.asarray(good / n)
+
+    def _mean(self, totals: Sequence[Floats], arm: str) -> Floats:
+        _, total, n = self._columns(totals, arm)
+        return np.asarray(total / n)
+
+
+def arm_shares(ratings: Sequence[Given], arms: Sequence[str], cluster_of: Callable[[Given], str]) -> ArmShares:
+    """`arms` without any rating are left out."""
+    present = {one.arm for one in ratings}
+    known = tuple(arm for arm in arms if arm in present)
+    by_cluster: dict[str, set[str]] = {}
+    for one in ratings:
+        by_cluster.setdefault(cluster_of(one), set()).add(one.arm)
+    nested = len(known) > 1 and all(len(own) == 1 for own in by_cluster.values())
+    groups = [[one for one in ratings if one.arm == arm] for arm in known] if nested else [list(ratings)]
+    samples = [_rows(group, (arm,) if nested else known, cluster_of) for group, arm in zip(groups, known, strict=False)]
+    return ArmShares(
+        known,
+        {arm: count_ratings([one.value for one in ratings if one.arm == arm]) for arm in known},
+        samples,
+        draw_totals(samples) if samples and all(len(rows) > 1 for rows in samples) else samples,
+        {arm: sum(arm in own for own in by_cluster.values()) for arm in known},
+    )
+
+
+def _rows(ratings: Sequence[Given], arms: Sequence[str], cluster_of: Callable[[Given], str]) -> Floats:
+    place: dict[str, int] = {}
+    for one in ratings:
+        place.setdefault(cluster_of(one), len(place))
+    rows = np.zeros((len(place), _COLUMNS * len(arms)))
+    start = {arm: _COLUMNS * index for index, arm in enumerate(arms)}
+    for one in ratings:
+        row, first = rows[place[cluster_of(one)]], start[one.arm]
+        row[first] += one.value == GOOD
+        row[first + 1] += one.value
+        row[first + 2] += 1
+    return rows

@@ -1,0 +1,244 @@
+"""How far a judge can be trusted: its ratings against people's ratings of the same replies. Agreement beside the human
+ceiling, bias per arm, preference for its own family, bias towards length; whole raters are drawn for the intervals."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eqlab.analysis.agreement import agreement
+from eqlab.analysis.bootstrap import Floats, Interval, draw_totals, interval
+from eqlab.benchmarks.rating.families import family
+from eqlab.benchmarks.rating.rated import LABELS, Rated
+from eqlab.benchmarks.rating.reply_rows import REFERENCE_ARMS, order_arms
+from eqlab.core.results import Estimate, Table
+
+HUMAN_KAPPA = 0.2817
+"""Weighted kappa of two people on the three-point form, from the study's pilot of 100; no interval is known."""
+CEILING = "quadratic kappa"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A judge's and a person's rating of one reply."""
+
+    arm: str
+    rater: str
+    judge: int
+    human: int
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    pairs: int
+    raters: int
+    measures: dict[str, Estimate]
+    """Kappa, alpha, rho, exact agreement, mean difference. No interval: the same in every draw, as for a judge that
+    never varies."""
+    bias: dict[str, Estimate]
+    """Judge minus people by arm, in scale points."""
+    distortion: dict[str, Estimate]
+    """By arm: its bias minus the reference arm's; what the judge adds to the arms' difference."""
+    family: str
+    own_family: Estimate | None
+    """Bias on arms of its own family minus bias on the others; None where that cannot be measured."""
+    own_family_note: str
+    length: dict[str, Estimate]
+    confusion: Floats
+
+
+def pairs_of(ratings: Sequence[Rated]) -> list[Pair]:
+    """Each judge's rating with every person's rating of the same reply."""
+    return [
+        Pair(one.arm, rater, one.value, value, one.key["words"])
+        for one in ratings
+        if one.value is not None
+        for rater, value in one.human
+    ]
+
+
+def calibrate(pairs: Sequence[Pair], judge: str) -> Calibration | None:
+    """None without pairs. `judge` is the model's name, which says its family."""
+    if not pairs:
+        return None
+    raters = [pair.rater for pair in pairs]
+    whole = agreement([pair.judge for pair in pairs], [pair.human for pair in pairs], raters)
+    arms = order_arms(pair.arm for pair in pairs)
+    own, note, gap = _own_family(pairs, arms, judge)
+    return Calibration(
+        len(pairs),
+        whole.clusters,
+        {name: _estimate(name, found, len(pairs)) for name, found in whole.measures.items()},
+        {arm: _bias(f"judge − people, {arm}", pairs, [arm], []) for arm in arms},
+        {arm: _bias(f"{arm} − {arms[0]}", pairs, [arm], [arms[0]]) for arm in arms[1:]},
+        own,
+        gap,
+        note,
+        _length(pairs),
+        whole.confusion,
+    )
+
+
+def _estimate(name: str, found: Interval, n: int, unit: str = "") -> Estimate:
+    low, high = found.low, found.high
+    if low is not None and low == high:
+        low = high = None
+    return Estimate(name, found.value, n, None, low, high, unit)
+
+
+def _by_rater(pairs: Sequence[Pair], columns: Floats) -> Floats:
+    """One row per rater: sums of the columns over the rater's pairs."""
+    place: dict[str, int] = {}
+    index = [place.setdefault(pair.rater, len(place)) for pair in pairs]
+    rows = np.zeros((len(place), columns.shape[1]))
+    np.add.at(rows, index, columns)
+    return rows
+
+
+def _bias(name: str, pairs: Sequence[Pair], arms: Sequence[str], reference: Sequence[str]) -> Estimate:
+    """Mean of judge − people on some arms, minus the same on the reference arms."""
+
+    used = [pair for pair in pairs if pair.arm in (*arms, *reference)]
+    gap = np.array([float(pair.judge - pair.human) for pair in used])
+    inside = np.array([float(pair.arm in arms) for pair in used])
+    beside = np.array([float(pair.arm in reference) for pair in used])
+    rows = _by_rater(used, np.column_stack([gap * inside, inside, gap * beside, beside]))
+
+    def statistic(totals: Sequence[Floats]) -> Floats:
+        (sums,) = totals
+        with np.errstate(invalid="ignore", divide="ignore"):
+            value = sums[..., 0] / sums[..., 1]
+            return np.asarray(value - sums[..., 2] / sums[..., 3] if reference else value)
+
+    return _estimate(name, interval([rows], statistic), len(used), "points")
+
+
+def _own_family(pairs: Sequence[Pair], arms: Sequence[str], judge: str) -> tuple[str, str, Estimate | None]:
+    own = family(judge)
+    if not own:
+        return "", f"The name '{judge}' does not say which family the judge belongs to.", None
+    relatives = [arm for arm in arms if family(arm) == own]
+    others = [arm for arm in arms if arm not in relatives]
+    if not relatives or not others:
+        which = "No rated arm is" if not relatives else "All rated arms are"
+        return own, f"{which} of the judge's family ({own}): a preference for it cannot be measured here.", None
+    gap = _bias(f"own family ({own}) − others", pairs, relatives, others)
+    note = f"Own family: {', '.join(relatives)}; others: {', '.join(others)}."
+    if all(arm in REFERENCE_ARMS for arm in others):
+        note += " The others are people's replies only, so a liking for model text in general looks the same."
+    return own, note, gap
+
+
+def _length(pairs: Sequence[Pair]) -> dict[str, Estimate]:
+    """Spearman's correlation of rating and number of words inside the arms, for judge and people, and the difference.
+    Ranks are taken once inside each arm and held fixed while raters are drawn."""
+    ranks = np.zeros((len(pairs), 3))
+    for arm in {pair.arm for pair in pairs}:
+        inside = [index for index, pair in enumerate(pairs) if pair.arm == arm]
+        for column, values in enumerate(
+            ([pairs[i].words for i in inside], [pairs[i].judge for i in inside], [pairs[i].human for i in inside])
+        ):
+            ranks[inside, column] = _middle_ranks(values)
+    both = ranks[:, :1] * ranks[:, 1:]
+    rows = _by_rater(pairs, np.column_stack([np.ones(len(pairs)), ranks, ranks**2, both]))
+    totals = draw_totals([rows]) if len(rows) > 1 else [rows]
+
+    def correlation(sums: Floats, which: int) -> Floats:
+        n, words, other = sums[..., 0], sums[..., 1], sums[..., 2 + which]
+        joint = sums[..., 7 + which] - words * other / n
+        spread = (sums[..., 4] - words**2 / n) * (sums[..., 5 + which] - other**2 / n)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.where(spread > 1e-12, joint / np.sqrt(np.maximum(spread, 1e-300)), np.nan))
+
+    statistics: dict[str, Callable[[Sequence[Floats]], Floats]] = {
+        "judge: rating with length": lambda t: correlation(t[0], 0),
+        "people: rating with length": lambda t: correlation(t[0], 1),
+        "judge − people": lambda t: correlation(t[0], 0) - correlation(t[0], 1),
+    }
+    return {
+        name: _estimate(name, interval([rows], statistic, totals=totals), len(pairs))
+        for name, statistic in statistics.items()
+    }
+
+
+def _middle_ranks(values: Sequence[int]) -> Floats:
+    """Ranks from −½ to ½ around 0; ties share their middle."""
+    _, index, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - counts / 2)[index] / len(values) - 0.5)
+
+
+def tables(found: Calibration) -> tuple[Table, ...]:
+    basis = f"{found.pairs} pairs of a judge's and a person's rating; whole raters ({found.raters}) drawn again."
+    measures = [
+        (name, one, f"{HUMAN_KAPPA:.2f}", _against_ceiling(one)) if name == CEILING else (name, one, "not known", "")
+        for name, one in found.measures.items()
+    ]
+    family_row = () if found.own_family is None else ((found.own_family.name, found.own_family),)
+    return (
+        Table(
+            "Calibration: agreement with people",
+            ("measure", "judge with people", "two people (pilot)", "reading"),
+            tuple(measures),
+            f"{basis} The ceiling is the weighted kappa of two people in the study's pilot; its interval is not known.",
+        ),
+        Table(
+            "Calibration: bias by arm",
+            ("arm", "judge − people, scale points"),
+            tuple(found.bias.items()),
+            "A judge that agrees with people as they agree with each other can still favour an arm.",
+        ),
+        Table(
+            "Calibration: what the judge adds to differences",
+            ("difference", "scale points"),
+            (*((one.name, one) for one in found.distortion.values()), *family_row),
+            f"0: differences between arms are as people see them. {found.own_family_note}",
+        ),
+        Table(
+            "Calibration: length",
+            ("Spearman's correlation inside the arms", "value"),
+            tuple(found.length.items()),
+            "Above 0: longer replies are rated better. The difference is the judge's own liking for length.",
+        ),
+        Table(
+            "Calibration: judge (rows) against people (columns)",
+            ("judge says", *LABELS.values()),
+            tuple((label, *map(int, found.confusion[value - 1])) for value, label in LABELS.items()),
+        ),
+    )
+
+
+def _against_ceiling(kappa: Estimate) -> str:
+    if kappa.value is None:
+        return "undefined"
+    low, high = (kappa.value, kappa.value) if kappa.low is None or kappa.high is None else (kappa.low, kappa.high)
+    if high < HUMAN_KAPPA:
+        reading = "below two people"
+    elif low > HUMAN_KAPPA:
+        reading = "above two people"
+    else:
+        reading = "cannot be told apart from two people"
+    return reading if low > 0 else f"{reading}; not shown to be better than chance"
+
+
+def verdict(found: Calibration) -> str:
+    """The calibration in one sentence."""
+    kappa = found.measures[CEILING]
+    if kappa.value is None:
+        return "Agreement with people is undefined: the ratings do not vary."
+    bounds = "" if kappa.low is None else f" (95 % interval {kappa.low:.2f} to {kappa.high:.2f})"
+    text = (
+        f"With people the judge reaches a quadratic kappa of {kappa.value:.2f}{bounds}, where two people reach "
+        f"{HUMAN_KAPPA:.2f}: {_against_ceiling(kappa)}."
+    )
+    shifted = [one for one in found.distortion.values() if one.low is not None and one.high is not None]
+    sure = [one for one in shifted if (one.low or 0) > 0 or (one.high or 0) < 0]
+    if sure:
+        worst = max(sure, key=lambda one: abs(one.value or 0))
+        text += f" It distorts the difference {worst.name} by {worst.value:+.2f} scale points."
+    liking = found.length["judge − people"]
+    if liking.low is not None and liking.low > 0:
+        text += " It likes longer replies better than people do."
+    elif liking.high is not None and liking.high < 0:
+        text += " It likes longer replies less than people do."
+    return text

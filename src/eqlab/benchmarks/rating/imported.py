@@ -1,0 +1,124 @@
+"""Replies and ratings from a user's table, checked row by row: what is wrong with a row is said, never guessed."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from eqlab.benchmarks.empathy.emotions import EMOTIONS
+from eqlab.benchmarks.empathy.items import EmpathyItem
+from eqlab.benchmarks.rating.reply_rows import ReplyRow
+from eqlab.benchmarks.rating.table_file import BadRow, Row, read_table
+
+_RATINGS = {"1": 1, "2": 2, "3": 3, "bad": 1, "okay": 2, "ok": 2, "good": 3}
+LONGEST = 20_000
+"""Characters of a reply; more is no reply but a file in the wrong column."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRating:
+    """A person's rating of a reply."""
+
+    line: int
+    rater: str
+    """A pseudonym: the id in the file is hashed before it gets here."""
+    value: int
+    reply: ReplyRow
+
+
+class Prompts:
+    """The prompts we know, by id and by what the speaker says."""
+
+    def __init__(self, items: Iterable[EmpathyItem]) -> None:
+        self._by_id: dict[str, EmpathyItem] = {}
+        self._by_words: dict[str, EmpathyItem] = {}
+        for item in items:
+            self._by_id[item.id] = item
+            self._by_words.setdefault(_squeezed(item.utterance), item)
+
+    def find(self, cells: Mapping[str, str]) -> EmpathyItem | str:
+        """The prompt a row means, known or described by the row itself; or why there is none."""
+        name, utterance = cells.get("prompt", ""), cells.get("utterance", "")
+        known = self._by_id.get(name) or (self._by_words.get(_squeezed(utterance)) if not name and utterance else None)
+        if known is not None:
+            return known
+        if not name and not utterance:
+            return "neither 'prompt' nor 'utterance' is filled in"
+        emotion = cells.get("emotion", "").lower()
+        if emotion and emotion not in EMOTIONS:
+            return f"'{emotion[:30]}' is not one of the 32 emotions"
+        valence = EMOTIONS[emotion].valence if emotion else ""
+        group = EMOTIONS[emotion].plutchik if emotion else ""
+        made = name or _squeezed(utterance)[:60]
+        return EmpathyItem(made, emotion, valence, group, cells.get("situation", ""), utterance, "")
+
+
+def read_replies(content: bytes, path: str, prompts: Prompts, arm: str) -> tuple[list[ReplyRow], list[BadRow]]:
+    """Columns: `reply`, and `prompt` (an id) or `utterance`; optional `arm` (else the file's name), `emotion`,
+    `situation`."""
+    rows, bad = read_table(content, path, ["reply"])
+    found: dict[tuple[str, str], ReplyRow] = {}
+    for row in rows:
+        made = _reply(row, prompts, arm)
+        if isinstance(made, str):
+            bad.append(BadRow(row.line, made))
+        elif not made.utterance:
+            bad.append(BadRow(row.line, f"prompt '{made.prompt[:40]}' is not known; add a column 'utterance'"))
+        elif (made.arm, made.prompt) in found:
+            bad.append(BadRow(row.line, f"a second reply of '{made.arm[:40]}' to prompt '{made.prompt[:40]}'"))
+        else:
+            found[made.arm, made.prompt] = made
+    return list(found.values()), sorted(bad, key=lambda one: one.line)
+
+
+def read_ratings(
+    content: bytes, path: str, prompts: Prompts, hashed: Callable[[str], str]
+) -> tuple[list[ImportedRating], list[BadRow]]:
+    """Columns: `rater`, `arm`, `prompt`, `rating` (1, 2, 3 or bad, okay, good); optional `reply`, `emotion`,
+    `utterance`, `situation`. `hashed` makes a rater's id a pseudonym."""
+    rows, bad = read_table(content, path, ["rater", "arm", "prompt", "rating"])
+    found: dict[tuple[str, str, str], ImportedRating] = {}
+    for row in rows:
+        made = _rating(row, prompts, hashed)
+        if isinstance(made, str):
+            bad.append(BadRow(row.line, made))
+            continue
+        place = (made.rater, made.reply.arm, made.reply.prompt)
+        if place in found:
+            bad.append(BadRow(row.line, f"this rater has rated this reply before, in line {found[place].line}"))
+        else:
+            found[place] = made
+    return list(found.values()), sorted(bad, key=lambda one: one.line)
+
+
+def _reply(row: Row, prompts: Prompts, arm: str, *, needs_text: bool = True) -> ReplyRow | str:
+    text = row.cells.get("reply", "")
+    if needs_text and not text:
+        return "the reply is empty"
+    if len(text) > LONGEST:
+        return f"the reply has {len(text)} characters, more than {LONGEST}"
+    item = prompts.find(row.cells)
+    if isinstance(item, str):
+        return item
+    name = row.cells.get("arm", arm)
+    return ReplyRow(name, item.id, text, item.emotion, item.valence, item.situation, item.utterance)
+
+
+def _rating(row: Row, prompts: Prompts, hashed: Callable[[str], str]) -> ImportedRating | str:
+    for column in ("rater", "arm", "prompt", "rating"):
+        if column not in row.cells:
+            return f"'{column}' is empty"
+    given = row.cells["rating"].lower().removesuffix(".0")
+    if given not in _RATINGS:
+        hint = " (a scale from 0 to 2? add 1)" if given == "0" else ""
+        return f"'{row.cells['rating'][:20]}' is not a rating: 1, 2, 3 or bad, okay, good{hint}"
+    reply = _reply(row, prompts, row.cells["arm"], needs_text=False)
+    if isinstance(reply, str):
+        return reply
+    return ImportedRating(row.line, hashed(row.cells["rater"]), _RATINGS[given], reply)
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split()).lower()
+
+
+def bad_rows_text(bad: Sequence[BadRow]) -> list[str]:
+    return [f"line {one.line}: {one.reason}" for one in bad]

@@ -1,0 +1,222 @@
+"""A judge's ratings as a result: arms side by side, called judge-only; calibrated where people rated the same replies;
+with prediction-powered intervals where people rated some of them."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from eqlab.analysis.intervals import proportion_estimate
+from eqlab.analysis.ppi import PpiMean, ppi_mean
+from eqlab.benchmarks.rating import calibration
+from eqlab.benchmarks.rating.arm_length import length_table
+from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares
+from eqlab.benchmarks.rating.families import family
+from eqlab.benchmarks.rating.outcome import Outcome, gap_words
+from eqlab.benchmarks.rating.rated import GOOD, Rated, arms_of, given
+from eqlab.core.results import Estimate, Table
+
+ONE_RATER = (
+    "Judge-only: one judge is one rater, so the intervals say how the result would vary over other prompts, not over "
+    "other raters; people may see it differently."
+)
+_MOST_PAIRS = 15
+
+
+def outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any]) -> Outcome:
+    judge = subject.removeprefix("judge:")
+    usable, arms = given(ratings), arms_of(ratings)
+    shares = arm_shares(usable, arms, lambda one: one.prompt)
+    found = calibration.calibrate(calibration.pairs_of(ratings), judge)
+    helped = {arm: ppi for arm in shares.arms if (ppi := prediction_powered(ratings, arm)) is not None}
+    if options["purpose"] == "calibration":
+        return _calibration_outcome(judge, shares, found, ratings)
+    gaps = {
+        (arm, reference): shares.gap(arm, reference)
+        for reference, arm in list(combinations(shares.arms, 2))[:_MOST_PAIRS]
+    }
+    return Outcome(
+        title="Empathy, rated by a judge",
+        sentence=_sentence(judge, shares, gaps, helped),
+        headline=_headline(shares, gaps),
+        score_range=(-100.0, 100.0) if len(shares.arms) == 2 else (0.0, 100.0),
+        estimates=(
+            *(shares.good(arm) for arm in shares.arms),
+            *gaps.values(),
+            *(_ppi_estimate(arm, ppi) for arm, ppi in helped.items()),
+            *_repeats(ratings),
+        ),
+        tables=(
+            arm_table(shares, "judge-only"),
+            *((_gap_table(gaps),) if gaps else ()),
+            *length_table(usable, shares, lambda one: one.prompt),
+            *((_ppi_table(helped),) if helped else ()),
+            *(calibration.tables(found) if found else ()),
+            *by_group(usable, shares, "valence"),
+            *by_group(usable, shares, "emotion"),
+        ),
+        caveats=(ONE_RATER, *_relatives(judge, shares.arms), *_here(found)),
+        rules={"calibration_pairs": found.pairs if found else 0},
+    )
+
+
+def _calibration_outcome(
+    judge: str, shares: ArmShares, found: calibration.Calibration | None, ratings: Sequence[Rated]
+) -> Outcome:
+    undefined = Estimate(calibration.CEILING, None, 0, note="no rating of the judge has a person's beside it")
+    return Outcome(
+        title="Judge calibration",
+        sentence=f"{judge}: {calibration.verdict(found)}" if found else f"{judge} gave no rating to calibrate with.",
+        headline=found.measures[calibration.CEILING] if found else undefined,
+        score_range=(-0.2, 1.0),
+        estimates=(
+            *((*found.measures.values(), *found.bias.values(), *found.distortion.values()) if found else ()),
+            *((found.own_family,) if found and found.own_family else ()),
+            *(found.length.values() if found else ()),
+            *_repeats(ratings),
+        ),
+        tables=(*(calibration.tables(found) if found else ()), arm_table(shares, "this judge")),
+        caveats=(
+            "Each published reply has one person's rating, so agreement is with single people, not with a consensus.",
+            *((found.own_family_note,) if found and found.own_family is None else ()),
+        ),
+        rules={"calibration_pairs": found.pairs if found else 0, "human_kappa": calibration.HUMAN_KAPPA},
+    )
+
+
+def _headline(shares: ArmShares, gaps: Mapping[tuple[str, str], Estimate]) -> Estimate:
+    if len(shares.arms) == 1:
+        return shares.good(shares.arms[0])
+    if len(shares.arms) == 2:
+        return next(iter(gaps.values()))
+    n = sum(counts.n for counts in shares.counts.values())
+    why = "no rating could be read" if not shares.arms else f"{len(shares.arms)} arms: see the tables"
+    return Estimate("P(Good)", None, n, unit="%", note=why, digits=1)
+
+
+def _sentence(
+    judge: str, shares: ArmShares, gaps: Mapping[tuple[str, str], Estimate], helped: Mapping[str, PpiMean]
+) -> str:
+    if not shares.arms:
+        return f"No rating of the judge {judge} could be read."
+    said = ", ".join(f"{shares.good(arm).value:.1f} % of {arm}" for arm in shares.arms)
+    text = f"Judge-only: {judge} calls Good {said}."
+    others = "; ".join(gap_words(arm, reference, gap) for (arm, reference), gap in gaps.items())
+    text += f" In P(Good), {others}." if others else ""
+    if helped:
+        people = ", ".join(f"{100 * ppi.value:.1f} % of {arm}" for arm, ppi in helped.items())
+        text += f" With people's ratings of some replies: {people} (prediction-powered)."
+    return text
+
+
+def arm_table(shares: ArmShares, who: str) -> Table:
+    """Counts and shares of each arm: what a stacked bar shows."""
+    return Table(
+        f"Arms ({who})",
+        ("arm", "ratings", "Bad", "Okay", "Good", "P(Good)", "mean rating"),
+        tuple(
+            (arm, counts.n, *counts.row, shares.good(arm), shares.mean(arm)) for arm, counts in shares.counts.items()
+        ),
+        "Bad 1, Okay 2, Good 3.",
+        whiskers="P(Good)",
+        stacked=("Bad", "Okay", "Good"),
+    )
+
+
+def _gap_table(gaps: Mapping[tuple[str, str], Estimate]) -> Table:
+    return Table(
+        "Differences between arms (judge-only)",
+        ("arm", "against", "difference in P(Good), points"),
+        tuple((arm, reference, gap) for (arm, reference), gap in gaps.items()),
+        "Same prompts in both arms; prompts drawn again. Not corrected for the number of comparisons.",
+        whiskers="difference in P(Good), points",
+    )
+
+
+def by_group(usable: Sequence[Any], shares: ArmShares, by: str) -> tuple[Table, ...]:
+    """Counts of Good per emotion or valence; shares with Wilson's interval."""
+    groups = sorted({getattr(one, by) for one in usable} - {""})
+    if len(groups) < 2:
+        return ()
+    rows = []
+    for name in groups:
+        row: list[str | Estimate] = [name]
+        for arm in shares.arms:
+            own = [one.value for one in usable if getattr(one, by) == name and one.arm == arm]
+            row.append(proportion_estimate(arm, own.count(GOOD), len(own)))
+        rows.append(tuple(row))
+    note = "Wilson's interval takes ratings for independent; a difference here is a hint, not a finding."
+    return (Table(f"P(Good) by {by}", (by, *shares.arms), tuple(rows), note, heat=True),)
+
+
+def prediction_powered(ratings: Sequence[Rated], arm: str) -> PpiMean | None:
+    """P(Good) of an arm from people's ratings of some replies and the judge's of all; None where people rated none,
+    all, or too few."""
+    own = [one for one in ratings if one.arm == arm and one.value is not None and one.repeat == 0]
+    both = [(one, rater, value) for one in own for rater, value in one.human]
+    alone = [one for one in own if not one.human]
+    raters = np.array([rater for _, rater, _ in both])
+    if len(alone) < 2 or len(set(raters.tolist())) < 2 or len({one.prompt for one in alone}) < 2:
+        return None
+    return ppi_mean(
+        np.array([float(value == GOOD) for _, _, value in both]),
+        np.array([float(one.value == GOOD) for one, _, _ in both]),
+        np.array([float(one.value == GOOD) for one in alone]),
+        clusters=raters,
+        judge_clusters=np.array([one.prompt for one in alone]),
+    )
+
+
+def _ppi_estimate(arm: str, ppi: PpiMean) -> Estimate:
+    low, high = max(0.0, 100 * ppi.low), min(100.0, 100 * ppi.high)
+    name = f"P(Good) among people, {arm}"
+    note = "prediction-powered: people's ratings of some replies, the judge's of all"
+    return Estimate(name, 100 * ppi.value, ppi.n_rated, 100 * ppi.se, low, high, "%", note, 1)
+
+
+def _ppi_table(helped: Mapping[str, PpiMean]) -> Table:
+    return Table(
+        "People and judge together (prediction-powered inference)",
+        ("arm", "P(Good) among people", "people alone", "their SE", "rated by people", "judged only", "weight", "gain"),
+        tuple(
+            (
+                arm,
+                _ppi_estimate(arm, ppi),
+                100 * ppi.human_only,
+                100 * ppi.human_only_se,
+                ppi.n_rated,
+                ppi.n_judged,
+                ppi.weight,
+                ppi.gain,
+            )
+            for arm, ppi in helped.items()
+        ),
+        "Valid for people's P(Good) if the replies that people rated are a random part of all. Weight 0: the judge "
+        "adds nothing; gain 1.3: it is worth 30 % more human ratings.",
+    )
+
+
+def _repeats(ratings: Sequence[Rated]) -> tuple[Estimate, ...]:
+    """How often the judge says the same when asked again."""
+    by_trial: dict[str, list[int]] = {}
+    for one in ratings:
+        if one.value is not None:
+            by_trial.setdefault(one.trial.id, []).append(one.value)
+    again = [values for values in by_trial.values() if len(values) > 1]
+    same = sum(len(set(values)) == 1 for values in again)
+    return (proportion_estimate("same rating each time it is asked", same, len(again)),) if again else ()
+
+
+def _relatives(judge: str, arms: Sequence[str]) -> tuple[str, ...]:
+    own = family(judge)
+    if not own:
+        return (
+            f"The family of the judge {judge} is not known from its name; a liking for its own cannot be ruled out.",
+        )
+    akin = [arm for arm in arms if family(arm) == own]
+    return (f"The judge is of the family of {', '.join(akin)} ({own}) and may favour it.",) if akin else ()
+
+
+def _here(found: calibration.Calibration | None) -> tuple[str, ...]:
+    return () if found is None else (f"On the replies that people have rated too: {calibration.verdict(found)}",)

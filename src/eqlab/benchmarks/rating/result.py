@@ -1,0 +1,74 @@
+"""From ratings to a result: of a judge, of people, or of replies in pairs."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from eqlab.benchmarks.flat import flatness
+from eqlab.benchmarks.rating import judge_result, pairwise_result, people_result
+from eqlab.benchmarks.rating.outcome import Outcome
+from eqlab.benchmarks.rating.rated import Rated, item_of, rated
+from eqlab.core.answers import STATUSES
+from eqlab.core.benchmark import Scored
+from eqlab.core.results import Result
+from eqlab.core.runs import PEOPLE
+
+MIN_READABLE = 5 / 6
+"""A smaller share of readable ratings makes a result invalid."""
+
+
+def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
+    ratings = rated(scored)
+    found = _outcome(subject, ratings, options)
+    flat = flatness([one.value] for one in ratings if one.value is not None) if subject != PEOPLE else None
+    counts: Counter[str] = Counter(one.status or "unanswered" for one in ratings)
+    snapshots = sorted({one.answer.model for one in ratings if one.answer is not None and one.answer.model})
+    asked = len(ratings) - counts.get("unanswered", 0)
+    valid = asked > 0 and counts.get("ok", 0) >= MIN_READABLE * asked
+    rules = {**options, "mode": ratings[0].trial.mode if ratings else "text", **found.rules}
+    if subject != PEOPLE:
+        rules["snapshot"] = ", ".join(snapshots) or "not reported"
+    return Result(
+        benchmark="rating",
+        title=found.title,
+        subject=subject,
+        rules=rules,
+        sentence=found.sentence
+        if valid or not asked
+        else f"{found.sentence} But too few ratings could be read: not valid.",
+        headline=found.headline,
+        score_range=found.score_range,
+        estimates=(*found.estimates, *(flat.estimates if flat else ())),
+        counts={
+            "planned": len(ratings),
+            **{status: counts.get(status, 0) for status in STATUSES},
+            "unanswered": counts.get("unanswered", 0),
+        },
+        items=tuple(item_of(one) for one in ratings),
+        item_range=(1.0, 3.0),
+        baselines=found.baselines,
+        valid=valid,
+        ranked=options["purpose"] == "calibration",
+        caveats=(*(flat.caveats if flat else ()), *found.caveats, *_caveats(ratings, counts, snapshots)),
+        tables=found.tables,
+    )
+
+
+def _outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any]) -> Outcome:
+    if options["pairwise"]:
+        return pairwise_result.outcome(subject, ratings)
+    if subject == PEOPLE or subject.startswith("person:"):
+        return people_result.outcome(ratings, options.get("reference", ""))
+    return judge_result.outcome(subject, ratings, options)
+
+
+def _caveats(ratings: Sequence[Rated], counts: Mapping[str, int], snapshots: Sequence[str]) -> tuple[str, ...]:
+    said = []
+    if len(snapshots) > 1:
+        said.append(f"The server answered as {len(snapshots)} different models ({', '.join(snapshots)}).")
+    lost = sum(counts.get(status, 0) for status in ("unparseable", "refused", "error"))
+    if lost:
+        said.append(f"{lost} of {len(ratings)} replies got no readable rating and are left out.")
+    if counts.get("unanswered"):
+        said.append(f"{counts['unanswered']} replies are not rated yet; the result is preliminary.")
+    return tuple(said)

@@ -1,0 +1,192 @@
+"""From our entries and external scores to correlations: who is matched with whom, both reliabilities, in words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from eqlab.analysis.association import Association, associate, reliability_from_errors
+from eqlab.analysis.components import alpha
+from eqlab.comparison.entries import Entry
+from eqlab.comparison.external import External
+from eqlab.core.errors import UsageError
+from eqlab.core.results import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    model: str
+    ours: float
+    ours_se: float | None
+    theirs: float
+    theirs_se: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    value: float | None
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """One external score against one benchmark."""
+
+    title: str
+    name: str
+    points: tuple[Point, ...]
+    association: Association
+    ours: Reliability
+    theirs: Reliability
+    unmatched: tuple[str, ...]
+    """Models of the file without a score of ours."""
+    left: int
+    """Scores of ours without an external one."""
+
+
+def correlate(
+    entries: Sequence[Entry], external: External, *, reliability: float | None = None, seed: int = 0
+) -> Correlation:
+    titles = sorted({entry.result.title for entry in entries})
+    if len(titles) != 1:
+        raise UsageError(f"These are scores of {len(titles)} benchmarks ({', '.join(titles)}).", "Choose one with -b.")
+    matched, unmatched = match([entry.name for entry in entries], list(external.scores))
+    own = [entry for entry in entries if entry.name in matched and entry.score.value is not None]
+    points = tuple(
+        Point(
+            entry.name,
+            entry.score.value or 0.0,
+            entry.score.se,
+            external.scores[matched[entry.name]],
+            external.errors.get(matched[entry.name]),
+        )
+        for entry in own
+    )
+    ours, theirs = _ours(own), _theirs(points, reliability)
+    found = associate(
+        [point.ours for point in points],
+        [point.theirs for point in points],
+        reliabilities=(ours.value, theirs.value),
+        seed=seed,
+    )
+    return Correlation(
+        titles[0], external.name, points, found, ours, theirs, tuple(unmatched), len(entries) - len(points)
+    )
+
+
+def match(ours: Sequence[str], theirs: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """({our name: name in the file}, names in the file that fit none). Equal but for case, or equal after the owner's
+    'name/'; a short name that fits several of ours fits none."""
+    found: dict[str, str] = {}
+    lost = []
+    for name in theirs:
+        same = [own for own in ours if own.casefold() == name.casefold()]
+        tails = [own for own in ours if _tail(own) == _tail(name)]
+        chosen = same or tails
+        if len(chosen) == 1 and chosen[0] not in found:
+            found[chosen[0]] = name
+        else:
+            lost.append(name)
+    return found, lost
+
+
+def _tail(name: str) -> str:
+    return name.casefold().rsplit("/", 1)[-1]
+
+
+def _ours(own: Sequence[Entry]) -> Reliability:
+    """Alpha over the items that all were asked; from the standard errors where items differ."""
+    if len(own) < 3:
+        return Reliability(None, "fewer than three models")
+    if len({entry.item_set for entry in own}) == 1:
+        items = list(dict.fromkeys(item for entry in own for item in entry.items))
+        means = [entry.means for entry in own]
+        matrix = np.array([[mean.get(item, np.nan) for item in items] for mean in means])
+        if np.isfinite(matrix).mean() > 0.5:
+            return Reliability(alpha(matrix), f"alpha over {len(items)} items")
+    errors = [entry.score.se for entry in own]
+    if any(error is None for error in errors):
+        return Reliability(None, "not known: items differ and some scores have no standard error")
+    found = reliability_from_errors([entry.score.value for entry in own], errors)  # type: ignore[arg-type]
+    return Reliability(found, "from the standard errors")
+
+
+def _theirs(points: Sequence[Point], given: float | None) -> Reliability:
+    if given is not None:
+        return Reliability(given, "as given")
+    errors = [point.theirs_se for point in points]
+    if not errors or any(error is None for error in errors):
+        return Reliability(None, "not known: counts as 1; give it with --reliability, or standard errors in the file")
+    found = reliability_from_errors([point.theirs for point in points], errors)  # type: ignore[arg-type]
+    return Reliability(found, "from the standard errors in the file")
+
+
+def sentence(found: Correlation) -> str:
+    r = found.association.pearson
+    if r.value is None:
+        return f"{found.title} and {found.name} share {r.n} models: too few, or too alike, for a correlation."
+    text = f"{found.title} and {found.name} correlate with r = {r.value:.2f}"
+    if r.low is None or r.high is None:
+        return f"{text} over {r.n} models, too few for an interval."
+    text += f" (95 % interval {r.low:.2f} to {r.high:.2f}, {r.n} models)"
+    if r.low <= 0 <= r.high:
+        return f"{text}: whether they go together at all cannot be told."
+    whole = found.association.corrected
+    if whole.value is None:
+        return f"{text}."
+    return f"{text}; without measurement error it would be {whole.value:.2f}."
+
+
+def table(found: Sequence[Correlation]) -> Table:
+    rows = []
+    for one in found:
+        extremes = one.association.without_one
+        swing = None
+        if extremes:
+            (low, first), (high, last) = extremes
+            swing = f"{low:.2f} (without {one.points[first].model}) … {high:.2f} (without {one.points[last].model})"
+        rows.append(
+            (
+                one.name,
+                one.association.n,
+                one.association.pearson,
+                one.association.spearman,
+                _reliability(one.ours),
+                _reliability(one.theirs),
+                one.association.corrected,
+                swing,
+            )
+        )
+    columns = ("score", "models", "Pearson's r", "Spearman's ρ", "our reliability", "its reliability")
+    return Table(
+        f"{found[0].title} against other scores",
+        (*columns, "r without measurement error", "r with one model left out"),
+        tuple(rows),
+        "Intervals: models are drawn again (bootstrap). They speak of models like these; a wide range of models raises "
+        "r, a narrow one lowers it.",
+    )
+
+
+def _reliability(one: Reliability) -> str:
+    return one.how if one.value is None else f"{one.value:.3f} ({one.how})"
+
+
+def notes(found: Sequence[Correlation]) -> list[str]:
+    said = []
+    for one in found:
+        if one.unmatched:
+            names = ", ".join(one.unmatched[:6]) + (
+                f" and {len(one.unmatched) - 6} more" if len(one.unmatched) > 6 else ""
+            )
+            said.append(f"{one.name}: no score of ours for {names}.")
+        if one.left:
+            said.append(f"{one.name}: {one.left} of our scores have no value in the file and are left out.")
+        extra = (one.association.pearson.note, one.association.corrected.note)
+        said += [f"{one.name}: {note}." for note in extra if note]
+    return list(dict.fromkeys(said))
+
+
+def as_data(found: Correlation) -> dict[str, Any]:
+    data: Mapping[str, Any] = asdict(found)
+    return {"sentence": sentence(found), **data}

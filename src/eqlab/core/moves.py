@@ -1,0 +1,92 @@
+"""A person's moves through a study (arriving, consenting, sending a page), what becomes of a move, and where the person
+then stands."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from eqlab.core.design import Step
+from eqlab.core.errors import StoreError
+from eqlab.core.study import Ending
+from eqlab.core.trials import Trial
+
+State = Literal["arrived", "taking", "finished", "extra", "declined", "failed", "full", "stopped"]
+ENDED: frozenset[State] = frozenset({"finished", "extra", "declined", "failed", "full", "stopped"})
+ENDING: Mapping[State, Ending] = {
+    "finished": "complete",
+    "extra": "complete",
+    "declined": "declined",
+    "failed": "failed",
+    "full": "full",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Somebody at the door."""
+
+    panel_hash: str | None
+    """Of the id that a panel gives; who comes without one is always somebody new."""
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    person: str
+    agreed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FilledPage:
+    """A page that somebody has filled in."""
+
+    person: str
+    number: int
+    attempt: int
+    values: Mapping[str, Any]
+    shown_at: float | None = None
+    """When the person got the page."""
+    away: float = 0.0
+    """Seconds for which it was out of sight."""
+
+
+Move = Arrival | Consent | FilledPage
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What became of a move: `saved`; `again` (was saved before); `ahead` or `ended` (changed nothing);
+    `refused` (with the reason by field, or under "" for the whole form)."""
+
+    person: str
+    outcome: Literal["saved", "again", "ahead", "ended", "refused"]
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Where a person stands: what the next page is made of."""
+
+    person: str
+    state: State
+    number: int
+    """Of the page, from 0."""
+    total: int
+    """Pages in all, as far as known."""
+    step: Step | None
+    """None when taking part has ended."""
+    attempt: int
+    """From 1; 2 is the second try of the quiz."""
+    trial: Trial | None
+    arm: str | None
+    ending: Ending | None
+    language: str
+
+
+class Unknown(StoreError):
+    """No such person in this study."""
+
+    def __init__(
+        self, message: str = "Nobody by this name takes part.", hint: str = "Open the study's link again."
+    ) -> None:
+        super().__init__(message, hint)

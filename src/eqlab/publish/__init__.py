@@ -1,0 +1,1 @@
+"""What leaves the house: reports, leaderboards, exports, other tools' formats."""

@@ -1,0 +1,160 @@
+"""Build the site in a folder: gather entries, compare with the last build, write, remove what is no longer there."""
+
+import gc
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from eqlab.core.errors import UsageError
+from eqlab.data.published import published_folder
+from eqlab.publish.leaderboard.changes import Change, changes, snapshot
+from eqlab.publish.leaderboard.check import check_submission
+from eqlab.publish.leaderboard.entries import Entry, store_entries
+from eqlab.publish.leaderboard.published import published_entries
+from eqlab.publish.leaderboard.site import Site, site_files, whole
+from eqlab.publish.leaderboard.submission import Refused, read_submission
+from eqlab.publish.leaderboard.tables import Board, boards
+from eqlab.store.store import Store
+
+_STATE, _FRONT = "board.json", "index.html"
+_UNFINISHED = {"data", "models", "compare.html", _FRONT}
+"""What a build that was stopped before its end may have left."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where entries come from."""
+
+    store: Store | None = None
+    folders: Sequence[Path] = ()
+    """Folders of submissions, or single files."""
+    published: bool = False
+    data: Path | None = None
+    texts: bool = False
+    """Show published replies and references too, for a reader who has the data."""
+
+
+@dataclass
+class Built:
+    """What a build did, for the command line."""
+
+    folder: Path
+    boards: Sequence[Board] = ()
+    changed: Sequence[Change] = ()
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    files: int = 0
+    front_bytes: int = 0
+
+
+def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _: None) -> Built:
+    collecting = gc.isenabled()
+    gc.disable()  # a million small values that all stay until the site is written: looking for garbage finds none
+    try:
+        return _build(folder, sources, say)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _build(folder: Path, sources: Sources, say: Callable[[str], None]) -> Built:
+    last = _last_build(folder)
+    built = Built(folder)
+    entries = [_shown(entry, sources.texts) for entry in _entries(sources, built, say)]
+    if not entries and not built.refused:
+        raise UsageError(
+            "There is nothing to put on the board.",
+            "Run a model with 'eqlab run', add --published, or name submissions with --from.",
+        )
+    built.boards = boards(entries)
+    tables = snapshot(built.boards)
+    built.changed = changes(last["tables"], tables) if last else []
+    site = Site(
+        built.boards, built.changed, last["built_at"] if last else None, built.refused, time.time(), version("eqlab")
+    )
+    say(f"{len(entries)} entries in {len(built.boards)} tables; writing {folder}")
+    files = dict(site_files(site))  # all of it, before the first byte is written
+    for name, content in files.items():
+        _write(folder / name, content)
+    _write(folder / _STATE, whole(site, list(files), tables))
+    _remove(folder, (last["files"] if last else ()), set(files))
+    built.files, built.front_bytes = len(files) + 1, len(files[_FRONT])
+    return built
+
+
+def _entries(sources: Sources, built: Built, say: Callable[[str], None]) -> Iterator[Entry]:
+    if sources.published:
+        say("reading and scoring the published results")
+        yield from published_entries(published_folder(sources.data))
+    if sources.store is not None:
+        yield from store_entries(sources.store, built.left_out)
+    seen: dict[str, str] = {}
+    for path in _submissions(sources.folders):
+        try:
+            body = read_submission(path)
+            made = check_submission(body, sources.data)
+            first = seen.setdefault(body["answers_sha256"], path.name)
+            if first != path.name:
+                raise Refused(f"it holds the same answers as {first}")
+        except Refused as why:
+            built.refused.append((path.name, str(why)))
+            continue
+        yield from made
+
+
+def _submissions(folders: Sequence[Path]) -> Iterator[Path]:
+    for folder in folders:
+        if folder.is_file():
+            yield folder
+        elif folder.is_dir():
+            yield from sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+        else:
+            raise UsageError(f"There is no folder or file {folder}.", "Name a folder of submissions with --from.")
+
+
+def _shown(entry: Entry, texts: bool) -> Entry:
+    """Published results show scores only; so do runs of published items, unless the reader wants the texts."""
+    asked = [one for one in entry.record.config.benchmarks if one.name == entry.result.benchmark]
+    published = entry.origin == "published" or any(one.item_set == "published" for one in asked)
+    return replace(entry, texts=texts or not published)
+
+
+def _last_build(folder: Path) -> Mapping[str, Any] | None:
+    """The last build's own account of itself. A folder with other things in it is left alone."""
+    path = folder / _STATE
+    if not path.is_file():
+        if folder.exists() and (not folder.is_dir() or {one.name for one in folder.iterdir()} - _UNFINISHED):
+            raise UsageError(f"{folder} is not empty and holds no leaderboard.", "Name a new or empty folder.")
+        return None
+    try:
+        body = json.loads(path.read_bytes())
+        if body["format"] != "eqlab-leaderboard" or not isinstance(body["built_at"], int | float):
+            raise ValueError("another format")
+        changes(body["tables"], [])  # the shape that comparing needs
+        return {name: body[name] for name in ("built_at", "tables", "files")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{path} cannot be read as the last build ({type(error).__name__}: {error}).",
+            "Remove it to start anew; nothing else in the folder is needed.",
+        ) from error
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Name another folder.") from error
+
+
+def _remove(folder: Path, before: Sequence[str], now: set[str]) -> None:
+    """Pages of subjects that are gone. Only what a build wrote, only inside the folder."""
+    root = folder.resolve()
+    for name in before:
+        path = (root / str(name)).resolve()
+        if name not in now and path.parent in (root / "models", root / "data") and path.is_file():
+            path.unlink()

@@ -1,0 +1,198 @@
+"""Is a submission whole, possible and true to its own answers? Every reply is read and scored anew; nothing that the
+file claims is believed. What does not hold is refused with the reason."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from eqlab.core.answers import STATUSES, Answer
+from eqlab.core.benchmark import Scored
+from eqlab.core.runs import RunConfig, config_from_json
+from eqlab.core.trials import Trial
+from eqlab.models.runner import Asked
+from eqlab.publish.leaderboard import keys
+from eqlab.publish.leaderboard.check_plan import Place, planned, prepared
+from eqlab.publish.leaderboard.entries import Entry
+from eqlab.publish.leaderboard.submission import COLUMNS, Refused, answers_sha256, canonical, claim, signed_part
+from eqlab.publish.report.page import RunRecord
+from eqlab.runs.request import Prepared
+from eqlab.runs.score import score
+
+_BROKEN = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+_TOLERANCE = 1e-6
+_MOST_PROVENANCE = 50_000
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "benchmark": str, "subject": str, "trial": str, "repeat": int, "attempt": int, "status": str, "text": str,
+    "values": dict, "model": str, "temperature": (int, float, type(None)), "tokens_in": (int, type(None)),
+    "tokens_out": (int, type(None)), "finish": str, "at": (int, float),
+}  # fmt: skip
+
+
+def check_submission(body: Mapping[str, Any], data: Path | None) -> list[Entry]:
+    """The submission's entries, scored anew; raises `Refused`."""
+    try:
+        return _checked(body, data)
+    except _BROKEN as error:  # whatever a hostile file makes a benchmark stumble over
+        raise Refused(f"its configuration or answers make no sense ({type(error).__name__}: {error})") from error
+
+
+def _checked(body: Mapping[str, Any], data: Path | None) -> list[Entry]:
+    _untouched(body)
+    config = _config(body)
+    here = prepared(config, data)
+    given = _attempts(body["answers"])
+    trials = planned(here, given, len(body["answers"]))
+    attempts = _in_plan(given, trials)
+    _possible(attempts, trials, here)
+    return _scored_anew(body, config, trials, attempts)
+
+
+def _untouched(body: Mapping[str, Any]) -> None:
+    if not isinstance(body["answers"], list):
+        raise Refused("its answers are no list")
+    try:
+        found = answers_sha256(body["answers"])
+        signed = signed_part(body)
+    except _BROKEN as error:
+        raise Refused(f"it cannot be hashed ({error})") from error
+    if found != body["answers_sha256"]:
+        raise Refused("its answers were changed: their sha256 is not the one in the file")
+    if not (isinstance(body["public_key"], str) and isinstance(body["signature"], str)):
+        raise Refused("its key or signature is no text")
+    if not keys.verified(body["public_key"], body["signature"], signed):
+        raise Refused("its signature does not fit: it was changed after signing, or signed with another key")
+
+
+def _config(body: Mapping[str, Any]) -> RunConfig:
+    try:
+        config = config_from_json(canonical(body["config"]).decode())
+        broken = [m.spec for m in config.models if not isinstance(m.spec, str) or m.role != "model"]
+        number = config.id
+    except _BROKEN as error:
+        raise Refused(f"its configuration is broken ({type(error).__name__}: {error})") from error
+    if number != body["run"]:
+        raise Refused(f"it says run {body['run']!r}, but its configuration is run {number}")
+    if not config.models or broken or len({m.subject for m in config.models}) < len(config.models):
+        raise Refused("it does not name each of its models once")
+    for name, count in (("limit", config.limit), ("repeats", config.repeats)):
+        if count is not None and (not isinstance(count, int) or count < 1):
+            raise Refused(f"its {name} is {count!r}")
+    if config.profile not in ("quick", "full") or not isinstance(config.seed, int):
+        raise Refused("its profile or seed makes no sense")
+    created = body["created_at"]
+    if isinstance(created, bool) or not isinstance(created, int | float) or not 0 <= created < 1e11:
+        raise Refused("its date makes no sense")
+    if not isinstance(body["provenance"], dict) or len(canonical(body["provenance"])) > _MOST_PROVENANCE:
+        raise Refused("its provenance is no object, or too long")
+    return config
+
+
+def _attempts(rows: Sequence[Any]) -> dict[Place, list[Answer]]:
+    found: dict[Place, list[Answer]] = {}
+    for number, row in enumerate(rows, start=1):
+        answer, benchmark = _answer(row, number)
+        found.setdefault((answer.subject, benchmark, answer.trial, answer.repeat), []).append(answer)
+    return found
+
+
+def _in_plan(attempts: Mapping[Place, list[Answer]], trials: Mapping[Place, Trial]) -> dict[Place, list[Answer]]:
+    """The attempts of every planned trial; none may be of another."""
+    for subject, benchmark, trial, repeat in attempts:
+        if (subject, benchmark, trial, repeat) not in trials:
+            where = f"{subject[:60]}, {benchmark[:24]}, {trial[:24]!r}, repeat {repeat}"
+            raise Refused(f"it has an answer to a trial that is not in its plan ({where})")
+    return {place: attempts.get(place, []) for place in trials}
+
+
+def _answer(row: Any, number: int) -> tuple[Answer, str]:
+    if not isinstance(row, list) or len(row) != len(COLUMNS):
+        raise Refused(f"answer {number} does not have {len(COLUMNS)} columns")
+    named = dict(zip(COLUMNS, row, strict=True))
+    for column, value in named.items():
+        if isinstance(value, bool) or not isinstance(value, _TYPES[column]):
+            raise Refused(f"answer {number}: {column} is {str(value)[:40]!r}")
+    if named["status"] not in STATUSES:
+        raise Refused(f"answer {number}: status is {named['status'][:40]!r}")
+    benchmark = named.pop("benchmark")
+    return Answer(run="submission", **named), benchmark
+
+
+def _possible(attempts: Mapping[Place, list[Answer]], trials: Mapping[Place, Trial], here: Prepared) -> None:
+    """Could the runner have stored these attempts, and does each value follow from its text?"""
+    for place, given in attempts.items():
+        asked = here.asked[place[1]]
+        trial = trials[place]
+        item = " ".join(trial.items)
+        given.sort(key=lambda answer: answer.attempt)
+        numbers = [answer.attempt for answer in given]
+        if len(set(numbers)) < len(numbers):
+            raise Refused(f"item {item}: attempt {max(n for n in numbers if numbers.count(n) > 1)} stands there twice")
+        if numbers != list(range(1, len(numbers) + 1)):
+            raise Refused(f"item {item}: attempts {numbers} are not counted from 1 without a gap")
+        answered = [answer for answer in given if answer.answered]
+        if not answered:
+            raise Refused(f"item {item} of {place[0]} has no answer")
+        if len(answered) > asked.benchmark.asking(trial, asked.options).tries:
+            raise Refused(f"item {item}: {len(answered)} attempts, more than the benchmark allows")
+        if any(answer.status == "ok" for answer in given[:-1]):
+            raise Refused(f"item {item}: asked again after a readable answer")
+        for answer in given:
+            _follows(answer, trial, asked, item)
+
+
+def _follows(answer: Answer, trial: Trial, asked: Asked, item: str) -> None:
+    if not answer.answered:
+        if answer.text or answer.values:
+            raise Refused(f"item {item}: a lost request has a text or values")
+        return
+    reading = asked.benchmark.read(trial, answer.text, asked.options)
+    if reading.status != answer.status:
+        raise Refused(f"item {item}: it says {answer.status}, the text reads as {reading.status}")
+    if canonical(dict(reading.values)) != canonical(dict(answer.values)):
+        raise Refused(f"item {item}: its values do not follow from its text")
+
+
+def _scored_anew(
+    body: Mapping[str, Any],
+    config: RunConfig,
+    trials: Mapping[Place, Trial],
+    attempts: Mapping[Place, list[Answer]],
+) -> list[Entry]:
+    found = []
+    for subject, asked in config.pairs():
+        found.append(score(subject, asked, list(_of(subject, asked.name, trials, attempts))))
+    _as_claimed([claim(result) for result in found], body["claims"])
+    name = keys.fingerprint(body["public_key"])
+    provenance = {**body["provenance"], "submitter's key": name, "answers sha256": body["answers_sha256"]}
+    record = RunRecord(config, body["created_at"], provenance, tuple(found))
+    return [Entry(record, result, "submission", f"{name} run {config.id}") for result in found]
+
+
+def _of(
+    subject: str, benchmark: str, trials: Mapping[Place, Trial], attempts: Mapping[Place, list[Answer]]
+) -> Iterator[Scored]:
+    for place, trial in trials.items():
+        if place[:2] == (subject, benchmark):
+            yield Scored(trial, place[3], tuple(attempts[place]))
+
+
+def _as_claimed(ours: Sequence[Mapping[str, Any]], theirs: Any) -> None:
+    if not isinstance(theirs, list) or len(theirs) != len(ours):
+        raise Refused(
+            f"it claims {len(theirs) if isinstance(theirs, list) else 'no'} results; its answers make {len(ours)}"
+        )
+    for own, said in zip(ours, theirs, strict=True):
+        where = f"{own['subject']} on {own['benchmark']}"
+        if not isinstance(said, dict) or set(said) != set(own):
+            raise Refused(f"its claim for {where} is broken")
+        if any(said[name] != own[name] for name in ("benchmark", "subject", "n", "counts")):
+            raise Refused(f"its counts for {where} do not follow from its answers")
+        if not _same(own["score"], said["score"]):
+            raise Refused(f"its score for {where} is {said['score']!r}; its answers make {own['score']!r}")
+
+
+def _same(own: float | None, said: Any) -> bool:
+    if own is None or isinstance(said, bool) or not isinstance(said, int | float):
+        return own is None and said is None
+    return math.isclose(own, said, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)

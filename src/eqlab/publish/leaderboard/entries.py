@@ -1,0 +1,153 @@
+"""An entry: one subject's result with where it comes from. Runs of a store become entries here."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import fmean
+from typing import Literal
+
+from eqlab.comparison.conclusion import subject_name
+from eqlab.comparison.equal_length import item_means
+from eqlab.core.errors import EqlabError
+from eqlab.core.results import Estimate, ItemScore, Result
+from eqlab.core.runs import PEOPLE
+from eqlab.publish.report.page import RunRecord, table_key
+from eqlab.runs.rating_context import RATING
+from eqlab.runs.score import results
+from eqlab.store.store import Store, StoredRun
+
+Origin = Literal["published", "submission", "run"]
+_WRITTEN_BY_PEOPLE = "human"
+"""The arm of the empathy study whose replies people wrote."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    record: RunRecord
+    result: Result
+    origin: Origin
+    source: str
+    """The file, run or key it comes from."""
+    participants: int | None = None
+    """How many people answered, where people did."""
+    arm: str = ""
+    """Empathy: whose replies were rated; the result is the rater's."""
+    texts: bool = True
+    """Whether replies, values and references may stand on the item pages."""
+
+    @property
+    def people(self) -> bool:
+        return self.result.subject == PEOPLE or self.arm == _WRITTEN_BY_PEOPLE
+
+    @property
+    def name(self) -> str:
+        if self.arm:
+            return subject_name(self.arm)
+        if self.result.subject == PEOPLE:
+            return f"People ({self.participants})" if self.participants else "People"
+        return subject_name(self.result.subject)
+
+    @cached_property
+    def table(self) -> str:
+        """Entries with the same key may be compared."""
+        if self.arm:  # raters differ: one rater's judgements are one table
+            return f"{RATING}/{self.record.config.id}/{self.result.rules.get('rater', '')}"
+        return table_key(self.record, self.result)
+
+    @cached_property
+    def id(self) -> str:
+        """Also the name of its pages: readable, and the same in every build."""
+        words = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")[:40].strip("-")
+        whole = "\0".join((self.table, self.origin, self.source, self.result.subject, self.arm))
+        return f"{words or 'subject'}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+
+    @cached_property
+    def replies(self) -> tuple[tuple[str, int, str], ...]:
+        """Every reply in its place; empty where there are none to compare."""
+        return tuple(sorted((item.trial, item.repeat, item.text) for item in self.result.items if item.text))
+
+    @cached_property
+    def words(self) -> float | None:
+        """Mean length of a reply."""
+        lengths = [len(item.text.split()) for item in self.result.items if item.text]
+        return fmean(lengths) if lengths else None
+
+    @cached_property
+    def item_scores(self) -> dict[str, float]:
+        """Points by item, the mean over repeats; their mean is the score. Empty where the score is no such mean."""
+        return item_means(self.result.items)
+
+
+def without_texts(entry: Entry) -> Entry:
+    """Scores only. Words and references of published material are its authors'; so is the name of a character."""
+    if entry.texts or not entry.result.items:
+        return entry
+    items = tuple(map(_score_only, entry.result.items))
+    return replace(entry, result=replace(entry.result, items=items))
+
+
+def _score_only(item: ItemScore) -> ItemScore:
+    return ItemScore(
+        item.item,
+        item.trial,
+        item.repeat,
+        item.status,
+        item.score,
+        attempts=item.attempts,
+        points=item.points,
+        group=item.group,
+        topics=item.topics,
+    )
+
+
+def store_entries(store: Store, say_left_out: dict[str, str]) -> Iterator[Entry]:
+    """Every result of every run; what has no place on a leaderboard is named in `say_left_out` with the reason."""
+    for run in reversed(store.run_ids()):
+        try:
+            yield from run_entries(store, store.read_run(run), say_left_out)
+        except EqlabError as error:
+            say_left_out[f"run {run}"] = str(error)
+
+
+def run_entries(store: Store, stored: StoredRun, say_left_out: dict[str, str]) -> Iterator[Entry]:
+    found = results(store, stored)
+    record = RunRecord(stored.config, stored.created_at, stored.provenance, tuple(found))
+    people = sum(subject.startswith("person:") for subject in store.progress(stored.id))
+    for result in found:
+        where = f"run {stored.id}, {subject_name(result.subject)}"
+        if result.benchmark == RATING:
+            arms = list(_arms(record, result, stored.id, people))
+            if not arms:
+                say_left_out[where] = f"{result.title}: a calibration or pairs, no share of Good per subject"
+            yield from arms
+        elif result.headline.value is None:
+            say_left_out[where] = f"{result.title}: {result.headline.note or 'no answer could be scored'}"
+        else:
+            yield Entry(record, result, "run", stored.id, people if result.subject == PEOPLE else None)
+
+
+def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[Entry]:
+    """Empathy: whoever's replies were rated is on the board, not the rater."""
+    if result.rules.get("purpose") == "calibration" or result.rules.get("pairwise"):
+        return
+    rater = f"people ({people})" if result.subject == PEOPLE else result.subject
+    for table in result.tables:
+        if table.whiskers != "P(Good)" or not table.title.startswith("Arms"):
+            continue
+        for cells in table.rows:
+            share = cells[table.columns.index("P(Good)")]
+            if isinstance(share, Estimate):
+                own = replace(
+                    result,
+                    headline=share,
+                    score_range=(0.0, 100.0),
+                    items=(),
+                    estimates=(),
+                    baselines=(),
+                    counts={"planned": share.n, "ok": share.n},
+                    rules={**result.rules, "rater": rater},
+                    title=f"{result.title}: {rater.removeprefix('judge:')}",
+                )
+                yield Entry(record, own, "run", run, people or None, arm=str(cells[0]))

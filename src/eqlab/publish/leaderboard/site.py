@@ -1,0 +1,228 @@
+"""The pages and files of the site, one after the other as (path, content): nothing is written here."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup, escape
+
+from eqlab.core import text
+from eqlab.core.results import Estimate, ItemScore
+from eqlab.publish.leaderboard import data_files
+from eqlab.publish.leaderboard.changes import Change, rank_text
+from eqlab.publish.leaderboard.data_files import line_facts, table_files
+from eqlab.publish.leaderboard.difference import as_estimate, compare_data, difference
+from eqlab.publish.leaderboard.entries import Entry, without_texts
+from eqlab.publish.leaderboard.tables import Board, Line
+from eqlab.publish.report.item_pages import pages as item_pages
+from eqlab.publish.report.page import Row, add_words
+from eqlab.publish.report.templating import environment, policy, source
+
+MOST_CHANGES = 50
+_NEAR = 3
+
+
+@dataclass(frozen=True)
+class Site:
+    boards: Sequence[Board]
+    changed: Sequence[Change]
+    before: float | None
+    """When the last build was made; None for the first."""
+    refused: Sequence[tuple[str, str]]
+    generated_at: float
+    version: str
+
+
+def site_files(site: Site) -> Iterator[tuple[str, bytes]]:
+    """Everything but `board.json`; the front page comes last, so that it never leads to what is not there yet."""
+    for board in site.boards:
+        yield from _board_files(board)
+        for line, entry in board.entered:
+            if not entry.arm:
+                yield from _entry_files(site, board, line, without_texts(entry))
+    changed = [asdict(change) for change in site.changed]
+    yield from table_files("data/changes", changed, data_files.CHANGES)
+    yield "compare.html", _compare(site)
+    counted = Counter(entry.origin for board in site.boards for _, entry in board.entered)
+    origins = ", ".join(f"{count} × {origin}" for origin, count in sorted(counted.items())) or "nothing"
+    yield (
+        "index.html",
+        _page(
+            site,
+            "board.html.j2",
+            boards=site.boards,
+            changed=site.changed,
+            before=site.before,
+            refused=site.refused,
+            origins=origins,
+        ),
+    )
+
+
+def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
+    lines = [line_facts(board, line) for line in board.lines]
+    yield from table_files(f"data/board-{board.key}", lines, data_files.LINES)
+    estimates = [row for line, entry in board.entered for row in _estimate_rows(line, entry)]
+    yield from table_files(f"data/estimates-{board.key}", estimates, data_files.ESTIMATES)
+    items = [_item_facts(line, entry, item) for line, entry in board.entered for item in entry.result.items]
+    yield from table_files(f"data/items-{board.key}", items, data_files.ITEMS)
+
+
+def _entry_files(site: Site, board: Board, line: Line, entry: Entry) -> Iterator[tuple[str, bytes]]:
+    items = entry.result.items
+    pages = item_pages(f"{entry.id}-items", len(items))
+    letters = tuple((chr(ord("a") + i), b.name, b.value) for i, b in enumerate(entry.result.baselines))
+    row = Row(entry.record, entry.result, line.name, "subject", line.rank, letters)
+    yield (
+        f"models/{entry.id}.html",
+        _page(
+            site,
+            "model.html.j2",
+            board=board,
+            line=line,
+            row=row,
+            entry=entry,
+            pages=pages,
+            near=_near(board, line),
+            ranked=sum(other.rank is not None for other in board.lines),
+        ),
+    )
+    for page in pages:
+        shown = items[page.first - 1 : page.last]
+        content = _page(
+            site,
+            "items.html.j2",
+            board=board,
+            entry=entry,
+            name=line.name,
+            page=page,
+            pages=pages,
+            items=shown,
+            rows=_rows(shown),
+        )
+        yield f"models/{page.href}", content
+    if items and entry.texts:
+        yield from table_files(f"data/{entry.id}-replies", [_reply_row(item) for item in items], data_files.REPLIES)
+
+
+def _rows(items: Sequence[ItemScore]) -> Markup:
+    """A table's body without texts, made here: thousands of such rows are most of a large site."""
+    made = []
+    for item in items:
+        name = escape(text.visible(text.short(item.item)))
+        again = f' <span class="quiet">repeat {item.repeat}</span>' if item.repeat else ""
+        status, score = item.status or "unanswered", text.number(item.score)
+        made.append(f'<tr><th scope="row">{name}{again}</th><td>{status}</td><td class="num">{score}</td></tr>')
+    return Markup("\n".join(made))
+
+
+def _near(board: Board, line: Line) -> list[tuple[Line, Estimate, str]]:
+    """The next rows above and below, people, and the difference to each."""
+    others = [other for other, _ in board.entered]
+    place = others.index(line)
+    chosen = others[max(0, place - _NEAR) : place] + others[place + 1 : place + 1 + _NEAR]
+    chosen += [other for other in others if other.kind == "people" and other not in chosen and other is not line]
+    found = []
+    for other in chosen:
+        gap = as_estimate(difference(board, line, other), line.estimate.digits)
+        found.append((other, gap, _verdict(gap)))
+    return found
+
+
+def _verdict(gap: Estimate) -> str:
+    if gap.low is None or gap.high is None:
+        return "undefined"
+    return "higher" if gap.low > 0 else "lower" if gap.high < 0 else "cannot be separated"
+
+
+def _estimate_rows(line: Line, entry: Entry) -> Iterator[dict[str, Any]]:
+    who = {"id": entry.id, "subject": line.name}
+    for estimate in (entry.result.headline, *entry.result.estimates):
+        own = {name: getattr(estimate, name) for name in data_files.ESTIMATES if name not in who}
+        yield {**who, **own}
+    for baseline in entry.result.baselines:
+        yield {**who, "name": f"baseline: {baseline.name}", "value": baseline.value}
+
+
+def _item_facts(line: Line, entry: Entry, item: ItemScore) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "subject": line.name,
+        "item": item.item,
+        "repeat": item.repeat,
+        "status": item.status or "unanswered",
+        "score": item.score,
+        "points": item.points,
+        "attempts": item.attempts,
+    }
+
+
+def _reply_row(item: ItemScore) -> dict[str, Any]:
+    plain = {name: getattr(item, name) for name in ("item", "trial", "repeat", "score", "attempts", "text")}
+    return {
+        **plain,
+        "status": item.status or "unanswered",
+        "values": json.dumps(dict(item.values), ensure_ascii=False),
+        "reference": json.dumps(dict(item.reference), ensure_ascii=False),
+    }
+
+
+def _compare(site: Site) -> bytes:
+    data = json.dumps(compare_data(list(site.boards)), ensure_ascii=True, separators=(",", ":"))
+    harmless = data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return _page(site, "compare.html.j2", boards=site.boards, data=Markup(harmless))
+
+
+_SCRIPTS = {"board.html.j2": ("report.js", "board.js"), "compare.html.j2": ("compare.js",)}
+
+
+def _page(site: Site, template: str, **values: Any) -> bytes:
+    style, script, allowed = _inline(template)
+    html = (
+        _environment()
+        .get_template(template)
+        .render(
+            style=style, script=script, policy=allowed, generated_at=site.generated_at, version=site.version, **values
+        )
+    )
+    return html.encode("utf-8", "replace")
+
+
+@cache
+def _inline(template: str) -> tuple[Markup, Markup, str]:
+    made = _environment()
+    style = source(made, "report.css") + source(made, "board.css")
+    script = "".join(source(made, name) for name in _SCRIPTS.get(template, ()))
+    return Markup(style), Markup(script), policy(style, *([script] if script else []))
+
+
+@cache
+def _environment() -> Environment:
+    loader = ChoiceLoader(
+        [PackageLoader("eqlab.publish.leaderboard", "templates"), PackageLoader("eqlab.publish.report", "templates")]
+    )
+    made = add_words(environment(loader))
+    made.globals.update(rank_text=rank_text, MOST_CHANGES=MOST_CHANGES)
+    made.tests["search"] = lambda value, part: part in value
+    return made
+
+
+def whole(site: Site, files: Sequence[str], tables: Sequence[Mapping[str, Any]]) -> bytes:
+    """`board.json`: all rows, what the next build compares with, and the list of files it may remove."""
+    body = {
+        "format": "eqlab-leaderboard",
+        "version": 1,
+        "eqlab": site.version,
+        "built_at": site.generated_at,
+        "tables": tables,
+        "rows": [line_facts(board, line) for board in site.boards for line in board.lines],
+        "sentences": {board.key: board.sentence for board in site.boards},
+        "changes": [asdict(change) for change in site.changed],
+        "refused": [list(pair) for pair in site.refused],
+        "files": list(files),
+    }
+    return json.dumps(body, ensure_ascii=True, allow_nan=False).encode()

@@ -1,0 +1,160 @@
+"""A submission: a run's configuration, every attempt and the claimed scores in one JSON file, hashed and signed.
+
+`answers_sha256` is over the canonical JSON of the answers; the signature is over the canonical JSON of everything
+else, that hash included, so no byte that matters can change unnoticed."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from eqlab.core.answers import Answer
+from eqlab.core.errors import DataError, UsageError
+from eqlab.core.results import Result
+from eqlab.core.runs import RunConfig
+from eqlab.core.secrets import is_secret, without_secrets
+from eqlab.publish.leaderboard import keys
+from eqlab.runs.rating_context import RATING
+from eqlab.runs.score import results
+from eqlab.store.store import Store, StoredRun
+
+FORMAT = "eqlab-submission"
+VERSION = 1
+MOST_BYTES = 256 * 2**20
+COLUMNS = (
+    "benchmark", "subject", "trial", "repeat", "attempt", "status", "text", "values", "model", "temperature",
+    "tokens_in", "tokens_out", "finish", "at",
+)  # fmt: skip
+"""Of one attempt, in this order. A thinking model's hidden text stays at home."""
+_SIGNED = ("format", "version", "run", "config", "created_at", "provenance", "claims", "answers_sha256", "public_key")
+
+
+class Refused(DataError):
+    """A submission that is not accepted. The message is the reason, to be printed after the file's name."""
+
+
+def canonical(value: Any) -> bytes:
+    """One JSON text per value: keys sorted, no blanks, ASCII only."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def answers_sha256(answers: Any) -> str:
+    return hashlib.sha256(canonical(answers)).hexdigest()
+
+
+def signed_part(body: Mapping[str, Any]) -> bytes:
+    return canonical({name: body[name] for name in _SIGNED})
+
+
+def make_submission(store: Store, stored: StoredRun) -> dict[str, Any]:
+    """The file's content; raises for a run that cannot be submitted."""
+    _check(store, stored)
+    config = _shareable_config(stored.config)
+    answers = [row for subject, asked in stored.config.pairs() for row in _rows(store, stored.id, subject, asked.name)]
+    key = keys.own_key()
+    body: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "run": config.id,
+        "config": json.loads(json.dumps(asdict(config))),
+        "created_at": stored.created_at,
+        "provenance": shareable(dict(stored.provenance)),
+        "claims": [claim(result) for result in results(store, stored)],
+        "answers_sha256": answers_sha256(answers),
+        "public_key": keys.sign(key, b"")[0],
+    }
+    body["signature"] = keys.sign(key, signed_part(body))[1]
+    body["answers"] = json.loads(canonical(answers))
+    return body
+
+
+def write_submission(body: Mapping[str, Any], path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(body, ensure_ascii=True, allow_nan=False) + "\n", encoding="ascii")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Name another file with -o.") from error
+
+
+def read_submission(path: Path) -> dict[str, Any]:
+    """The file's content, in the right shape; whether it is true is another question."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise Refused(f"it is larger than {MOST_BYTES >> 20} MB")
+        body = json.loads(path.read_bytes(), parse_constant=_no_constant)
+    except OSError as error:
+        raise Refused(f"it cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"it is no JSON ({error})") from error
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise Refused("it is no file that 'eqlab submit' wrote")
+    if body.get("version") != VERSION:
+        raise Refused(f"it has format version {body.get('version')!r}; this eqlab reads {VERSION}")
+    missing = [name for name in (*_SIGNED, "signature", "answers") if name not in body]
+    if missing:
+        raise Refused(f"it lacks {', '.join(missing)}")
+    return body
+
+
+def claim(result: Result) -> dict[str, Any]:
+    """What the submitter says came out; a build computes it again."""
+    head = result.headline
+    return {
+        "benchmark": result.benchmark,
+        "subject": result.subject,
+        "score": head.value,
+        "n": head.n,
+        "counts": dict(result.counts),
+    }
+
+
+def shareable(value: Any) -> Any:
+    """The same without keys and passwords: a submission is made to be passed on."""
+    if isinstance(value, Mapping):
+        return {str(key): "(left out)" if is_secret(str(key)) else shareable(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [shareable(part) for part in value]
+    return without_secrets(value) if isinstance(value, str) else value
+
+
+def _shareable_config(config: RunConfig) -> RunConfig:
+    models = tuple(
+        replace(model, base_url=without_secrets(model.base_url), settings=shareable(dict(model.settings)))
+        for model in config.models
+    )
+    return replace(config, models=models)
+
+
+def _check(store: Store, stored: StoredRun) -> None:
+    if not stored.config.models:
+        raise UsageError(f"Run {stored.id} holds people's answers.", "Only models' runs can be submitted.")
+    if any(asked.name == RATING for asked in stored.config.benchmarks):
+        raise UsageError(
+            f"Run {stored.id} holds ratings of other subjects' replies.", "Submit the run whose replies were rated."
+        )
+    for subject, asked in stored.config.pairs():
+        for scored in store.scored(stored.id, subject, asked.name):
+            if not any(attempt.answered for attempt in scored.attempts):
+                raise UsageError(
+                    f"Run {stored.id} is not complete: {subject} has no answer to item {' '.join(scored.trial.items)}.",
+                    "Give the same 'eqlab run' command again to finish it.",
+                )
+
+
+def _rows(store: Store, run: str, subject: str, benchmark: str) -> Iterator[list[Any]]:
+    for scored in store.scored(run, subject, benchmark):
+        for answer in scored.attempts:
+            yield [_cell(answer, benchmark, column) for column in COLUMNS]
+
+
+def _cell(answer: Answer, benchmark: str, column: str) -> Any:
+    if column == "benchmark":
+        return benchmark
+    value = getattr(answer, column)
+    return dict(value) if column == "values" else value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number")

@@ -1,0 +1,225 @@
+"""Entries become tables: who may be compared, in which order, with which ranks, beside which baselines and people."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import fmean
+
+import numpy as np
+import numpy.typing as npt
+
+from eqlab.analysis.comparison import rank_ranges
+from eqlab.comparison.conclusion import ranks
+from eqlab.comparison.equal_length import LengthLine, LengthView, length_view
+from eqlab.core.results import Estimate
+from eqlab.core.text import is_number
+from eqlab.publish.leaderboard.entries import Entry
+from eqlab.publish.leaderboard.words import sentence
+from eqlab.publish.report.figures import Range, common_range
+from eqlab.publish.report.page import facts_of
+
+_ORDER = ("eqbench", "emotionbench", "rating")
+_ORIGINS = ("run", "submission", "published")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row: a model, people, or a baseline that needs no skill."""
+
+    name: str
+    estimate: Estimate
+    entry: Entry | None = None
+    rank: tuple[int, int] | None = None
+    why_no_rank: str = ""
+    study: bool = False
+    """People of a published study, who are no entry: their number is known, or why there is none."""
+
+    @property
+    def kind(self) -> str:
+        if self.entry is None:
+            return "people" if self.study else "baseline"
+        return "people" if self.entry.people else "model"
+
+    @property
+    def valid(self) -> bool:
+        return self.entry is None or self.entry.result.valid
+
+    def count(self, *statuses: str) -> int | None:
+        return None if self.entry is None else sum(self.entry.result.counts.get(status, 0) for status in statuses)
+
+
+@dataclass(frozen=True)
+class Board:
+    """One table of the front page."""
+
+    key: str
+    benchmark: str
+    title: str
+    facts: tuple[str, ...]
+    sentence: str
+    scale: Range
+    lines: tuple[Line, ...]
+    """Highest score first, baselines and people among the models."""
+    items: tuple[str, ...]
+    """The items behind the scores; empty where scores are no means over items and are compared by their intervals."""
+    caveats: tuple[str, ...]
+    length: LengthView | None = None
+    """The ranked rows at equal length; None where fewer than two are ranked."""
+
+    @property
+    def label(self) -> str:
+        """The title with what tells tables of one benchmark apart."""
+        told = [
+            fact.partition(" (")[0] for fact in self.facts if fact.startswith(("item set ", "structured", "limit "))
+        ]
+        return ", ".join([self.title, *told])
+
+    @property
+    def compares(self) -> bool:
+        return len(self.entered) > 1
+
+    @property
+    def entered(self) -> tuple[tuple[Line, Entry], ...]:
+        return tuple((line, line.entry) for line in self.lines if line.entry is not None)
+
+    @cached_property
+    def at_length(self) -> dict[str, LengthLine]:
+        """By name, which is unique in a table."""
+        return {line.name: line for line in self.length.lines} if self.length else {}
+
+    @cached_property
+    def _rows(self) -> dict[str, npt.NDArray[np.float64]]:
+        return {}
+
+    def row(self, entry: Entry) -> npt.NDArray[np.float64]:
+        """An entry's scores by item, NaN where there is none; kept, as every neighbour asks for it."""
+        if entry.id not in self._rows:
+            scores = [entry.item_scores.get(item, np.nan) for item in self.items]
+            self._rows[entry.id] = np.array(scores, dtype=float)
+        return self._rows[entry.id]
+
+
+def boards(entries: Iterable[Entry]) -> list[Board]:
+    """EQ-Bench first; whole item sets before parts of them, large tables before small ones."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(entry.table, []).append(entry)
+    return sorted((_board(key, members) for key, members in groups.items()), key=_place)
+
+
+def _place(board: Board) -> tuple[int, bool, int, str]:
+    known = _ORDER.index(board.benchmark) if board.benchmark in _ORDER else len(_ORDER)
+    part = any(fact.startswith("limit ") or fact == "profile quick" for fact in board.facts)
+    return known, part, -len(board.entered), board.key
+
+
+def _board(key: str, members: Sequence[Entry]) -> Board:
+    members = sorted(members, key=lambda entry: (_ORIGINS.index(entry.origin), entry.name, entry.id))
+    copies = _copies(members)
+    named = dict(zip((entry.id for entry in members), _names(members), strict=True))
+    unranked = {entry.id: why for entry in members if (why := _why_unranked(entry, copies, named))}
+    first = members[0]
+    items = tuple(dict.fromkeys(item for entry in members for item in sorted(entry.item_scores, key=_natural)))
+    ranked = [entry for entry in members if entry.id not in unranked]
+    draft = Board(
+        key=hashlib.sha256(key.encode()).hexdigest()[:8],
+        benchmark=first.result.benchmark,
+        title=first.result.title,
+        facts=facts_of(first.record, first.result),
+        sentence="",
+        scale=common_range([entry.result.score_range for entry in members]),
+        lines=(),
+        items=items,
+        caveats=_shared(members),
+    )
+    found = _ranks(draft, ranked)
+    lines = [
+        Line(named[entry.id], entry.result.headline, entry, found.get(entry.id), unranked.get(entry.id, ""))
+        for entry in members
+    ]
+    lines += [Line(estimate.name, estimate) for estimate in _baselines(members)]
+    lines += _people_of_a_study(members)
+    lines.sort(key=lambda line: (not is_number(line.estimate.value), -(line.estimate.value or 0.0), line.name))
+    whole = replace(draft, lines=tuple(lines), length=_at_length(lines))
+    return replace(whole, sentence=sentence(whole))
+
+
+def _at_length(lines: Sequence[Line]) -> LengthView | None:
+    ranked = {line.name: line.entry.result for line in lines if line.rank and line.entry}
+    return length_view(ranked) if len(ranked) > 1 else None
+
+
+def _ranks(board: Board, ranked: Sequence[Entry]) -> dict[str, tuple[int, int]]:
+    """Item by item where scores are means over items, else by overlapping intervals."""
+    if not ranked:
+        return {}
+    if board.items:
+        ranges: Sequence[tuple[int, int] | None] = rank_ranges(np.array([board.row(entry) for entry in ranked]))
+    else:
+        ranges = ranks([entry.result for entry in ranked])
+    return {entry.id: found for entry, found in zip(ranked, ranges, strict=True) if found is not None}
+
+
+def _copies(members: Sequence[Entry]) -> dict[str, Entry]:
+    """Entries whose replies are, word for word, those of an earlier one: one result under two names."""
+    seen: dict[tuple[tuple[str, int, str], ...], Entry] = {}
+    found = {}
+    for entry in members:
+        if entry.replies and seen.setdefault(entry.replies, entry) is not entry:
+            found[entry.id] = seen[entry.replies]
+    return found
+
+
+def _why_unranked(entry: Entry, copies: Mapping[str, Entry], named: Mapping[str, str]) -> str:
+    head = entry.result.headline
+    if entry.people:
+        return "people are a reference"
+    if not entry.result.valid:
+        return "not valid: too few answers could be read"
+    if not (is_number(head.value) and is_number(head.low) and is_number(head.high)):
+        return "no score or no interval"
+    if entry.id in copies:
+        return f"the same replies, word for word, as {named[copies[entry.id].id]}"
+    return ""
+
+
+def _names(members: Sequence[Entry]) -> list[str]:
+    """Subjects by name, with their source where one stands there more than once."""
+    plain = [entry.name for entry in members]
+    return [
+        f"{name} ({_short_source(entry)})" if plain.count(name) > 1 else name
+        for name, entry in zip(plain, members, strict=True)
+    ]
+
+
+def _short_source(entry: Entry) -> str:
+    return f"{entry.origin} {entry.source.rpartition('/')[2]}"
+
+
+def _baselines(members: Sequence[Entry]) -> list[Estimate]:
+    """Over whoever answered; where subjects answered different items, the mean of their baselines."""
+    found: dict[str, list[float]] = {}
+    for entry in members:
+        for baseline in entry.result.baselines:
+            if is_number(baseline.value):
+                found.setdefault(baseline.name, []).append(baseline.value)
+    digits = members[0].result.headline.digits
+    n = max((entry.result.headline.n for entry in members), default=0)
+    return [Estimate(name, fmean(values), n, digits=digits) for name, values in found.items()]
+
+
+def _people_of_a_study(members: Sequence[Entry]) -> list[Line]:
+    known = next((entry.result.people for entry in members if entry.result.people), None)
+    why = "people are a reference" if known and known.value is not None else known.note if known else ""
+    return [Line(f"People, published ({known.n})", known, why_no_rank=why, study=True)] if known else []
+
+
+def _shared(members: Sequence[Entry]) -> tuple[str, ...]:
+    """Caveats that hold for every row; the others stand on the pages of those whom they concern."""
+    first, *rest = [entry.result.caveats for entry in members]
+    return tuple(caveat for caveat in first if all(caveat in other for other in rest))
+
+
+def _natural(item: str) -> tuple[int, str]:
+    return (int(item), "") if item.isdigit() else (10**9, item)

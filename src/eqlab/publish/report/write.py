@@ -1,0 +1,71 @@
+"""From runs in a store to their report on disk."""
+
+import gc
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from urllib.parse import quote
+
+from eqlab.core.results import Result
+from eqlab.runs.score import results_of
+from eqlab.store.reader import Reader, StoredRun
+
+
+def write_report(
+    store: Reader,
+    stored: Sequence[StoredRun],
+    where: Path | str,
+    *,
+    items: bool = False,
+    processes: int = 1,
+    beside: Sequence[tuple[StoredRun, Sequence[Result]]] = (),
+) -> Path:
+    """Write the HTML report of some runs, and of results from elsewhere beside them; with `items` every item too, on
+    pages in a folder beside it."""
+    with _uncollected():
+        return write_results([*results_of(store, stored, processes=processes), *beside], where, items=items)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Neither results nor pages hold cycles, and looking for some takes a tenth of the time."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+def write_results(
+    found: Sequence[tuple[StoredRun, Sequence[Result]]], where: Path | str, *, items: bool = False
+) -> Path:
+    """Write the HTML report of runs whose results are there already."""
+    from eqlab.publish.report.page import RunRecord, render  # here, so that whoever only asks need not load it
+    from eqlab.publish.report.sections import item_files
+
+    path = Path(where)
+    records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
+    now, eqlab = time.time(), version("eqlab")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    folder = item_folder(path)
+    if items:
+        folder.mkdir(exist_ok=True)
+        written = set()
+        for name, content in item_files(records, back=f"../{quote(path.name)}", generated_at=now, version=eqlab):
+            (folder / name).write_bytes(content)
+            written.add(name)
+        for old in folder.glob("subject-*.html"):  # of an earlier report with more items
+            if old.name not in written:
+                old.unlink()
+    html = render(records, generated_at=now, version=eqlab, items=quote(folder.name) if items else "")
+    path.write_text(html, encoding="utf-8")
+    return path
+
+
+def item_folder(report: Path) -> Path:
+    """Where a report's item pages are."""
+    return report.with_name(f"{report.stem}-items")

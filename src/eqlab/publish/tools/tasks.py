@@ -1,0 +1,132 @@
+"""A benchmark as other tools take it: its trials as plain records, replies read and scored by our own code.
+
+Whatever asks the questions, the same replies give the same score, because nothing is read or scored anywhere else."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eqlab.benchmarks.registry import load
+from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Scored
+from eqlab.core.errors import UsageError
+from eqlab.core.results import Result
+from eqlab.core.trials import Trial, from_json, to_json
+from eqlab.models.reasoning import split_reasoning
+from eqlab.models.runner import Asked
+from eqlab.runs.request import Request, prepare
+
+UNRATED = ("empathy",)
+"""Benchmarks whose replies have no score before somebody has rated them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A planned trial at its place: scores of repeats are matched by the order of asking."""
+
+    position: int
+    trial: Trial
+    repeat: int
+
+    def as_record(self) -> dict[str, Any]:
+        """Plain values, enough to get the question back from."""
+        return {
+            "position": self.position,
+            "repeat": self.repeat,
+            "trial_id": self.trial.id,
+            "trial": to_json(self.trial),
+        }
+
+
+def question_from(record: Mapping[str, Any]) -> Question:
+    return Question(int(record["position"]), from_json(record["trial"], record["trial_id"]), int(record["repeat"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A benchmark's questions under one selection, with what reading and scoring them needs."""
+
+    benchmark: str
+    item_set: str
+    options: Mapping[str, Any]
+    questions: tuple[Question, ...]
+
+
+def exported(
+    benchmark: str,
+    *,
+    items: str = "open",
+    profile: str = "full",
+    limit: int | None = None,
+    repeats: int | None = None,
+    seed: int = 0,
+    options: Mapping[str, str] | None = None,
+    data: Path | None = None,
+) -> Exported:
+    """The same trials, with the same ids, as `eqlab run` would ask (free text)."""
+    for name, value, allowed in (("items", items, ("open", "published")), ("profile", profile, ("quick", "full"))):
+        if value not in allowed:
+            raise UsageError(f"{name} '{value}' is unknown.", f"Choose {' or '.join(allowed)}.")
+    prepared = prepare(
+        Request(
+            models=("exported",),
+            benchmarks=(benchmark,),
+            items=items,
+            profile=profile,
+            limit=limit,
+            repeats=repeats,
+            seed=seed,
+            structured=False,
+            options=options or {},
+            data=data,
+        )
+    )
+    questions = tuple(Question(place, trial, n) for place, (_, _, trial, n) in enumerate(prepared.plan()))
+    return Exported(benchmark, items, prepared.asked[benchmark].options, questions)
+
+
+def asked_with(benchmark: str, options: Mapping[str, Any]) -> Asked:
+    return Asked(load(benchmark), options)
+
+
+def read_answer(
+    asked: Asked, question: Question, text: str, *, attempt: int = 1, reasoning: str = "", **more: Any
+) -> Answer:
+    """A reply as an answer: inline reasoning taken off, the rest read by the benchmark's own parser."""
+    said, thought = split_reasoning(text)
+    reading = asked.benchmark.read(question.trial, said, asked.options)
+    return Answer(
+        run="",
+        trial=question.trial.id,
+        subject="",
+        repeat=question.repeat,
+        attempt=attempt,
+        text=said,
+        status=reading.status,
+        values=reading.values,
+        note=reading.note,
+        reasoning="\n".join(part for part in (reasoning, thought) if part),
+        **more,
+    )
+
+
+def score(asked: Asked, subject: str, given: Iterable[tuple[Question, Sequence[Answer]]]) -> Result:
+    """The result of all questions, in the order of asking, whatever order they came back in."""
+    ordered = sorted(given, key=lambda pair: pair[0].position)
+    scored = [Scored(question.trial, question.repeat, tuple(answers)) for question, answers in ordered]
+    return asked.benchmark.score(subject, scored, asked.options)
+
+
+def figures(result: Result) -> dict[str, float | None]:
+    """What other tools show as metrics. None where undefined."""
+    planned = result.counts.get("planned", 0)
+    return {
+        "score": result.headline.value,
+        "score_low": result.headline.low,
+        "score_high": result.headline.high,
+        "n": float(result.headline.n),
+        "readable": 100 * result.counts.get("ok", 0) / planned if planned else None,
+        "refused": 100 * result.counts.get("refused", 0) / planned if planned else None,
+        "valid": float(result.valid),
+    }

@@ -1,0 +1,151 @@
+"""Asking: start a run or continue it, model by model, round by round, until all is answered or somebody stops."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Adaptive
+from eqlab.core.errors import EqlabError
+from eqlab.core.runs import ModelConfig
+from eqlab.core.trials import Trial
+from eqlab.models.chat import Chat
+from eqlab.models.open import open_chats
+from eqlab.models.runner import Session, run_model
+from eqlab.runs.provenance import provenance
+from eqlab.runs.request import Prepared
+from eqlab.store.lock import run_lock
+from eqlab.store.store import Store
+from eqlab.store.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    run: str
+    failures: Mapping[str, EqlabError]
+    """Why models stopped early, by subject."""
+    interrupted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who wants to hear how a run goes. `stored` is called in the writer's thread, after the commit."""
+
+    say: Callable[[str], None] = lambda _: None
+    stored: Callable[[Sequence[Answer]], None] = lambda _: None
+    begun: Callable[[dict[str, tuple[int, int]]], None] = lambda _: None
+    """(answered before, planned) by subject, once the plan is stored."""
+    extended: Callable[[str, int], None] = lambda _, __: None
+    """(subject, planned now) when an adaptive run has written down its next round."""
+
+
+def run(
+    prepared: Prepared, store: Store, *, concurrency: int = 16, timeout: float = 120.0, listener: Listener | None = None
+) -> Outcome:
+    """Start the run, or continue it where it stopped."""
+    heard = listener or Listener()
+    config = prepared.config
+    with run_lock(store, config.id):
+        return asyncio.run(_run(prepared, store, concurrency, timeout, heard))
+
+
+async def _run(prepared: Prepared, store: Store, concurrency: int, timeout: float, heard: Listener) -> Outcome:
+    chats = open_chats(prepared.config.models, concurrency=concurrency, timeout=timeout, say=heard.say)
+    stop, tasks = asyncio.Event(), list[asyncio.Task[None]]()
+    try:
+        with on_interrupt(stop, tasks, heard.say):
+            return await ask(prepared, store, chats, stop, tasks, heard)
+    finally:
+        for chat in chats.values():
+            await chat.close()
+
+
+async def ask(
+    prepared: Prepared,
+    store: Store,
+    chats: Mapping[str, Chat],
+    stop: asyncio.Event,
+    tasks: list[asyncio.Task[None]],
+    heard: Listener,
+) -> Outcome:
+    """Work on a run whose lock the caller holds, with models that are open; what can be dropped goes to `tasks`."""
+    config = prepared.config
+    identities = {subject: dict(chat.identity()) for subject, chat in chats.items()}
+    store.begin_run(config, prepared.plan(), provenance(identities))
+    heard.begun(store.progress(config.id))
+    loop = asyncio.get_running_loop()
+    writer = Writer(store, heard.stored, lambda: _set(stop, loop))
+    sessions = [
+        Session(config.id, model, config.seed, chats[model.subject], prepared.asked, store, writer.put, stop)
+        for model in config.models
+    ]
+    own = [asyncio.create_task(_rounds(prepared, session, store, writer, heard)) for session in sessions]
+    tasks += own
+    ends = await asyncio.gather(*own, return_exceptions=True)
+    await asyncio.to_thread(writer.close)
+    failures = {}
+    for session, end in zip(sessions, ends, strict=True):
+        if isinstance(end, EqlabError):
+            failures[session.model.subject] = end
+        elif isinstance(end, BaseException) and not isinstance(end, asyncio.CancelledError):
+            raise end
+    return Outcome(config.id, failures, stop.is_set())
+
+
+async def _rounds(prepared: Prepared, session: Session, store: Store, writer: Writer, heard: Listener) -> None:
+    while True:
+        await run_model(session)
+        if session.stop.is_set():
+            return
+        await asyncio.to_thread(writer.flush)
+        if session.stop.is_set():  # the store may have failed meanwhile
+            return
+        planned = next_round(prepared, store, session.model)
+        if planned is None:
+            return
+        heard.extended(session.model.subject, planned)
+
+
+def next_round(prepared: Prepared, store: Store, model: ModelConfig) -> int | None:
+    """Where a benchmark decides from the answers what to ask next, plan that: how many trials are planned now, or
+    None when there is nothing more to ask."""
+    run, subject, selection = prepared.config.id, model.subject, prepared.selection(model)
+    more: list[tuple[str, Trial, int]] = []
+    for name, asked in prepared.asked.items():
+        if isinstance(asked.benchmark, Adaptive):
+            scored = store.scored(run, subject, name)
+            found = asked.benchmark.more(prepared.files[name], asked.options, selection, scored)
+            more += [(name, trial, repeat) for trial, repeat in found]
+    return store.extend_plan(run, subject, more) if more else None
+
+
+def _set(stop: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
+    """From another thread: nothing new is asked, what is under way is waited for."""
+    loop.call_soon_threadsafe(stop.set)
+
+
+class on_interrupt:
+    """The first Ctrl-C lets requests under way finish, for they are paid for; the second drops them."""
+
+    def __init__(self, stop: asyncio.Event, tasks: Sequence[asyncio.Task[None]], say: Callable[[str], None]) -> None:
+        self._stop, self._tasks, self._say = stop, tasks, say
+        self._loop = asyncio.get_running_loop()
+
+    def __enter__(self) -> None:
+        try:
+            self._loop.add_signal_handler(signal.SIGINT, self._pressed)
+        except (ValueError, RuntimeError):  # not in the main thread: the caller's own handling stays
+            self._loop = None  # type: ignore[assignment]
+
+    def __exit__(self, *_: object) -> None:
+        if self._loop is not None:
+            self._loop.remove_signal_handler(signal.SIGINT)
+
+    def _pressed(self) -> None:
+        if self._stop.is_set():
+            for task in self._tasks:
+                task.cancel()
+        else:
+            self._stop.set()
+            self._say("Stopping: waiting for the answers under way (Ctrl-C again drops them).")

@@ -1,0 +1,128 @@
+"""People's ratings from a file, kept as answers of a run like any other. Raters' ids are hashed at the door with a key
+that stays on this machine; the store never sees them."""
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eqlab.benchmarks.empathy.published import pseudonym
+from eqlab.benchmarks.rating.imported import ImportedRating, Prompts, read_ratings
+from eqlab.benchmarks.rating.table_file import BadRow
+from eqlab.benchmarks.rating.trials import single
+from eqlab.benchmarks.registry import load
+from eqlab.core.answers import Answer
+from eqlab.core.errors import DataError, StoreError
+from eqlab.core.folders import data_folder
+from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
+from eqlab.core.trials import Trial
+from eqlab.data.items import items_sha256
+from eqlab.runs.judge import known_prompts, read_file
+from eqlab.runs.provenance import provenance
+from eqlab.store.lock import run_lock
+from eqlab.store.store import Store
+
+_CHUNK = 500
+KEY_FILE = "rater.key"
+_PANEL_ID = re.compile(r"[0-9a-f]{24}\s*(?:@|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    run: str
+    taken: int
+    """Ratings of the file that are in the store now."""
+    new: int
+    """Those that were not there before."""
+    raters: int
+    bad: tuple[BadRow, ...]
+
+
+def import_ratings(store: Store, path: Path, name: str, data: Path | None = None) -> Import:
+    """Read a file of ratings into the store. The same file under the same name changes nothing."""
+    content = read_file(path)
+    key = rater_key()
+    found, bad = read_ratings(content, path.name, Prompts(known_prompts(data)), lambda rater: hashed(rater, key))
+    if not found:
+        why = "; ".join(f"line {one.line}: {one.reason}" for one in bad[:3])
+        raise DataError(f"{path} has no usable rating ({len(bad)} bad rows: {why}).", "Mend the rows and import again.")
+    benchmark = load("rating")
+    options = {**benchmark.options("imported", {"purpose": "people"}), "imported_as": name}
+    digest = items_sha256({"ratings": content})
+    config = RunConfig(
+        (), (BenchmarkConfig(benchmark.name, benchmark.protocol, "imported", digest, options),), "full", None, None, 0
+    )
+    planned = [(f"person:{one.rater}", single(one.reply), one) for one in found]
+    with run_lock(store, config.id):
+        store.begin_run(config, _plan(planned), provenance({}))
+        new = _add_missing(store, config.id, planned)
+    return Import(config.id, len(found), new, len({one.rater for one in found}), tuple(bad))
+
+
+def hashed(rater: str, key: bytes) -> str:
+    """A pseudonym for a rater's id as it stands in a file. Panel ids are freed of the slips of typing first."""
+    if _PANEL_ID.match(rater.strip()):
+        return pseudonym(rater, key)
+    return hmac.new(key, rater.strip().encode(), hashlib.sha256).hexdigest()[:16]
+
+
+def _plan(planned: Sequence[tuple[str, Trial, ImportedRating]]) -> Iterator[tuple[str, str, Trial, int]]:
+    for subject, trial, _ in planned:
+        yield subject, "rating", trial, 0
+
+
+def _add_missing(store: Store, run: str, planned: Sequence[tuple[str, Trial, ImportedRating]]) -> int:
+    """Store the ratings that are planned and not there yet, so that an import that broke off can be repeated."""
+    there = {(subject, trial.id): one for subject, trial, one in planned}
+    waiting: list[Answer] = []
+    known: set[tuple[str, str]] = set()
+    for subject, done in _stored(store, run).items():
+        known.update((subject, trial) for trial in done)
+    ours = {subject for subject, _ in there}
+    if known and not ours & {subject for subject, _ in known}:
+        raise StoreError(
+            f"Run {run} holds these ratings under other pseudonyms.",
+            f"They were imported with another {KEY_FILE}; use the machine they came from.",
+        )
+    for (subject, trial), one in there.items():
+        if (subject, trial) not in known:
+            waiting.append(
+                Answer(
+                    run, trial, subject, 0, 1, str(one.value), "ok", {"rating": one.value}, "imported", at=time.time()
+                )
+            )
+    for start in range(0, len(waiting), _CHUNK):
+        store.add_answers(waiting[start : start + _CHUNK])
+    return len(waiting)
+
+
+def _stored(store: Store, run: str) -> Mapping[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for scored in store.scored(run, PEOPLE, "rating"):
+        for answer in scored.attempts:
+            found.setdefault(answer.subject, set()).add(answer.trial)
+    return found
+
+
+def rater_key() -> bytes:
+    """The secret that makes pseudonyms, made once in the data folder and readable by its owner only. With it the same
+    person has the same pseudonym in every import; without it nobody can look a known id up."""
+    path = data_folder() / KEY_FILE
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(secrets.token_bytes(32))
+        except FileExistsError:
+            pass
+        key = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be written or read: {error.strerror}.", "Mend it or set EQLAB_HOME.") from error
+    if len(key) < 32:
+        raise DataError(f"{path} is too short to be a key.", "Delete it; ratings imported later get new pseudonyms.")
+    return key

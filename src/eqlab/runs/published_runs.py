@@ -1,0 +1,55 @@
+"""A published EQ-Bench result as if it were a run of the store, with a configuration and what its file says of itself:
+reports and leaderboards need not know the difference."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from eqlab.benchmarks.eqbench.benchmark import EqBench
+from eqlab.core.results import Result
+from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
+from eqlab.data.published import published_folder
+from eqlab.runs.published_results import PublishedResult, published_results
+from eqlab.store.reader import StoredRun
+
+PUBLISHED = "published"
+_FACTS = ("inference_engine", "instruction_template", "bitsandbytes_quant", "lora_path", "total_iterations")
+
+
+def is_published(name: str) -> bool:
+    """Whether a user names a published result (`published:MODEL`, or `published` for all), not a run."""
+    return name == PUBLISHED or name.startswith(f"{PUBLISHED}:")
+
+
+def published_runs(names: Sequence[str], data: Path | None) -> list[tuple[StoredRun, list[Result]]]:
+    folder = published_folder(data)
+    wanted = [name.removeprefix(PUBLISHED).removeprefix(":") for name in names]
+    found = published_results(folder, [] if "" in wanted else wanted) if wanted else []
+    return [(run, [result]) for run, result in (as_run(one, folder) for one in found)]
+
+
+def as_run(found: PublishedResult, folder: Path) -> tuple[StoredRun, Result]:
+    facts = found.facts
+    result = _with_recorded(found.result, facts.get("benchmark_score"))
+    if not facts["revised"]:
+        result = replace(result, caveats=("No reply has a revision: it was probably not asked for.", *result.caveats))
+    benchmark = EqBench()
+    asked = BenchmarkConfig(benchmark.name, benchmark.protocol, "published", found.items_sha256, dict(found.options))
+    config = RunConfig((ModelConfig(found.model),), (asked,), "full", None, None, 0)
+    provenance = {
+        "published file": found.path.relative_to(folder).as_posix(),
+        "sha256": hashlib.sha256(found.path.read_bytes()).hexdigest(),
+        "command": "eqlab reproduce eqbench",
+        **{fact: facts[fact] for fact in _FACTS if facts.get(fact) not in (None, "")},
+    }
+    return StoredRun(config, facts["run_completed"], provenance), result
+
+
+def _with_recorded(result: Result, recorded: Any) -> Result:
+    score = result.headline.value
+    if not isinstance(recorded, int | float) or score is None or abs(round(score, 2) - recorded) < 0.0051:
+        return result
+    said = f"The file records {recorded:.2f}, which does not follow from its own text."
+    return replace(result, caveats=(said, *result.caveats))

@@ -1,0 +1,103 @@
+"""Every subject's result on every benchmark of some runs, scored anew from the stored answers; many answers on several
+processes, because no result needs another."""
+
+import gc
+import os
+import signal
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from multiprocessing import get_context
+
+from eqlab.benchmarks.registry import load
+from eqlab.core.benchmark import Scored
+from eqlab.core.results import Result
+from eqlab.core.runs import BenchmarkConfig
+from eqlab.runs.rating_context import RATING, rating_result
+from eqlab.store.quick import open_quickly
+from eqlab.store.reader import Reader, StoredRun
+
+EMBEDDED_CAVEAT = (
+    "The embedded model is a tiny one (135M parameters) that proves the pipeline works; its score carries no signal."
+)
+MANY = 20_000
+"""Planned trials from which on other processes are worth their start."""
+Job = tuple[StoredRun, str, BenchmarkConfig]
+
+
+def results(store: Reader, stored: StoredRun) -> list[Result]:
+    """Every subject's result on every benchmark of a run."""
+    return results_of(store, [stored])[0][1]
+
+
+def results_of(store: Reader, runs: Sequence[StoredRun], *, processes: int = 1) -> list[tuple[StoredRun, list[Result]]]:
+    """Runs with their results. Each further process imports the main program anew, which must allow that
+    (`if __name__ == "__main__"`)."""
+    jobs = [(one, subject, asked) for one in runs for subject, asked in one.config.pairs()]
+    processes = min(processes, len(jobs))
+    if processes > 1 and _planned(store, runs) >= MANY:
+        found = _together(store, jobs, processes)
+    else:
+        found = (_result(store, job) for job in jobs)
+    return [(one, [next(found) for _ in one.config.pairs()]) for one in runs]
+
+
+def score(subject: str, asked: BenchmarkConfig, scored: Iterable[Scored]) -> Result:
+    """One subject's result on one benchmark, from the answers."""
+    result = load(asked.name).score(subject, scored, asked.options)
+    if subject == "model:embedded":
+        result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
+    return result
+
+
+def cores() -> int:
+    """How many processes can work at once here, within reason: each takes about 120 MB."""
+    return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def _result(store: Reader, job: Job) -> Result:
+    stored, subject, asked = job
+    if asked.name == RATING:  # needs what the store knows besides: calibrations, people's ratings
+        return rating_result(store, stored, subject, asked)
+    return score(subject, asked, store.scored(stored.id, subject, asked.name))
+
+
+def _planned(store: Reader, runs: Sequence[StoredRun]) -> int:
+    return sum(store.planned_count(one.id, {subject for subject, _ in one.config.pairs()}) for one in runs)
+
+
+def _together(store: Reader, jobs: Sequence[Job], processes: int) -> Iterator[Result]:
+    """In the order of the jobs: other processes work from the first on, this one from the last, until they meet. The
+    others are started afresh, not forked: a copy of a process with open databases is no sound one."""
+    from concurrent.futures import ProcessPoolExecutor
+
+    pool = ProcessPoolExecutor(processes - 1, get_context("spawn"), _begin, (store.where,))
+    try:
+        theirs = [pool.submit(_result_elsewhere, job) for job in jobs]
+        own: list[Result] = []
+        while theirs and theirs[-1].cancel():
+            theirs.pop()
+            own.append(_result(store, jobs[len(theirs)]))
+        yield from (one.result() for one in theirs)
+        yield from reversed(own)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_opened: list[Reader] = []
+"""In another process: its own store."""
+
+
+def _begin(where: str) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
+    gc.disable()  # results hold no cycles, and looking for some takes a tenth of the time
+    _opened.append(open_quickly(where) or _open_fully(where))
+
+
+def _open_fully(where: str) -> Reader:
+    from eqlab.store.store import Store
+
+    return Store(where)
+
+
+def _result_elsewhere(job: Job) -> Result:
+    return _result(_opened[0], job)

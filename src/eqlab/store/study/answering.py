@@ -1,0 +1,169 @@
+"""What a person's consent and pages change: whether it is their turn, whether the answer can be kept, where they go
+next. Decided on locked rows; what is to be written is left to the changes."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from eqlab.core.answers import Answer
+from eqlab.core.design import Design, Step, steps_from_json, steps_to_json
+from eqlab.core.forms import check_values
+from eqlab.core.moves import ENDED, Consent, FilledPage, Saved, State
+from eqlab.core.trials import Trial
+from eqlab.store.schema import planned
+from eqlab.store.study import places
+from eqlab.store.study.participants import Changes, Person
+
+
+class Answering:
+    """The pages of a study in one transaction."""
+
+    def __init__(self, connection: Connection, design: Design, changes: Changes, now: float) -> None:
+        self._connection, self._design, self._changes, self._now = connection, design, changes, now
+        self._study = design.study
+        self._first = design.first_steps()
+        self._openings: places.Openings | None = None
+
+    def consent(self, who: Person, given: Consent) -> Saved:
+        if who.state in ENDED:
+            return Saved(who.person, "ended")
+        if who.step > 0:
+            return Saved(who.person, "again")
+        if not given.agreed:
+            self.end(who, "declined")
+            return Saved(who.person, "saved")
+        version = self._study.consent.version
+        self._changes.change(who, consented_at=self._now, consent_version=version)
+        self._changes.note(who.person, "consented", version=version)
+        self._plan(who.person, self._first, 0)
+        self._go_on(who)
+        return Saved(who.person, "saved")
+
+    def save(self, who: Person, page: FilledPage) -> Saved:
+        early = _out_of_turn(who, page)
+        if early is not None:
+            return early
+        step = steps_from_json(who.steps)[who.step]
+        trial = self._design.trials.get(step.trial)
+        if trial is not None:
+            problems = _problems(trial, page.values)
+            if problems:
+                return Saved(who.person, "refused", problems)
+            self._changes.answer(self._answer(page, trial))
+        away = round(max(0.0, page.away), 1)
+        self._changes.note(who.person, "saved", page=page.number, attempt=page.attempt, away=away)
+        if step.kind == "quiz" and trial is not None and not is_right(trial, page.values):
+            self._wrong(who)
+        elif step.kind == "debrief":
+            self._finish(who)
+        else:
+            self._go_on(who)
+        return Saved(who.person, "saved")
+
+    def end(self, who: Person, state: State) -> None:
+        self._changes.change(who, state=state, ended_at=self._now, seen_at=self._now)
+        self._changes.note(who.person, state, page=who.step)
+
+    # -- steps of the above ------------------------------------------------------------------------------------
+
+    def _answer(self, page: FilledPage, trial: Trial) -> Answer:
+        text = json.dumps(dict(page.values), ensure_ascii=False, sort_keys=True)
+        took = None if page.shown_at is None else max(0.0, self._now - page.shown_at)
+        return Answer(
+            self._design.run.id, trial.id, f"person:{page.person}", 0, page.attempt, text, "ok", page.values,
+            latency=took, at=self._now,
+        )  # fmt: skip
+
+    def _wrong(self, who: Person) -> None:
+        """A wrong answer to the quiz: another try, or the end, which is never a rejection."""
+        if who.attempt >= self._study.tutorial.tries:
+            self.end(who, "failed")
+        else:
+            self._changes.change(who, step=who.step, attempt=who.attempt + 1, seen_at=self._now)
+
+    def _go_on(self, who: Person) -> None:
+        """To the next page. After the common ones a place is claimed; after that, every save renews it."""
+        until = self._now + self._study.places.lease_minutes * 60
+        following = who.step + 1
+        if who.place is not None:
+            self._changes.renew(who.place, who.person, until)
+        elif following == len(self._first):
+            held = self._open_places().claim(who.person, who.seed, until)
+            if held is None:
+                self.end(who, "full")
+                return
+            self._assign(who, held)
+        self._changes.change(who, step=following, attempt=1, seen_at=self._now)
+
+    def _open_places(self) -> places.Openings:
+        if self._openings is None:
+            design = self._design
+            self._openings = places.Openings(self._connection, self._study.id, design.arms, design.sizes, self._now)
+            for place, person in self._openings.reopened:
+                self._changes.note(person, "expired", place=place)
+        return self._openings
+
+    def _assign(self, who: Person, held: places.Claim) -> None:
+        own = self._design.own_steps(held.arm, held.batch, who.seed)
+        self._changes.change(
+            who,
+            state="taking",
+            arm=held.arm,
+            batch=held.batch,
+            place=held.place,
+            assigned_at=self._now,
+            steps=steps_to_json((*self._first, *own)),
+        )
+        self._plan(who.person, own, len(self._first))
+        self._changes.note(who.person, "assigned", arm=held.arm, batch=held.batch, place=held.place)
+
+    def _finish(self, who: Person) -> None:
+        """The last commit. Who lost the place to somebody else meanwhile is kept as `extra`."""
+        done = places.finish(self._connection, self._study.id, who.place, who.person)
+        self.end(who, "finished" if done else "extra")
+
+    def _plan(self, person: str, steps: Iterable[Step], first: int) -> None:
+        for position, step in enumerate(steps, start=first):
+            if step.trial:
+                row = {
+                    "run_id": self._design.run.id,
+                    "subject": f"person:{person}",
+                    "position": position,
+                    "benchmark": self._design.trials[step.trial].benchmark,
+                    "trial_id": step.trial,
+                    "repeat": 0,
+                }
+                self._changes.add(planned, row)
+
+
+def is_right(trial: Trial, values: Mapping[str, Any]) -> bool:
+    """Whether a quiz or an attention check was answered as it should be."""
+    right: Mapping[str, int] = trial.key["right"]
+    return all(values.get(key) == value for key, value in right.items())
+
+
+def _out_of_turn(who: Person, page: FilledPage) -> Saved | None:
+    here = (page.number, page.attempt) == (who.step, who.attempt)
+    if page.number < who.step or (page.number == who.step and page.attempt < who.attempt):
+        return Saved(who.person, "again")
+    if who.state in ENDED:
+        return Saved(who.person, "again" if here and who.state != "stopped" else "ended")
+    if not here or who.step == 0:
+        return Saved(who.person, "ahead")
+    return None
+
+
+def _problems(trial: Trial, values: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with an answer, by field; `missing`, `off` or, under "", the whole. Words are the page's affair."""
+    found = {}
+    for scale in trial.form.scales:
+        value = values.get(scale.key)
+        if value is None:
+            found[scale.key] = "missing"
+        elif isinstance(value, bool) or not isinstance(value, int) or not scale.holds(value):
+            found[scale.key] = "off"
+    if not found and check_values(trial.form, values):
+        found[""] = "unknown"
+    return found

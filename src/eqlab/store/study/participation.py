@@ -1,0 +1,166 @@
+"""The people of one study. What a method returns is on disk. A repeated move and one that skips ahead change nothing.
+Moves of several people that wait at the same time share a transaction."""
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeVar
+
+from sqlalchemy import insert, select
+from sqlalchemy.exc import IntegrityError
+
+from eqlab.core.design import Design, steps_from_json
+from eqlab.core.errors import StoreError
+from eqlab.core.moves import ENDED, ENDING, Arrival, Consent, FilledPage, Move, Saved, Unknown, View
+from eqlab.store.engine import reading, take_turn, writing
+from eqlab.store.schema import panel_events
+from eqlab.store.schema import places as places_table
+from eqlab.store.store import Store
+from eqlab.store.study import places
+from eqlab.store.study.answering import Answering
+from eqlab.store.study.arriving import Admission, find_panel
+from eqlab.store.study.participants import Changes, Person, find_people, lock_person
+
+T = TypeVar("T", Saved, View)
+
+
+class Participation:
+    """Safe to call from several threads and processes."""
+
+    def __init__(self, store: Store, design: Design, clock: Callable[[], float] = time.time) -> None:
+        self.store = store
+        self.design = design
+        self.study = design.study
+        self.clock = clock
+        self._total = max(len(batch.trials) for batch in design.batches) + len(design.first_steps()) + 1
+        self._total += min(self.study.checks.attention, len(design.attention))
+
+    # -- looking -----------------------------------------------------------------------------------------------
+
+    def look(self, person: str) -> View:
+        return _only(self.look_at([person]))
+
+    def look_at(self, people: Collection[str]) -> list[View | Unknown]:
+        """Where each of them stands, in this order."""
+        with reading(self.store.engine) as connection:
+            found = find_people(connection, self.study.id, people)
+        return [self._view(found[person]) if person in found else Unknown() for person in people]
+
+    def _view(self, who: Person) -> View:
+        steps = steps_from_json(who.steps)
+        step = None if who.state in ENDED else steps[who.step]
+        return View(
+            who.person,
+            who.state,
+            who.step,
+            len(steps) if who.arm is not None else self._total,
+            step,
+            who.attempt,
+            self.design.trials[step.trial] if step and step.trial else None,
+            who.arm,
+            ENDING.get(who.state),
+            who.language,
+        )
+
+    # -- moving on ---------------------------------------------------------------------------------------------
+
+    def arrive(self, panel_hash: str | None, language: str) -> str:
+        """The person behind a panel's id, known or new; without an id always a new one."""
+        return _only(self.make([Arrival(panel_hash, language)])).person
+
+    def consent(self, person: str, agreed: bool) -> Saved:
+        return _only(self.make([Consent(person, agreed)]))
+
+    def save(
+        self,
+        person: str,
+        number: int,
+        attempt: int,
+        values: Mapping[str, Any],
+        *,
+        shown_at: float | None = None,
+        away: float = 0.0,
+    ) -> Saved:
+        """Keep the answer to page `number`."""
+        return _only(self.make([FilledPage(person, number, attempt, values, shown_at, away)]))
+
+    def make(self, moves: Sequence[Move]) -> list[Saved | Unknown]:
+        """Make these moves in one transaction, in this order: all of them are on disk, or none."""
+        try:
+            return self._make(moves)
+        except IntegrityError:  # another transaction has just let in the same panel id: now it is there to be found
+            return self._make(moves)
+        except StoreError as error:
+            if "deadlock" not in str(error):
+                raise
+            return self._make(moves)  # two transactions waited for each other, and the database ended this one
+
+    def _make(self, moves: Sequence[Move]) -> list[Saved | Unknown]:
+        now = self.clock()
+        changes = Changes(self.study.id, now)
+        names = {move.person for move in moves if not isinstance(move, Arrival)}
+        arrivals = [move for move in moves if isinstance(move, Arrival)]
+        with writing(self.store.engine) as connection:
+            people = find_people(connection, self.study.id, names, lock=True)
+            admission = Admission(connection, self.design, changes, now, arrivals)
+            answering = Answering(connection, self.design, changes, now)
+
+            def made(move: Move) -> Saved | Unknown:
+                if isinstance(move, Arrival):
+                    return Saved(admission.let_in(move), "saved")
+                if move.person not in people:
+                    return Unknown()
+                who = people[move.person]
+                return answering.consent(who, move) if isinstance(move, Consent) else answering.save(who, move)
+
+            outcomes = [made(move) for move in moves]
+            changes.write(connection)
+        return outcomes
+
+    # -- ending ------------------------------------------------------------------------------------------------
+
+    def stop(self, person: str) -> None:
+        """The person stops; what they said so far is kept unless they also ask for its deletion (`erase`)."""
+        now = self.clock()
+        changes = Changes(self.study.id, now)
+        with writing(self.store.engine) as connection:
+            who = lock_person(connection, self.study.id, person)
+            if who.state in ENDED:
+                return
+            if who.place is not None:
+                places.give_back(connection, self.study.id, who.place, person)
+            Answering(connection, self.design, changes, now).end(who, "stopped")
+            changes.write(connection)
+
+    def release(self, panel_hash: str, event: str, reason: str) -> bool:
+        """A panel says that somebody has returned or timed out: the place is open at once. False for an event that was
+        acted upon before, or a person we do not know."""
+        now = self.clock()
+        changes = Changes(self.study.id, now)
+        with writing(self.store.engine) as connection:
+            take_turn(connection, f"places {self.study.id}")
+            seen = select(panel_events.c.event).where(
+                panel_events.c.study_id == self.study.id, panel_events.c.event == event
+            )
+            if connection.execute(seen).first() is not None:
+                return False
+            connection.execute(insert(panel_events), {"study_id": self.study.id, "event": event, "at": now})
+            person = find_panel(connection, [self.study.id], [panel_hash]).get((self.study.id, panel_hash))
+            if person is None:
+                return False
+            held = select(places_table.c.number).where(
+                places_table.c.study_id == self.study.id,
+                places_table.c.person == person,
+                places_table.c.state == "held",
+            )
+            for number in connection.execute(held).scalars().all():
+                places.give_back(connection, self.study.id, number, person)
+            changes.note(person, "released", reason=reason)
+            changes.write(connection)
+        return True
+
+
+def _only(found: Sequence[T | Unknown]) -> T:
+    (one,) = found
+    if isinstance(one, Unknown):
+        raise one
+    return one

@@ -1,0 +1,169 @@
+"""What a study will ask of people and of a budget, and what its researcher should look at before it begins. Pure."""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from statistics import mean
+
+from eqlab.benchmarks.empathy.manners import manners
+from eqlab.core.design import Batch, Design
+from eqlab.core.study import ENDINGS, Study
+from eqlab.core.trials import Trial
+from eqlab.study.kinds.template import PLACEHOLDER
+
+_WORDS_PER_SECOND = 220 / 60
+_SECONDS_PER_SCALE, _SECONDS_PER_PAGE = 4.0, 3.0
+"""Rough, and checked against one study: 16 questionnaire lines and 10 ratings took people nine to ten minutes."""
+_NOT_YET = re.compile(r"change|todo|xxx|placeholder|^code\d*$", re.IGNORECASE)
+_LONG_MINUTES = 5
+"""A study longer than this wants two attention checks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    name: str
+    batches: int
+    fewest: int
+    most: int
+    """Trials in a batch."""
+    places: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    arms: tuple[Arm, ...]
+    places: int
+    pages: tuple[int, int]
+    """Fewest and most pages of a person, consent and debrief included."""
+    minutes: float
+    """Expected for one person; a guess from the number of words and questions."""
+    hourly: float | None
+    """What the reward comes to in an hour; None without a reward."""
+    rewards: float
+    fees: float
+    warnings: tuple[str, ...]
+
+    @property
+    def cost(self) -> float:
+        return self.rewards + self.fees
+
+
+def overview(design: Design) -> Overview:
+    study, places = design.study, list(design.places())
+    minutes = expected_minutes(design)
+    sizes = [len(batch.trials) for batch in design.batches]
+    others = len(design.first_steps()) + 1 + min(study.checks.attention, len(design.attention))
+    pay = study.pay
+    return Overview(
+        arms=tuple(_arm(name, design, [place.arm for place in places].count(name)) for name in design.arms),
+        places=len(places),
+        pages=(min(sizes) + others, max(sizes) + others),
+        minutes=minutes,
+        hourly=pay.reward / minutes * 60 if pay.reward else None,
+        rewards=pay.reward * len(places),
+        fees=pay.reward * pay.fee * len(places),
+        warnings=tuple(warnings(design, minutes)),
+    )
+
+
+def _arm(name: str, design: Design, places: int) -> Arm:
+    sizes = [len(batch.trials) for batch in design.batches if batch.arm == name]
+    return Arm(name, len(sizes), min(sizes), max(sizes), places)
+
+
+def expected_minutes(design: Design) -> float:
+    """For one person with a batch of mean length."""
+    study = design.study
+    told = _seconds(_words(study.consent.text), 1) + _seconds(_words(study.debrief), 0)
+    common = sum(_page_seconds(trial) for trial in (*design.instruments, *design.quizzes))
+    checks = [_page_seconds(trial) for trial in design.attention]
+    checked = mean(checks) * min(study.checks.attention, len(checks)) if checks else 0.0
+    own = mean(_batch_seconds(batch) for batch in design.batches)
+    return (told + common + checked + own) / 60
+
+
+def _batch_seconds(batch: Batch) -> float:
+    return sum(_page_seconds(trial) for trial in batch.trials)
+
+
+def _page_seconds(trial: Trial) -> float:
+    """Labels are read once where all questions of a page have the same."""
+    labels = {scale.anchors for scale in trial.form.scales}
+    words = sum(_words(scale.text) for scale in trial.form.scales)
+    words += sum(_words(label) for anchors in labels for _, label in anchors)
+    return _seconds(_words(trial.stimulus) + words, len(trial.form.scales))
+
+
+def _seconds(words: int, scales: int) -> float:
+    return words / _WORDS_PER_SECOND + _SECONDS_PER_SCALE * scales + _SECONDS_PER_PAGE
+
+
+def _words(text: str) -> int:
+    return len(text.split())
+
+
+def fair_reward(study: Study, minutes: float) -> float:
+    """What a person must get for the hourly rate, rounded up to ten cents or pence."""
+    return math.ceil(study.pay.per_hour * minutes / 60 * 10 - 1e-9) / 10
+
+
+def warnings(design: Design, minutes: float) -> Iterator[str]:
+    """What a researcher should look at; nothing of it stops a study."""
+    study = design.study
+    if PLACEHOLDER in str(asdict(study)):
+        yield f"The file still says '{PLACEHOLDER}' somewhere: write what belongs there."
+    yield from _about_pay(study, minutes)
+    if minutes > _LONG_MINUTES and study.checks.attention < 2:
+        n = study.checks.attention or "no"
+        yield f"checks.attention: {n} in a study of about {minutes:.0f} minutes; panels want two in one over five."
+    yield from _about_codes(study)
+    if len(design.arms) == 1 and study.kind == "rating":
+        yield "There is one arm: nothing is compared. Name another under [arms]."
+    if study.language != "en" and study.items == "open" and study.kind != "rating":
+        yield f"The open items are English; the pages around them are in '{study.language}'."
+    yield from _about_replies(design)
+
+
+def _about_pay(study: Study, minutes: float) -> Iterator[str]:
+    pay = study.pay
+    if not pay.reward:
+        if study.panel.person:
+            yield "pay.reward is 0: people of a panel are paid."
+        return
+    hourly = pay.reward / minutes * 60
+    if hourly < pay.per_hour:
+        yield (
+            f"{pay.reward:.2f} {pay.currency} for about {minutes:.0f} minutes is {hourly:.2f} an hour, less than the "
+            f"{pay.per_hour:.2f} aimed at: pay {fair_reward(study, minutes):.2f}."
+        )
+
+
+def _about_codes(study: Study) -> Iterator[str]:
+    if not study.panel.person:
+        return
+    missing = [ending for ending in ENDINGS if not study.panel.code(ending)]
+    if missing:
+        yield f"panel.codes has none for: {', '.join(missing)}. Those people end without a code."
+    given = [code for _, code in study.panel.codes]
+    doubtful = [code for code in given if _NOT_YET.search(code)]
+    if doubtful:
+        yield f"panel.codes: {', '.join(doubtful)} looks like a placeholder: enter the code that the panel knows."
+    if len(set(given)) < len(given):
+        yield "Two endings have the same code under [panel.codes]: the panel cannot tell them apart."
+
+
+def _about_replies(design: Design) -> Iterator[str]:
+    """Replies that give their writer away, or are none."""
+    if design.study.kind != "rating":
+        return
+    for arm in design.arms:
+        name = f"Arm '{arm}'"
+        replies = [trial.key["reply"] for batch in design.batches if batch.arm == arm for trial in batch.trials]
+        found = [manners(reply) for reply in replies]
+        refused = sum(one.refusal for one in found)
+        machine = sum(one.says_it_is_ai for one in found)
+        if refused:
+            yield f"{name}: {refused} of {len(replies)} replies decline to help; people will rate them as they are."
+        if machine:
+            yield f"{name}: {machine} of {len(replies)} replies say that an AI wrote them, and unblind the raters."

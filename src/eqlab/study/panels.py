@@ -1,0 +1,20 @@
+"""Panels by name: the parameters of their addresses, and where people go at the end. Study files may name others."""
+
+from collections.abc import Mapping
+
+from eqlab.core.study import Panel
+
+PANELS: Mapping[str, Panel] = {
+    "none": Panel(),
+    "prolific": Panel(
+        "prolific",
+        person="PROLIFIC_PID",
+        session="SESSION_ID",
+        study="STUDY_ID",
+        complete_url="https://app.prolific.com/submissions/complete?cc={code}",
+    ),
+    "cloudresearch": Panel("cloudresearch", person="participantId", session="assignmentId", study="projectId"),
+    "sona": Panel("sona", person="survey_code"),
+}
+"""CloudResearch gives every project an address of return of its own: the study file names it. Sona's wants the person's
+id, which we do not keep: people are shown the code, and credit is granted by hand."""

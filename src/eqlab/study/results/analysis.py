@@ -1,0 +1,153 @@
+"""A study analysed: who came, who is left out and why, then the benchmark's own statistics of people, each labelled
+confirmatory or exploratory. Nothing is computed here that a benchmark computes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from eqlab.benchmarks.rating.moderation import moderation_table
+from eqlab.benchmarks.rating.people_result import first_arm
+from eqlab.benchmarks.rating.planned import Planned, planned_contrasts, planned_table
+from eqlab.benchmarks.rating.rated import Given, given, rated
+from eqlab.benchmarks.registry import load
+from eqlab.core.design import Design
+from eqlab.core.results import Estimate, Result, Table
+from eqlab.core.runs import PEOPLE, PERSON, BenchmarkConfig
+from eqlab.publish.report.write import write_results
+from eqlab.store.study.lock import Standing, standing
+from eqlab.store.study.participation import Participation
+from eqlab.study.results import flow
+from eqlab.study.results.participants import Participant, Participants, read_participants, score_columns, scored_of
+
+_SENSITIVITY_ROWS = 8
+TEQ = "TEQ Overall"
+
+
+@dataclass(frozen=True, slots=True)
+class StudyAnalysis:
+    design: Design
+    standing: Standing
+    sample: flow.Sample
+    people: tuple[Table, ...]
+    """Who came, arm by arm, where they left, who is analysed, checks."""
+    planned: tuple[Planned, ...]
+    """The contrasts a rating study planned; empty for other kinds, or if no model fits."""
+    shown: tuple[Table, ...]
+    """What a terminal shows of the tables: people, sensitivity, and what is about the plan."""
+    result: Result
+    """As the benchmark makes it of the people who are analysed, with all tables and the label."""
+
+
+def analyse(participation: Participation) -> StudyAnalysis:
+    """The analysis of a study as its store is now."""
+    return analyse_roll(
+        participation.design, read_participants(participation), standing(participation, version("eqlab"))
+    )
+
+
+def analyse_roll(design: Design, participants: Participants, status: Standing) -> StudyAnalysis:
+    """The same of people who need not be in any store."""
+    plan = design.study.analysis
+    found = flow.sample(participants, plan.exclude)
+    (asked,) = design.run.benchmarks
+    raw = score(design, asked, found.kept)
+    planned: tuple[Planned, ...] = ()
+    own: list[Table] = []
+    if asked.name == "rating":
+        ratings = ratings_of(design, found.kept)
+        planned, why = planned_contrasts(ratings, present_arms(design, ratings), plan.alpha)
+        own.append(_labelled(planned_table(planned, why, plan.alpha), status.label))
+        own += [_labelled(table, "exploratory") for table in _moderation(design, found.kept, ratings)]
+    people = (
+        flow.flow_table(participants),
+        flow.arm_table(design, participants, found),
+        *((left,) if (left := flow.leaving_table(participants)) else ()),
+        flow.exclusion_table(found, plan.exclude),
+        flow.checks_table(found, design.study.checks.least_seconds),
+    )
+    shown = (*people, *own, _sensitivity(raw, score(design, asked, found.everybody) if found.excluded else None))
+    result = replace(
+        raw,
+        sentence=f"{status.label.capitalize()}: {raw.sentence}",
+        rules={**raw.rules, "standing": status.label},
+        caveats=(_why(status), *_preliminary(design, participants), *raw.caveats),
+        tables=(*shown, *(_labelled(table, "exploratory") for table in raw.tables)),
+    )
+    return StudyAnalysis(design, status, found, people, planned, shown, result)
+
+
+def score(design: Design, asked: BenchmarkConfig, people: Sequence[Participant]) -> Result:
+    """The benchmark's own result of these people."""
+    options: dict[str, Any] = dict(asked.options)
+    if asked.name == "rating":
+        options["reference"] = reference_of(design)
+    return load(asked.name).score(PEOPLE, scored_of(design.run.id, people, asked.name), options)
+
+
+def reference_of(design: Design) -> str:
+    """The arm that the others are compared with."""
+    return design.study.analysis.reference or design.arms[0]
+
+
+def ratings_of(design: Design, people: Sequence[Participant]) -> list[Given]:
+    return given(rated(scored_of(design.run.id, people, "rating")))
+
+
+def present_arms(design: Design, ratings: Sequence[Given]) -> tuple[str, ...]:
+    """Arms that were rated, the reference first, the others by name as in every other table."""
+    return first_arm(sorted({one.arm for one in ratings}), reference_of(design))
+
+
+def write_report(participation: Participation, found: StudyAnalysis, where: Path) -> Path:
+    """The HTML report of a study: its result with the label, the people and the checks."""
+    stored = participation.store.read_run(participation.design.run.id)
+    return write_results([(stored, [found.result])], where)
+
+
+def _moderation(design: Design, people: Sequence[Participant], ratings: Sequence[Given]) -> list[Table]:
+    """The raters' own empathy, where the study asked for it."""
+    arms = present_arms(design, ratings)
+    if TEQ not in score_columns(design) or not arms:
+        return []
+    scores: Mapping[str, float] = {
+        f"{PERSON}{person.person}": value for person in people if (value := person.scores[TEQ]) is not None
+    }
+    return [moderation_table(ratings, arms, scores, "TEQ")]
+
+
+def _sensitivity(planned: Result, whole: Result | None) -> Table:
+    """The same numbers with nobody excluded."""
+    title, columns = "If nobody were excluded", ("", "as planned", "nobody excluded")
+    if whole is None:
+        return Table(title, columns, (), "The same: the plan's rules exclude nobody.")
+    before = _numbers(planned)
+    after = _numbers(whole)
+    rows = tuple((name, before[name], after.get(name)) for name in list(before)[:_SENSITIVITY_ROWS])
+    return Table(title, columns, rows, "Sensitivity, exploratory: the headline and what stands behind it.")
+
+
+def _numbers(result: Result) -> dict[str, Estimate]:
+    found: dict[str, Estimate] = {}
+    for one in (result.headline, *result.estimates):
+        if one.value is not None:
+            found.setdefault(one.name, one)  # the headline is among the estimates again, with fewer words
+    return found
+
+
+def _labelled(table: Table, label: str) -> Table:
+    return replace(table, title=f"{label.capitalize()}: {table.title}")
+
+
+def _why(status: Standing) -> str:
+    rest = " (the headline and the planned contrasts; the rest is exploratory)" if status.confirmatory else ""
+    return f"This analysis is {status.label}{rest}: {status.reason}."
+
+
+def _preliminary(design: Design, participants: Participants) -> tuple[str, ...]:
+    places = len(design.batches) * design.study.places.people_per_batch
+    done = sum(person.state == "finished" for person in participants.people)
+    if done >= places:
+        return ()
+    return (f"{done} of {places} places are done: the result is preliminary.",)

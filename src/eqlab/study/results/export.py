@@ -1,0 +1,168 @@
+"""A study's answers, participants and events as tables for other tools, with a codebook. Panel ids and their hashes are
+in none of them; rows come in one order whatever the store."""
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from eqlab.core.errors import UsageError
+from eqlab.core.spreadsheet import safe_csv
+from eqlab.store.study.participation import Participation
+from eqlab.store.study.records import Event
+from eqlab.study.results import codebook
+from eqlab.study.results.columns import ANSWERS, EVENTS, Column
+from eqlab.study.results.participants import Given, Participant, Participants, read_participants
+
+if TYPE_CHECKING:
+    import polars as pl
+
+What = Literal["answers", "participants", "events", "codebook"]
+Format = Literal["csv", "parquet", "md"]
+TABLES: tuple[What, ...] = ("answers", "participants", "events", "codebook")
+FORMATS: tuple[Format, ...] = ("csv", "parquet")
+
+
+def export_table(participation: Participation, what: What, fmt: Format) -> bytes:
+    """One table as a file's content. `md` is for the codebook only."""
+    if what not in TABLES or (fmt not in FORMATS and not (what == "codebook" and fmt == "md")):
+        raise UsageError(f"There is no export '{what}.{fmt}'.", f"There are {', '.join(TABLES)} as csv or parquet.")
+    if what == "codebook":
+        return _codebook(participation, fmt)
+    return _content(_frame(participation, what, read_participants(participation)), fmt)
+
+
+def export_all(participation: Participation, folder: Path) -> list[tuple[Path, int | None]]:
+    """Every table in every format, from one look at the store; (file, rows) of each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    participants = read_participants(participation)
+    written: list[tuple[Path, int | None]] = []
+    for what in ("answers", "participants", "events"):
+        frame = _frame(participation, what, participants)
+        for fmt in FORMATS:
+            path = folder / f"{what}.{fmt}"
+            path.write_bytes(_content(frame, fmt))
+            written.append((path, frame.height))
+    formats: tuple[Format, ...] = ("csv", "parquet", "md")
+    for fmt in formats:
+        path = folder / f"codebook.{fmt}"
+        path.write_bytes(_codebook(participation, fmt))
+        written.append((path, None))
+    return written
+
+
+def _codebook(participation: Participation, fmt: Format) -> bytes:
+    import polars as pl
+
+    entries = codebook.codebook(participation.design)
+    if fmt == "md":
+        return codebook.as_markdown(participation.study.title, entries).encode()
+    kinds = {"low": pl.Int64, "high": pl.Int64, "right": pl.Int64, "reverse": pl.Boolean}
+    schema = {name: kinds.get(name, pl.String) for name in codebook.FIELDS}
+    return _content(pl.DataFrame(codebook.rows(entries), schema=schema), fmt)
+
+
+def _frame(participation: Participation, what: str, participants: Participants) -> "pl.DataFrame":
+    if what == "answers":
+        return _table(ANSWERS, (row for person in participants.people for row in _answers(person)))
+    if what == "events":
+        return _table(EVENTS, (_event(event) for event in participants.events))
+    return _table(
+        codebook.participant_columns(participation.design), (_person(person) for person in participants.people)
+    )
+
+
+def _table(columns: Sequence[Column], rows: Iterator[dict[str, Any]]) -> "pl.DataFrame":
+    import polars as pl
+
+    types: dict[str, Any] = {
+        "text": pl.String,
+        "integer": pl.Int64,
+        "number": pl.Float64,
+        "yes/no": pl.Boolean,
+        "time": pl.Datetime("ms", "UTC"),
+    }
+    return pl.DataFrame(list(rows), schema={column.name: types[column.kind] for column in columns})
+
+
+def _content(frame: "pl.DataFrame", fmt: Format) -> bytes:
+    if fmt == "csv":
+        return safe_csv(frame)
+    kept = io.BytesIO()
+    frame.write_parquet(kept)
+    return kept.getvalue()
+
+
+def _answers(person: Participant) -> Iterator[dict[str, Any]]:
+    for one in person.given:
+        yield from _values(person, one)
+
+
+def _values(person: Participant, one: Given) -> Iterator[dict[str, Any]]:
+    for scale in one.trial.form.scales:
+        value = one.values.get(scale.key)
+        yield {
+            "person": person.person,
+            "arm": person.arm,
+            "batch": person.batch,
+            "page": one.page,
+            "kind": one.kind,
+            "trial": one.trial.id,
+            "benchmark": one.trial.benchmark,
+            "condition": one.trial.condition,
+            "item": " ".join(one.trial.items),
+            "reply_of": one.trial.key.get("arm") if one.trial.benchmark == "rating" else None,
+            "scale": scale.key,
+            "value": value,
+            "label": dict(scale.anchors).get(value) if value is not None else None,
+            "reverse": scale.reverse,
+            "attempt": one.attempt,
+            "seconds": one.seconds,
+            "away": one.away,
+            "at": _time(one.at),
+        }
+
+
+def _person(person: Participant) -> dict[str, Any]:
+    return {
+        "person": person.person,
+        "state": person.state,
+        "arm": person.arm,
+        "batch": person.batch,
+        "language": person.language,
+        "consent_version": person.consent_version,
+        **{
+            name: _time(getattr(person, name))
+            for name in ("arrived_at", "consented_at", "assigned_at", "ended_at", "seen_at")
+        },
+        "duration": person.duration,
+        "page": person.page,
+        "pages": len(person.steps),
+        "trials_answered": sum(page.kind == "trial" for page in person.pages),
+        "attention_passed": person.checks(True),
+        "attention_failed": person.checks(False),
+        "quiz_attempts": person.quiz_attempts,
+        "straight_lining": person.straight_lining,
+        "too_fast": person.too_fast,
+        "away": sum(one.away for one in person.given),
+        **person.scores,
+    }
+
+
+def _event(event: Event) -> dict[str, Any]:
+    rest = {name: value for name, value in event.detail.items() if name not in ("page", "attempt")}
+    return {
+        "number": event.number,
+        "at": _time(event.at),
+        "person": event.person,
+        "kind": event.kind,
+        "page": event.detail.get("page"),
+        "attempt": event.detail.get("attempt"),
+        "detail": json.dumps(rest, ensure_ascii=False, sort_keys=True),
+    }
+
+
+def _time(at: float | None) -> datetime | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC)

@@ -1,0 +1,249 @@
+"""The participants of a study: everybody who came, with every page they answered and what the checks say, in an
+order that does not depend on the store."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Scored
+from eqlab.core.design import Design, Step, steps_from_json
+from eqlab.core.runs import PERSON
+from eqlab.core.trials import Trial
+from eqlab.instruments.catalogue import INSTRUMENTS
+from eqlab.instruments.definition import Instrument
+from eqlab.instruments.score import score
+from eqlab.store.study.answering import is_right
+from eqlab.store.study.participation import Participation
+from eqlab.store.study.records import Event, read_records
+from eqlab.study.results.checks import Page, straight_lining, timed, too_fast
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One answer as it was stored; a wrong try of the quiz is one too."""
+
+    page: int
+    kind: str
+    trial: Trial
+    attempt: int
+    values: Mapping[str, Any]
+    seconds: float | None
+    away: float
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    person: str
+    state: str
+    arm: str | None
+    batch: int | None
+    language: str
+    consent_version: str | None
+    page: int
+    """How far they came, from 0."""
+    steps: tuple[Step, ...]
+    arrived_at: float
+    consented_at: float | None
+    assigned_at: float | None
+    ended_at: float | None
+    seen_at: float
+    given: tuple[Given, ...]
+    pages: tuple[Page, ...]
+    straight_lining: bool
+    too_fast: int
+    timed: int
+    scores: Mapping[str, float | None]
+    """Of the study's instruments, by column name; None where it was not filled in."""
+
+    @property
+    def complete(self) -> bool:
+        return self.state in ("finished", "extra")
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from consent to the end of those who came to it."""
+        if self.consented_at is None or self.ended_at is None or not self.complete:
+            return None
+        return self.ended_at - self.consented_at
+
+    def checks(self, passed: bool) -> int:
+        return sum(page.kind == "attention" and page.right is passed for page in self.pages)
+
+    @property
+    def quiz_attempts(self) -> int:
+        return sum(page.attempts for page in self.pages if page.kind == "quiz")
+
+
+@dataclass(frozen=True, slots=True)
+class Participants:
+    people: tuple[Participant, ...]
+    """In the order of arrival."""
+    events: tuple[Event, ...]
+
+    @property
+    def erased(self) -> int:
+        return sum(event.kind == "erased" for event in self.events)
+
+
+def read_participants(participation: Participation) -> Participants:
+    found = read_records(participation.store, participation.design)
+    away = {
+        (event.person, event.detail.get("page"), event.detail.get("attempt")): float(event.detail.get("away", 0.0))
+        for event in found.events
+        if event.kind == "saved"
+    }
+    people = tuple(
+        _participant(participation.design, row, found.answers.get(row.person, ()), away) for row in found.people
+    )
+    return Participants(people, found.events)
+
+
+def _participant(
+    design: Design, row: Any, said: Sequence[Any], away: Mapping[tuple[Any, Any, Any], float]
+) -> Participant:
+    steps = steps_from_json(row.steps)
+    where = {step.trial: number for number, step in enumerate(steps) if step.trial}
+    given = []
+    for answer in said:
+        page = where[answer.trial_id]
+        given.append(
+            Given(
+                page,
+                steps[page].kind,
+                design.trials[answer.trial_id],
+                answer.attempt,
+                json.loads(answer.values),
+                answer.latency,
+                away.get((row.person, page, answer.attempt), 0.0),
+                answer.at,
+            )
+        )
+    given.sort(key=lambda one: (one.page, one.attempt))
+    return Participant(
+        row.person,
+        row.state,
+        row.arm,
+        row.batch,
+        row.language,
+        row.consent_version,
+        row.step,
+        steps,
+        row.arrived_at,
+        row.consented_at,
+        row.assigned_at,
+        row.ended_at,
+        row.seen_at,
+        tuple(given),
+        *_judged(design, given, steps),
+    )
+
+
+def participant(
+    design: Design,
+    *,
+    person: str,
+    state: str,
+    held: tuple[str, int] | None,
+    page: int,
+    steps: tuple[Step, ...],
+    times: tuple[float, float | None, float | None, float],
+    given: Sequence[Given],
+) -> Participant:
+    """Somebody who is in no store, with what the checks say of them. `times` are arrival, consent, assignment, end."""
+    arm, batch = held if held else (None, None)
+    arrived, consented, assigned, ended = times
+    return Participant(
+        person,
+        state,
+        arm,
+        batch,
+        design.study.language,
+        design.study.consent.version if consented else None,
+        page,
+        steps,
+        arrived,
+        consented,
+        assigned,
+        ended if state not in ("arrived", "taking") else None,
+        ended,
+        tuple(given),
+        *_judged(design, given, steps),
+    )
+
+
+def _judged(
+    design: Design, given: Sequence[Given], steps: Sequence[Step]
+) -> tuple[tuple[Page, ...], bool, int, int, dict[str, float | None]]:
+    pages = _pages(given, steps)
+    fast = too_fast(pages, design.study.checks.least_seconds)
+    return pages, straight_lining(pages), fast, timed(pages), _scores(design, pages)
+
+
+def _pages(given: Sequence[Given], steps: Sequence[Step]) -> tuple[Page, ...]:
+    """The last attempt of each page is the one that counts."""
+    last: dict[int, Given] = {}
+    tries: dict[int, int] = {}
+    for one in given:
+        last[one.page] = one
+        tries[one.page] = tries.get(one.page, 0) + 1
+    return tuple(
+        Page(
+            number,
+            steps[number].kind,
+            one.trial.id,
+            one.values,
+            one.seconds,
+            one.away,
+            tries[number],
+            is_right(one.trial, one.values) if "right" in one.trial.key else None,
+        )
+        for number, one in last.items()
+    )
+
+
+def instrument_of(trial: Trial) -> Instrument | None:
+    """The published questionnaire that a trial puts, if it puts one."""
+    for name in (trial.key.get("instrument"), *trial.items):
+        if name in INSTRUMENTS:
+            return INSTRUMENTS[name]
+    return None
+
+
+def score_columns(design: Design) -> dict[str, tuple[Trial, Instrument, str]]:
+    """Column name → (trial, instrument, name of the score) of every score the study's instruments define."""
+    found: dict[str, tuple[Trial, Instrument, str]] = {}
+    for trial in design.instruments:
+        instrument = instrument_of(trial)
+        if instrument is not None:
+            found |= {f"{instrument.key} {part.name}": (trial, instrument, part.name) for part in instrument.scores}
+    return found
+
+
+def _scores(design: Design, pages: Sequence[Page]) -> dict[str, float | None]:
+    answered = {page.trial: page.values for page in pages if page.kind == "instrument"}
+    found: dict[str, float | None] = {}
+    for name, (trial, instrument, part) in score_columns(design).items():
+        values = answered.get(trial.id)
+        found[name] = None if values is None else score(instrument, instrument.in_order(values))[part]
+    return found
+
+
+def scored_of(run: str, people: Sequence[Participant], benchmark: str) -> list[Scored]:
+    """What these people answered of a benchmark, as scoring gets it. Pages they never answered are not among it: who
+    left is counted elsewhere."""
+    return [
+        Scored(one.trial, 0, (_answer(run, person.person, one),))
+        for person in people
+        for one in person.given
+        if one.kind == "trial" and one.trial.benchmark == benchmark
+    ]
+
+
+def _answer(run: str, person: str, one: Given) -> Answer:
+    text = json.dumps(dict(one.values), ensure_ascii=False, sort_keys=True)
+    return Answer(
+        run, one.trial.id, f"{PERSON}{person}", 0, one.attempt, text, "ok", one.values, latency=one.seconds, at=one.at
+    )

@@ -1,0 +1,85 @@
+"""Simulated people without a server: the same personas on the same plans, straight to the analysis. For many
+repetitions, where the server has been walked once and only the analysis is in question."""
+
+from collections.abc import Sequence
+
+from eqlab.core.design import Design, Step, choose_arm, personal_seed
+from eqlab.core.moves import State
+from eqlab.study.results.participants import Given, Participant, Participants, participant
+from eqlab.study.simulation.personas import Player
+
+_START = 1_000_000.0
+
+
+class _Places:
+    """Open places by arm, in the order in which a participation gives them out. Nobody here comes back late."""
+
+    def __init__(self, design: Design) -> None:
+        self._arms = design.arms
+        self._open: dict[str, list[int]] = {arm: [] for arm in design.arms}
+        for place in design.places():
+            self._open[place.arm].append(place.batch)
+
+    @property
+    def left(self) -> bool:
+        return any(self._open.values())
+
+    def claim(self, seed: int) -> tuple[str, int] | None:
+        arm = choose_arm({arm: len(own) for arm, own in self._open.items()}, self._arms, seed)
+        return None if arm is None else (arm, self._open[arm].pop(0))
+
+
+def rehearse(design: Design, players: Sequence[Player]) -> Participants:
+    """Everybody one after the other, as if each were quick enough to keep their place."""
+    places = _Places(design)
+    return Participants(tuple(_walk(design, places, player) for player in players), ())
+
+
+def _walk(design: Design, places: _Places, player: Player) -> Participant:
+    person = f"sim{player.number:06d}"
+    seed = personal_seed(design.study.seed, person)
+    steps: tuple[Step, ...] = design.first_steps()
+    given: list[Given] = []
+    number, attempt, now = 0, 1, _START
+    state: State = "arrived" if places.left else "full"
+    held: tuple[str, int] | None = None
+    consented = False
+    while state in ("arrived", "taking"):
+        step = steps[number]
+        trial = design.trials.get(step.trial)
+        act = player.act(step.kind, trial, number, attempt)
+        if act.values is None:
+            break
+        now += act.seconds
+        if step.kind == "consent" and not act.agree:
+            state = "declined"
+            break
+        consented = True
+        if trial is not None:
+            given.append(Given(number, step.kind, trial, attempt, act.values, act.seconds, 0.0, now))
+            if step.kind == "quiz" and act.values != trial.key["right"]:
+                if attempt >= design.study.tutorial.tries:
+                    state = "failed"
+                attempt += 1
+                continue
+        if step.kind == "debrief":
+            state = "finished"
+            break
+        number, attempt = number + 1, 1
+        if number == len(steps):
+            held = places.claim(seed)
+            if held is None:
+                state = "full"
+                break
+            state = "taking"
+            steps = (*steps, *design.own_steps(*held, seed))
+    return participant(
+        design,
+        person=person,
+        state=state,
+        held=held,
+        page=number,
+        steps=steps,
+        times=(_START, _START if consented else None, now if held else None, now),
+        given=given,
+    )

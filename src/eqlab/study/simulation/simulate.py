@@ -1,0 +1,232 @@
+"""A study rehearsed with simulated people: put an effect in, walk the real server, and see what the analysis finds and
+whether everybody and every answer is counted."""
+
+import asyncio
+import secrets
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from statistics import fmean
+
+from eqlab.analysis.intervals import proportion_estimate
+from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.eqbench.score import item_score
+from eqlab.benchmarks.rating.planned import planned_contrasts
+from eqlab.core.design import Design
+from eqlab.core.results import Estimate
+from eqlab.core.study import Panel
+from eqlab.runs.provenance import provenance
+from eqlab.store.open import open_store
+from eqlab.store.study.create import create_study
+from eqlab.store.study.lock import lock_plan
+from eqlab.store.study.participation import Participation
+from eqlab.store.study.records import count_answers
+from eqlab.study.results import flow
+from eqlab.study.results.analysis import StudyAnalysis, analyse, present_arms, ratings_of, score, write_report
+from eqlab.study.results.participants import read_participants
+from eqlab.study.served import ServedStudy
+from eqlab.study.simulation.in_memory import rehearse
+from eqlab.study.simulation.minds import Truth, World
+from eqlab.study.simulation.personas import Player, players
+from eqlab.study.simulation.walk import Address, Walked, walk_all
+
+_DRAWS = 300
+"""Simulated readings of each dialogue, to know the score that a noise is worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What is to be simulated."""
+
+    people: int
+    truth: Truth
+    mix: Mapping[str, float]
+    seed: int = 0
+    at_once: int = 50
+    think: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What was put in, and what the analysis finds."""
+
+    name: str
+    put_in: float
+    found: Estimate
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the 95 % interval holds the truth; None without an interval."""
+        if self.found.low is None or self.found.high is None:
+            return None
+        return self.found.low <= self.put_in <= self.found.high
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    walked: tuple[Walked, ...]
+    analysis: StudyAnalysis
+    recovered: tuple[Recovered, ...]
+    stored: int
+    """Answers in the store."""
+    acknowledged: int
+    """Answers that simulated people saw acknowledged."""
+    known: int
+    """People in the store, those of this simulation only."""
+    states: Mapping[str, int]
+    """Their ends as the store has them."""
+
+    @property
+    def complaints(self) -> list[str]:
+        """What must not be: an answer lost or doubled, a person uncounted, a leaver unseen."""
+        said = []
+        if self.stored != self.acknowledged:
+            said.append(f"{self.acknowledged} answers were acknowledged, {self.stored} are stored.")
+        if self.known != len(self.walked):
+            said.append(f"{len(self.walked)} people came, {self.known} are known.")
+        seen = Counter(walked.end for walked in self.walked)
+        said += [
+            f"{seen[end]} people have {end}, the store says {self.states.get(end, 0)}."
+            for end in sorted({*seen, *self.states})
+            if seen[end] != self.states.get(end, 0)
+        ]
+        return said
+
+
+def _end(state: str) -> str:
+    return "left" if state in ("arrived", "taking") else "declined" if state == "declined" else "done"
+
+
+def simulate(
+    design: Design, file: str, wanted: Simulation, heard: Callable[[Walked], None], report: Path | None = None
+) -> Outcome:
+    """In a store of its own that is deleted afterwards, on a server of its own on loopback. People come as from a
+    panel, so that they can change the device; the plan is locked before the first comes."""
+    from eqlab.study.web.server import running
+    from eqlab.study.web.settings import Settings
+
+    open_door = replace(design, study=replace(design.study, panel=Panel("simulated", person="PID")))
+    with tempfile.TemporaryDirectory(prefix="eqlab-simulate-") as folder:
+        store = open_store(str(Path(folder) / "simulated.db"))
+        create_study(store, open_door, file, version("eqlab"), provenance({}))
+        participation = Participation(store, open_door)
+        lock_plan(participation, version("eqlab"))
+        settings = Settings(secrets.token_bytes(32), door_burst=1e9, door_rate=1e9)
+        with running([ServedStudy(participation)], settings) as base:
+            address = Address(base, design.study.id, "PID", "simulated-")
+            walked = walk(open_door, address, wanted, heard)
+        outcome = conclude(participation, wanted, walked)
+        if report is not None:
+            write_report(participation, outcome.analysis, report)
+        store.close()
+    return outcome
+
+
+def walk(design: Design, address: Address, wanted: Simulation, heard: Callable[[Walked], None]) -> list[Walked]:
+    """Simulated people on the server at an address, whoever runs it."""
+    everybody = cast(design, wanted, wanted.seed)
+    return asyncio.run(walk_all(design, address, everybody, at_once=wanted.at_once, think=wanted.think, heard=heard))
+
+
+def cast(design: Design, wanted: Simulation, seed: int) -> list[Player]:
+    """Who comes, in this order."""
+    return players(design, World(design, wanted.truth, seed), wanted.people, wanted.mix, seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What a store held before the simulated people came."""
+
+    answers: int = 0
+    people: frozenset[str] = frozenset()
+
+
+NOTHING = Before()
+
+
+def before(participation: Participation) -> Before:
+    return Before(
+        count_answers(participation.store, participation.design.run.id),
+        frozenset(person.person for person in read_participants(participation).people),
+    )
+
+
+def conclude(
+    participation: Participation, wanted: Simulation, walked: Sequence[Walked], was: Before = NOTHING
+) -> Outcome:
+    """What the store and the analysis say of a walk."""
+    analysis = analyse(participation)
+    new = [person for person in read_participants(participation).people if person.person not in was.people]
+    return Outcome(
+        tuple(walked),
+        analysis,
+        recovered(participation.design, wanted.truth, analysis.sample),
+        count_answers(participation.store, participation.design.run.id) - was.answers,
+        sum(len(one.posted) for one in walked),
+        len(new),
+        Counter(_end(person.state) for person in new),
+    )
+
+
+def repeat(design: Design, wanted: Simulation, seed: int) -> tuple[Recovered, ...]:
+    """Once more without a server: other people, other prompts, the same truth."""
+    participants = rehearse(design, cast(design, wanted, seed))
+    return recovered(design, wanted.truth, flow.sample(participants, design.study.analysis.exclude))
+
+
+def recovered(design: Design, truth: Truth, sample: flow.Sample) -> tuple[Recovered, ...]:
+    """The study's headline questions, with the answers that were put in. Empty where nothing could be estimated."""
+    (asked,) = design.run.benchmarks
+    if asked.name == "rating":
+        ratings = ratings_of(design, sample.kept)
+        contrasts, _ = planned_contrasts(ratings, present_arms(design, ratings), design.study.analysis.alpha)
+        return tuple(Recovered(one.estimate.name, truth.effect, one.estimate) for one in contrasts)
+    result = score(design, asked, sample.kept)
+    if asked.name == "eqbench":
+        edition, rules = asked.options["version"], asked.options["rules"]
+        told = [Recovered(result.headline.name, expected_score(design, truth, edition, rules), result.headline)]
+    else:
+        told = [
+            Recovered("change in Negative Affect, negative situations", truth.effect, one)
+            for one in result.estimates
+            if one.name == "Negative Affect: change"
+        ]
+    return tuple(one for one in told if one.found.value is not None)
+
+
+def expected_score(design: Design, truth: Truth, benchmark_version: str, rules: str) -> float:
+    """The score that readers with this noise get on average on these dialogues, by simulation."""
+    world = World(design, truth, 0)
+    mind = world.mind("expected score")
+    means = []
+    for batch in design.batches:
+        own = []
+        for trial in batch.trials:
+            draws = (
+                item_score(world.answer(mind, trial), trial.key["reference"], benchmark_version, PRESETS[rules])
+                for _ in range(_DRAWS)
+            )
+            own += [value for value in draws if value is not None]
+        means.append(10 * fmean(own))
+    return fmean(means)
+
+
+def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, float, Estimate]]:
+    """For each question: (name, put in, mean estimate, share of intervals that hold the truth with its own interval).
+    Repetitions without an interval count as misses."""
+    by_name: dict[str, list[Recovered]] = {}
+    for one in repeats:
+        for recovery in one:
+            by_name.setdefault(recovery.name, []).append(recovery)
+    return [
+        (
+            name,
+            own[0].put_in,
+            fmean(one.found.value for one in own if one.found.value is not None),
+            proportion_estimate(f"coverage, {name}", sum(one.inside is True for one in own), len(repeats)),
+        )
+        for name, own in by_name.items()
+    ]

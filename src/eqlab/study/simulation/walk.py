@@ -1,0 +1,233 @@
+"""Simulated people walk a study's real server: they open the link, read the form of each page and post it, as a browser
+without scripts does. They know the study's questions from its design, and nothing of its store."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+
+from eqlab.core.design import Design
+from eqlab.core.errors import EqlabError
+from eqlab.core.trials import Trial
+from eqlab.study.simulation.page_reader import ReadPage, bare, read_page
+from eqlab.study.simulation.personas import Act, Player
+
+_TRIES = 40
+"""How often a page is asked for when the server is away or busy: about twenty seconds."""
+_PAUSE = 0.5
+
+
+class WalkError(EqlabError):
+    """The server did what a study's server must not do."""
+
+
+@dataclass(slots=True)
+class Walked:
+    """What one simulated person saw: the other side of what the store says."""
+
+    player: Player
+    end: str = "walking"
+    """`done` (an end page), `left`, or `declined` on the way there."""
+    posted: set[tuple[int, int]] = field(default_factory=set)
+    """(page, attempt) of every post with answers that the server acknowledged by going on."""
+    requests: int = 0
+    breaks: int = 0
+    """Changes of device after which the same page came up again."""
+    seen: dict[int, str] = field(default_factory=dict)
+    """Kind of each page, by number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    base: str
+    study: str
+    parameter: str
+    """The panel's name for a person's id; empty: anybody may come, and nobody is known again on another device."""
+    prefix: str
+    """Sets the ids of one simulation apart from another's."""
+
+    def door(self, number: int) -> tuple[str, dict[str, str]]:
+        return f"{self.base}/s/{self.study}", {self.parameter: f"{self.prefix}{number}"} if self.parameter else {}
+
+
+class Questions:
+    """From a page back to its trial: by the fields of its form and the words of its stimulus."""
+
+    def __init__(self, design: Design) -> None:
+        self._by_keys: dict[frozenset[str], list[tuple[str, Trial]]] = {}
+        for trial in design.trials.values():
+            self._by_keys.setdefault(frozenset(trial.form.keys), []).append((bare(trial.stimulus), trial))
+        for own in self._by_keys.values():
+            own.sort(key=lambda one: -len(one[0]))
+        self._arms = {trial.id: batch.arm for batch in design.batches for trial in batch.trials}
+
+    def find(self, page: ReadPage, arms: set[str]) -> Trial:
+        """The trial on a page. Two arms may have said the same: then an arm that the person's other pages allow."""
+        longest: list[Trial] = []
+        size = 0
+        for words, trial in self._by_keys.get(page.scales, ()):
+            if len(words) < size:
+                break
+            if words in page.words:
+                longest.append(trial)
+                size = len(words)
+        if not longest:
+            raise WalkError(f"Page {page.number} shows none of the study's questions.", "Is it the same study file?")
+        own = {self._arms[trial.id] for trial in longest if trial.id in self._arms}
+        if own:
+            arms.intersection_update((arms & own) or own)
+        return next((trial for trial in longest if self._arms.get(trial.id, "") in arms), longest[0])
+
+
+async def walk_all(
+    design: Design,
+    address: Address,
+    players: Sequence[Player],
+    *,
+    at_once: int = 50,
+    think: float = 0.0,
+    heard: Callable[[Walked], None] = lambda _: None,
+) -> list[Walked]:
+    """Everybody's way, `at_once` of them at a time; `heard` is called at each end."""
+    questions = Questions(design)
+    turn = asyncio.Semaphore(at_once)
+    async with aiohttp.TCPConnector(limit=0) as connector:
+
+        async def one(player: Player) -> Walked:
+            async with turn:
+                walked = await _Walk(design, questions, address, player, think, connector).go()
+            heard(walked)
+            return walked
+
+        return list(await asyncio.gather(*(one(player) for player in players)))
+
+
+class _Walk:
+    """One person's way."""
+
+    def __init__(
+        self,
+        design: Design,
+        questions: Questions,
+        address: Address,
+        player: Player,
+        think: float,
+        connector: aiohttp.BaseConnector,
+    ) -> None:
+        self._questions, self._address, self._player, self._think = questions, address, player, think
+        self._connector = connector
+        self._quiz = {trial.id for trial in design.quizzes}
+        self._arms = set(design.arms)
+        self._walked = Walked(player)
+        self._session = self._device()
+
+    def _device(self) -> aiohttp.ClientSession:
+        """A browser of its own, with its own cookies. Loopback addresses may have cookies too."""
+        return aiohttp.ClientSession(
+            connector=self._connector,
+            connector_owner=False,
+            cookie_jar=aiohttp.CookieJar(unsafe=True),
+            headers={"Origin": self._address.base},
+        )
+
+    async def go(self) -> Walked:
+        try:
+            page = await self._enter()
+            while page is not None:
+                page = await self._step(page)
+        finally:
+            await self._session.close()
+        if self._walked.end == "walking":
+            self._walked.end = "done"
+        return self._walked
+
+    async def _enter(self) -> ReadPage | None:
+        address, parameters = self._address.door(self._player.number)
+        page = await self._get(address, parameters)
+        if page is None and not self._address.parameter and not self._walked.seen:
+            return await self._post(f"{address}/start", {})
+        return page
+
+    async def _step(self, page: ReadPage) -> ReadPage | None:
+        if page.number == self._player.breaks_at and self._address.parameter and not self._walked.breaks:
+            page = await self._change_device(page)
+        kind, trial = self._look(page)
+        self._walked.seen[page.number] = kind
+        act = self._player.act(kind, trial, page.number, page.attempt)
+        if act.values is None:
+            self._walked.end = "left"
+            return None
+        if self._think:
+            await asyncio.sleep(self._think)
+        if self._player.persona == "impatient":
+            again = await self._get(self._page, {})
+            if again is None or (again.number, again.attempt) != (page.number, page.attempt):
+                raise WalkError(f"Reloading page {page.number} brought another page.")
+        following = await self._send(page, act)
+        if following is not None and (following.number, following.attempt) <= (page.number, page.attempt):
+            raise WalkError(f"Page {page.number} was acknowledged and came up again.")
+        if trial is not None:
+            self._walked.posted.add((page.number, page.attempt))
+        if kind == "consent" and not act.agree:
+            self._walked.end = "declined"
+        return following
+
+    def _look(self, page: ReadPage) -> tuple[str, Trial | None]:
+        if "agree" in page.choices:
+            return "consent", None
+        if not page.scales:
+            return "debrief", None
+        trial = self._questions.find(page, self._arms)
+        return ("quiz" if trial.id in self._quiz else trial.benchmark), trial
+
+    async def _change_device(self, page: ReadPage) -> ReadPage:
+        await self._session.close()
+        self._session = self._device()
+        found = await self._enter()
+        if found is None or (found.number, found.attempt) != (page.number, page.attempt):
+            raise WalkError(f"Page {page.number} was lost on another device.")
+        self._walked.breaks += 1
+        return found
+
+    async def _send(self, page: ReadPage, act: Act) -> ReadPage | None:
+        """The form as a browser posts it. Reading takes no time here: the page is dated back instead, unless the
+        simulation thinks for real."""
+        filled = dict(page.fields)
+        if act.values is not None:
+            filled |= {f"v.{key}": str(value) for key, value in act.values.items()}
+        if "agree" in page.choices:
+            filled["agree"] = "yes" if act.agree else "no"
+        if not self._think and "shown" in filled:
+            filled["shown"] = f"{float(filled['shown']) - act.seconds:.3f}"
+        if self._player.persona != "impatient":
+            return await self._post(self._page, filled)
+        first, _ = await asyncio.gather(self._post(self._page, filled), self._post(self._page, filled))
+        return first
+
+    @property
+    def _page(self) -> str:
+        return f"{self._address.base}/s/{self._address.study}/page"
+
+    async def _get(self, address: str, parameters: Mapping[str, str]) -> ReadPage | None:
+        return await self._ask("GET", address, params=parameters)
+
+    async def _post(self, address: str, fields: Mapping[str, str]) -> ReadPage | None:
+        """Posted again until it is answered: a repeated post changes nothing."""
+        return await self._ask("POST", address, data=fields)
+
+    async def _ask(self, method: str, address: str, **more: Any) -> ReadPage | None:
+        for _ in range(_TRIES):
+            try:
+                async with self._session.request(method, address, **more) as reply:
+                    self._walked.requests += 1
+                    text = await reply.text()
+                    if reply.status == 200:
+                        return read_page(text)
+                    if reply.status not in (429, 502, 503, 504):
+                        raise WalkError(f"{method} {reply.url.path} was answered with {reply.status}.")
+            except (aiohttp.ClientError, TimeoutError):
+                pass  # the server is away for a moment, as servers are
+            await asyncio.sleep(_PAUSE)
+        raise WalkError(f"{self._address.base} does not answer.", "Is the study being served there?")

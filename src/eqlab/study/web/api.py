@@ -1,0 +1,100 @@
+"""The JSON API: the same pages and the same commits for programs. It never tells the arm, the key or a right answer."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
+
+from eqlab.core.moves import State, View
+from eqlab.study.web.pages import save
+from eqlab.study.web.post import Post
+from eqlab.study.web.visit import visit_of
+
+router = APIRouter(prefix="/api/s/{study}", tags=["participants"])
+
+
+class ScaleBody(BaseModel):
+    """One closed question."""
+
+    key: str
+    text: str
+    low: int
+    high: int
+    anchors: list[tuple[int, str]]
+
+
+class PageBody(BaseModel):
+    """Where a participant stands."""
+
+    state: State
+    number: int
+    """Of the page, from 0."""
+    total: int
+    kind: str | None
+    """consent, instrument, quiz, trial, attention or debrief; null when taking part has ended."""
+    attempt: int
+    stimulus: str
+    form: list[ScaleBody]
+    ending: str | None
+
+
+class PostBody(BaseModel):
+    """The answer to one page."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    step: Annotated[StrictInt, Field(ge=0, le=100_000)]
+    attempt: Annotated[StrictInt, Field(ge=1, le=100)] = 1
+    values: Annotated[dict[str, StrictInt], Field(max_length=400)] = {}
+    agree: bool | None = None
+    shown: Annotated[float, Field(ge=0, le=1e11)] | None = None
+    away: Annotated[float, Field(ge=0, le=1e9)] = 0.0
+
+
+class SavedBody(BaseModel):
+    """What became of it. `saved` and `again` mean that it is on disk."""
+
+    outcome: Literal["saved", "again", "ahead", "ended", "refused"]
+    problems: dict[str, str]
+
+
+class Detail(BaseModel):
+    detail: str
+
+
+_UNKNOWN: dict[int | str, dict[str, object]] = {
+    400: {"model": Detail, "description": "The body is no JSON"},
+    401: {"model": Detail, "description": "No cookie of this study"},
+    403: {"model": Detail, "description": "Not from our own page"},
+    404: {"model": Detail, "description": "No such study"},
+    413: {"model": Detail, "description": "Body too large"},
+}
+
+
+@router.get("/page", responses={key: _UNKNOWN[key] for key in (401, 404)})
+async def read_page(request: Request, study: str) -> PageBody:
+    """The participant's current page."""
+    return _body(await visit_of(request).look())
+
+
+@router.post("/page", responses=_UNKNOWN)
+async def post_page(request: Request, study: str, body: PostBody) -> SavedBody:
+    """Keep the answer to a page. Repeating it changes nothing."""
+    post = Post(body.step, body.attempt, dict(body.values), body.agree, body.shown, body.away)
+    saved = await save(visit_of(request), post)
+    return SavedBody(outcome=saved.outcome, problems=dict(saved.problems))
+
+
+def _body(view: View) -> PageBody:
+    trial = view.trial
+    scales = trial.form.scales if trial else ()
+    return PageBody(
+        state="finished" if view.state == "extra" else view.state,
+        number=view.number,
+        total=view.total,
+        kind=view.step.kind if view.step else None,
+        attempt=view.attempt,
+        stimulus=trial.stimulus if trial else "",
+        form=[ScaleBody(key=s.key, text=s.text, low=s.low, high=s.high, anchors=list(s.anchors)) for s in scales],
+        ending=view.ending,
+    )

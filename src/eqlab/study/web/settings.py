@@ -1,0 +1,55 @@
+"""What the server has to know beside the studies: secret, password, public address, limits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from eqlab.core.errors import UsageError
+from eqlab.study.texts import Texts
+
+LEAST_SECRET = 32
+COMMON = frozenset({"changeme", "secret", "default", "password"})
+
+
+@dataclass(frozen=True)
+class Settings:
+    secret: bytes
+    """Keys for cookies and panel ids are derived from it."""
+    password_hash: str = ""
+    """argon2 hash of the researcher's password; without one nobody can log in."""
+    public_url: str = ""
+    """How participants reach the server, e.g. https://study.example.org; empty: as the request says."""
+    proxy: str = ""
+    """Address of a reverse proxy whose X-Forwarded-For and -Proto are believed; empty: nobody's are."""
+    hook_secret: bytes = b""
+    """Signs a panel's messages; without one they are refused."""
+    preview: bool = False
+    """Say on every page that nothing is kept."""
+    body_limit: int = 64 * 1024
+    door_burst: float = 120.0
+    """Arrivals from one address at once (a classroom); `door_rate` more each second."""
+    door_rate: float = 2.0
+    login_burst: float = 5.0
+    login_rate: float = 1 / 30
+    texts: Mapping[str, Texts] = field(default_factory=dict)
+    """Languages beside those that ship."""
+
+    @property
+    def origin(self) -> str:
+        parts = urlsplit(self.public_url)
+        return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+
+    @property
+    def https(self) -> bool:
+        return self.public_url.startswith("https://")
+
+
+def check_secret(secret: str) -> bytes:
+    """A secret that is worth the name."""
+    plain = secret.strip()
+    if len(plain) < LEAST_SECRET or len(set(plain)) < 8 or any(word in plain.lower() for word in COMMON):
+        raise UsageError(
+            f"EQLAB_STUDY_SECRET must be random and have at least {LEAST_SECRET} characters.",
+            "Make one with: python -c 'import secrets; print(secrets.token_hex(32))'",
+        )
+    return plain.encode()

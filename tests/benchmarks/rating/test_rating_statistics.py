@@ -1,0 +1,335 @@
+"""Ratings become results: judges that are perfect, constant, partial to an arm or to length are found out; people's
+ratings give the published numbers; pairs lose their position bias."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eqlab.benchmarks.rating.benchmark import Ratings
+from eqlab.benchmarks.rating.calibration import calibrate, pairs_of, verdict
+from eqlab.benchmarks.rating.families import family
+from eqlab.benchmarks.rating.judge_result import prediction_powered
+from eqlab.benchmarks.rating.pairwise_result import duels
+from eqlab.benchmarks.rating.rated import rated
+from eqlab.benchmarks.rating.reply_rows import ReplyRow
+from eqlab.benchmarks.rating.trials import pairs, single
+from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Scored, Selection
+from eqlab.core.runs import PEOPLE
+
+BENCHMARK = Ratings()
+JUDGING = BENCHMARK.options("replies", {})
+CALIBRATION = BENCHMARK.options("published", {"purpose": "calibration"})
+
+
+def study(prompts=200, arms=("human", "chatgpt"), seed=1):
+    """Replies of any length, each rated by one person; ten ratings a person."""
+    draw = random.Random(seed)
+    return [
+        ReplyRow(
+            arm, f"p{p}", "word " * draw.randint(10, 60), "sad" if p % 2 else "proud",
+            "negative" if p % 2 else "positive", utterance="Hello",
+            human=((f"{arm} {p // 10}", draw.choices((1, 2, 3), (1, 2, 3))[0]),),
+        )
+        for p in range(prompts)
+        for arm in arms
+    ]  # fmt: skip
+
+
+def judged(rows, rate, subject="judge:some-model"):
+    """Every row rated by a judge that is a function."""
+    scored = []
+    for row in rows:
+        trial = single(row)
+        value = rate(row)
+        answer = Answer("r", trial.id, subject, 0, 1, str(value), "ok", {"rating": value}, model="some-model-1")
+        scored.append(Scored(trial, 0, (answer,)))
+    return scored
+
+
+def human(row):
+    return row.human[0][1]
+
+
+def calibration(rows, rate, judge="some-model"):
+    return calibrate(pairs_of(rated(judged(rows, rate))), judge)
+
+
+def test_a_perfect_judge_agrees_fully_and_has_no_bias():
+    found = calibration(study(), human)
+    assert found.measures["quadratic kappa"].value == pytest.approx(1)
+    assert found.measures["ordinal alpha"].value == pytest.approx(1, abs=0.01)
+    assert {bias.value for bias in found.bias.values()} == {0.0}
+    assert found.length["judge − people"].value == pytest.approx(0)
+    assert "above two people" in verdict(found)
+
+
+def test_a_constant_judge_agrees_no_better_than_chance():
+    found = calibration(study(), lambda row: 2)
+    assert found.measures["quadratic kappa"].value == pytest.approx(0)
+    assert found.length["judge: rating with length"].value is None
+    assert "below two people" in verdict(found)
+    assert "not shown to be better than chance" in verdict(found)
+
+
+def test_a_judge_partial_to_an_arm_is_found_out():
+    found = calibration(study(), lambda row: min(3, human(row) + 1) if row.arm == "chatgpt" else human(row))
+    assert found.bias["human"].value == 0
+    assert found.bias["chatgpt"].low > 0.2
+    assert found.distortion["chatgpt"].low > 0.2
+    assert "distorts the difference chatgpt − human" in verdict(found)
+
+
+def test_a_judge_partial_to_length_is_found_out():
+    found = calibration(study(), lambda row: 1 + (len(row.reply.split()) > 25) + (len(row.reply.split()) > 45))
+    assert found.length["judge: rating with length"].low > 0.8
+    assert abs(found.length["people: rating with length"].value) < 0.15
+    assert found.length["judge − people"].low > 0.5
+    assert "longer replies better than people do" in verdict(found)
+
+
+def test_a_liking_for_its_own_family_is_measured_or_said_to_be_unknown():
+    liked = calibration(study(), lambda row: 3 if row.arm == "chatgpt" else human(row), judge="openai/gpt-4o-mini")
+    assert liked.own_family.low > 0
+    assert "people's replies only" in liked.own_family_note
+    unknown = calibration(study(), human, judge="wizard-9000")
+    assert unknown.own_family is None
+    assert "does not say" in unknown.own_family_note
+    absent = calibration(study(), human, judge="anthropic/claude-x")
+    assert absent.own_family is None
+    assert "cannot be measured" in absent.own_family_note
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("openai/gpt-4o-mini", "gpt"), ("chatgpt_empathy", "gpt"), ("anthropic/claude-3", "claude"),
+        ("ollama/llama3.2", "llama"), ("llamacpp/qwen3", "qwen"), ("mixtral-8x7b", "mistral"), ("embedded", "smollm"),
+        ("ollama/deepseek-r1-distill-llama", ""), ("human", ""), ("gguf:/x/my.gguf", ""), ("llama3@run1", "llama"),
+    ],
+)  # fmt: skip
+def test_families_by_name(name, expected):
+    assert family(name) == expected
+
+
+def test_intervals_draw_whole_raters():
+    """Raters who agree with themselves make the interval wider than single ratings would."""
+    rows = [replace(row, human=((row.human[0][0], 1 + int(row.prompt[1:]) // 10 % 3),)) for row in study()]
+    draw = random.Random(4)
+    clustered = calibration(rows, lambda row: draw.choice((1, 2, 3)))
+    alone = [replace(row, human=((f"{row.arm} {row.prompt}", human(row)),)) for row in rows]
+    draw = random.Random(4)
+    single_ = calibration(alone, lambda row: draw.choice((1, 2, 3)))
+    width = [c.measures["mean difference"].high - c.measures["mean difference"].low for c in (clustered, single_)]
+    assert clustered.raters == 40
+    assert width[0] > 1.5 * width[1]
+
+
+def test_a_calibration_is_a_result_with_its_tables():
+    result = BENCHMARK.score("judge:gpt-x", judged(study(), human, "judge:gpt-x"), CALIBRATION)
+    assert result.title == "Judge calibration"
+    assert result.headline.name == "quadratic kappa"
+    titles = [table.title for table in result.tables]
+    assert len([title for title in titles if title.startswith("Calibration")]) == 5
+    assert result.rules["snapshot"] == "some-model-1"
+    assert result.rules["prompt_sha256"]
+    assert result.items[0].reference
+
+
+def test_judge_only_results_are_called_so():
+    rows = [replace(row, human=()) for row in study()]
+    result = BENCHMARK.score("judge:j", judged(rows, lambda row: 3 if row.arm == "chatgpt" else 2), JUDGING)
+    assert result.sentence.startswith("Judge-only: j")
+    assert "not over other raters" in " ".join(result.caveats)
+    assert result.headline.name == "P(Good), chatgpt − human"
+    assert result.headline.value == 100.0
+    assert result.headline.low is None  # nothing varied: no interval is invented
+    arms = result.tables[0]
+    assert [row[:5] for row in arms.rows] == [("human", 200, 0, 200, 0), ("chatgpt", 200, 0, 0, 200)]
+    assert arms.rows[1][5].low == pytest.approx(98.1, abs=0.1)  # Wilson, where a bootstrap has no width
+
+
+def test_arms_that_differ_by_chance_only_are_not_separated():
+    draw = random.Random(3)
+    rows = [replace(row, human=()) for row in study()]
+    result = BENCHMARK.score("judge:j", judged(rows, lambda row: draw.choice((1, 2, 3))), JUDGING)
+    assert result.headline.low < 0 < result.headline.high
+    assert "cannot be told apart" in result.sentence
+
+
+def test_several_arms_have_no_single_number():
+    result = BENCHMARK.score("judge:j", judged(study(20, ("a", "b", "c")), human), JUDGING)
+    assert result.headline.value is None
+    assert "3 arms" in result.headline.note
+    assert len(result.tables[1].rows) == 3
+
+
+def test_ratings_that_cannot_be_read_make_a_result_invalid():
+    scored = judged(study(10), human)
+    broken = [
+        replace(one, attempts=(replace(one.attempts[0], status="unparseable", values={}),)) if index % 2 else one
+        for index, one in enumerate(scored)
+    ]
+    result = BENCHMARK.score("judge:j", broken, JUDGING)
+    assert not result.valid
+    assert result.counts["unparseable"] == 10
+    assert not BENCHMARK.score("judge:j", [Scored(one.trial, 0, ()) for one in scored], JUDGING).valid
+    assert BENCHMARK.score("judge:j", [], JUDGING).headline.value is None
+
+
+def test_other_snapshots_of_the_judge_are_said():
+    scored = judged(study(4), human)
+    scored[0] = replace(scored[0], attempts=(replace(scored[0].attempts[0], model="some-model-2"),))
+    result = BENCHMARK.score("judge:j", scored, JUDGING)
+    assert result.rules["snapshot"] == "some-model-1, some-model-2"
+    assert "2 different models" in " ".join(result.caveats)
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_people_and_judge_together_cover_the_truth(good):
+    """Over many studies the 95 % intervals hold people's P(Good) as often as they say, however bad the judge."""
+    covered, narrower, n = 0, 0, 100
+    for seed in range(n):
+        draw = np.random.default_rng(seed)
+        truth = draw.random(300) < 0.6
+        judge = np.where(draw.random(300) < (0.9 if good else 0.5), truth, ~truth)
+        rows = [
+            ReplyRow("a", f"p{i}", "x", human=((f"r{i}", 3 if truth[i] else 1),) if i < 80 else ()) for i in range(300)
+        ]
+        found = prediction_powered(
+            rated(judged(rows, lambda row, judge=judge: 3 if judge[int(row.prompt[1:])] else 1)), "a"
+        )
+        covered += found.low <= 0.6 <= found.high
+        narrower += found.se < found.human_only_se
+    assert covered / n > 0.89
+    assert narrower / n > (0.95 if good else 0.3)
+
+
+def test_prediction_power_needs_people_for_some_and_not_for_all():
+    all_rated = rated(judged(study(30), human))
+    none_rated = rated(judged([replace(row, human=()) for row in study(30)], lambda row: 3))
+    assert prediction_powered(all_rated, "human") is None
+    assert prediction_powered(none_rated, "human") is None
+    some = [row if int(row.prompt[1:]) < 100 else replace(row, human=()) for row in study(200)]
+    result = BENCHMARK.score("judge:j", judged(some, lambda row: 3 if len(row.reply) > 150 else 2), JUDGING)
+    assert "prediction-powered" in result.sentence
+    assert [table.title for table in result.tables if "prediction-powered" in table.title]
+
+
+def compared(choose, prompts=60):
+    rows = study(prompts, ("a", "b"))
+    scored = []
+    for trial in pairs(rows, Selection()):
+        value = choose(*trial.key["arms"], trial.key["prompt"])
+        answer = Answer("r", trial.id, "judge:j", 0, 1, "x", "ok", {"better": value})
+        scored.append(Scored(trial, 0, (answer,)))
+    return scored
+
+
+PAIRWISE = BENCHMARK.options("replies", {"pairwise": "yes"})
+
+
+def test_a_judge_that_always_says_first_prefers_nobody():
+    scored = compared(lambda first, second, prompt: 1)
+    result = BENCHMARK.score("judge:j", scored, PAIRWISE)
+    assert result.headline.value == 50.0
+    bias = next(one for one in result.estimates if one.name == "first reply preferred over second")
+    assert bias.value == 100.0
+    same = next(one for one in result.estimates if one.name == "same verdict in both orders")
+    assert same.value == 0.0
+    assert all(duel.mean == 0.5 for duel in duels(rated(scored), "b", "a"))
+
+
+def test_a_true_preference_survives_both_orders():
+    result = BENCHMARK.score(
+        "judge:j", compared(lambda first, second, p: (1 if first == "b" else 3) if int(p[1:]) % 5 else 2), PAIRWISE
+    )
+    assert result.headline.value == pytest.approx(90.0)
+    assert result.headline.low > 80
+    assert "prefers b to a" in result.sentence
+    assert result.tables[0].rows[0][2:7] == (60, 48, 12, 0, 60)
+
+
+def test_a_position_bias_is_reported_beside_a_preference():
+    draw = random.Random(2)
+    result = BENCHMARK.score("judge:j", compared(lambda *_: draw.choices((1, 3), (4, 1))[0]), PAIRWISE)
+    assert "favours the first place" in result.sentence
+
+
+def test_half_a_pair_does_not_count():
+    scored = compared(lambda first, second, p: 1)
+    result = BENCHMARK.score("judge:j", [one for one in scored if one.trial.key["arms"][0] == "a"], PAIRWISE)
+    assert result.headline.value is None
+
+
+def people(rows):
+    scored = []
+    for row in rows:
+        trial = single(replace(row, human=()))
+        for rater, value in row.human:
+            answer = Answer("r", trial.id, f"person:{rater}", 0, 1, str(value), "ok", {"rating": value})
+            scored.append(Scored(trial, 0, (answer,)))
+    return scored
+
+
+def test_the_published_ratings_as_peoples_ratings(published: Path):
+    """Golden: shares and cluster intervals, Yates, the mixed model to four digits, its omnibus test."""
+    from eqlab.runs.judge import published_replies
+
+    result = BENCHMARK.score(PEOPLE, people(published_replies(published)), JUDGING | {"purpose": "people"})
+    assert result.sentence.startswith("600 people call Good 49.3 % of human, 63.4 % of chatgpt, 64.8 %")
+    table = {table.title: table for table in result.tables}
+    arms = table["Arms (600 people)"]
+    assert [row[:5] for row in arms.rows] == [
+        ("human", 2000, 342, 672, 986), ("chatgpt", 2000, 156, 576, 1268), ("chatgpt_empathy", 2000, 142, 563, 1295),
+    ]  # fmt: skip
+    assert arms.rows[0][5].low == pytest.approx(46.9, abs=0.3)
+    assert arms.rows[0][5].high == pytest.approx(51.7, abs=0.3)
+    chi2 = [row[2] for row in table["Good against the rest, compared with human"].rows]
+    assert chi2 == pytest.approx([80.2554, 96.7743], abs=1e-4)
+    model = table["Mixed ordinal model"]
+    assert model.rows[0][3:5] == pytest.approx((0.7224, 0.0925), abs=1e-4)
+    assert model.rows[1][3:5] == pytest.approx((0.7913, 0.0928), abs=1e-4)
+    assert "SD rater 0.64, prompt 0.32" in model.note
+    assert "χ² = 86.85, df 2" in model.note
+    assert len(table["Effect per emotion: chatgpt_empathy against human"].rows) == 32
+
+
+def test_few_people_are_scored_without_a_model_and_with_a_warning():
+    result = BENCHMARK.score(PEOPLE, people(study(2)), JUDGING | {"purpose": "people"})
+    assert result.headline.value is not None
+    assert "few" in " ".join(result.caveats)
+    assert "No mixed model" in " ".join(result.caveats)
+    one = BENCHMARK.score(PEOPLE, people(study(1, ("a",)))[:1], JUDGING | {"purpose": "people"})
+    assert one.headline.value in (0.0, 100.0)
+    assert len(one.items) == 1
+    assert BENCHMARK.score(PEOPLE, [], JUDGING | {"purpose": "people"}).sentence == "Nobody has rated anything yet."
+
+
+def _at_length(rows, rate):
+    result = BENCHMARK.score("judge:some-model", judged(rows, rate), JUDGING)
+    return next((table for table in result.tables if table.title == "P(Good) at equal length"), None)
+
+
+def test_an_arm_that_only_talks_more_is_no_better_at_equal_length():
+    """The judge looks at length alone: Good from 32 words on."""
+    rows = [replace(row, reply=row.reply * 2) if row.arm == "chatgpt" else row for row in study()]
+    table = _at_length(rows, lambda row: 3 if len(row.reply.split()) >= 32 else 1)
+    shares = {row[0]: (row[2].value, row[1]) for row in table.rows}
+    gap = shares["chatgpt"][0] - shares["human"][0]
+    adjusted = shares["chatgpt"][1].value - shares["human"][1].value
+    assert gap > 25
+    assert abs(adjusted) < gap / 2
+    assert all(own.low < own.value < own.high for _, own in shares.values())
+    assert "A reply twice as long is called Good +" in table.note
+
+
+def test_at_equal_length_is_undefined_where_all_replies_are_equally_long():
+    same = [replace(row, reply="word " * 20) for row in study(20)]
+    table = _at_length(same, lambda row: 3 if row.arm == "human" else 1)
+    assert [row[1] for row in table.rows] == [None, None]
+    assert table.note.startswith("Undefined: ")
+    assert _at_length([row for row in same if row.arm == "human"], lambda row: 3) is None

@@ -1,0 +1,226 @@
+"""From results to a comparison: who is paired with whom, what is said, what is undefined and why."""
+
+import numpy as np
+import pytest
+
+from eqlab.comparison.compare import compare
+from eqlab.comparison.entries import Source, entries
+from eqlab.comparison.sentences import caveats, listed, p_words, round_up, sentence
+from eqlab.comparison.tables import as_data, tables
+from eqlab.core.results import Estimate, ItemScore, Result
+
+
+def result(subject, table, *, benchmark="eqbench", items=None, group="", status="ok", trials=None, **more):
+    """A result from an items × repeats table of points; NaN is an answer that could not be used."""
+    table = np.asarray(table, dtype=float)
+    table = table[:, None] if table.ndim == 1 else table
+    scored = tuple(
+        ItemScore(
+            item=str(items[i] if items else i),
+            trial=str(trials[i][k] if trials else i),
+            repeat=k,
+            status="unparseable" if np.isnan(table[i, k]) else status,
+            score=None,
+            points=None if np.isnan(table[i, k]) else float(table[i, k]),
+            group=group,
+        )
+        for k in range(table.shape[1])
+        for i in range(table.shape[0])
+    )
+    means = [float(np.mean(row[np.isfinite(row)])) for row in table if np.isfinite(row).any()]
+    value = float(np.mean(means))
+    headline = Estimate("EQ-Bench v2", value, len(means), 1.0, value - 2, value + 2)
+    lost = int(np.isnan(table).sum())
+    basis = {
+        "title": "EQ-Bench v2",
+        "rules": {"name": "leaderboard", "mode": "text"},
+        "counts": {"planned": table.size, "ok": table.size - lost, "unparseable": lost},
+    }
+    return Result(
+        benchmark, subject=subject, sentence="", headline=headline,
+        score_range=(0.0, 100.0), items=scored, **(basis | more),
+    )  # fmt: skip
+
+
+def draw(seed, gap=0.0, n=40, repeats=1, noise=5.0):
+    random = np.random.default_rng(seed)
+    item = np.random.default_rng(0).normal(60, 20, (n, 1))
+    return item + gap + random.normal(0, noise, (n, repeats))
+
+
+def compared(*results, item_sets=None, missing="drop"):
+    sets = item_sets or ["set"] * len(results)
+    sources = [Source(one, f"run {k}", sets[k]) for k, one in enumerate(results)]
+    return compare(*entries(sources, missing))
+
+
+def test_a_clear_difference_is_said():
+    (found,) = compared(result("model:low", draw(1)), result("model:high", draw(2, gap=10)))
+    pair = found.pairs[0]
+    assert (pair.a.name, pair.b.name, pair.difference.method) == ("high", "low", "paired")
+    assert pair.separated
+    assert [standing.rank for standing in found.standings] == [(1, 1), (2, 2)]
+    assert sentence(found).startswith("high is better than low: +")
+    assert "40 shared questions" in sentence(found)
+
+
+def test_no_difference_says_how_many_questions_would_do():
+    (found,) = compared(result("model:a", draw(3, gap=0.8)), result("model:b", draw(4)))
+    assert found.pairs[0].separated is False
+    assert [standing.rank for standing in found.standings] == [(1, 2), (1, 2)]
+    assert "cannot be separated with these 40 questions" in sentence(found)
+    assert f"about {round_up(found.pairs[0].needed):,} would do" in sentence(found)
+    assert found.pairs[0].needed > 40
+
+
+def test_the_same_answers_can_never_be_separated():
+    (found,) = compared(result("model:a", draw(5)), result("model:b", draw(5)))
+    assert found.pairs[0].needed is None
+    assert "more questions would not do" in sentence(found)
+
+
+def test_pairing_is_by_item_and_not_by_place():
+    a, b = draw(6), draw(7, gap=3)
+    order = np.random.default_rng(8).permutation(40)
+    (straight,) = compared(result("model:a", a), result("model:b", b))
+    (mixed,) = compared(result("model:a", a), result("model:b", b[order], items=order.tolist()))
+    assert straight.pairs[0].difference.se == pytest.approx(mixed.pairs[0].difference.se)
+    assert straight.pairs[0].difference.value == pytest.approx(mixed.pairs[0].difference.value)
+
+
+def test_the_same_id_in_another_set_is_another_item():
+    (found,) = compared(result("model:a", draw(9)), result("model:b", draw(10)), item_sets=["one", "other"])
+    assert found.pairs[0].difference.method == "unpaired"
+    assert found.pairs[0].shared == 0
+    assert any("unpaired" in said for said in caveats(found, "drop"))
+
+
+def test_few_shared_items_are_not_enough_to_pair():
+    names = [*range(5), *range(100, 135)]
+    (found,) = compared(result("model:a", draw(11)), result("model:b", draw(12), items=names))
+    assert (found.pairs[0].difference.method, found.pairs[0].shared) == ("unpaired", 5)
+
+
+def test_answers_that_cannot_be_used_are_counted_and_said():
+    gappy = draw(13)
+    gappy[:4] = np.nan
+    (found,) = compared(result("model:a", draw(14)), result("model:b", gappy))
+    assert found.pairs[0].difference.n == 36
+    assert any("left out" in said and "b 4" in said for said in caveats(found, "drop"))
+    (zero,) = compared(result("model:a", draw(14)), result("model:b", gappy), missing="zero")
+    assert zero.pairs[0].difference.n == 40
+    assert zero.pairs[0].difference.value > found.pairs[0].difference.value
+    assert zero.standings[1].entry.score.value == pytest.approx(np.nansum(gappy) / 40)
+    assert any("count as 0" in said for said in caveats(zero, "zero"))
+
+
+def test_holm_is_over_all_pairs_and_ranks_follow():
+    found = compared(*(result(f"model:m{k}", draw(20 + k, gap=gap)) for k, gap in enumerate((0, 0, 10, 20))))[0]
+    assert len(found.pairs) == 6
+    assert [standing.rank for standing in found.standings] == [(1, 1), (2, 2), (3, 4), (3, 4)]
+    for pair in found.pairs:
+        assert pair.p_holm >= pair.difference.p
+    assert sentence(found).startswith("5 of 6 pairs can be separated. m3 is better than all others.")
+    assert "cannot be separated" in sentence(found)
+
+
+def test_repeats_split_the_spread():
+    (found,) = compared(
+        result("model:a", draw(30, n=150, repeats=4)), result("model:b", draw(31, n=150, repeats=4, gap=1))
+    )
+    for standing in found.standings:
+        variance = standing.components.variance
+        assert variance["residual"] == pytest.approx(25, rel=0.2)
+        assert variance["item"] == pytest.approx(400, rel=0.4)
+        assert standing.variation.n == 4
+        assert standing.agreement.value > 0.9
+        assert [(d.items, d.repeats) for d in standing.designs][:4] == [(150, 1), (150, 2), (150, 5), (300, 1)]
+    own = {(d.items, d.repeats): d.se for d in found.pairs[0].designs}
+    assert own[150, 5] < own[150, 1] / 1.8  # items cancel, so repeats buy nearly their full worth
+    titles = [table.title for table in tables(found)]
+    spread = ["Where the spread comes from", "Standard errors of other designs", "Where subjects disagree most"]
+    assert titles == ["EQ-Bench v2", "Every two", *spread]
+
+
+def test_orders_are_told_apart_where_they_were_asked_twice():
+    random = np.random.default_rng(32)
+    order = random.normal(0, 10, (60, 2))
+    points = 60 + random.normal(0, 5, (60, 1)) + np.repeat(order, 2, axis=1) + random.normal(0, 2, (60, 4))
+    trials = [[f"{i}a", f"{i}a", f"{i}b", f"{i}b"] for i in range(60)]
+    (found,) = compared(result("model:a", points, trials=trials))
+    standing = found.standings[0]
+    assert standing.order_apart
+    assert standing.components.variance["order"] == pytest.approx(100, rel=0.4)
+    assert "order" in next(t for t in tables(found) if t.title == "Where the spread comes from").columns
+    fresh = [[f"{i}-{k}" for k in range(4)] for i in range(60)]
+    (mixed,) = compared(result("model:a", points, trials=fresh))
+    assert not mixed.standings[0].order_apart
+
+
+def test_benchmarks_are_compared_apart():
+    one = result("model:a", draw(33))
+    found = compared(one, result("model:b", draw(34)), result("model:a", draw(35), title="EQ-Bench v1"))
+    assert [(c.title, len(c.standings)) for c in found] == [("EQ-Bench v2", 2), ("EQ-Bench v1", 1)]
+    assert "nothing to compare it with" in sentence(found[1])
+
+
+def test_what_has_no_item_scores_is_undefined_with_the_reason():
+    bare = Result(
+        "empathy", "Empathy", "model:c", {}, "", Estimate("P(Good)", None, 0, note="nobody has rated these replies"),
+        (0.0, 100.0), items=(ItemScore("1", "t", 0, "ok", None),),
+    )  # fmt: skip
+    people = result("people", draw(36), benchmark="rating")
+    people = Result(
+        "rating", "Rated", "people", {}, "", people.headline, (0.0, 100.0), items=(ItemScore("1", "t", 0, "ok", 3.0),)
+    )
+    sources = [Source(bare, "run 1", "s"), Source(people, "run 2", "s")]
+    found, undefined = entries(sources)
+    assert not found
+    assert dict(undefined)["c"] == "nobody has rated these replies"
+    assert "rater is the unit" in dict(undefined)["people"]
+
+
+def test_arms_of_a_judge_are_compared_by_prompt():
+    items = result("judge:j", 100.0 * (draw(37) > 60), benchmark="rating", group="warm").items
+    others = result("judge:j", 100.0 * (draw(38) > 75), benchmark="rating", group="cold").items
+    both = result("judge:j", draw(39), benchmark="rating")
+    whole = Result("rating", "Rated", "judge:j", {}, "", both.headline, (0.0, 100.0), items=(*items, *others))
+    (found,) = compare(*entries([Source(whole, "run 1", "s")]))
+    assert {s.entry.name for s in found.standings} == {"warm (rated by j)", "cold (rated by j)"}
+    assert found.pairs[0].difference.n == 40
+    assert "prompts" in sentence(found)
+
+
+def test_one_name_in_two_runs_gets_its_run_and_rules_that_differ_are_said():
+    other = result("model:a", draw(40), rules={"name": "leaderboard", "mode": "json"})
+    (found,) = compared(result("model:a", draw(41)), other)
+    assert {s.entry.name for s in found.standings} == {"a (run 0)", "a (run 1)"}
+    assert any("(mode)" in said for said in caveats(found, "drop"))
+
+
+def test_a_situation_whose_repeats_are_scored_together_is_one_column():
+    scored = tuple(
+        ItemScore(str(i), f"t{i}", i % 2, "ok", None, points=float(i)) for i in range(10)
+    )  # shown by whichever repeat was readable
+    whole = Result(
+        "emotionbench", "EmotionBench", "model:a", {"repeats": 3}, "", Estimate("Alignment", 4.5, 10), (0.0, 9.0),
+        items=scored,
+    )  # fmt: skip
+    ((entry,), _) = entries([Source(whole, "run 1", "s")])
+    assert (entry.repeats, entry.asked) == (1, 3)
+
+
+def test_many_subjects_list_neighbours_only_but_data_has_all():
+    found = compared(*(result(f"model:m{k}", draw(50 + k, gap=k)) for k in range(12)))[0]
+    assert len(next(t for t in tables(found) if t.title == "Neighbours").rows) == 11
+    data = as_data(found, "drop")
+    assert len(data["pairs"]) == 66
+    assert {"p_holm", "probability", "effect", "items_needed", "sentence"} <= set(data["pairs"][0])
+    assert data["subjects"][0]["rank"][0] == 1
+
+
+def test_words():
+    assert [round_up(n) for n in (7, 690, 694, 1309, 23461)] == [7, 690, 700, 1400, 24000]
+    assert p_words(0.0) == "< 0.0001"
+    assert p_words(None) == "undefined"
+    assert listed(list("abcdefgh")) == "a, b, c, d, e and 3 others"

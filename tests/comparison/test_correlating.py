@@ -1,0 +1,127 @@
+"""External scores from a file, matched with ours, in numbers, words and a drawing."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from eqlab.comparison.correlate import as_data, correlate, match, notes, sentence, table
+from eqlab.comparison.entries import Source, entries
+from eqlab.comparison.external import External, read_scores
+from eqlab.core.errors import DataError, UsageError
+from eqlab.core.results import Estimate, ItemScore, Result
+from eqlab.publish.scatter import scatter
+
+
+def ours(n=12, items=30, title="EQ-Bench v2"):
+    """Models with abilities 40, 42, …, each seen through the same items."""
+    random = np.random.default_rng(1)
+    hard = random.normal(0, 10, items)
+    sources = []
+    for k in range(n):
+        points = 40 + 2 * k + hard + random.normal(0, 5, items)
+        scored = tuple(ItemScore(str(i), str(i), 0, "ok", None, points=float(p)) for i, p in enumerate(points))
+        value, se = float(points.mean()), float(points.std(ddof=1)) / items**0.5
+        headline = Estimate(title, value, items, se, value - 2 * se, value + 2 * se)
+        sources.append(
+            Source(Result("eqbench", title, f"model:org/m{k}", {}, "", headline, (0, 100), items=scored), "run 1", "s")
+        )
+    return entries(sources)[0]
+
+
+def external(n=12, noise=1.0, errors=None):
+    random = np.random.default_rng(2)
+    scores = {f"m{k}": 60 + 3 * k + noise * random.normal() for k in range(n)}
+    return External("knowledge", scores, dict.fromkeys(scores, errors) if errors else {})
+
+
+def test_correlates_and_corrects():
+    found = correlate(ours(), external(errors=2.0))
+    assert found.association.n == 12
+    assert found.association.pearson.value > 0.95
+    assert found.ours.how == "alpha over 30 items"
+    assert 0.9 < found.ours.value < 1
+    assert found.theirs.value == pytest.approx(1 - 4 / np.var([p.theirs for p in found.points], ddof=1))
+    expected = found.association.pearson.value / (found.ours.value * found.theirs.value) ** 0.5
+    assert found.association.corrected.value == pytest.approx(expected)
+    assert "correlate with r = 0.9" in sentence(found)
+    assert "without measurement error" in sentence(found)
+    assert table([found]).rows[0][1] == 12
+    assert as_data(found)["points"][0]["model"] == "org/m0"
+
+
+def test_a_given_reliability_wins_and_an_unknown_one_is_said():
+    assert correlate(ours(), external(errors=2.0), reliability=0.5).theirs.value == 0.5
+    unknown = correlate(ours(), external())
+    assert unknown.theirs.value is None
+    assert any("only one reliability" in note for note in notes([unknown]))
+
+
+def test_who_is_not_matched_is_named():
+    scores = {"m0": 1.0, "M1": 2.0, "org/m2": 3.0, "stranger": 4.0}
+    found = correlate(ours(), External("x", scores, {}))
+    assert found.unmatched == ("stranger",)
+    assert (found.association.n, found.left) == (3, 9)
+    assert any("stranger" in note for note in notes([found]))
+    assert match(["a/x", "b/x"], ["x", "a/x"]) == ({"a/x": "a/x"}, ["x"])
+
+
+def test_too_few_models_say_so():
+    found = correlate(ours(), External("x", {"m0": 1.0, "m1": 2.0}, {}))
+    assert "too few" in sentence(found)
+    assert found.association.pearson.value is None
+
+
+def test_two_benchmarks_at_once_are_refused():
+    with pytest.raises(UsageError, match="2 benchmarks"):
+        correlate([*ours(), *ours(title="EQ-Bench v1")], external())
+
+
+def test_the_file(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("\ufeffmodel, mmlu,mmlu_se,arena\ngpt,86.4,0.3,\nother,70,0.4,1100\n", encoding="utf-8")
+    mmlu, arena = read_scores(path)
+    assert (mmlu.name, mmlu.scores, mmlu.errors) == ("mmlu", {"gpt": 86.4, "other": 70}, {"gpt": 0.3, "other": 0.4})
+    assert (arena.scores, arena.errors) == ({"other": 1100}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "columns none"),
+        ("name,mmlu\na,1\n", "columns name, mmlu"),
+        ("model\na\n", "columns model"),
+        ("model,mmlu\na,1\na,2\n", "line 3: the model 'a' a second time"),
+        ("model,mmlu\n,1\n", "line 2: no model"),
+        ("model,mmlu\na,high\n", "line 2: mmlu is 'high'"),
+        ("model,mmlu\na,nan\n", "line 2: mmlu is 'nan'"),
+    ],
+)
+def test_a_broken_file_is_named_with_its_line(tmp_path, text, words):
+    path = tmp_path / "s.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=words):
+        read_scores(path)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(DataError, match="no file"):
+        read_scores(tmp_path / "none.csv")
+
+
+def test_the_drawing_is_a_picture_of_the_points():
+    hostile = External("<b>&x", external().scores, {})
+    found = [correlate(ours(), external(errors=2.0)), correlate(ours(), hostile)]
+    root = ET.fromstring(scatter(found))
+    space = "{http://www.w3.org/2000/svg}"
+    circles = root.findall(f".//{space}circle")
+    assert len(circles) == 24
+    assert all(0 < float(c.get("cx")) < 720 and 0 < float(c.get("cy")) < 460 for c in circles)
+    assert len(root.findall(f".//{space}line[@class='whisker']")) == 12 * 2 + 12
+    assert any("<b>&x" in (text.text or "") for text in root.iter(f"{space}text"))
+    right = max(circles[:12], key=lambda c: float(c.get("cx")))
+    assert "m11" in right.find(f"{space}title").text
+
+
+def test_nothing_to_draw_is_still_a_drawing():
+    ET.fromstring(scatter([correlate(ours(), External("x", {"stranger": 1.0}, {}))]))

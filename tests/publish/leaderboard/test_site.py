@@ -1,0 +1,258 @@
+"""The site: what is on the front page, how large it is, that nothing foreign gets out of its cell, and what changed."""
+
+import csv
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from eqlab.analysis.comparison import paired
+from eqlab.core.errors import UsageError
+from eqlab.core.results import Estimate
+from eqlab.publish.leaderboard.build import Sources, build
+from eqlab.publish.leaderboard.difference import from_intervals
+from eqlab.publish.leaderboard.entries import run_entries
+from eqlab.publish.leaderboard.published import published_entries
+from eqlab.publish.leaderboard.site import Site, site_files
+from eqlab.publish.leaderboard.tables import boards
+
+pytest_plugins = ["loopback_runs"]
+
+
+@pytest.fixture(scope="session")
+def entries(published):
+    return list(published_entries(published))
+
+
+@pytest.fixture(scope="session")
+def files(entries):
+    made = dict(site_files(Site(boards(entries), [], None, [], 1.8e9, "0")))
+    return {name: content if name.endswith(".parquet") else content.decode() for name, content in made.items()}
+
+
+def test_every_published_model_is_ranked_as_its_items_allow(entries, golden):
+    (board,) = boards(entries)
+    with (golden / "eqbench.csv").open() as file:
+        known = len(list(csv.DictReader(file)))
+    assert len(board.entered) == len(entries) == known
+    for _, entry in board.entered:
+        scores = list(entry.item_scores.values())
+        assert np.mean(scores) == pytest.approx(entry.result.headline.value, abs=1e-9)
+        assert len(scores) == entry.result.headline.n
+    top = board.entered[0][0]
+    assert top.name == "gpt-4-0314"
+    assert top.rank[0] == 1 < top.rank[1]
+    assert "cannot be separated from gpt-4-0613" in board.sentence
+    assert re.search(r"\d+ of 53 neighbours", board.sentence)
+    assert {"always 3", "random"} <= {line.name for line in board.lines if line.kind == "baseline"}
+
+
+def test_published_words_do_not_get_into_the_site(entries, files):
+    said = next(item.text for item in entries[0].result.items if len(item.text) > 80)
+    word = next(iter(entries[0].result.items[0].reference))
+    for name, content in files.items():
+        if not name.endswith(".parquet"):
+            assert said[:60] not in content
+    items = [
+        content
+        for name, content in files.items()
+        if ("-items" in name or "/items-" in name) and isinstance(content, str)
+    ]
+    assert items
+    assert not any(f'"{word}"' in content for content in items)
+
+
+def test_texts_are_shown_to_a_reader_who_wants_them(entries):
+    one = replace(entries[0], texts=True)
+    pages = dict(site_files(Site(boards([one]), [], None, [], 1.8e9, "0")))
+    page = pages[f"models/{one.id}-items-1.html"].decode()
+    assert 'class="reply"' in page
+
+
+def hundred(entries):
+    """As many as the promise names, with long names."""
+    return [
+        replace(
+            entry,
+            source=f"{entry.source}-{copy}",
+            result=replace(
+                entry.result,
+                subject=f"model:organisation-{copy}/a-model-with-a-long-name-{copy}-{i}",
+                items=tuple(replace(item, text=f"{item.text} {copy}") for item in entry.result.items),
+            ),
+        )
+        for copy in range(2)
+        for i, entry in enumerate(entries)
+    ][:100]
+
+
+def test_the_front_page_of_a_hundred_models_is_small(entries):
+    made = dict(site_files(Site(boards(hundred(entries)), [], None, [], 1.8e9, "0")))
+    assert made["index.html"].count(b'class="model"') == 100
+    assert len(made["index.html"]) < 200_000
+
+
+def test_every_table_has_its_files_and_every_link_leads_somewhere(files):
+    for name, content in files.items():
+        if name.endswith(".html"):
+            folder = name.rpartition("/")[0]
+            for target in re.findall(r'href="([^"#]+)', content):
+                path = "/".join(part for part in (folder, target) if part)
+                while "/../" in path:
+                    path = re.sub(r"[^/]+/\.\./", "", path, count=1)
+                assert path in files or path == "board.json", (name, target)
+    rows = json.loads(files[next(name for name in files if name.startswith("data/board-") and name.endswith(".json"))])
+    frame = pl.read_parquet(files[next(name for name in files if re.match(r"data/board-.*\.parquet", name))])
+    assert frame["score"].to_list() == [row["score"] for row in rows]
+    assert frame["name"].to_list() == [row["name"] for row in rows]
+
+
+def test_a_page_holds_a_hundred_items_at_most(files):
+    pages = {name: content for name, content in files.items() if re.search(r"-items-\d+\.html$", name)}
+    assert {content.count('<th scope="row">') for content in pages.values()} == {100, 71}
+
+
+def test_a_hostile_name_stays_in_its_cell(run, store, tmp_path):
+    name = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u202e"
+    run(name, "other")
+    build(tmp_path / "site", Sources(store=store))
+    for path in (tmp_path / "site").rglob("*.html"):
+        content = path.read_text()
+        assert "<script>alert" not in content
+        assert "<img" not in content
+        assert "\u202e" not in content
+    compared = (tmp_path / "site" / "compare.html").read_text()
+    data = re.search(r'id="data">(.*?)</script>', compared, re.DOTALL).group(1)
+    assert any("</script>" in model[1] for model in json.loads(data)["tables"][0]["models"])
+
+
+def test_own_runs_show_replies_and_the_same_replies_are_ranked_once(run, store, tmp_path):
+    run("alpha", "gamma")
+    run("alpha", seed=1)
+    built = build(tmp_path / "site", Sources(store=store))
+    (board,) = built.boards
+    ranked = [line for line in board.lines if line.rank]
+    copies = [line for line in board.lines if "word for word" in line.why_no_rank]
+    assert len(board.entered) == 3
+    assert len(copies) >= 1
+    assert len(ranked) + len(copies) == 3
+    page = next((tmp_path / "site" / "models").glob("alpha-*-items-1.html")).read_text()
+    assert "<pre" in page
+
+
+def test_changes_since_the_last_build(run, store, tmp_path):
+    run("alpha", "beta-model")
+    site = tmp_path / "site"
+    assert build(site, Sources(store=store)).changed == []
+    assert "This is the first build" in (site / "index.html").read_text()
+    assert build(site, Sources(store=store)).changed == []
+    assert "Nothing has changed" in (site / "index.html").read_text()
+    run("newcomer")
+    built = build(site, Sources(store=store))
+    assert ("newcomer", "new") in [(change.name, change.what) for change in built.changed]
+    assert "newcomer" in (site / "data" / "changes.csv").read_text()
+    state = json.loads((site / "board.json").read_text())
+    state["tables"][0]["rows"][0]["score"] += 5
+    state["tables"][0]["rows"].append({"id": "x", "name": "gone-one", "score": 1.0, "digits": 2, "rank": [1, 2]})
+    state["files"] += ["models/x.html", "../outside.txt"]
+    (site / "board.json").write_text(json.dumps(state))
+    (site / "models" / "x.html").write_text("old")
+    (tmp_path / "outside.txt").write_text("keep")
+    built = build(site, Sources(store=store))
+    assert {change.what for change in built.changed} == {"score", "gone"}
+    assert not (site / "models" / "x.html").exists()
+    assert (tmp_path / "outside.txt").exists()
+
+
+def test_a_folder_with_other_things_is_left_alone(run, store, tmp_path):
+    run("alpha")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("x")
+    with pytest.raises(UsageError, match="no leaderboard"):
+        build(tmp_path / "mine", Sources(store=store))
+    with pytest.raises(UsageError, match="nothing to put"):
+        build(tmp_path / "empty", Sources())
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "board.json").write_text("{}")
+    with pytest.raises(UsageError, match="last build"):
+        build(tmp_path / "site", Sources(store=store))
+
+
+def test_runs_with_other_items_or_modes_have_tables_of_their_own(run, store, tmp_path):
+    run("alpha")
+    run("alpha", limit=6)
+    built = build(tmp_path / "site", Sources(store=store))
+    assert sorted(len(board.items) for board in built.boards) == [6, 12]
+
+
+def test_empathy_shows_whose_replies_were_rated_and_says_what_is_left_out(run, store):
+    from eqlab.core.results import Table
+
+    stored = run("alpha")
+    left_out: dict[str, str] = {}
+    (entry,) = run_entries(store, stored, left_out)
+    share = Estimate("P(Good), human", 60.0, 50, None, 50.0, 70.0, "%", digits=1)
+    arms = Table("Arms (judge-only)", ("arm", "P(Good)"), (("human", share), ("model:x", share)), whiskers="P(Good)")
+    rated = replace(
+        entry.result, benchmark="rating", subject="judge:j", tables=(arms,), rules={"purpose": "judging"}, items=()
+    )
+    from eqlab.publish.leaderboard.entries import _arms
+
+    (board,) = boards(_arms(entry.record, rated, "r", 0))
+    assert {line.name: line.kind for line in board.lines} == {"human": "people", "x": "model"}
+    assert not left_out
+
+
+def test_differences_without_items_come_from_the_intervals():
+    a = Estimate("a", 10.0, 20, None, 8.0, 13.0)
+    b = Estimate("b", 4.0, 30, None, 1.0, 6.0)
+    found = from_intervals(a, b)
+    assert (found.value, found.n) == (6.0, 50)
+    assert found.low == pytest.approx(6 - np.hypot(2, 2))
+    assert found.high == pytest.approx(6 + np.hypot(3, 3))
+    assert from_intervals(a, replace(b, value=None)).value is None
+    assert from_intervals(a, replace(b, low=None)).low is None
+
+
+def test_neighbours_are_compared_as_compare_does(entries, files):
+    (board,) = boards(entries)
+    (first, one), (second, other) = board.entered[:2]
+    gap = paired(board.row(one), board.row(other))
+    page = files[f"models/{one.id}.html"]
+    assert f"{gap.low:.2f} to {gap.high:.2f}" in page
+    assert first.name in page
+    assert second.name in page
+
+
+def test_every_ranked_model_stands_at_equal_length_too(entries, files):
+    (board,) = boards(entries)
+    assert {line.name for line in board.lines if line.rank} == set(board.at_length)
+    assert board.length.slope.n == len(board.items)
+    rows = json.loads(files[f"data/board-{board.key}.json"])
+    for row in rows:
+        equal = board.at_length.get(row["name"]) if row["kind"] == "model" else None
+        assert row["score_at_equal_length"] == (equal.estimate.value if equal else None)
+    # brief answers go with a negative slope here, so brief subjects lose and long ones gain, all along one slope
+    slope, common = board.length.slope.value, np.log2(board.length.words)
+    for line in board.length.lines:
+        moved = line.score.value - slope * (np.log2(line.words) - common)
+        assert line.estimate.value == pytest.approx(moved)
+
+
+def test_people_of_a_study_are_a_row_even_where_their_score_is_undefined(entries):
+    known = Estimate("Alignment", None, 1266, note="they were asked half of it", digits=1, of="people")
+    (board,) = boards([replace(one, result=replace(one.result, people=known)) for one in entries[:3]])
+    (line,) = [line for line in board.lines if line.kind == "people"]
+    assert (line.name, line.rank, line.estimate.value) == ("People, published (1266)", None, None)
+    assert board.lines[-1] is line
+    made = dict(site_files(Site([board], [], None, [], 1.8e9, "0")))
+    html = made["index.html"].decode()
+    assert "People, published (1266): undefined, because they were asked half of it." in html
+    row = next(row for row in json.loads(made[f"data/board-{board.key}.json"]) if row["kind"] == "people")
+    assert (row["score"], row["n"], row["not_ranked_because"]) == (None, 1266, known.note)
+    seen = replace(known, value=70.0, low=60.0, high=80.0)
+    (board,) = boards([replace(one, result=replace(one.result, people=seen)) for one in entries[:3]])
+    assert board.lines.index(next(line for line in board.lines if line.study)) < len(board.lines) - 1

@@ -1,0 +1,143 @@
+"""The Inspect AI tasks with a mock model: asked as we ask, and the same replies give the same score."""
+
+import fixed_replies as replies
+import pytest
+
+import eqlab as api
+
+inspect_ai = pytest.importorskip("inspect_ai")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("INSPECT_LOG_DIR", str(tmp_path / "logs"))
+
+
+def evaluate(task, reply, **parameters):
+    """(log, requests): the task run through the registry, as `inspect eval eqlab/<task>` does."""
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    requests = []
+
+    def output(messages, tools, tool_choice, config):
+        requests.append((messages, config))
+        said = ModelOutput.from_content("mock", reply(messages[-1].text, config.temperature))
+        said.usage = ModelUsage(input_tokens=1, output_tokens=1)  # else Inspect loads a tokenizer from the network
+        return said
+
+    model = get_model("mockllm/model", custom_outputs=output, memoize=False)
+    (log,) = inspect_ai.eval(
+        f"eqlab/{task}", model=model, task_args=parameters, display="none", log_samples=True, log_realtime=False
+    )
+    return log, requests
+
+
+def figures(log):
+    assert log.status == "success", log.error
+    return {name: found.value for name, found in log.results.scores[0].metrics.items()}
+
+
+def ours(server, tmp_path, benchmark, reply, **request):
+    server.reply = lambda body, n: reply(body["messages"][-1]["content"], body["temperature"])
+    store = api.open_store(str(tmp_path / "ours.db"))
+    wanted = api.Request(models=("m",), base_url=server.url, benchmarks=(benchmark,), **request)
+    outcome = api.run(api.prepare(wanted), store)
+    (result,) = api.results(store, store.find_run(outcome.run))
+    store.close()
+    return result
+
+
+@pytest.mark.parametrize(
+    ("task", "request_", "parameters"),
+    [
+        ("eqbench", {"limit": 40}, {"limit": 40}),
+        ("eqbench", {"limit": 12, "repeats": 2, "seed": 5}, {"limit": 12, "repeats": 2, "seed": 5}),
+        ("emotionbench", {"profile": "quick", "options": {"defaults": "4"}}, {"profile": "quick", "defaults": 4}),
+    ],
+)
+def test_the_same_replies_give_the_same_score(server, tmp_path, task, request_, parameters):
+    result = ours(server, tmp_path, task, replies.mixed, **request_)
+    log, requests = evaluate(task, replies.mixed, **parameters)
+    found = figures(log)
+    assert result.headline.value is not None
+    assert found["score"] == pytest.approx(result.headline.value, abs=1e-12)
+    assert found["score_low"] == pytest.approx(result.headline.low, abs=1e-12)
+    assert found["n"] == result.headline.n
+    assert found["valid"] == result.valid
+    assert found["readable"] == pytest.approx(100 * result.counts["ok"] / result.counts["planned"])
+    assert found["refused"] == pytest.approx(100 * result.counts["refused"] / result.counts["planned"])
+    asked = sorted((m[-1].text, c.temperature, c.max_tokens, c.seed) for m, c in requests)
+    assert asked == sorted(
+        (b["messages"][-1]["content"], b["temperature"], b["max_tokens"], b["seed"]) for b in server.requests
+    )
+
+
+def test_the_published_questions_too(server, tmp_path, published):
+    request = {"items": "published", "limit": 20, "data": published}
+    words = {"Your answer:"}
+
+    def reply(prompt, temperature):
+        names = [line.split(":")[0] for line in prompt.splitlines() if line.endswith(": <score>")]
+        assert words & set(prompt.splitlines())
+        return "\n".join(f"{name}: {(len(prompt) + len(name) * 7) % 10 + 1}" for name in names)
+
+    result = ours(server, tmp_path, "eqbench", reply, **request)
+    log, _ = evaluate("eqbench", reply, items="published", limit=20, data=str(published))
+    assert result.counts["ok"] == 20
+    assert figures(log)["score"] == pytest.approx(result.headline.value, abs=1e-12)
+
+
+def test_three_tries_each_afresh_and_warmer():
+    log, requests = evaluate("eqbench", lambda prompt, temperature: "no numbers today", limit=1)
+    assert [config.temperature for _, config in requests] == [0.01, 0.16, 0.31]
+    assert {len(messages) for messages, _ in requests} == {1}
+    found = figures(log)
+    assert found["valid"] == 0
+    assert found["readable"] == 0
+    assert found["score"] != found["score"], "undefined, not 0"
+    (sample,) = log.samples
+    (scored,) = sample.scores.values()
+    assert scored.value == 0
+    assert scored.reason == "invalid_response_format"
+    assert "no four scores" in scored.explanation
+
+
+def test_settings_of_the_task_win_over_the_protocol():
+    _, requests = evaluate("eqbench", replies.mixed, limit=3, temperature=0.5, max_tokens=4000)
+    assert {(config.temperature, config.max_tokens) for _, config in requests} == {(0.5, 4000)}
+
+
+def test_an_option_of_the_benchmark():
+    def reply(prompt, temperature):
+        names = replies.asked_for(prompt)
+        one, two = ("\n".join(f"{name}: {value}" for name in names) for value in (2, 6))
+        return f"First pass scores:\n{one}\nCritique: hm.\nRevised scores:\n{two}"
+
+    log, requests = evaluate("eqbench", reply, limit=4, revision=True)
+    assert figures(log)["n"] == 4
+    assert {config.max_tokens for _, config in requests} == {1000}
+
+
+def test_what_makes_no_sense_is_refused():
+    from eqlab.core.errors import UsageError
+
+    for parameters in ({"items": "mine"}, {"profile": "all"}, {"nothing": "x"}, {"limit": 0}):
+        with pytest.raises(UsageError):
+            evaluate("eqbench", replies.mixed, **parameters)
+
+
+def test_epochs_are_refused_because_repeats_are_ours():
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    def output(messages, *_):
+        said = ModelOutput.from_content("mock", replies.filled_in(messages[-1].text))
+        said.usage = ModelUsage(input_tokens=1, output_tokens=1)
+        return said
+
+    model = get_model("mockllm/model", custom_outputs=output, memoize=False)
+    (log,) = inspect_ai.eval("eqlab/eqbench", model=model, task_args={"limit": 1}, epochs=2, display="none")
+    assert log.status == "error"
+    assert "repeats=N" in log.error.message

@@ -1,0 +1,119 @@
+"""kill -9 at any moment, the same command again: it goes on, asks nothing twice that was stored, loses nothing."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import eqlab as api
+
+COMMAND = [sys.executable, "-c", "from eqlab.cli.main import main; main()"]
+
+
+def good(body, number=0):
+    import re
+
+    words = re.search(r"at the end\?\n((?:\w+\n){4})", body["messages"][-1]["content"]).group(1).split()
+    return "\n".join(f"{word}: {index + 1}" for index, word in enumerate(words))
+
+
+def start(server, store, *more, pipe=subprocess.PIPE):
+    command = [
+        *COMMAND,
+        "run",
+        "m",
+        "-b",
+        "eqbench",
+        "--base-url",
+        server.url,
+        "--profile",
+        "full",
+        "--store",
+        store,
+        *more,
+    ]
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=dict(os.environ))
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_killed_again_and_again(server, tmp_path, request, engine, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    where = str(tmp_path / "s.db") if engine == "sqlite" else request.getfixturevalue("postgres")
+    server.reply = good
+    server.delay = 0.15
+    draw = random.Random(4)
+    kills = 0
+    for _ in range(20):
+        worker = start(server, where, "--max-concurrency", "4", "--seed", "77", pipe=subprocess.DEVNULL)
+        before = len(server.requests)
+        deadline = time.monotonic() + 60
+        while worker.poll() is None and len(server.requests) < before + 8 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if worker.poll() is not None:
+            break
+        time.sleep(draw.uniform(0, 0.3))
+        worker.send_signal(signal.SIGKILL)
+        worker.wait()
+        kills += 1
+        if kills == 3:
+            break
+    out, err = start(server, where, "--max-concurrency", "4", "--seed", "77").communicate(timeout=120)
+    assert "60" in out, err
+    assert kills == 3
+    store = api.open_store(where)
+    run = api.prepare(api.Request(models=("m",), base_url=server.url, seed=77)).config.id
+    (result,) = api.results(store, store.find_run(run))
+    store.close()
+    assert result.counts["ok"] == 60
+    # Only what was under way, or had just arrived, when the process died may be asked again: at most
+    # 4 in flight plus what 4 slots can bring in the writer's linger, per kill.
+    assert len(server.requests) <= 60 + kills * 8
+
+
+def test_an_answer_is_on_disk_within_a_fifth_of_a_second(server, tmp_path, monkeypatch):
+    import threading
+
+    store = api.open_store(str(tmp_path / "s.db"))
+    sent, stored = {}, {}
+    lock = threading.Lock()
+
+    def reply(body, number):
+        text = good(body)
+        with lock:
+            sent[text] = time.time()
+        return text
+
+    server.reply = reply
+    prepared = api.prepare(api.Request(models=("m",), base_url=server.url, limit=30))
+
+    def heard(batch):
+        now = time.time()
+        stored.update({answer.text: now - answer.at for answer in batch})
+
+    api.run(prepared, store, concurrency=4, listener=api.Listener(stored=heard))
+    store.close()
+    assert len(stored) == 30
+    assert sorted(stored.values())[len(stored) // 2] < 0.2
+
+
+def test_ctrl_c_says_how_to_go_on(server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    server.reply = good
+    server.delay = 0.3
+    worker = start(server, str(tmp_path / "s.db"), "--max-concurrency", "2")
+    deadline = time.monotonic() + 60
+    while len(server.requests) < 4 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    worker.send_signal(signal.SIGINT)
+    _out, err = worker.communicate(timeout=60)
+    assert worker.returncode == 130
+    assert "same command again" in err
+    assert "Traceback" not in err
+    store = api.open_store(str(tmp_path / "s.db"))
+    (result,) = api.results(store, store.find_run("last"))
+    store.close()
+    assert result.counts["ok"] == len(server.requests) < 60

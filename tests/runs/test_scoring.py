@@ -1,0 +1,55 @@
+"""Results of a run, in one process and in several."""
+
+import dataclasses
+
+import pytest
+
+import eqlab as api
+from eqlab.core.answers import Answer
+from eqlab.core.errors import UsageError
+from eqlab.runs import score as scoring
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = api.open_store(str(tmp_path / "s.db"))
+    yield opened
+    opened.close()
+
+
+def begin(store, benchmark):
+    request = api.Request(("a", "b"), (benchmark,), limit=3, base_url="http://localhost:9/v1")
+    prepared = api.prepare(request)
+    store.begin_run(prepared.config, prepared.plan(), {})
+    answers = []
+    for number, (subject, _, trial, repeat) in enumerate(prepared.plan()):
+        low = trial.form.scales[0].low if trial.form.scales else 0
+        text = "\n".join(f"{scale.text}: {low + (number + i) % 4}" for i, scale in enumerate(trial.form.scales))
+        asked = prepared.asked[benchmark]
+        reading = asked.benchmark.read(trial, text, asked.options)
+        own = (prepared.config.id, trial.id, subject, repeat, 1, text, reading.status, reading.values)
+        answers.append(Answer(*own, at=float(number)))
+    store.add_answers(answers)
+    return store.read_run(prepared.config.id)
+
+
+def test_several_processes_find_the_same_in_the_same_order(store, monkeypatch):
+    runs = [begin(store, "emotionbench"), begin(store, "eqbench")]
+    alone = scoring.results_of(store, runs)
+    assert [one.subject for _, results in alone for one in results] == ["model:a", "model:b"] * 2
+    assert all(one.counts["planned"] and one.headline.value is not None for _, results in alone for one in results)
+    monkeypatch.setattr(scoring, "MANY", 0)
+    assert scoring.results_of(store, runs, processes=2) == alone
+
+
+def test_a_failure_in_another_process_keeps_its_way_out(store, monkeypatch):
+    stored = begin(store, "eqbench")
+    unknown = dataclasses.replace(stored.config.benchmarks[0], name="nonesuch")
+    broken = dataclasses.replace(stored, config=dataclasses.replace(stored.config, benchmarks=(unknown,)))
+    runs = [broken, stored]  # another process begins with the first
+    monkeypatch.setattr(scoring, "MANY", 0)
+    with pytest.raises(UsageError, match="nonesuch") as alone:
+        scoring.results_of(store, runs)
+    with pytest.raises(UsageError, match="nonesuch") as raised:
+        scoring.results_of(store, runs, processes=2)
+    assert str(raised.value) == str(alone.value)

@@ -1,0 +1,130 @@
+"""Everybody is counted once, and nobody is left out without a reason."""
+
+import pytest
+from small_study import answer_for, small_design, take
+
+from eqlab.store.study.erase import erase_person
+from eqlab.study.results import flow
+from eqlab.study.results.participants import read_participants, scored_of
+from eqlab.study.simulation.in_memory import rehearse
+from eqlab.study.simulation.minds import Truth, World
+from eqlab.study.simulation.personas import MIX, players
+
+
+def counts(table):
+    return {row[0]: row[1] for row in table.rows}
+
+
+def test_every_way_of_ending_is_counted_once(make_register, clock):
+    participation = make_register(batches=2, size=2, lease=10)
+    names = ["finishes", "declines", "leaves at the quiz", "fails", "stops", "leaves at a trial", "erased", "waits"]
+    people = {name: participation.arrive(name, "en") for name in names}
+    take(participation, people["finishes"])
+    participation.consent(people["declines"], agreed=False)
+    take(participation, people["leaves at the quiz"], until="quiz")
+    view = take(participation, people["fails"], until="quiz")
+    for attempt in (1, 2):
+        participation.save(people["fails"], view.number, attempt, {"quiz1": 2})
+    take(participation, people["stops"], until="trial")
+    participation.stop(people["stops"])
+    take(participation, people["leaves at a trial"], until="trial")
+    take(participation, people["erased"])
+    erase_person(participation, people["erased"])
+    clock.now += 3600  # the leaver's place is given away
+    for name in ("new", "newer", "newest"):
+        take(participation, participation.arrive(name, "en"))
+    late = take(participation, people["leaves at a trial"])
+    assert late.state == "extra"
+    full = participation.arrive("late", "en")
+    assert participation.look(full).state == "full"
+    participants = read_participants(participation)
+    table = counts(flow.flow_table(participants))
+    assert table.pop("arrived") == len(names) + 4 == sum(table.values())
+    assert table == {
+        "turned away: the study was full": 1,
+        "left before consent": 1,
+        "declined": 1,
+        "left or stopped before the trials": 1,
+        "failed the comprehension check": 1,
+        "consented, but the study was full by then": 0,
+        "assigned: still at it, or left": 0,
+        "assigned: stopped": 1,
+        "assigned: finished": 4,
+        "assigned: finished late, kept as extra": 1,
+        "erased at their request": 1,
+    }
+    assert "want of a save: 1" in flow.flow_table(participants).note
+    by_arm = flow.arm_table(participation.design, participants, flow.sample(participants, ()))
+    assert sum(row[2] for row in by_arm.rows) == 6  # assigned
+    left = flow.leaving_table(participants)
+    assert [row[1:] for row in left.rows] == [("consent", 1), ("quiz", 1), ("trial", 1)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_simulated_people_are_all_counted(seed):
+    design = small_design(batches=4, size=3, people=2)
+    world = World(design, Truth(0.5), seed)
+    participants = rehearse(design, players(design, world, 40, MIX, seed))
+    table = counts(flow.flow_table(participants))
+    assert table.pop("arrived") == 40 == sum(table.values())
+    sample = flow.sample(participants, ("incomplete", "failed_attention"))
+    assert len(sample.kept) + len(sample.excluded) == len(sample.everybody)
+
+
+def test_exclusions_are_counted_with_their_reasons(make_register, clock):
+    participation = make_register(arms=("a",), batches=5, size=6, attention=1)
+
+    def walk(name, values=lambda view, number: 1 + number % 3, check=None, seconds=9.0, stop_after=99):
+        person = participation.arrive(name, "en")
+        view = take(participation, person, until="trial")
+        number = 0
+        while (view := participation.look(person)).step is not None and number < stop_after:
+            given = answer_for(view)
+            if view.step.kind == "trial":
+                given = {"rating": values(view, number)}
+                number += 1
+            elif view.step.kind == "attention" and check:
+                given = {"rating": 1 + view.trial.key["right"]["rating"] % 3}
+            participation.save(person, view.number, view.attempt, given, shown_at=clock.now - seconds)
+        return person
+
+    good = walk("good")
+    bad = {
+        walk("inattentive", check="wrong"): ("failed_attention",),
+        walk("fast", seconds=0.5): ("too_fast",),
+        walk("straight and fast", lambda *_: 3, seconds=0.5): ("too_fast", "straight_lining"),
+        walk("leaves", stop_after=2): ("incomplete",),
+    }
+    participants = read_participants(participation)
+    rules = ("failed_attention", "too_fast", "straight_lining", "incomplete")
+    sample = flow.sample(participants, rules)
+    assert [person.person for person in sample.kept] == [good]
+    assert sample.excluded == bad
+    rows = [(row[0].split(":")[0], row[1], row[2]) for row in flow.exclusion_table(sample, rules).rows]
+    assert rows == [
+        ("answered at least one trial", 5, 26),
+        ("failed_attention", 1, 6),
+        ("too_fast", 2, 12),
+        ("straight_lining", 1, 6),
+        ("incomplete", 1, 2),
+        ("excluded in all", 4, 20),
+        ("analysed", 1, 6),
+    ]
+    assert flow.sample(participants, ()).excluded == {}
+    checks = flow.checks_table(sample, 2.0)
+    assert [row[1] for row in checks.rows] == [1, 0, 0, 1, 2]
+
+
+def test_scored_answers_of_the_roll_are_those_of_the_store(make_register):
+    participation = make_register(batches=2)
+    for name in "abc":
+        take(participation, participation.arrive(name, "en"))
+    participants = read_participants(participation)
+    run = participation.design.run.id
+    stored = list(participation.store.scored(run, "people", "rating"))
+
+    assert _plain(scored_of(run, participants.people, "rating")) == _plain(stored)
+
+
+def _plain(scored):
+    return {(answer.subject, one.trial.id, str(answer)) for one in scored for answer in one.attempts}

@@ -1,0 +1,112 @@
+"""Confirmatory is a word that has to be earned: locked before the first answer, and nothing changed since."""
+
+from dataclasses import replace
+
+import pytest
+from small_study import small_design, take
+
+from eqlab.core.errors import StoreError
+from eqlab.core.study import AnalysisPlan
+from eqlab.store.study.erase import erase_person
+from eqlab.store.study.lock import lock_plan, read_lock, standing
+from eqlab.store.study.participation import Participation
+
+
+def with_plan(participation, **plan):
+    """The same study in the same store, its file's analysis plan changed."""
+    study = replace(participation.study, analysis=AnalysisPlan(**plan))
+    return Participation(participation.store, replace(participation.design, study=study), participation.clock)
+
+
+def test_locked_before_the_first_answer_is_confirmatory(make_register, clock):
+    participation = make_register()
+    assert (read_lock(participation), standing(participation, "1").confirmatory) == (None, False)
+    person = participation.arrive("h", "en")
+    take(participation, person, until="trial")  # the quiz is answered, no trial is
+    clock.now += 1
+    lock, new = lock_plan(participation, "1")
+    assert (new, lock.at, read_lock(participation)) == (True, clock.now, lock)
+    clock.now += 1
+    take(participation, person)
+    found = standing(participation, "1")
+    assert (found.confirmatory, found.label, found.first_answer_at) == (True, "confirmatory", clock.now)
+
+
+def test_never_locked_or_locked_after_the_first_answer_is_exploratory(make_register, clock):
+    participation = make_register()
+    take(participation, participation.arrive("h", "en"))
+    assert "never locked" in standing(participation, "1").reason
+    clock.now += 1
+    lock_plan(participation, "1")
+    found = standing(participation, "1")
+    assert not found.confirmatory
+    assert "after the first answer" in found.reason
+
+
+def test_locked_at_the_very_moment_of_the_first_answer_is_not_before_it(make_register):
+    participation = make_register()
+    lock_plan(participation, "1")
+    take(participation, participation.arrive("h", "en"))
+    assert not standing(participation, "1").confirmatory
+
+
+def test_the_same_plan_again_changes_nothing_and_another_is_refused(make_register, clock):
+    participation = make_register()
+    first, _ = lock_plan(participation, "1")
+    clock.now += 60
+    assert lock_plan(participation, "1") == (first, False)
+    with pytest.raises(StoreError, match=r"analysis\.alpha was 0\.05, is 0\.01"):
+        lock_plan(with_plan(participation, alpha=0.01), "1")
+    with pytest.raises(StoreError, match="another plan"):
+        lock_plan(participation, "2")
+    assert read_lock(participation) == first
+
+
+@pytest.mark.parametrize(
+    ("plan", "version", "said"),
+    [
+        ({"exclude": ()}, "1", "analysis.exclude"),
+        ({"reference": "b"}, "1", "analysis.reference"),
+        ({}, "2", 'eqlab was "1", is "2"'),
+    ],
+)
+def test_a_changed_plan_or_version_is_exploratory(make_register, clock, plan, version, said):
+    participation = make_register()
+    lock_plan(participation, "1")
+    clock.now += 1
+    take(participation, participation.arrive("h", "en"))
+    found = standing(with_plan(participation, **plan), version)
+    assert not found.confirmatory
+    assert said in found.reason
+    assert standing(participation, "1").confirmatory
+
+
+def test_erasing_early_answers_does_not_make_a_late_lock_early(make_register, clock):
+    participation = make_register(batches=3)
+    early, late = participation.arrive("early", "en"), participation.arrive("late", "en")
+    take(participation, early)
+    clock.now += 1
+    lock_plan(participation, "1")
+    clock.now += 1
+    take(participation, late)
+    erase_person(participation, early)
+    assert "erased" in standing(participation, "1").reason
+
+
+def test_erasing_people_who_came_after_the_lock_keeps_it_confirmatory(make_register, clock):
+    participation = make_register(batches=3)
+    before = participation.arrive("looked only", "en")
+    take(participation, before, until="trial")
+    lock_plan(participation, "1")
+    clock.now += 1
+    after = participation.arrive("after", "en")
+    take(participation, after)
+    for person in (before, after):
+        erase_person(participation, person)
+    assert standing(participation, "1").confirmatory
+
+
+def test_a_study_that_has_not_begun_cannot_be_locked(make_register):
+    participation = make_register()
+    with pytest.raises(StoreError, match="has not begun"):
+        lock_plan(Participation(participation.store, small_design("other"), participation.clock), "1")

@@ -1,0 +1,69 @@
+"""What `eqlab study check` says: pages, minutes, money, and what to look at."""
+
+from dataclasses import replace
+
+import pytest
+from small_study import rating_trial, small_design
+
+from eqlab.core.design import Batch
+from eqlab.core.study import Checks, Panel, Pay
+from eqlab.study.overview import fair_reward, overview
+
+
+def with_study(design, **changes):
+    return replace(design, study=replace(design.study, **changes))
+
+
+def test_arms_places_pages_and_money():
+    design = with_study(small_design(people=3), pay=Pay("EUR", 12.0, 2.0, 0.25))
+    found = overview(design)
+    assert [(arm.name, arm.batches, arm.fewest, arm.most, arm.places) for arm in found.arms] == [
+        ("a", 2, 2, 2, 6),
+        ("b", 2, 2, 2, 6),
+    ]
+    assert found.pages == (6, 6)  # consent, quiz, two trials, one check, debrief
+    assert (found.places, found.rewards, found.fees, found.cost) == (12, 24.0, 6.0, 30.0)
+    assert found.hourly == pytest.approx(120 / found.minutes)
+    assert overview(small_design()).hourly is None
+
+
+def test_more_words_and_questions_take_longer():
+    short = overview(small_design()).minutes
+    assert overview(small_design(size=4)).minutes > short
+    assert overview(with_study(small_design(), debrief="word " * 220)).minutes == pytest.approx(short + 1, abs=0.1)
+
+
+def test_a_fair_reward_reaches_the_hourly_rate():
+    study = with_study(small_design(), pay=Pay(per_hour=9.0)).study
+    assert fair_reward(study, 10) == 1.5
+    assert fair_reward(study, 10.1) == 1.6
+
+
+def test_what_to_look_at():
+    design = small_design()
+    assert overview(design).warnings == ()
+    cases = {
+        "less than the 9.00 aimed at": {"pay": Pay(reward=0.01)},
+        "people of a panel are paid": {"panel": Panel("p", "PID")},
+        "none for: declined, failed, full": {"panel": Panel("p", "PID", codes=(("complete", "A"),))},
+        "CHANGE-ME looks like a placeholder": {"panel": Panel("p", "PID", codes=(("complete", "CHANGE-ME"),))},
+        "the same code": {"panel": Panel("p", "PID", codes=(("complete", "A"), ("full", "A")))},
+        "still says 'CHANGE ME'": {"title": "CHANGE ME"},
+        "no in a study of about": {"debrief": "word " * 2000, "checks": Checks(0)},
+    }
+    for part, change in cases.items():
+        found = overview(with_study(design, **change)).warnings
+        assert any(part in warning for warning in found), (part, found)
+
+
+def test_replies_that_decline_or_unblind_are_counted():
+    batch = small_design().batches[0]
+    spoilt = [
+        replace(rating_trial("a", "p"), key={**rating_trial("a", "p").key, "reply": reply}, id="")
+        for reply in ("As an AI, I feel with you.", "I'm unable to help with that.", "I am sorry.")
+    ]
+    design = replace(small_design(arms=("a",)), batches=(Batch("a", 0, (*batch.trials, *spoilt)),))
+    said = " ".join(overview(design).warnings)
+    assert "1 of 5 replies decline" in said
+    assert "1 of 5 replies say that an AI wrote them" in said
+    assert "There is one arm" in said

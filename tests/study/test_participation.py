@@ -1,0 +1,239 @@
+"""A person's way, step by step, on SQLite and on PostgreSQL."""
+
+import json
+
+import pytest
+from small_study import answer_for, small_design, take
+from sqlalchemy import func, select
+
+from eqlab.core.errors import StoreError
+from eqlab.core.moves import Unknown
+from eqlab.core.runs import PEOPLE
+from eqlab.store.schema import answers, events, panel_ids, places
+from eqlab.store.study.create import create_study
+from eqlab.store.study.erase import erase_person, export_person, find_by_panel
+
+
+def count(participation, table):
+    with participation.store.engine.connect() as connection:
+        return connection.execute(select(func.count()).select_from(table)).scalar()
+
+
+def place_states(participation):
+    with participation.store.engine.connect() as connection:
+        return [row[0] for row in connection.execute(select(places.c.state).order_by(places.c.number))]
+
+
+def test_whole_way_ends_with_a_place_done_and_every_answer_stored(make_register):
+    participation = make_register()
+    person = participation.arrive("hash-1", "en")
+    view = take(participation, person)
+    assert (view.state, view.ending) == ("finished", "complete")
+    assert place_states(participation).count("done") == 1
+    rows = list(participation.store.scored(participation.design.run.id, PEOPLE, "rating"))
+    assert len(rows) == 2
+    assert all(row.attempts[0].values == {"rating": 2} for row in rows)
+    assert all(row.attempts[0].latency == 5 for row in rows)
+
+
+def test_the_same_panel_id_is_the_same_person(make_register):
+    participation = make_register()
+    person = participation.arrive("hash-1", "en")
+    take(participation, person, until="trial")
+    assert participation.arrive("hash-1", "en") == person
+    assert participation.look(person).step.kind == "trial"
+    assert participation.arrive("hash-2", "en") != person
+    assert participation.arrive(None, "en") != participation.arrive(None, "en")
+
+
+def test_repeated_and_skipped_posts_change_nothing(make_register):
+    participation = make_register()
+    person = participation.arrive("h", "en")
+    assert participation.save(person, 0, 1, {}).outcome == "ahead"  # consent is not a page to save
+    assert participation.save(person, 3, 1, {"rating": 1}).outcome == "ahead"
+    view = take(participation, person, until="trial")
+    before = count(participation, answers)
+    assert participation.save(person, view.number, 1, {"rating": 3}).outcome == "saved"
+    assert participation.save(person, view.number, 1, {"rating": 1}).outcome == "again"
+    assert participation.save(person, view.number + 5, 1, {"rating": 1}).outcome == "ahead"
+    assert participation.consent(person, agreed=False).outcome == "again"
+    assert count(participation, answers) == before + 1
+    (answer,) = [
+        row.attempts[0]
+        for row in participation.store.scored(participation.design.run.id, PEOPLE, "rating")
+        if row.attempts
+    ]
+    assert answer.values == {"rating": 3}
+
+
+@pytest.mark.parametrize(
+    ("values", "problems"),
+    [
+        ({}, {"rating": "missing"}),
+        ({"rating": 4}, {"rating": "off"}),
+        ({"rating": 0}, {"rating": "off"}),
+        ({"rating": "2"}, {"rating": "off"}),
+        ({"rating": True}, {"rating": "off"}),
+        ({"rating": 2.0}, {"rating": "off"}),
+        ({"rating": 2, "more": 1}, {"": "unknown"}),
+    ],
+)
+def test_what_is_no_answer_is_refused_and_not_stored(make_register, values, problems):
+    participation = make_register(attention=0)
+    person = participation.arrive("h", "en")
+    view = take(participation, person, until="trial")
+    before = count(participation, answers)
+    saved = participation.save(person, view.number, 1, values)
+    assert (saved.outcome, dict(saved.problems)) == ("refused", problems)
+    assert count(participation, answers) == before
+    assert participation.look(person).number == view.number
+
+
+def test_quiz_has_two_tries_and_then_ends_without_a_place(make_register):
+    participation = make_register()
+    person = participation.arrive("h", "en")
+    view = take(participation, person, until="quiz")
+    participation.save(person, view.number, 1, {"quiz1": 2})
+    assert participation.look(person).attempt == 2
+    assert participation.save(person, view.number, 1, {"quiz1": 1}).outcome == "again"
+    assert participation.look(person).step.kind == "quiz"
+    participation.save(person, view.number, 2, {"quiz1": 2})
+    assert (participation.look(person).state, participation.look(person).ending) == ("failed", "failed")
+    assert participation.save(person, view.number, 2, {"quiz1": 2}).outcome == "again"
+    assert count(participation, answers) == 2
+    assert set(place_states(participation)) == {"open"}
+
+
+def test_declined_people_leave_no_answer(make_register):
+    participation = make_register()
+    person = participation.arrive("h", "en")
+    participation.consent(person, agreed=False)
+    assert participation.look(person).ending == "declined"
+    assert participation.save(person, 1, 1, {"quiz1": 1}).outcome == "ended"
+    assert count(participation, answers) == 0
+
+
+def test_full_study_says_so_before_consent(make_register):
+    participation = make_register(batches=1)
+    for name in ("a", "b"):
+        take(participation, participation.arrive(name, "en"))
+    late = participation.look(participation.arrive("c", "en"))
+    assert (late.state, late.ending, late.number) == ("full", "full", 0)
+
+
+def test_expired_place_goes_to_the_next_and_the_late_finisher_is_extra(make_register, clock):
+    participation = make_register(arms=("a",), batches=1, lease=10)
+    slow = participation.arrive("slow", "en")
+    take(participation, slow, until="trial")
+    clock.now += 601
+    fast = participation.arrive("fast", "en")
+    assert take(participation, fast).state == "finished"
+    assert take(participation, slow).state == "extra"
+    assert place_states(participation) == ["done"]
+    assert len(list(participation.store.scored(participation.design.run.id, PEOPLE, "rating"))) == 4
+
+
+def test_late_finisher_whose_place_nobody_took_keeps_it(make_register, clock):
+    participation = make_register(arms=("a",), batches=1, lease=10)
+    slow = participation.arrive("slow", "en")
+    take(participation, slow, until="debrief")
+    clock.now += 6000
+    assert take(participation, slow).state == "finished"
+    assert place_states(participation) == ["done"]
+
+
+def test_every_save_renews_the_place(make_register, clock):
+    participation = make_register(arms=("a",), batches=1, size=4, lease=10)
+    person = participation.arrive("h", "en")
+    take(participation, person, until="trial")
+    while participation.look(person).step.kind in ("trial", "attention"):
+        view = participation.look(person)
+        clock.now += 590
+        participation.save(person, view.number, 1, answer_for(view))
+    assert participation.look(participation.arrive("other", "en")).state == "full"
+
+
+def test_panel_event_releases_at_once_and_only_once(make_register):
+    participation = make_register(arms=("a",), batches=1)
+    person = participation.arrive("h", "en")
+    take(participation, person, until="trial")
+    assert participation.release("h", "event-1", "RETURNED")
+    assert place_states(participation) == ["open"]
+    other = participation.arrive("i", "en")
+    take(participation, other, until="trial")
+    assert not participation.release("h", "event-1", "RETURNED")
+    assert not participation.release("nobody", "event-2", "RETURNED")
+    assert place_states(participation) == ["held"]
+    assert take(participation, person).state == "extra"
+
+
+def test_arms_fill_evenly(make_register):
+    participation = make_register(batches=3, people=2)
+    people = [participation.arrive(f"h{n}", "en") for n in range(12)]
+    arms = []
+    for person in people:
+        take(participation, person, until="trial")
+        arms.append(participation.look(person).arm)
+        assert abs(arms.count("a") - arms.count("b")) <= 1
+    assert arms.count("a") == 6
+
+
+def test_stopping_opens_the_place_and_keeps_answers_unless_erased(make_register):
+    participation = make_register()
+    person = participation.arrive("h", "en")
+    view = take(participation, person, until="trial")
+    participation.save(person, view.number, 1, {"rating": 3})
+    participation.stop(person)
+    assert set(place_states(participation)) == {"open"}
+    assert participation.look(person).state == "stopped"
+    assert participation.save(person, view.number + 1, 1, {"rating": 3}).outcome == "ended"
+    kept = export_person(participation, person)
+    assert sorted(str(one["values"]) for one in kept["answers"]) == ["{'quiz1': 1}", "{'rating': 3}"]
+    assert find_by_panel(participation, "h") == person
+    assert erase_person(participation, person) == 2
+    assert find_by_panel(participation, "h") is None
+    assert count(participation, answers) == count(participation, panel_ids) == 0
+    with participation.store.engine.connect() as connection:
+        left = connection.execute(select(events.c.kind, events.c.person)).all()
+    assert left == [("erased", None)]
+    with pytest.raises(Unknown):
+        participation.look(person)
+    with pytest.raises(Unknown):
+        export_person(participation, person)
+
+
+def test_erasing_a_finished_person_opens_the_place_again(make_register):
+    participation = make_register(arms=("a",), batches=1)
+    person = participation.arrive("h", "en")
+    take(participation, person)
+    assert place_states(participation) == ["done"]
+    erase_person(participation, person)
+    assert place_states(participation) == ["open"]
+
+
+def test_people_of_an_earlier_study_may_be_kept_out(make_register):
+    first = make_register()
+    first.arrive("h", "en")
+    second = make_register(small_design("second", not_after=("small",)))
+    assert second.look(second.arrive("h", "en")).state == "full"
+    assert second.look(second.arrive("i", "en")).state == "arrived"
+
+
+def test_a_begun_study_keeps_its_pages(make_register):
+    participation = make_register()
+    create_study(participation.store, small_design(), "", "test", {})
+    with pytest.raises(StoreError, match="other pages"):
+        create_study(participation.store, small_design(size=3), "", "test", {})
+
+
+def test_plan_is_drawn_once_and_stored(make_register):
+    participation = make_register(size=6, attention=2)
+    person = participation.arrive("h", "en")
+    take(participation, person, until="trial")
+    kept = export_person(participation, person)["participants"][0]
+    assert json.loads(json.dumps(kept["steps"])) == kept["steps"]
+    kinds = [kind for kind, _ in kept["steps"]]
+    assert kinds[:3] == ["consent", "quiz", "trial"]
+    assert kinds.count("attention") == 2
+    assert kinds[-1] == "debrief"
+    assert len({trial for _, trial in kept["steps"] if trial}) == 9

@@ -1,0 +1,295 @@
+"""Studies made ready: arms from runs, files and our own replies; three kinds of batches; runs that score as usual."""
+
+from dataclasses import replace
+
+import pytest
+from test_judging import replies
+
+import eqlab as api
+from eqlab.core.errors import DataError, UsageError
+from eqlab.core.study import KINDS
+from eqlab.store.study.answering import is_right
+from eqlab.store.study.create import create_study
+from eqlab.store.study.participation import Participation
+from eqlab.study.begin import study_text
+from eqlab.study.build_design import arm_replies, design_of, open_study, split_source
+from eqlab.study.file import read_study
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = api.open_store(str(tmp_path / "s.db"))
+    yield opened
+    opened.close()
+
+
+def study(store, kind, **more):
+    return replace(read_study(study_text(kind, store)), **more)
+
+
+def walk(design, store, people, answer=lambda scale: scale.low):
+    """So many people, from arrival to the end."""
+    create_study(store, design, "", "test", {})
+    participation = Participation(store, design)
+    for _ in range(people):
+        person = participation.arrive(None, "en")
+        participation.consent(person, agreed=True)
+        while (view := participation.look(person)).step is not None:
+            scales = view.trial.form.scales if view.trial else ()
+            right = view.trial.key.get("right") if view.trial else None
+            values = dict(right or {scale.key: answer(scale) for scale in scales})
+            assert participation.save(person, view.number, view.attempt, values).outcome == "saved"
+        assert view.state == "finished"
+
+
+# -- arms ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_arm_has_the_replies_of_one_model_under_its_own_name(server, store):
+    run = replies(server, store)
+    rows = arm_replies("kind words", f"{run}:warm", store, None, print)
+    assert {row.arm for row in rows} == {"kind words"}
+    assert len(rows) == 8
+    assert all("dearest" in row.reply for row in rows)
+    assert arm_replies("x", "last:warm", store, None, print)[0].reply == rows[0].reply
+    with pytest.raises(UsageError, match=rf"holds replies of 2: cold, warm.*{run}:cold"):
+        arm_replies("x", run, store, None, print)
+    with pytest.raises(UsageError, match=r"no replies of 'hot'. It has those of: cold, warm"):
+        arm_replies("x", f"{run}:hot", store, None, print)
+
+
+def test_a_model_may_be_named_without_its_provider(server, store):
+    run = replies(server, store, models=("openai/warm",), settings={})
+    assert len(arm_replies("x", f"{run}:warm", store, None, print)) == 8
+
+
+def test_of_repeated_replies_the_first_is_shown(server, store):
+    run = replies(server, store, models=("warm",), repeats=2)
+    said = []
+    assert len(arm_replies("x", run, store, None, said.append)) == 8
+    assert "8 further replies" in said[0]
+
+
+def test_files_are_found_beside_the_study(store, tmp_path):
+    folder = tmp_path / "studies"
+    folder.mkdir()
+    (folder / "mine.csv").write_text("prompt,reply,arm\nafraid-1,Oh dear.,a\nafraid-1,Well.,b\nafraid-2,Hm.,a\n")
+    assert split_source("mine.csv:a", folder) == (str(folder / "mine.csv"), "a")
+    assert split_source("published:human", folder) == ("published", "human")
+    assert split_source("last:ollama/llama3.2:1b") == ("last", "ollama/llama3.2:1b")
+    text = study_text("rating", store, arms={"ours": "author"}).replace(
+        '"ours" = "author"', '"ours" = "author"\n"mine" = "mine.csv:a"'
+    )
+    (folder / "s.toml").write_text(text)
+    said = []
+    read, design = open_study(folder / "s.toml", store, None, said.append)
+    assert read == text
+    assert [(batch.arm, len(batch.trials)) for batch in design.batches] == [("ours", 2), ("mine", 2)]
+    assert any("94 prompts lack a reply of some arm" in line for line in said)
+
+
+def test_a_study_file_that_is_no_text(store, tmp_path):
+    (tmp_path / "s.toml").write_bytes(b"id = \xff")
+    with pytest.raises(DataError, match="not text in UTF-8"):
+        open_study(tmp_path / "s.toml", store)
+    with pytest.raises(DataError, match="There is no file"):
+        open_study(tmp_path / "t.toml", store)
+
+
+# -- the first file --------------------------------------------------------------------------------------------------
+
+
+def test_the_models_of_the_newest_run_become_arms_that_later_runs_do_not_change(server, store):
+    run = replies(server, store)
+    text = study_text("rating", store)
+    assert f'"warm" = "{run}:warm"\n"cold" = "{run}:cold"' in text
+    before = design_of(read_study(text), store)
+    replies(server, store, models=("third",), seed=5)
+    assert design_of(read_study(text), store).sha256 == before.sha256
+    settled = study_text("rating", store, arms={"a": "last:third", "b": "author"})
+    assert f'"a" = "{api.open_store(store.where).find_run("last").id}:third"' in settled
+
+
+def test_beside_one_model_stand_our_own_replies(server, store):
+    assert study(store, "rating").arms == (("author", "author"),)
+    run = replies(server, store, models=("warm",))
+    assert study(store, "rating").arms == (("warm", run), ("author", "author"))
+
+
+def test_what_init_refuses(store):
+    for kind, more, part in (
+        ("ratings", {}, "no kind of study 'ratings'"),
+        ("evoked", {"arms": {"a": "author"}}, "takes its arms from the items"),
+        ("rating", {"panel": "cloud"}, "Panel 'cloud' is not known"),
+        ("rating", {"arms": {"a": "last"}}, "No run in the store has replies"),
+        ("rating", {"arms": {"a": "nothing.csv"}}, "There is no file"),
+    ):
+        with pytest.raises((UsageError, DataError), match=part):
+            study_text(kind, store, **more)
+    with pytest.raises(DataError, match="id: is part of the address"):
+        study_text("rating", store, study_id="My Study")
+
+
+def test_a_new_file_pays_enough_and_tells_the_time(store):
+    text = study_text("rating", store)
+    assert "about 9 minutes" in text
+    assert "reward = 1.40" in text
+    assert study_text("rating", store) != text, "codes are drawn anew"
+
+
+# -- questionnaires --------------------------------------------------------------------------------------------------
+
+TEQ = 'key = "teq"\nlow = 0\nhigh = 4\nanchors = ["a", "b", "c", "d", "e"]\n' + "".join(
+    f'[[item]]\nnumber = {n}\ntext = "line {n}"\nreverse = {str(n in (2, 4, 7, 10, 11, 12, 14, 15)).lower()}\n'
+    for n in range(1, 17)
+)
+
+
+def test_the_teq_is_asked_where_its_wording_is_found(store, tmp_path):
+    without = study_text("rating", store)
+    assert '# instruments = ["TEQ"]' in without
+    assert "# instruments/teq.toml was not found." in without
+    (tmp_path / "data" / "instruments").mkdir(parents=True)
+    (tmp_path / "data" / "instruments" / "teq.toml").write_text(TEQ)
+    text = study_text("rating", store, data=tmp_path / "data")
+    assert '\ninstruments = ["TEQ"]' in text
+    design = design_of(read_study(text), store, tmp_path / "data")
+    (page,) = design.instruments
+    assert (page.benchmark, page.key, len(page.form.scales)) == ("instrument", {"instrument": "TEQ"}, 16)
+    assert page.form.scales[1].reverse
+    assert page.form.scales[0].text == "line 1"
+    assert [step.kind for step in design.first_steps()] == ["consent", "instrument", "quiz"]
+    with pytest.raises(DataError, match=r"wording of TEQ is not shipped.*Take TEQ out.*--data DIR"):
+        design_of(read_study(text), store)
+
+
+def test_an_instrument_that_ships_needs_nothing(store):
+    made = design_of(study(store, "rating", instruments=("PANAS",)), store)
+    assert len(made.instruments[0].form.scales) == 20
+
+
+# -- the kinds -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_a_quiz_and_enough_checks(store, kind):
+    made = design_of(study(store, kind), store)
+    assert is_right(made.quiz, dict(made.quiz.key["right"]))
+    assert made.quiz.stimulus == made.study.tutorial.text
+    assert len({trial.id for trial in made.attention}) == len(made.attention) >= made.study.checks.attention
+    for trial in made.attention:
+        ((key, value),) = trial.key["right"].items()
+        (scale,) = trial.form.scales
+        assert scale.key == key
+        assert f"“{dict(scale.anchors).get(value, value)}”" in trial.stimulus
+    many = replace(made.study, checks=replace(made.study.checks, attention=9))
+    assert len({trial.id for trial in design_of(many, store).attention}) >= 9
+    none = replace(made.study, checks=replace(made.study.checks, attention=0))
+    assert design_of(none, store).attention == ()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_study_is_the_same_design_and_another_id_another_run(store, kind):
+    one = study(store, kind)
+    assert design_of(one, store).sha256 == design_of(one, store).sha256
+    assert design_of(replace(one, id="other"), store).run.id != design_of(one, store).run.id
+
+
+def test_rating_batches_hold_the_same_prompts_in_every_arm(server, store):
+    run = replies(server, store, limit=23)
+    made = design_of(study(store, "rating"), store)
+    prompts = {arm: [[t.items[0] for t in b.trials] for b in made.batches if b.arm == arm] for arm in made.arms}
+    assert prompts["warm"] == prompts["cold"]
+    assert sorted(map(len, prompts["warm"])) == [7, 8, 8]
+    assert len({one for batch in prompts["warm"] for one in batch}) == 23
+    config = made.run.benchmarks[0]
+    assert (config.name, config.options["purpose"], config.options["study"]) == ("rating", "people", "rating")
+    assert made.run.models == ()
+    assert run in dict(made.study.arms)["warm"]
+    few = replace(made.study, limit=4)
+    assert [len(batch.trials) for batch in design_of(few, store).batches] == [4, 4]
+
+
+def test_a_rating_study_scores_and_reports_like_any_run(server, store, tmp_path):
+    replies(server, store)
+    made = design_of(study(store, "rating"), store)
+    walk(made, store, 4)
+    stored = store.find_run(made.run.id)
+    (result,) = api.results(store, stored)
+    assert result.rules["raters"] == 4
+    assert result.counts["ok"] == 32
+    assert "Arms (4 people)" in api.write_report(store, [stored], tmp_path / "r.html").read_text()
+
+
+def test_evoked_asks_before_and_in_a_situation_in_an_order_of_each_ones_own(store):
+    one = study(store, "evoked", limit=8)
+    made = design_of(one, store)
+    assert len(made.batches) == 24
+    assert not made.shuffle
+    orders = set()
+    for batch in made.batches:
+        before, then = batch.trials
+        assert (before.condition, then.condition) == ("default", "evoked")
+        assert before.stimulus.startswith("How strongly do you feel")
+        assert "in this situation?" in then.stimulus
+        assert then.key["emotion"] == batch.arm
+        orders.update((before.form.keys, then.form.keys))
+    assert len(orders) == 48
+    first = [place for place in made.places() if place.number < 8]
+    shown = {made.batch(place.arm, place.batch).trials[1].items for place in first}
+    assert len(shown) == 8, "every situation has its first person before any has its second"
+    assert len(list(made.places())) == 24
+    factors = design_of(replace(one, arms_by="factor"), store)
+    assert {"Neutral", "Positive"} < set(factors.arms)
+    assert any(arm.startswith("Anger: ") for arm in factors.arms)
+
+
+def test_arms_of_different_size_fill_at_the_same_pace(store):
+    made = design_of(study(store, "evoked", limit=8), store)
+    assert len(set(made.sizes.values())) > 1
+    walk(made, store, 12)
+    from eqlab.store.study import places
+
+    with store.engine.connect() as connection:
+        left = dict(connection.execute(places._OPEN_BY_ARM, {"study": "evoked"}).all())
+    for arm, size in made.sizes.items():
+        assert abs(left.get(arm, 0) - size / 2) <= 1, arm
+
+
+def test_eqbench_deals_the_dialogues_once(store):
+    one = study(store, "eqbench")
+    made = design_of(one, store)
+    items = [trial.items for batch in made.batches for trial in batch.trials]
+    assert len(items) == len(set(items)) == 60
+    assert {trial.condition for batch in made.batches for trial in batch.trials} == {"plain"}
+    assert made.arms == ("dialogues",)
+    assert made.run.benchmarks[0].options["purpose"] == "people"
+    assert len(design_of(replace(one, limit=7), store).batches) == 1
+
+
+@pytest.mark.parametrize("kind", ["evoked", "eqbench"])
+def test_answers_of_the_other_kinds_are_answers_of_their_benchmark(store, kind):
+    made = design_of(study(store, kind, limit=4), store)
+    walk(made, store, 2, answer=lambda scale: scale.low + 1)
+    benchmark = made.run.benchmarks[0].name
+    scored = list(store.scored(made.run.id, "people", benchmark))
+    assert len(scored) == (4 if kind == "evoked" else 8)
+    assert all(one.attempts[0].status == "ok" for one in scored)
+
+
+def test_a_reference_that_is_no_arm_is_refused(store):
+    one = study(store, "evoked")
+    with pytest.raises(UsageError, match=r"'Joy' is none of its arms. They are: Anger"):
+        design_of(replace(one, analysis=replace(one.analysis, reference="Joy")), store)
+
+
+def test_published_items_of_every_kind(published, store):
+    one = replace(study(store, "eqbench"), items="published", options=(("language", "de"),))
+    assert sum(len(batch.trials) for batch in design_of(one, store, published).batches) == 171
+    one = replace(study(store, "evoked"), items="published", limit=20)
+    assert len(design_of(one, store, published).batches) == 60
+    one = replace(study(store, "rating"), arms=(("people", "published:human"), ("gpt", "published:chatgpt")))
+    one = replace(one, analysis=replace(one.analysis, reference="people"))
+    made = design_of(one, store, published)
+    assert len(made.batches) == 400
+    assert made.run.benchmarks[0].item_set == "published"

@@ -1,0 +1,131 @@
+"""The analysis of a study: label, flow, exclusions and sensitivity around the benchmark's own statistics."""
+
+from dataclasses import replace
+
+import pytest
+from small_study import small_design
+
+from eqlab.core.forms import Form, Scale
+from eqlab.core.study import AnalysisPlan
+from eqlab.core.trials import Trial
+from eqlab.store.study.lock import Standing
+from eqlab.study.results.analysis import analyse_roll, score
+from eqlab.study.simulation.in_memory import rehearse
+from eqlab.study.simulation.minds import Truth, World
+from eqlab.study.simulation.personas import players
+
+EARLY = Standing(True, "the plan was locked", None, None)
+LATE = Standing(False, "the analysis plan was never locked", None, None)
+
+
+def teq_page():
+    """As many items, with as many reversed, as the TEQ; no word of it."""
+    reverse = (2, 4, 7, 10, 11, 12, 14, 15)
+    items = tuple(Scale(f"q{n:02d}", f"Item {n}", 0, 4, (), n in reverse) for n in range(1, 17))
+    return Trial("instrument", ("TEQ",), "instrument", "About you.", Form(items), "", key={"instrument": "TEQ"})
+
+
+def rehearsed(effect=2.0, mix=None, people=24, seed=3, plan=None, instruments=(), status=EARLY, **more):
+    design = small_design(**{"batches": 2, "size": 5, "people": 6, "attention": 2, **more})
+    study = replace(design.study, analysis=plan or AnalysisPlan())
+    design = replace(design, study=study, instruments=instruments)
+    world = World(design, Truth(effect), seed)
+    participants = rehearse(design, players(design, world, people, mix or {"honest": 1}, seed))
+    return analyse_roll(design, participants, status)
+
+
+@pytest.fixture(scope="module")
+def create_study():
+    mix = {"honest": 17, "careless": 5, "leaving": 2}
+    return rehearsed(mix=mix, instruments=(teq_page(),))
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """Honest people only, nobody to exclude, the plan never locked."""
+    return rehearsed(status=LATE)
+
+
+def test_a_big_effect_is_recovered(found):
+    (contrast,) = found.planned
+    assert (contrast.arm, contrast.reference) == ("b", "a")
+    assert contrast.estimate.low < 2.0 < contrast.estimate.high
+    assert contrast.estimate.low > 0
+    assert contrast.p_holm < 0.001
+    assert found.result.headline.name == "P(Good), b − a"
+    assert found.result.headline.low > 0
+
+
+def test_confirmatory_is_the_headline_and_the_planned_contrasts_only(found):
+    assert found.result.sentence.startswith("Confirmatory: ")
+    assert found.result.rules["standing"] == "confirmatory"
+    titles = [table.title for table in found.result.tables]
+    assert "Confirmatory: Planned contrasts" in titles
+    assert sum(title.startswith("Confirmatory") for title in titles) == 1
+    people = {table.title for table in found.people}
+    unlabelled = [title for title in titles if ": " not in title]
+    assert set(unlabelled) == people | {"If nobody were excluded"}
+
+
+def test_exploratory_says_why(plain):
+    found = plain
+    assert found.result.sentence.startswith("Exploratory: ")
+    assert "never locked" in found.result.caveats[0]
+    assert not any(table.title.startswith("Confirmatory") for table in found.result.tables)
+
+
+def test_careless_people_are_excluded_and_the_sensitivity_shows_what_that_does(found):
+    careless = [person for person, why in found.sample.excluded.items() if "failed_attention" in why]
+    assert len(careless) == len(found.sample.excluded) == 5
+    (table,) = (table for table in found.result.tables if table.title == "If nobody were excluded")
+    headline, planned, whole = table.rows[0]
+    assert headline == found.result.headline.name
+    assert planned == found.result.headline
+    (asked,) = found.design.run.benchmarks
+    assert whole == score(found.design, asked, found.sample.everybody).headline
+    assert whole.n > planned.n
+
+
+def test_without_exclusions_the_sensitivity_is_said_to_be_the_same(plain):
+    (table,) = (table for table in plain.result.tables if table.title == "If nobody were excluded")
+    assert (table.rows, table.note) == ((), "The same: the plan's rules exclude nobody.")
+
+
+def test_the_plan_names_the_reference():
+    found = rehearsed(plan=AnalysisPlan(reference="b"))
+    (contrast,) = found.planned
+    assert (contrast.arm, contrast.reference) == ("a", "b")
+    assert found.result.headline.name == "P(Good), a − b"
+
+
+def test_alpha_of_the_plan_widens_the_interval_and_moves_the_verdict():
+    strict = rehearsed(effect=0.4, plan=AnalysisPlan(alpha=0.001)).planned[0]
+    assert strict.low < strict.estimate.low < strict.estimate.high < strict.high
+
+
+def test_three_arms_are_corrected_together():
+    found = rehearsed(arms=("a", "b", "c"), people=36)
+    assert [one.arm for one in found.planned] == ["b", "c"]
+    assert all(one.p_holm >= one.p for one in found.planned)
+
+
+def test_raters_own_empathy_is_a_moderator_where_it_was_asked(found, plain):
+    (table,) = (table for table in found.result.tables if "moderator" in table.title)
+    assert table.title == "Exploratory: TEQ as a moderator"
+    assert [row[0] for row in table.rows] == ["a", "b"]
+    assert all(row[1].n > 5 for row in table.rows)
+    assert table.rows[1][2].low < table.rows[1][2].value < table.rows[1][2].high
+    assert table.rows[0][2] is None
+    assert "χ²" in table.note
+    assert not any("moderator" in table.title for table in plain.result.tables)
+
+
+def test_open_places_make_a_result_preliminary(found, plain):
+    assert any("22 of 24 places are done: the result is preliminary" in one for one in found.result.caveats)
+    assert not any("places are done" in one for one in plain.result.caveats)
+
+
+def test_nobody_yet_is_no_error():
+    found = rehearsed(people=3, mix={"declining": 1})
+    assert found.result.headline.value is None
+    assert found.planned == ()

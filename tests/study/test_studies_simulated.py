@@ -1,0 +1,78 @@
+"""Simulated people on the real server: all of them counted, all answers stored, the effect found again."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from small_study import small_design
+
+from eqlab.study.simulation.minds import Truth
+from eqlab.study.simulation.personas import PERSONAS
+from eqlab.study.simulation.simulate import Simulation, coverage, repeat, simulate
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    """Two of every persona, and honest people enough for the effect."""
+    pytest.importorskip("uvicorn")
+    design = small_design(batches=3, size=5, people=6, attention=2)
+    mix = {**dict.fromkeys(PERSONAS, 2.0), "honest": 14.0}
+    return simulate(design, "", Simulation(30, Truth(2.5), mix, 5, at_once=8), lambda _: None)
+
+
+def test_every_acknowledged_answer_is_stored_and_everybody_counted(outcome):
+    assert outcome.complaints == []
+    assert outcome.stored == outcome.acknowledged > 150
+    assert outcome.known == 30
+
+
+def test_each_persona_ends_as_it_should(outcome):
+    ends = Counter((walked.player.persona, walked.end) for walked in outcome.walked)
+    assert ends == {
+        **{(name, "done"): 2 for name in PERSONAS if name not in ("honest", "leaving", "declining")},
+        ("honest", "done"): 14,
+        ("leaving", "left"): 2,
+        ("declining", "declined"): 2,
+    }
+    table = {row[0]: row[1] for row in outcome.analysis.people[0].rows}
+    assert (table["arrived"], table["declined"], table["failed the comprehension check"]) == (30, 2, 2)
+    left = table["left or stopped before the trials"] + table["assigned: still at it, or left"]
+    assert (left, table["assigned: finished"]) == (2, 24)
+
+
+def test_people_come_back_on_another_device_to_the_same_page(outcome):
+    assert [walked.breaks for walked in outcome.walked if walked.player.persona == "returning"] == [1, 1]
+
+
+def test_careless_people_are_found_out(outcome):
+    excluded = outcome.analysis.sample.excluded
+    assert 2 <= len(excluded) <= 4  # the careless, and whoever of the random failed
+    fast = [person for person in outcome.analysis.sample.everybody if 2 * person.too_fast > person.timed]
+    assert len(fast) == 2
+
+
+def test_the_analysis_finds_the_effect_and_is_confirmatory(outcome):
+    (one,) = outcome.recovered
+    assert one.put_in == 2.5
+    assert one.found.low > 0
+    assert one.inside
+    assert outcome.analysis.standing.confirmatory
+
+
+def test_a_lost_answer_or_person_is_complained_of(outcome):
+    assert "are stored" in replace(outcome, stored=outcome.stored - 1).complaints[0]
+    assert "are known" in replace(outcome, known=29).complaints[0]
+    states = {**outcome.states, "left": 1}
+    assert replace(outcome, states=states).complaints == ["2 people have left, the store says 1."]
+
+
+def test_coverage_over_repetitions_has_its_own_interval():
+    design = small_design(batches=3, size=5, people=6, attention=1)
+    wanted = Simulation(30, Truth(1.0), {"honest": 1}, 0)
+    repeats = [repeat(design, wanted, seed) for seed in range(8)]
+    ((name, put_in, mean, share),) = coverage(repeats)
+    assert (name, put_in, share.n) == ("log-odds, b − a", 1.0, 8)
+    assert mean == pytest.approx(1.0, abs=0.5)
+    assert share.value >= 75
+    assert share.low < share.value
+    assert coverage([*repeats, ()])[0][3].n == 9  # a repetition without an estimate is a miss

@@ -1,0 +1,119 @@
+"""A study's data on the command line: lock, walk, analyse, export, look at one person, erase them."""
+
+import json
+
+import pytest
+from small_study import take
+
+from eqlab.store.store import Store
+from eqlab.store.study.participation import Participation
+from eqlab.study.build_design import open_study
+from eqlab.study.panel_ids import panel_hash
+
+SECRET = "b7d5a1c38e6f42908b7d5a1c38e6f429"
+
+
+@pytest.fixture(autouse=True)
+def _own_store(monkeypatch, tmp_path):
+    monkeypatch.setenv("EQLAB_STORE", str(tmp_path / "store.db"))
+
+
+@pytest.fixture
+def study(eqlab, tmp_path):
+    """An eqbench study of four dialogues, and a way to let people take it."""
+    eqlab("study", "init", "eqbench", "-o", "study.toml")
+    path = tmp_path / "study.toml"
+    text = path.read_text().replace("# limit = 20", "limit = 4").replace("batch_size = 10", "batch_size = 2")
+    path.write_text(text)
+
+    def people(*ids):
+        store = Store(str(tmp_path / "store.db"))
+        participation = Participation(store, open_study(path, store)[1])
+        found = []
+        for one in ids:
+            person = participation.arrive(panel_hash(SECRET.encode(), one), "en")
+            take(participation, person)
+            found.append(person)
+        store.close()
+        return found
+
+    return people
+
+
+def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
+    code, said, _ = eqlab("study", "lock", "study.toml")
+    assert code == 0
+    assert "Locked on" in said
+    assert "will be confirmatory" in said
+    assert "Was locked before" in eqlab("study", "lock", "study.toml")[1]
+    one, two, _ = study("PANEL-ID-ONE", "PANEL-ID-TWO", "PANEL-ID-THREE")
+
+    code, said, _ = eqlab("study", "analyze", "study.toml", "--report", "report.html")
+    assert code == 0
+    assert "Confirmatory: 3 people score" in said
+    assert "assigned: finished" in said
+    page = (tmp_path / "report.html").read_text()
+    for words in ("Confirmatory", "Who came", "Who is analysed", "Checks", "If nobody were excluded"):
+        assert words in page
+    found = json.loads(eqlab("study", "analyze", "study.toml", "--json")[1])
+    assert found["standing"]["label"] == "confirmatory"
+    assert sorted(found["analysed"]) == sorted([one, two, *set(found["analysed"]).difference((one, two))])
+
+    code, said, _ = eqlab("study", "export", "study.toml", "-o", "out")
+    assert (code, len(list((tmp_path / "out").iterdir()))) == (0, 9)
+    assert "answers.csv" in said
+
+    own = json.loads(eqlab("study", "person", "study.toml", "--person", one)[1])
+    assert (own["person"], own["participants"][0]["state"]) == (one, "finished")
+    assert panel_hash(SECRET.encode(), "PANEL-ID-ONE") not in json.dumps(own)
+
+    code, _, error = eqlab("study", "erase", "study.toml", "--panel-id", "PANEL-ID-ONE", "--yes")
+    assert (code, "EQLAB_STUDY_SECRET" in error) == (2, True)
+    monkeypatch.setenv("EQLAB_STUDY_SECRET", SECRET)
+    code, said, _ = eqlab("study", "erase", "study.toml", "--panel-id", "PANEL-ID-ONE", "--yes")
+    assert (code, said.startswith(f"Erased: {one} and ")) == (0, True)
+    assert eqlab("study", "person", "study.toml", "--panel-id", "PANEL-ID-ONE")[0] == 2
+    assert eqlab("study", "erase", "study.toml", "--person", one, "--yes")[0] == 1
+    assert eqlab("study", "person", "study.toml", "--person", two)[0] == 0
+
+
+def test_erasing_asks_first(eqlab, study, monkeypatch):
+    eqlab("study", "lock", "study.toml")
+    (one,) = study("PANEL-ID-ONE")
+    monkeypatch.setattr("typer.confirm", lambda text, abort: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert eqlab("study", "erase", "study.toml", "--person", one)[0] == 130
+    assert eqlab("study", "person", "study.toml", "--person", one)[0] == 0
+
+
+def test_a_changed_plan_is_exploratory_and_cannot_be_locked_again(eqlab, study, tmp_path):
+    eqlab("study", "lock", "study.toml")
+    study("PANEL-ID-ONE", "PANEL-ID-TWO")
+    path = tmp_path / "study.toml"
+    path.write_text(path.read_text().replace('exclude = ["failed_attention"]', "exclude = []"))
+    code, _, error = eqlab("study", "lock", "study.toml")
+    assert (code, "analysis.exclude" in error) == (1, True)
+    assert "Exploratory: " in eqlab("study", "analyze", "study.toml")[1]
+
+
+def test_a_study_that_has_not_begun_is_said_plainly(eqlab, study):
+    for command in ("analyze", "export", "person"):
+        code, _, error = eqlab("study", command, "study.toml")
+        assert (code, "has not begun" in error) == (1, True)
+
+
+def test_one_person_must_be_named(eqlab, study):
+    eqlab("study", "lock", "study.toml")
+    code, _, error = eqlab("study", "person", "study.toml")
+    assert (code, "Name one person" in error) == (2, True)
+
+
+def test_simulate_prints_what_was_put_in_and_what_was_found(eqlab, study, tmp_path):
+    pytest.importorskip("uvicorn")
+    code, said, _ = eqlab(
+        "study", "simulate", "study.toml", "--people", "8", "--mix", "honest=7", "--mix", "leaving=1", "--repeats", "3"
+    )
+    assert code == 0
+    assert "Put in: 1.5" in said
+    assert "8 people came, 8 counted, 1 of them left on the way" in said
+    assert "3 simulations: the first over HTTP" in said
+    assert not (tmp_path / "store.db").exists() or eqlab("study", "analyze", "study.toml")[0] == 1  # nothing was kept

@@ -1,0 +1,322 @@
+"""Participants' pages as text: layouts, words in two languages, refusals in words, stopping, ends."""
+
+import re
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small_study import RATING, small_design
+from sqlalchemy import func, select
+from web_case import PROLIFIC, enter, fields_of, fill, walk, with_language
+
+from eqlab.core.errors import DataError, UsageError
+from eqlab.core.forms import Form, Scale
+from eqlab.core.study import Panel
+from eqlab.store.schema import answers, panel_ids, participants
+from eqlab.study import texts
+from eqlab.study.panel_ids import panel_hash, read_panel_id, way_back
+from eqlab.study.panels import PANELS
+from eqlab.study.web.app import create_app
+from eqlab.study.web.post import believable, read_form
+from eqlab.study.web.settings import Settings
+from eqlab.study.web.shown import blocks, questions
+
+SOURCE = [path for path in (texts._FOLDER / ".." / "web").resolve().rglob("*") if path.suffix in (".py", ".j2")]
+
+
+# -- words ---------------------------------------------------------------------------------------------------------
+
+
+def names(text):
+    return sorted(name for _, name, _, _ in string.Formatter().parse(text) if name)
+
+
+def test_languages_have_the_same_keys_and_the_same_places():
+    english = texts.load("en").words
+    assert set(texts.languages()) >= {"de", "en"}
+    for language in texts.languages():
+        words = texts.load(language).words
+        assert list(words) == list(english), language
+        assert {key: names(text) for key, text in words.items()} == {key: names(text) for key, text in english.items()}
+        assert words["direction"] in ("ltr", "rtl")
+
+
+def test_every_text_is_used_and_every_used_text_is_there():
+    source = "\n".join(path.read_text() for path in SOURCE)
+    used = set(re.findall(r"""\bt\(['"]([a-z_]+)['"] *[,)]""", source))
+    endings = ("complete", "declined", "failed", "full", "stopped")
+    built = {f"done_{ending}_{part}" for ending in endings for part in ("title", "text")}
+    built |= {f"{key}_{part}" for key in ("stop", "delete") for part in ("title", "text", "back")}
+    shown = set(re.findall(r'"(refused|missing|large|busy|broken|login|panel|unknown)"', source))
+    built |= {f"{key}_{part}" for key in shown for part in ("title", "text")}
+    built |= {"delete", "stop_delete", "error_missing", "error_off", "direction"}
+    known = set(texts.load("en").words)
+    assert used - known == set()
+    assert known - used - built == set()
+
+
+def test_unknown_languages_are_found_at_the_start(make_site):
+    with pytest.raises(DataError, match="no page texts in 'xx'"):
+        make_site(with_language(small_design(), "xx"))
+    assert texts.load("de-AT").language == "de-AT"
+    assert texts.load("de-AT")("continue") == "Weiter"
+
+
+def test_german_pages_are_german_throughout(make_site):
+    site = make_site(with_language(small_design(panel=PROLIFIC), "de"))
+    client = site.browser()
+    _, seen = walk(client, enter(client))
+    for page in seen:
+        assert '<html lang="de" dir="ltr">' in page.text
+        for english in ("Page ", "Continue", "Stop taking", "Questions?", "Finish<"):
+            assert english not in page.text
+    assert "Teilnahme beenden" in client.get("/s/small/stop").text or "löschen" in client.get("/s/small/stop").text
+
+
+# -- layout --------------------------------------------------------------------------------------------------------
+
+
+def test_quotations_and_paragraphs():
+    found = blocks("One.\nTwo.\n\nShe says:\n> a\n> b\n>\n> c\nHe replies:\n> d\n\n> e\nEnd.")
+    assert [(block.quoted, block.paragraphs) for block in found] == [
+        (False, (("One.", "Two."),)),
+        (False, (("She says:",),)),
+        (True, (("a", "b"), ("c",))),
+        (False, (("He replies:",),)),
+        (True, (("d",),)),
+        (True, (("e",),)),
+        (False, (("End.",),)),
+    ]
+    assert blocks("") == []
+
+
+@given(st.text())
+def test_no_word_of_a_text_is_lost(text):
+    shown = [line for block in blocks(text) for lines in block.paragraphs for line in lines]
+    wanted = [
+        (line.rstrip()[1:] if line.startswith(">") else line).strip() for line in text.splitlines() if line.strip(" >")
+    ]
+    assert [line for line in shown if line.strip(" >")] == [line for line in wanted if line.strip(" >")]
+
+
+def test_layouts():
+    likert = tuple((value, f"label {value}") for value in range(1, 6))
+
+    def layout(*scales, quiz=False):
+        return {question.layout for question in questions(Form(scales), {}, {}, quiz=quiz)}
+
+    assert layout(RATING) == {"row"}
+    assert layout(Scale("a", "A", 0, 10, ((0, "none"), (10, "most")))) == {"numbers"}
+    assert layout(*(Scale(f"i{n}", f"I {n}", 1, 5, likert) for n in range(20))) == {"table"}
+    assert layout(Scale("b", "B", 0, 1, ((0, "a long statement of one's own"), (1, "another")))) == {"list"}
+    assert layout(RATING, quiz=True) == {"list"}
+    (ends,) = questions(Form((Scale("a", "A", 0, 10, ((0, "none"), (10, "most"))),)), {"a": 3}, {"a": "why"})
+    assert (ends.low.label, ends.high.value, ends.chosen, ends.problem) == ("none", 10, 3, "why")
+    assert len(ends.options) == 11
+
+
+def test_participants_words_are_escaped(make_site):
+    evil = small_design()
+    study = evil.study
+    from dataclasses import replace
+
+    consent = replace(study.consent, text="<script>alert(1)</script>", contact='"><img src=x>')
+    site = make_site(replace(evil, study=replace(study, title="<b>", consent=consent)))
+    client = site.browser()
+    page = client.post("/s/small/start")
+    assert "<script>alert" not in page.text
+    assert "<img" not in page.text
+    assert "&lt;script&gt;" in page.text
+
+
+# -- posts ---------------------------------------------------------------------------------------------------------
+
+
+@given(st.binary(max_size=300))
+def test_any_body_is_read_or_refused(body):
+    post = read_form(body)
+    if post is not None:
+        shown, away = believable(post, 1e9)
+        assert post.step >= 0
+        assert away >= 0
+        assert shown is None or shown <= 1e9 + 1
+
+
+def test_times_are_believed_within_reason():
+    def times(shown, away, now=1e9):
+        return believable(read_form(f"step=1&attempt=1&shown={shown}&away={away}".encode()), now)
+
+    assert times(1e9 - 10, 4) == (1e9 - 10, 4)
+    assert times(1e9 - 10, 400) == (1e9 - 10, 10)
+    assert times(2e9, 4) == (None, 4)
+    assert times(5, -4) == (None, 0)
+    assert times("nan", "inf") == (None, 0)
+
+
+def test_refused_page_says_what_is_missing_and_keeps_the_rest(make_site):
+    likert = tuple((value, f"label {value}") for value in range(1, 6))
+    from dataclasses import replace
+
+    from eqlab.core.trials import Trial
+
+    form = Form(tuple(Scale(f"feel {n}", f"Feeling <{n}>", 1, 5, likert) for n in range(5)))
+    page = Trial("instrument", ("X",), "instrument", "How do you feel?", form, "")
+    site = make_site(replace(small_design(quiz=False), instruments=(page,)))
+    client = site.browser()
+    reply = client.post("/s/small/page", data=fill(client.post("/s/small/start").text))
+    sent = fill(reply.text, lambda name, values: "4")
+    del sent["v.feel 2"], sent["v.feel 4"]
+    refused = client.post("/s/small/page", data=sent)
+    assert refused.status_code == 422
+    assert "<title>Error: " in refused.text
+    assert re.findall(r'<li><a href="#(q-\d)">([^<]+)</a>', refused.text) == [
+        ("q-3", "Please choose an answer: Feeling &lt;2&gt;"),
+        ("q-5", "Please choose an answer: Feeling &lt;4&gt;"),
+    ]
+    assert refused.text.count("checked") == 3
+    assert refused.text.count('aria-invalid="true" aria-describedby="e-') == 2
+    assert client.post("/s/small/page", data=fill(refused.text)).status_code == 200
+
+
+def test_consent_needs_a_choice(make_site):
+    site = make_site(small_design())
+    client = site.browser()
+    page = client.post("/s/small/start")
+    refused = client.post("/s/small/page", data=fields_of(page.text))
+    assert (refused.status_code, "whether you want to take part" in refused.text) == (422, True)
+    assert '<a href="#agree">' in refused.text
+    client.post("/s/small/page", data={**fields_of(page.text), "agree": "yes"})
+    late = client.post("/s/small/page", data=fields_of(page.text), headers={"Accept": "application/json"})
+    assert late.json()["outcome"] == "again"
+
+
+def test_quiz_says_that_there_is_another_try(make_site):
+    site = make_site(small_design(panel=PROLIFIC))
+    client = site.browser()
+    quiz = client.post("/s/small/page", data=fill(enter(client).text))
+    again = client.post("/s/small/page", data=fill(quiz.text, lambda name, values: values[-1]))
+    assert "attempt 2 of 2" in again.text
+    assert "checked" not in again.text
+
+
+# -- doors and ends ------------------------------------------------------------------------------------------------
+
+
+def test_panel_study_without_parameters_sends_people_to_the_panel(make_site):
+    site = make_site()
+    reply = site.browser().get("/s/small")
+    assert (reply.status_code, "through your panel" in reply.text) == (403, True)
+    assert site.browser().post("/s/small/start").status_code == 403
+    client = site.browser()
+    enter(client)
+    assert client.get("/s/small").url.path == "/s/small/page"  # known by the cookie
+
+
+def test_open_study_has_a_start_button_and_no_second_person_for_a_double_click(make_site):
+    site = make_site(small_design())
+    client = site.browser()
+    assert '<form method="post" action="/s/small/start">' in client.get("/").text
+    client.post("/s/small/start")
+    client.post("/s/small/start")
+    with site.store.engine.connect() as connection:
+        assert connection.execute(select(func.count()).select_from(participants)).scalar() == 1
+
+
+def test_pages_of_no_study_and_of_nobody(make_site):
+    site = make_site()
+    client = site.browser()
+    for path in ("page", "stop", "done"):
+        assert client.get(f"/s/small/{path}").status_code == 401
+        assert client.get(f"/s/nope/{path}").status_code == 404
+    assert client.get("/s/nope").status_code == 404
+    assert client.post("/s/nope/start").status_code == 404
+    enter(client)
+    assert client.get("/s/small/done").url.path == "/s/small/page"
+
+
+def test_stop_and_keep(make_site):
+    site = make_site()
+    client = site.browser()
+    walk(client, enter(client), until=lambda page: "v.rating" in page.text)
+    asked = client.get("/s/small/stop")
+    assert "keep my answers" in asked.text
+    assert client.post("/s/small/stop", content=b"what=nonsense").url.path == "/s/small/stop"
+    ended = client.post("/s/small/stop", data={"what": "keep"})
+    assert ("You have stopped" in ended.text, "C-" in ended.text) == (True, False)
+    assert "You have stopped" in client.get("/s/small/page").text
+    assert "keep my answers" not in client.get("/s/small/stop").text
+    with site.store.engine.connect() as connection:
+        assert connection.execute(select(func.count()).select_from(answers)).scalar() == 1
+
+
+def test_stop_and_delete_leaves_nothing(make_site):
+    site = make_site()
+    client = site.browser()
+    walk(client, enter(client), until=lambda page: "v.rating" in page.text)
+    gone = client.post("/s/small/stop", data={"what": "delete"})
+    assert "have been deleted" in gone.text
+    assert client.get("/s/small/page").status_code == 401
+    with site.store.engine.connect() as connection:
+        for table in (answers, participants, panel_ids):
+            assert connection.execute(select(func.count()).select_from(table)).scalar() == 0
+
+
+def test_a_deleted_person_s_cookie_is_nobody_s(make_site):
+    site = make_site()
+    client, copy = site.browser(), site.browser()
+    page = enter(client)
+    copy.cookies.update(client.cookies)
+    client.post("/s/small/stop", data={"what": "delete"})
+    assert copy.get("/s/small/page").status_code == 401
+    assert copy.get("/api/s/small/page").status_code == 401
+    assert copy.post("/s/small/page", data=fill(page.text)).status_code == 401
+    as_json = copy.post("/s/small/page", data=fill(page.text), headers={"Accept": "application/json"})
+    assert as_json.json() == {"outcome": "unknown"}
+    assert copy.post("/api/s/small/page", json={"step": 0, "agree": True}).status_code == 401
+    assert copy.post("/s/small/stop", data={"what": "keep"}).status_code == 401
+
+
+def test_full_study_says_so_before_consent(make_site):
+    site = make_site(small_design(panel=PROLIFIC, arms=("a",), batches=1))
+    first = site.browser()
+    walk(first, enter(first))
+    reply = enter(site.browser(), panel_id="p-2")
+    assert "The study is full" in reply.text
+    assert "agree" not in reply.text
+
+
+def test_preview_says_so_on_every_page(make_site):
+    site = make_site(small_design(), preview=True)
+    client = site.browser()
+    _, seen = walk(client, client.post("/s/small/start"))
+    assert all("Preview: nothing is kept." in page.text for page in seen)
+
+
+def test_two_studies_need_two_ids(make_site):
+    site = make_site(small_design())
+    with pytest.raises(UsageError, match="same id"):
+        create_app([site.studies[0], site.studies[0]], Settings(b"x" * 32))
+
+
+# -- the panel -----------------------------------------------------------------------------------------------------
+
+
+def test_panel_hash_is_keyed_and_ignores_blanks():
+    one = panel_hash(b"a" * 32, "id-1")
+    assert re.fullmatch(r"[0-9a-f]{64}", one)
+    assert one == panel_hash(b"a" * 32, "  id-1\n")
+    assert one != panel_hash(b"b" * 32, "id-1")
+    assert one != panel_hash(b"a" * 32, "id-2")
+
+
+def test_ids_and_ways_back_of_known_panels():
+    prolific = PANELS["prolific"]
+    assert read_panel_id({"PROLIFIC_PID": " x "}, prolific) == "x"
+    assert read_panel_id({"PROLIFIC_PID": "y" * 500}, prolific) is None
+    assert read_panel_id({"PROLIFIC_PID": "x"}, PANELS["none"]) is None
+    assert way_back(prolific, "complete") == ""  # no code, no way
+    coded = Panel("x", "id", complete_url="https://p.example/?c={code}", codes=(("complete", "A&B"),))
+    assert way_back(coded, "complete") == "https://p.example/?c=A%26B"
+    assert way_back(coded, "failed") == ""
+    assert all(PANELS[name].person for name in ("prolific", "cloudresearch", "sona"))

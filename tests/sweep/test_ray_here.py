@@ -1,0 +1,105 @@
+"""Ray without a cluster: which one would be asked for and with what, and what a worker does with a shard."""
+
+import os
+import sys
+from importlib.metadata import version
+from types import ModuleType
+
+import pytest
+from small_sweep import good, small_cells
+
+import eqlab as api
+from eqlab.sweep import ray_engine
+from eqlab.sweep.parts import Parts
+from eqlab.sweep.shards import Shard, ShardEnd, Sink, waiting_of
+from eqlab.sweep.worker import work_shard
+
+
+@pytest.fixture
+def asked_for(monkeypatch):
+    """What a Ray that is not there is asked for."""
+    calls = []
+    fake = ModuleType("ray")
+    fake.is_initialized = lambda: False
+    fake.init = lambda **more: calls.append(more)
+    fake.shutdown = lambda: calls.append("shutdown")
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    for name in [name for name in os.environ if name.startswith("RAY_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    return calls
+
+
+def test_without_any_address_a_cluster_of_our_own_behind_a_token(asked_for):
+    with ray_engine._connected(""):
+        assert asked_for[0]["include_dashboard"] is False
+        assert "address" not in asked_for[0]
+        assert os.environ["RAY_AUTH_MODE"] == "token"
+        assert len(os.environ["RAY_AUTH_TOKEN"]) == 32
+    assert asked_for[-1] == "shutdown"
+
+
+@pytest.mark.parametrize("set_as", ["flag", "variable"])
+def test_an_address_keeps_the_clusters_own_token(asked_for, set_as):
+    if set_as == "variable":
+        os.environ["RAY_ADDRESS"] = "h:6379"
+    with ray_engine._connected("h:6379" if set_as == "flag" else ""):
+        assert asked_for[0]["address"] == ("h:6379" if set_as == "flag" else None)  # None: Ray reads its variable
+        assert "RAY_AUTH_TOKEN" not in os.environ
+
+
+def test_ones_own_token_is_kept(asked_for):
+    os.environ["RAY_AUTH_TOKEN_PATH"] = "/etc/ray-token"
+    with ray_engine._connected(""):
+        assert "RAY_AUTH_TOKEN" not in os.environ
+
+
+def test_a_task_says_what_it_needs_and_is_not_retried_by_ray():
+    """A retry of Ray's would ask a whole shard again."""
+    said = {}
+
+    class Task:
+        def options(self, **options):
+            said.update(options)
+            return self
+
+        def remote(self, *arguments):
+            return arguments
+
+    fake = ModuleType("ray")
+    fake.remote = lambda function: Task()
+    (cell,) = small_cells("http://h/v1", "a", seeds=(0,), more="gpus = 2\n")
+    shard = Shard("s", cell.run, 0, cell.target, {}, (), "1")
+    ray_engine._RayPool(fake).submit(shard, Sink("p"), 3, 5.0)
+    assert (said["num_gpus"], said["num_cpus"], said["max_retries"]) == (2, 1, 0)
+
+
+def test_a_worker_keeps_to_its_share(server, tmp_path):
+    """Shares add up to an address's limit only if each worker keeps to its own."""
+    under_way, replied = [], 0
+
+    def reply(body, number):
+        nonlocal replied
+        under_way.append(len(server.requests) - replied)
+        replied += 1
+        return good(body)
+
+    server.reply, server.delay = reply, 0.03
+    (cell,) = small_cells(server.url, "a", seeds=(0,), limit=12, at_once=50)
+    store = api.open_store(str(tmp_path / "s.db"))
+    store.begin_run(cell.prepared.config, cell.prepared.plan(), {})
+    options = {name: one.options for name, one in cell.prepared.asked.items()}
+    planned = tuple(waiting_of(cell, store))
+    shard = Shard("s", cell.run, 0, cell.target, options, planned, version("eqlab"))
+    assert work_shard(shard, Sink(str(tmp_path / "parts")), 3, 5.0) == ShardEnd()
+    assert len(server.requests) == 12
+    assert 2 <= max(under_way) <= 3
+    assert Parts(str(tmp_path / "parts")).merge(cell.run, store) == 12
+    store.close()
+
+
+def test_a_worker_of_another_version_asks_nothing(server):
+    (cell,) = small_cells(server.url, "a", seeds=(0,))
+    end = work_shard(Shard("s", cell.run, 0, cell.target, {}, (), "0.0.0"), Sink("nowhere"), 1, 5.0)
+    assert "0.0.0" in end.failure
+    assert end.kind == "model"
