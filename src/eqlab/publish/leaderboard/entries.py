@@ -2,16 +2,17 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
 from typing import Literal
 
-from eqlab.comparison.conclusion import subject_name
-from eqlab.comparison.equal_length import item_means
+from eqlab.comparison.arms import arms, rater
+from eqlab.comparison.labels import subject_name
+from eqlab.comparison.contender import item_means
 from eqlab.core.errors import EqlabError
-from eqlab.core.results import Estimate, ItemScore, Result
+from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import PEOPLE
 from eqlab.publish.report.page import RunRecord, table_key
 from eqlab.runs.rating_context import RATING
@@ -34,12 +35,19 @@ class Entry:
     """How many people answered, where people did."""
     arm: str = ""
     """Empathy: whose replies were rated; the result is the rater's."""
+    arm_points: Mapping[str, float] = field(default_factory=dict)
+    """Empathy: by prompt, 100 where the reply was called Good; empty where the rater is the unit."""
     texts: bool = True
     """Whether replies, values and references may stand on the item pages."""
 
     @property
     def people(self) -> bool:
         return self.result.subject == PEOPLE or self.arm == _WRITTEN_BY_PEOPLE
+
+    @property
+    def rater(self) -> str:
+        """Who rated the replies; empty where nobody did."""
+        return PEOPLE if self.arm and self.result.subject == PEOPLE else rater(self.result) if self.arm else ""
 
     @property
     def name(self) -> str:
@@ -77,7 +85,7 @@ class Entry:
     @cached_property
     def item_scores(self) -> dict[str, float]:
         """Points by item, the mean over repeats; their mean is the score. Empty where the score is no such mean."""
-        return item_means(self.result.items)
+        return dict(self.arm_points) if self.arm or self.people else item_means(self.result.items)
 
 
 def without_texts(entry: Entry) -> Entry:
@@ -130,24 +138,18 @@ def run_entries(store: Store, stored: StoredRun, say_left_out: dict[str, str]) -
 
 def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[Entry]:
     """Empathy: whoever's replies were rated is on the board, not the rater."""
-    if result.rules.get("purpose") == "calibration" or result.rules.get("pairwise"):
-        return
-    rater = f"people ({people})" if result.subject == PEOPLE else result.subject
-    for table in result.tables:
-        if table.whiskers != "P(Good)" or not table.title.startswith("Arms"):
-            continue
-        for cells in table.rows:
-            share = cells[table.columns.index("P(Good)")]
-            if isinstance(share, Estimate):
-                own = replace(
-                    result,
-                    headline=share,
-                    score_range=(0.0, 100.0),
-                    items=(),
-                    estimates=(),
-                    baselines=(),
-                    counts={"planned": share.n, "ok": share.n},
-                    rules={**result.rules, "rater": rater},
-                    title=f"{result.title}: {rater.removeprefix('judge:')}",
-                )
-                yield Entry(record, own, "run", run, people or None, arm=str(cells[0]))
+    who = f"people ({people})" if result.subject == PEOPLE else result.subject
+    for one in arms(result):
+        share = one.score
+        own = replace(
+            result,
+            headline=share,
+            score_range=(0.0, 100.0),
+            items=(),
+            estimates=(),
+            baselines=(),
+            counts={"planned": share.n, "ok": share.n},
+            rules={**result.rules, "rater": who},
+            title=f"{result.title}: {who.removeprefix('judge:')}",
+        )
+        yield Entry(record, own, "run", run, people or None, arm=one.name, arm_points=one.points)

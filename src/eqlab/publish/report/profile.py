@@ -4,8 +4,9 @@ people beneath where they answered the same. Scales are never mixed, so there is
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from eqlab.comparison.conclusion import subject_name
-from eqlab.core.results import Estimate, Result, Table
+from eqlab.comparison.arms import shares
+from eqlab.comparison.labels import subject_name
+from eqlab.core.results import Estimate, Result
 from eqlab.core.text import number
 from eqlab.publish.report.figures import Range, common_range, table_range
 
@@ -90,27 +91,17 @@ def _beside_people(one: Member) -> Iterator[Line]:
 
 def _arms(one: Member) -> Iterator[tuple[str, list[Line]]]:
     """Whoever's replies were rated has the share of Good in its profile, and the rater named beside it."""
-    shares = {name: share for table in one.result.tables for name, share in _shares(table)}
-    if one.result.rules.get("purpose") == "calibration" or one.result.rules.get("pairwise"):
-        return
+    good = shares(one.result)
     rater = "people" if one.people else f"a judge, {subject_name(one.result.subject).removeprefix('judge:')}"
     scale = common_range([(0.0, 100.0)])
     title = f"Empathy, rated by {rater}"
     detail = "replies called Good"
     human = [
         Line(f"{title}: people", f"{detail}, written by people", share, scale, people=True)
-        for name, share in shares.items()
+        for name, share in good.items()
         if name == HUMAN
     ]
-    for name, share in shares.items():
+    for name, share in good.items():
         if name != HUMAN:
             line = Line(title, detail, share, scale, valid=one.result.valid, anchor=one.anchor)
             yield subject_name(name), [line, *human]
-
-
-def _shares(table: Table) -> Iterator[tuple[str, Estimate]]:
-    if table.whiskers == "P(Good)" and table.title.startswith("Arms"):
-        for cells in table.rows:
-            share = cells[table.columns.index("P(Good)")]
-            if isinstance(share, Estimate):
-                yield str(cells[0]), share
