@@ -25,7 +25,7 @@ def arms(result: Result, item_set: str = "") -> list[Contender]:
     for name, share in shares(result).items():
         points = item_means([item for item in result.items if item.group == name])
         why = why_no_rank(share, points, valid=result.valid)
-        found.append(Contender(name, share, points, item_set, why))
+        found.append(Contender(name, share, points, item_set, why, bounds=(0.0, 100.0)))
     return found
 
 

@@ -1,17 +1,15 @@
-"""Everything `eqlab compare` knows of one benchmark: the verdict, every pair with Holm's correction beside it, and the
-parts of the spread. Pure: entries in, a comparison out."""
+"""Everything `eqlab compare` knows of one benchmark: the verdict, every pair, and the parts of the spread. Pure:
+entries in, a comparison out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 
 import numpy as np
 
 from eqlab.analysis.components import Components, Design, beyond_chance, designs, difference_designs
-from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.repeatability import AGREEMENT, CV, item_agreement, score_variation
 from eqlab.comparison.entries import Entry
-from eqlab.comparison.pair import Pair, pair
+from eqlab.comparison.pair import Pair
 from eqlab.comparison.verdict import Verdict, judge
 from eqlab.core.results import Estimate
 
@@ -66,16 +64,11 @@ def _compare(kind: tuple[str, str, str], own: Sequence[Entry], joint: bool) -> C
 
 
 def _pairs(own: Sequence[Entry], verdict: Verdict, spreads: Mapping[str, Spread]) -> list[Pair]:
-    ranked = [one.contender for one in verdict.ranked]
-    if len(ranked) == 2:
-        names = [entry.name for entry in own]
-        ranked.sort(key=lambda one: names.index(one.name))
-    found = [pair(a, b) for a, b in combinations(ranked, 2)]
-    adjusted = holm([None if one.separated is None else one.difference.p for one in found])
-    return [
-        _with_designs(replace(one, p_holm=p), spreads[one.a.name].components, spreads[one.b.name].components)
-        for one, p in zip(found, adjusted, strict=True)
-    ]
+    found = verdict.pairs()
+    names = [entry.name for entry in own]
+    if len(found) == 1 and names.index(found[0].a.name) > names.index(found[0].b.name):
+        found = [found[0].turned()]
+    return [_with_designs(one, spreads[one.a.name].components, spreads[one.b.name].components) for one in found]
 
 
 def _spread(entry: Entry) -> Spread:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from eqlab.analysis.pairs import FEWEST
+from eqlab.analysis.intervals import FEWEST
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.text import is_number
@@ -25,6 +25,8 @@ class Contender:
     why_no_rank: str = ""
     people: bool = False
     baselines: tuple[Baseline, ...] = ()
+    bounds: tuple[float, float] | None = None
+    """The ends of the scale, where it has two."""
 
     @property
     def ranked(self) -> bool:

@@ -1,7 +1,7 @@
 """Where subjects disagree most: the items on which their scores lie furthest apart, and, for one subject, the items
 on which it lies furthest from people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eqlab.core.results import Result, Table

@@ -78,7 +78,14 @@ class Entry:
             why = why_undefined(result)
         baselines = () if self.rater else result.baselines
         return Contender(
-            self.name, self.score, points, self.item_set, REFERENCE if people and not why else why, people, baselines
+            self.name,
+            self.score,
+            points,
+            self.item_set,
+            REFERENCE if people and not why else why,
+            people,
+            baselines,
+            (0.0, 100.0) if self.rater else None,
         )
 
     @property

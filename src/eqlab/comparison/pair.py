@@ -11,7 +11,8 @@ from scipy.special import ndtr
 
 from eqlab.analysis.comparison import Difference, items_needed, paired, unpaired
 from eqlab.analysis.components import Design
-from eqlab.analysis.pairs import DIFFER, FEWEST
+from eqlab.analysis.intervals import FEWEST
+from eqlab.analysis.pairs import DIFFER
 from eqlab.comparison.contender import Contender
 from eqlab.core.results import Estimate
 from eqlab.core.text import is_number
@@ -36,10 +37,24 @@ class Pair:
     """Why nothing can be said, or why the two are taken for alike whatever the interval."""
     needed: int | None = None
     """Items that would separate them with a power of 80 %; None if they are separated, or no number would."""
-    p_holm: float | None = None
+    p_jointly: float | None = None
     """Corrected for all pairs that were compared together."""
     designs: tuple[Design, ...] = ()
     """Standard errors of the difference under other designs; empty unless both were asked repeatedly."""
+
+    def turned(self) -> "Pair":
+        """B minus A."""
+        gap = self.difference
+        other = replace(
+            gap,
+            value=None if gap.value is None else -gap.value,
+            low=None if gap.high is None else -gap.high,
+            high=None if gap.low is None else -gap.low,
+            probability=None if gap.probability is None else 1 - gap.probability,
+            effect=None if gap.effect is None else -gap.effect,
+            superiority=None if gap.superiority is None else 1 - gap.superiority,
+        )
+        return replace(self, a=self.b, b=self.a, difference=other)
 
     @property
     def better(self) -> Contender | None:
@@ -87,6 +102,9 @@ def from_intervals(a: Estimate, b: Estimate) -> Difference:
 def _judged(a: Contender, b: Contender, gap: Difference, shared: int, differ: int | None = None) -> Pair:
     if gap.value is None:
         return Pair(a, b, gap, shared, None, "one of them has no score")
+    if a.bounds and b.bounds and gap.low is not None and gap.high is not None:
+        widest = a.bounds[1] - a.bounds[0]
+        gap = replace(gap, low=max(gap.low, -widest), high=min(gap.high, widest))
     sizes = (gap.n,) if gap.method == "paired" else (len(a.points), len(b.points)) if a.points and b.points else ()
     if sizes and min(sizes) < FEWEST:
         bare = replace(gap, se=None, low=None, high=None, p=None, probability=None, effect=None)

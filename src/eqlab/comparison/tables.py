@@ -22,8 +22,8 @@ Cell = str | int | float | Estimate | None
 RANK = "Rank: for any one of them, its true rank among these lies in its range with 95 % confidence."
 FIRST = "May be first: the truly best is among these with 95 % confidence."
 JOINTLY = "Rank, jointly: all true ranks lie in these ranges at once, with 95 % confidence."
-SEPARATED_ALONE = "Told apart: this pair by itself, with 95 % confidence; p_holm corrects for all pairs."
-SEPARATED = "Told apart: this pair by itself at 95 %; p after Holm corrects for all {pairs} pairs."
+SEPARATED_ALONE = "Told apart: this pair by itself, with 95 % confidence; p_jointly corrects for all pairs."
+SEPARATED = "Told apart: this pair by itself at 95 %; p, all pairs: corrected for the {pairs} of them."
 
 
 def sentence(found: Comparison) -> str:
@@ -87,14 +87,14 @@ def _pairs(found: Comparison) -> Table:
     several = len(found.pairs) > 1
     rows = tuple(_pair_row(pair, several) for pair in shown)
     columns: tuple[str, ...] = ("A", "B", "A − B", "P(A is better)", "effect", "A higher on", "p")
-    columns += ("p after Holm",) if several else ()
+    columns += ("p, all pairs",) if several else ()
     columns = (*columns, "told apart", noun(found.benchmark), "would take")
     return Table("Every two" if count <= ALL_PAIRS else "Neighbours", columns, rows, note)
 
 
 def _pair_row(pair: Pair, several: bool) -> tuple[Cell, ...]:
     gap = pair.difference
-    holm: tuple[Cell, ...] = (p_words(pair.p_holm),) if several else ()
+    jointly: tuple[Cell, ...] = (p_words(pair.p_jointly),) if several else ()
     how = gap.method if pair.a.points and pair.b.points else "from intervals"
     return (
         pair.a.name,
@@ -104,7 +104,7 @@ def _pair_row(pair: Pair, several: bool) -> tuple[Cell, ...]:
         "undefined" if gap.effect is None else f"{gap.effect:+.2f}",
         "undefined" if gap.superiority is None else f"{100 * gap.superiority:.0f} %",
         p_words(gap.p),
-        *holm,
+        *jointly,
         {True: "yes", False: "no", None: "too few"}[pair.separated],
         f"{gap.n} {how}",
         "" if pair.needed is None else f"about {round_up(pair.needed):,}",
@@ -201,7 +201,7 @@ def pair_data(pair: Pair, things: str) -> dict[str, Any]:
         "b": pair.b.name,
         **asdict(pair.difference),
         "shared": pair.shared,
-        "p_holm": pair.p_holm,
+        "p_jointly": pair.p_jointly,
         "separated": pair.separated,
         "better": pair.better.name if pair.better else None,
         "items_needed": pair.needed,

@@ -3,12 +3,12 @@
 Each statement is made for what it claims, at 95 %:
 - a pair (`pair`): this difference by itself, whoever else is compared;
 - a rank range: the rank of any one contender that you look at (Mogstad, Romano, Shaikh & Wilhelm 2024);
-- may be first: the truly best one is among these (multiple comparisons with the best, Hsu 1981);
+- may be first: the truly best one is among these, which are those whose range begins with 1;
 - joint ranges, on request: all ranks at once.
 None is claimed that the pair itself does not bear out: nobody loses a rank to one whom it cannot be told apart from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from itertools import pairwise as pairwise_of
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.pairs import comparable, pairwise
-from eqlab.analysis.ranks import rank_sets
+from eqlab.analysis.ranks import adjusted_p, rank_sets
 from eqlab.comparison.contender import Contender
 from eqlab.comparison.pair import ALPHA, Pair, pair
 
@@ -67,21 +67,32 @@ class Verdict:
         return [pair(a, b) for a, b in pairwise_of(own)]
 
     def pairs(self) -> list[Pair]:
-        """Every two that are ranked, the higher score first."""
-        return [pair(a, b) for a, b in combinations([one.contender for one in self.ranked], 2)]
+        """Every two that are ranked, the higher score first, with p corrected for all of them: by the largest t where
+        all are paired (Westfall & Young 1993), else by Holm."""
+        own = [one.contender for one in self.ranked]
+        found = [pair(a, b) for a, b in combinations(own, 2)]
+        table = _table(own) if len(own) > 2 else None
+        p: list[float | None] = [None if one.separated is None else one.difference.p for one in found]
+        if table is None:
+            adjusted = holm(p)
+        else:
+            matrix = adjusted_p(table)
+            whole = [float(matrix[j, k]) for j, k in combinations(range(len(own)), 2)]
+            adjusted = [None if np.isnan(one) else max(one, alone or 0.0) for one, alone in zip(whole, p, strict=True)]
+        return [replace(one, p_jointly=known) for one, known in zip(found, adjusted, strict=True)]
 
 
 def judge(contenders: Sequence[Contender], *, joint: bool = False) -> Verdict:
     """The verdict on some contenders with different names."""
     ranked = sorted((one for one in contenders if one.ranked), key=_order)
-    found: list[tuple[Rank, bool]] = []
+    found: list[Rank] = []
     together: Sequence[Rank | None] = [None] * len(ranked)
     if ranked:
         alone, table = _alone(ranked)
-        found = _each(ranked, alone, table)
+        found = _each(len(ranked), alone, table)
         together = _jointly(alone, table) if joint else together
     standings = [
-        Standing(one, rank, first, whole) for one, (rank, first), whole in zip(ranked, found, together, strict=True)
+        Standing(one, rank, rank[0] == 1, whole) for one, rank, whole in zip(ranked, found, together, strict=True)
     ]
     rest = sorted((one for one in contenders if not one.ranked), key=_order)
     return Verdict((*standings, *(Standing(one, None) for one in rest)))
@@ -129,22 +140,17 @@ def _table(ranked: Sequence[Contender]) -> npt.NDArray[np.float64] | None:
     return table if bool(np.all(shared >= np.maximum(2, smaller / 2))) else None
 
 
-def _each(ranked: Sequence[Contender], alone: _Alone, table: npt.NDArray[np.float64] | None) -> list[tuple[Rank, bool]]:
-    """(range, whether it may be first) of each."""
-    size = len(ranked)
-    first: Flags
+def _each(size: int, alone: _Alone, table: npt.NDArray[np.float64] | None) -> list[Rank]:
     if size <= 2:  # one pair: nothing to correct for
         up, down = alone.above, alone.above.T
-        first = ~up.any(axis=0)
     elif table is not None:
         sets = rank_sets(table)
         up, down = sets.above & alone.above, sets.below & alone.above.T
-        first = np.asarray(np.array(sets.first) | ~alone.above.any(axis=0))
     else:
         certain = np.array([_holm_row(alone.p[k]) for k in range(size)]).T  # certain[j, k]: in k's own family
         up, down = certain & alone.above, certain & alone.above.T
-        first = ~up.any(axis=0)
-    return [((1 + int(up[:, k].sum()), size - int(down[:, k].sum())), bool(first[k])) for k in range(size)]
+    # the truly best one has rank 1, which its range holds with 95 %: so the best is among those whose range begins with 1
+    return [(1 + int(up[:, k].sum()), size - int(down[:, k].sum())) for k in range(size)]
 
 
 def _jointly(alone: _Alone, table: npt.NDArray[np.float64] | None) -> list[Rank]:

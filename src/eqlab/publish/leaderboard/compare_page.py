@@ -1,11 +1,12 @@
-"""What the page that compares any two entries computes with: the rule of `comparison.pair`, carried out in the browser."""
+"""What the page that compares any two entries computes with: the rule of `comparison.pair`, done in the browser."""
 
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
-from eqlab.analysis.pairs import DIFFER, FEWEST
+from eqlab.analysis.intervals import FEWEST
+from eqlab.analysis.pairs import DIFFER
 from eqlab.publish.leaderboard.tables import Board
 
 

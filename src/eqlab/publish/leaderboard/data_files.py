@@ -79,8 +79,8 @@ def line_facts(board: "Board", line: "Line") -> dict[str, Any]:
 
 LINES: Mapping[str, type] = {
     "table": str, "kind": str, "name": str, "id": str, "rank_best": int, "rank_worst": int, "may_be_first": bool,
-    "score": float, "low": float, "high": float, "se": float, "n": int, "planned": int, "ok": int,
-    "unparseable": int, "refused": int, "error": int, "unanswered": int, "words_per_reply": float, "score_at_equal_length": float,
+    "score": float, "low": float, "high": float, "se": float, "n": int, "planned": int, "ok": int, "unparseable": int,
+    "refused": int, "error": int, "unanswered": int, "words_per_reply": float, "score_at_equal_length": float,
     "low_at_equal_length": float, "high_at_equal_length": float, "rank_best_at_equal_length": int,
     "rank_worst_at_equal_length": int, "participants": int, "valid": bool,
     "not_ranked_because": str, "origin": str, "source": str, "caveats": str,

@@ -2,19 +2,20 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
 from typing import Literal
 
 from eqlab.comparison.arms import arms, rater
-from eqlab.comparison.labels import subject_name
 from eqlab.comparison.contender import item_means
+from eqlab.comparison.labels import subject_name
 from eqlab.core.errors import EqlabError
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import PEOPLE
 from eqlab.publish.report.page import RunRecord, table_key
+from eqlab.runs.pool import pooled
 from eqlab.runs.rating_context import RATING
 from eqlab.runs.score import results
 from eqlab.store.store import Store, StoredRun
@@ -111,16 +112,24 @@ def _score_only(item: ItemScore) -> ItemScore:
 
 
 def store_entries(store: Store, say_left_out: dict[str, str]) -> Iterator[Entry]:
-    """Every result of every run; what has no place on a leaderboard is named in `say_left_out` with the reason."""
+    """Every result of every run, seeds of one model taken together; what has no place on a leaderboard is named in
+    `say_left_out` with the reason."""
+    found = []
     for run in reversed(store.run_ids()):
         try:
-            yield from run_entries(store, store.read_run(run), say_left_out)
+            stored = store.read_run(run)
+            found.append((stored, results(store, stored)))
         except EqlabError as error:
             say_left_out[f"run {run}"] = str(error)
+    for stored, own in pooled(store, found):
+        yield from _of_run(store, stored, own, say_left_out)
 
 
 def run_entries(store: Store, stored: StoredRun, say_left_out: dict[str, str]) -> Iterator[Entry]:
-    found = results(store, stored)
+    return _of_run(store, stored, results(store, stored), say_left_out)
+
+
+def _of_run(store: Store, stored: StoredRun, found: Sequence[Result], say_left_out: dict[str, str]) -> Iterator[Entry]:
     record = RunRecord(stored.config, stored.created_at, stored.provenance, tuple(found))
     people = sum(subject.startswith("person:") for subject in store.progress(stored.id))
     for result in found:

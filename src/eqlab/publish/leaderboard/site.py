@@ -15,8 +15,8 @@ from eqlab.core import text
 from eqlab.core.results import Estimate, ItemScore
 from eqlab.publish.leaderboard import data_files
 from eqlab.publish.leaderboard.changes import Change, rank_text
-from eqlab.publish.leaderboard.data_files import line_facts, table_files
 from eqlab.publish.leaderboard.compare_page import compare_data
+from eqlab.publish.leaderboard.data_files import line_facts, table_files
 from eqlab.publish.leaderboard.entries import Entry, without_texts
 from eqlab.publish.leaderboard.tables import Board, Line
 from eqlab.publish.report.item_pages import pages as item_pages

@@ -18,10 +18,10 @@ from markupsafe import Markup
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.comparison.arms import arms, rater
 from eqlab.comparison.contender import REFERENCE, contender, told_apart
+from eqlab.comparison.disagreement import against_reference
 from eqlab.comparison.labels import comparable, mode_name, rules_name, settings_of, subject_name
 from eqlab.comparison.sentences import conclusion, noun
 from eqlab.comparison.verdict import Verdict, judge
-from eqlab.comparison.disagreement import against_reference
 from eqlab.core import text
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
