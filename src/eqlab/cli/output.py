@@ -93,7 +93,7 @@ def print_results(results: Sequence[Result]) -> None:
         out.print(Text(harmless(f"\n{result.sentence}"), style="bold"))
         if result.baselines:
             floor = ", ".join(f"{baseline.name} {baseline.value:.1f}" for baseline in result.baselines)
-            out.print(Text(f"Without reading: {floor}.", style="dim"))
+            out.print(Text(f"What takes no skill scores: {floor}.", style="dim"))
         again = [estimate for estimate in result.estimates if estimate.name.startswith("repeatability: ")]
         if again:
             said = "; ".join(_brief(estimate) for estimate in again)

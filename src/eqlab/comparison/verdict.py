@@ -149,7 +149,7 @@ def _each(size: int, alone: _Alone, table: npt.NDArray[np.float64] | None) -> li
     else:
         certain = np.array([_holm_row(alone.p[k]) for k in range(size)]).T  # certain[j, k]: in k's own family
         up, down = certain & alone.above, certain & alone.above.T
-    # the truly best one has rank 1, which its range holds with 95 %: so the best is among those whose range begins with 1
+    # the best one has rank 1, which its range holds with 95 %: so it is among those whose range begins with 1
     return [(1 + int(up[:, k].sum()), size - int(down[:, k].sum())) for k in range(size)]
 
 

@@ -147,6 +147,8 @@ def _board(key: str, members: Sequence[Entry]) -> Board:
 def _contender(entry: Entry, name: str, why: str) -> Contender:
     """All of a table were asked the same files, which its key holds."""
     head = entry.result.headline
+    if entry.arm:
+        return Contender(name, head, entry.item_scores, "", why, bounds=(0.0, 100.0))
     return Contender(name, head, entry.item_scores, "", why, entry.people, entry.result.baselines)
 
 
@@ -179,7 +181,7 @@ def _copies(members: Sequence[Entry]) -> dict[str, Entry]:
 def _why_unranked(entry: Entry, copies: Mapping[str, Entry], named: Mapping[str, str]) -> str:
     head = entry.result.headline
     why = why_no_rank(head, entry.item_scores, valid=entry.result.valid, note=head.note)
-    if entry.people and not why:
+    if entry.people and not entry.arm and not why:
         return REFERENCE
     if not why and entry.id in copies:
         return f"the same replies, word for word, as {named[copies[entry.id].id]}"
