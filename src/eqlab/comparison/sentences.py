@@ -55,10 +55,11 @@ def _first(verdict: Verdict, things: str) -> str:
 
 
 def _rated(verdict: Verdict, things: str, rater: str) -> str:
-    shares = ", ".join(f"{value_of(one.contender.score)} by {_name(one.contender)}" for one in verdict.ranked)
-    opening = f"{short_name(rater)} calls Good, of the replies: {shares}."
-    if rater == PEOPLE:
-        opening = f"People call Good, of the replies: {shares}."
+    shown = verdict.ranked[: _MOST_NAMES + 1]
+    shares = ", ".join(f"{value_of(one.contender.score)} of the replies by {_name(one.contender)}" for one in shown)
+    opening = (
+        f"People call Good {shares}." if rater == PEOPLE else f"Judge-only: {short_name(rater)} calls Good {shares}."
+    )
     if len(verdict.ranked) == 1:
         return opening
     pairs = verdict.neighbours()
@@ -165,7 +166,7 @@ def _baselines(ranked: Sequence[Contender]) -> str:
 
 def _left_out(one: Contender) -> str:
     score = f" ({value_of(one.score)}, n = {one.score.n})" if one.score.value is not None else ""
-    return f"{_name(one)}{score} is not compared: {one.why_no_rank}."
+    return f"{_name(one)}{score} {'are' if one.people else 'is'} not compared: {one.why_no_rank}."
 
 
 def _name(one: Contender) -> str:

@@ -110,9 +110,12 @@ def _gap(arm: str, reference: str, points: Mapping[str, Mapping[str, float]]) ->
     """Paired over the prompts that both replied to, as everywhere where two are compared."""
     shared = [prompt for prompt in points[arm] if prompt in points[reference]]
     own, other = ([points[name][prompt] for prompt in shared] for name in (arm, reference))
-    gap = paired(own, other, bounds=(0.0, 100.0))
-    name = f"P(Good), {arm} − {reference}"
-    return Estimate(name, gap.value, gap.n, gap.se, gap.low, gap.high, "points", digits=1, of="prompts")
+    gap = paired(own, other)
+    low = None if gap.low is None else max(gap.low, -100.0)
+    high = None if gap.high is None else min(gap.high, 100.0)
+    return Estimate(
+        f"P(Good), {arm} − {reference}", gap.value, gap.n, gap.se, low, high, "points", digits=1, of="prompts"
+    )
 
 
 def _sentence(judge: str, shares: ArmShares, helped: Mapping[str, PpiMean]) -> str:
@@ -120,7 +123,7 @@ def _sentence(judge: str, shares: ArmShares, helped: Mapping[str, PpiMean]) -> s
     if not shares.arms:
         return f"No rating of the judge {judge} could be read."
     best_first = sorted(((shares.good(arm).value or 0.0, arm) for arm in shares.arms), key=lambda one: -one[0])
-    said = ", ".join(f"{value:.1f} % of the replies of {arm}" for value, arm in best_first)
+    said = ", ".join(f"{value:.1f} % of the replies by {arm}" for value, arm in best_first)
     text = f"Judge-only: {judge} calls Good {said}."
     if helped:
         people = ", ".join(f"{100 * ppi.value:.1f} % of {arm}" for arm, ppi in helped.items())

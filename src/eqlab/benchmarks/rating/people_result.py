@@ -92,7 +92,7 @@ def _headline(shares: ArmShares, gaps: dict[str, Estimate]) -> Estimate:
 def _sentence(shares: ArmShares, raters: int, gaps: dict[str, Estimate]) -> str:
     if not shares.arms:
         return "Nobody has rated anything yet."
-    said = ", ".join(f"{shares.good(arm).value:.1f} % of the replies of {arm}" for arm in shares.arms)
+    said = ", ".join(f"{shares.good(arm).value:.1f} % of the replies by {arm}" for arm in shares.arms)
     text = f"{raters} people call Good {said}."
     others = "; ".join(gap_words(arm, shares.arms[0], gap) for arm, gap in gaps.items())
     return f"{text} {others[:1].upper()}{others[1:]}." if others else text
