@@ -57,7 +57,8 @@ def test_published_models_and_own_runs_do_not_share_open_items(eqlab, run, publi
 def test_two_published_models_by_name_or_file(eqlab, tmp_path, published):
     path = next((published / "eqbench" / "results").rglob("gpt-4-0314*.json"))
     said = eqlab("compare", "published:gpt-4-0613", path, EQLAB_DATA=published).out
-    assert "gpt-4-0314 (85.73) and gpt-4-0613 (84.79) cannot be told apart: a difference of 0.9 points" in " ".join(said.split())
+    words = "gpt-4-0314 (85.73) and gpt-4-0613 (84.79) cannot be told apart: a difference of 0.9 points"
+    assert " ".join(said.split()).startswith(words)
 
 
 @pytest.mark.parametrize(

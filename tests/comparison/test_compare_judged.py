@@ -22,6 +22,7 @@ def test_the_arms_of_a_judge(server, tmp_path):
     (found,) = compare(own, undefined)
     assert [(entry.name, entry.score.value) for entry in found.entries] == [("warm", 100.0), ("cold", 0.0)]
     assert sentence(found).startswith(
-        "gpt-judge calls Good, of the replies: 100.0 % by warm, 0.0 % by cold. warm is better than cold by 100.0 points"
+        "Judge-only: gpt-judge calls Good 100.0 % of the replies by warm, 0.0 % of the replies by cold. "
+        "warm is better than cold by 100.0 points"
     )
     assert [standing.rank for standing in found.verdict.standings] == [(1, 1), (2, 2)]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from eqlab.comparison.caveats import caveats
 from eqlab.comparison.compare import compare
 from eqlab.comparison.entries import Source, entries
-from eqlab.comparison.caveats import caveats
 from eqlab.comparison.sentences import listed, p_words, round_up
 from eqlab.comparison.tables import as_data, sentence, tables
 from eqlab.core.results import Estimate, ItemScore, Result
@@ -200,7 +200,9 @@ def test_arms_of_a_judge_are_compared_by_prompt():
     (found,) = compare(*entries([Source(whole, "run 1", "s")]))
     assert ({entry.name for entry in found.entries}, found.rater) == ({"warm", "cold"}, "j")
     assert found.pairs[0].difference.n == 40
-    assert sentence(found).startswith("j calls Good, of the replies: ")
+    assert sentence(found).startswith(
+        "Judge-only: j calls Good 47.5 % of the replies by warm, 17.5 % of the replies by cold."
+    )
     assert "shared prompts" in sentence(found)
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Conclusion:
     sentence: str
-    compares: bool
-    """Whether it is about more than one subject, so that no result says it by itself."""
     data: dict[str, Any]
 
 
@@ -28,8 +26,7 @@ def conclusions(scored: "Sequence[tuple[StoredRun, Sequence[Result]]]") -> list[
     for one in group(records):
         verdicts = [verdict_data(verdict, noun(one.benchmark), rater) for rater, verdict in one.verdicts]
         data = {"title": one.title, "sentence": one.sentence, "verdicts": verdicts}
-        several = any(len(verdict.standings) > 1 for _, verdict in one.verdicts)
-        found.append(Conclusion(one.sentence, several, data))
+        found.append(Conclusion(one.sentence, data))
     return found
 
 
@@ -39,8 +36,7 @@ def print_conclusions(found: Sequence[Conclusion]) -> None:
     from eqlab.cli.output import console, harmless
 
     for one in found:
-        if one.compares:
-            console().print(Text(harmless(f"{one.sentence}\n"), style="bold"))
+        console().print(Text(harmless(f"{one.sentence}\n"), style="bold"))
 
 
 def without_answers(results: "Sequence[Result]") -> list[str]:

@@ -51,7 +51,7 @@ def work(
         print_json({**body, "results": [result_json(result) for result in found]})
     else:
         print_conclusions(said)
-        print_results(found)
+        print_results(found, [one.sentence for one in said])
         for table in (table for result in found for table in result.tables[:tables]):
             typer.echo("")
             print_table(table)

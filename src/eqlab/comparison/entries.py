@@ -1,8 +1,10 @@
 """What is compared: one subject's points item by item, whatever the benchmark, and what became of its other answers."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Literal
 
 import numpy as np
@@ -62,11 +64,8 @@ class Entry:
     @property
     def means(self) -> dict[str, float]:
         """Points per item, averaged over repeats; items without any are left out."""
-        if not self.items:
-            return {}
-        known = np.isfinite(self.points)
-        sums = np.where(known, self.points, 0.0).sum(axis=1) / known.sum(axis=1)
-        return dict(zip(self.items, sums.tolist(), strict=True))
+        rows = zip(self.items, self.points.tolist(), strict=True)
+        return {item: fmean([value for value in row if math.isfinite(value)]) for item, row in rows}
 
     @property
     def contender(self) -> Contender:
@@ -185,8 +184,10 @@ def _entry(
     )
     if missing == "drop" and (not group or share is not None):
         return entry
-    name = GOOD if group else score.name
-    return replace(entry, score=mean_estimate(name, list(entry.means.values()), digits=score.digits))
+    means = list(entry.means.values())
+    if group:
+        return replace(entry, score=mean_estimate(GOOD, means, unit="%", digits=1, bounds=(0.0, 100.0)))
+    return replace(entry, score=mean_estimate(score.name, means, digits=score.digits))
 
 
 def _counts(own: Sequence[ItemScore]) -> dict[str, int]:

@@ -26,9 +26,7 @@ def conclusion(verdict: Verdict, things: str = "items", rater: str = "") -> str:
         parts = [_first(verdict, things)] if ranked else ["No score can be compared."]
     parts += [_people(verdict, one.contender) for one in verdict.standings if one.contender.why_no_rank == REFERENCE]
     parts.append(_baselines(ranked))
-    parts += [
-        _left_out(one.contender) for one in verdict.standings if not one.rank and one.contender.why_no_rank != REFERENCE
-    ]
+    parts += _left_out([one.contender for one in verdict.standings if not one.rank], bool(ranked))
     return " ".join(part for part in parts if part)
 
 
@@ -164,9 +162,23 @@ def _baselines(ranked: Sequence[Contender]) -> str:
     return f"Not clearly better than {which}: {listed([_name(one) for one in weak])}."
 
 
-def _left_out(one: Contender) -> str:
-    score = f" ({value_of(one.score)}, n = {one.score.n})" if one.score.value is not None else ""
-    return f"{_name(one)}{score} {'are' if one.people else 'is'} not compared: {one.why_no_rank}."
+def _left_out(rest: Sequence[Contender], some_ranked: bool) -> list[str]:
+    """Who has no rank, by reason; people have their own sentence."""
+    reasons: dict[str, list[Contender]] = {}
+    for one in rest:
+        if one.why_no_rank != REFERENCE:
+            reasons.setdefault(one.why_no_rank, []).append(one)
+    if not some_ranked and len(reasons) == 1:
+        return [f"{why[:1].upper()}{why[1:]}." for why in reasons]
+    return [
+        f"{listed([_with_value(one) for one in own])} {'are' if len(own) > 1 or own[0].people else 'is'} not compared: "
+        f"{why}."
+        for why, own in reasons.items()
+    ]
+
+
+def _with_value(one: Contender) -> str:
+    return _name(one) if one.score.value is None else f"{_name(one)} ({value_of(one.score)}, n = {one.score.n})"
 
 
 def _name(one: Contender) -> str:
