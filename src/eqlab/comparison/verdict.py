@@ -132,7 +132,7 @@ def _table(ranked: Sequence[Contender]) -> npt.NDArray[np.float64] | None:
     """Contenders × items, NaN where there is no score; None unless every two share enough items (`are_paired`)."""
     if not all(one.points for one in ranked) or len({one.item_set for one in ranked}) > 1:
         return None
-    items = list(dict.fromkeys(item for one in ranked for item in one.points))
+    items = sorted({item for one in ranked for item in one.points})
     table = np.array([[one.points.get(item, np.nan) for item in items] for one in ranked], dtype=float)
     known = np.isfinite(table).astype(float)
     shared, sizes = known @ known.T, known.sum(axis=1)
