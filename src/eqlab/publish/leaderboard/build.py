@@ -1,6 +1,5 @@
 """Build the site in a folder: gather entries, compare with the last build, write, remove what is no longer there."""
 
-import gc
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,16 +51,6 @@ class Built:
 
 
 def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _: None) -> Built:
-    collecting = gc.isenabled()
-    gc.disable()  # a million small values that all stay until the site is written: looking for garbage finds none
-    try:
-        return _build(folder, sources, say)
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def _build(folder: Path, sources: Sources, say: Callable[[str], None]) -> Built:
     last = _last_build(folder)
     built = Built(folder)
     entries = [_shown(entry, sources.texts) for entry in _entries(sources, built, say)]
