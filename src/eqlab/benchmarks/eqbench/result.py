@@ -192,7 +192,7 @@ def _item(question: Chosen, version: str, rules: EqBenchRules, used: Pass | None
         repeat=question.scored.repeat,
         status=question.status,
         score=score,
-        title=f"How {trial.key['character']} feels",
+        title=f"How {trial.key['character']} feels" if trial.key["character"] else f"Question {trial.items[0]}",
         text=question.answer.text if question.answer else "",
         values=dict(shown or {}),
         reference=trial.key["reference"],
