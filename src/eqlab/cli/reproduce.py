@@ -14,11 +14,10 @@ def reproduce(
 ) -> None:
     """Recompute a study's published numbers and explain every difference."""
     from eqlab.cli.output import print_json, print_table
-    from eqlab.data.published import published_folder
     from eqlab.reproduce import load
 
     module = load(study)
-    report = module.reproduce(published_folder(data))
+    report = module.reproduce(data)
     if as_json:
         print_json(report)
         return

@@ -13,7 +13,10 @@ STUDIES = ("eqbench", "emotionbench", "empathy", "short-forms")
 class Reproduction(Protocol):
     """What each study's module offers."""
 
-    def reproduce(self, folder: Path) -> dict[str, Any]: ...
+    def reproduce(self, data: Path | None) -> dict[str, Any]:
+        """From this folder of published data; None: from the usual one, or from what ships with the package."""
+        ...
+
     def tables(self, report: dict[str, Any]) -> list[Table]: ...
 
 

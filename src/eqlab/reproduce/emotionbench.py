@@ -35,7 +35,8 @@ _EPSILON = 1e-9
 Row = dict[str, Any]
 
 
-def reproduce(folder: Path) -> dict[str, Any]:
+def reproduce(data: Path | None) -> dict[str, Any]:
+    folder = published.published_folder(data)
     results = [_read(path, folder) for path in published.find(_PATTERN, folder) if name_parts(path.name)]
     crowd = read_people(published.read(CROWD, folder)) if (folder / CROWD).is_file() else None
     if not results and crowd is None:

@@ -101,9 +101,7 @@ def open_file(content: bytes, path: str, stem: str) -> ResultFile:
     try:
         body = dict(json.loads(content))
         raw = body.pop("raw_results")
-        replies = [
-            {str(number): str(text) for number, text in one["raw_inference"].items()} for one in raw.values()
-        ]
+        replies = [{str(number): str(text) for number, text in one["raw_inference"].items()} for one in raw.values()]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(
             f"{path} is no EQ-Bench result file ({type(error).__name__}: {error}).", "Remove it."

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.core.errors import UsageError
-from eqlab.data.published import published_folder
 from eqlab.publish.leaderboard.changes import Change, changes, snapshot
 from eqlab.publish.leaderboard.check import check_submission
 from eqlab.publish.leaderboard.entries import Entry, store_entries
@@ -78,7 +77,7 @@ def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _:
 def _entries(sources: Sources, built: Built, say: Callable[[str], None]) -> Iterator[Entry]:
     if sources.published:
         say("reading and scoring the published results")
-        yield from published_entries(published_folder(sources.data))
+        yield from published_entries(sources.data)
     if sources.store is not None:
         yield from store_entries(sources.store, built.left_out)
     seen: dict[str, str] = {}
