@@ -112,9 +112,9 @@ def test_mistakes_get_one_clear_line(eqlab, tmp_path, arguments, words):
 def test_missing_published_data_name_the_command(eqlab, tmp_path):
     for arguments in (
         ["run", "m", "-b", "eqbench", "--base-url", "http://x", "--items", "published"],
-        ["reproduce", "eqbench"],
+        ["reproduce", "empathy"],
     ):
-        fails(eqlab(*arguments, EQLAB_CACHE=tmp_path / "cache"), "eqlab data fetch eqbench", code=1)
+        fails(eqlab(*arguments, EQLAB_CACHE=tmp_path / "cache"), "eqlab data fetch", code=1)
 
 
 def test_a_corrupt_question_file(eqlab, tmp_path):

@@ -198,7 +198,7 @@ def _item(question: Chosen, version: str, rules: EqBenchRules, used: Pass | None
         repeat=question.scored.repeat,
         status=question.status,
         score=score,
-        title=f"How {trial.key['character']} feels" if trial.key["character"] else f"Question {trial.items[0]}",
+        title=f"How {trial.key['character']} feels" if trial.key["character"] else ", ".join(trial.form.keys),
         text=question.answer.text if question.answer else "",
         values=dict(shown or {}),
         reference=trial.key["reference"],

@@ -9,9 +9,13 @@ from eqlab.runs.published_results import Reader
 from eqlab.runs.published_runs import as_run
 
 
-def published_entries(data: Path | None, *, texts: bool = False) -> Iterator[Entry]:
+def published_reader(data: Path | None) -> Reader:
+    """One table, as on the published list, whatever was asked for."""
+    return Reader(data, revision=True)
+
+
+def published_entries(reader: Reader, *, texts: bool = False) -> Iterator[Entry]:
     """Every published result; a broken file is an error that names it."""
-    reader = Reader(data, revision=True)  # one table, as on the published list, whatever was asked for
     for found in reader.results():
         run, result = as_run(found)
         record = RunRecord(run.config, run.created_at, run.provenance, (result,))
