@@ -1,6 +1,7 @@
 """The shipped figures are what the published files give, and give what the files give: every score, every table."""
 
 import csv
+import shutil
 import sys
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from conftest import ROOT
 from eqlab.benchmarks.eqbench.figures import figure_answer, figures_of, read_figures
 from eqlab.benchmarks.eqbench.parse import read_scores
 from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.core.errors import DataError
 from eqlab.data.figures import FILE, dump, parse, published_figures
 from eqlab.reproduce import eqbench, short_forms
 from eqlab.runs.published_results import Reader
@@ -121,8 +123,6 @@ def test_short_forms_learn_the_same(published, offline):
 
 
 def test_a_folder_that_is_named_must_hold_results(tmp_path):
-    from eqlab.core.errors import DataError
-
     with pytest.raises(DataError, match="no EQ-Bench result files"):
         list(Reader(tmp_path).runs())
 
@@ -134,9 +134,40 @@ def test_a_result_file_needs_no_question_file(published, offline):
     assert alone.run.items_sha256 == beside.run.items_sha256
 
 
-def test_the_script_refuses_a_changed_file(published, tmp_path):
-    import shutil
+@pytest.fixture
+def some(published, tmp_path, monkeypatch):
+    """A cache in which a fetch was stopped: the questions and one result file."""
+    folder = tmp_path / "cache" / "published"
+    source = next((published / "eqbench" / "results").rglob("gpt-4-0613*.json"))
+    for path in (published / script.QUESTIONS, source):
+        target = folder / path.relative_to(published)
+        target.parent.mkdir(parents=True)
+        shutil.copyfile(path, target)
+    monkeypatch.setenv("EQLAB_CACHE", str(tmp_path / "cache"))
+    return folder
 
+
+def test_a_fetch_that_was_stopped_takes_nothing_away(some):
+    one, other = Reader().results(["gpt-4-0613", "gpt-4-0314"])
+    assert (one.run.texts, other.run.texts) == (True, False)
+    assert round(other.result.headline.value, 2) == 85.73
+    assert [run.model for run in Reader().runs()] == ["gpt-4-0613"]
+    with pytest.raises(DataError, match="'gpt-4-0314'"):
+        list(Reader(some).runs(["gpt-4-0314"]))
+
+
+def test_figures_are_never_scored_with_other_questions(some):
+    """The user's question file may have been changed: figures keep their own references and identity."""
+    path = some / script.QUESTIONS
+    path.write_bytes(path.read_bytes().replace(b'"emotion1_score": "0"', b'"emotion1_score": "9"'))
+    (found,) = Reader().results(["gpt-4-0314"])
+    assert round(found.result.headline.value, 2) == 85.73
+    assert found.run.items_sha256 == published_figures().items_sha256
+    (changed,) = Reader().runs(["gpt-4-0613"])
+    assert changed.items_sha256 != published_figures().items_sha256
+
+
+def test_the_script_refuses_a_changed_file(published, tmp_path):
     for name in ("eqbench/LICENSE", script.QUESTIONS):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(published / name, tmp_path / name)

@@ -3,6 +3,7 @@ fetched, from the figures that ship with the package. Whoever uses them need not
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +24,7 @@ from eqlab.benchmarks.eqbench.published import (
 from eqlab.core.errors import DataError
 from eqlab.core.results import Result
 from eqlab.data import published
-from eqlab.data.figures import published_figures
+from eqlab.data.figures import ModelFigures, published_figures
 from eqlab.data.items import items_sha256, read_sources
 
 _Key = TypeVar("_Key")
@@ -66,15 +67,27 @@ class Reader:
     def runs(self, wanted: Sequence[str] = ()) -> Iterator[PublishedRun]:
         """Every published model's answers, or those of the models that are wanted, by name or its end after '/'."""
         paths = self.files()
-        if paths:
-            chosen = [_find(name, _names(paths, name)) for name in wanted] if wanted else paths
-            yield from map(self.read, chosen)
-            return
-        figures = published_figures()
-        names = {place: one.model for place, one in enumerate(figures.models)}
-        for one in [figures.models[_find(name, names)] for name in wanted] if wanted else figures.models:
-            revision = one.revised if self._revision is None else self._revision
-            yield run_of_figures(one, self._asked(figures.version, figures.language, revision))
+        if wanted:
+            yield from (self._named(name, paths) for name in wanted)
+        elif paths:
+            yield from map(self.read, paths)
+        else:
+            yield from map(self._shipped, published_figures().models)
+
+    def _named(self, wanted: str, paths: Sequence[Path]) -> PublishedRun:
+        """Of a folder that holds some files, after a fetch that was stopped, the others' figures still serve."""
+        path = _find(wanted, _names(paths, wanted))
+        if path is not None:
+            return self.read(path)
+        shipped = () if self._must else published_figures().models
+        place = _find(wanted, {place: one.model for place, one in enumerate(shipped)})
+        if place is None:
+            raise DataError(f"No published result is of a model '{wanted}'.", "'eqlab reproduce eqbench' lists them.")
+        return self._shipped(shipped[place])
+
+    def _shipped(self, one: ModelFigures) -> PublishedRun:
+        """With the shipped questions, whatever the folder holds: figures fit no others."""
+        return run_of_figures(one, _shipped_questions(one.revised if self._revision is None else self._revision))
 
     def results(self, wanted: Sequence[str] = ()) -> Iterator[PublishedResult]:
         for run in self.runs(wanted):
@@ -103,9 +116,14 @@ class Reader:
         figures = published_figures()
         shipped = (figures.version, figures.language) == (options["version"], options["language"])
         if shipped and not self._must and not all((self._folder / one.path).is_file() for one in sources):
-            return asked_of_figures(figures, bool(options["revision"]))
+            return _shipped_questions(options["revision"])
         files = read_sources(sources, self._folder)
         return asked_of_questions(benchmark.questions(files, options), items_sha256(files), options)
+
+
+@cache
+def _shipped_questions(revision: bool) -> Asked:
+    return asked_of_figures(published_figures(), revision)
 
 
 def _open(path: Path, folder: Path) -> ResultFile:
@@ -125,8 +143,9 @@ def _names(paths: Sequence[Path], wanted: str) -> dict[Path, str]:
     return {path: _open(path, path.parent).model for path in likely or paths}
 
 
-def _find(wanted: str, names: Mapping[_Key, str]) -> _Key:
-    """The one of a model: its name, its name without the owner, or the one name that contains the words."""
+def _find(wanted: str, names: Mapping[_Key, str]) -> _Key | None:
+    """The one of a model: its name, its name without the owner, or the one name that contains the words; None without
+    one, an error if several fit."""
     low = wanted.casefold()
     for match in (
         [one for one, name in names.items() if name.casefold() == low],
@@ -138,4 +157,4 @@ def _find(wanted: str, names: Mapping[_Key, str]) -> _Key:
         if match:
             found = ", ".join(sorted(names[one] for one in match)[:6])
             raise DataError(f"'{wanted}' names {len(match)} published models.", f"Choose one: {found}.")
-    raise DataError(f"No published result is of a model '{wanted}'.", "'eqlab reproduce eqbench' lists them.")
+    return None
