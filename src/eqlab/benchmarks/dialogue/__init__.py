@@ -1,0 +1,1 @@
+"""Talks of several turns: somebody tells a trouble, a joy or a conflict, and the listener is measured."""
