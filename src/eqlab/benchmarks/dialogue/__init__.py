@@ -1,1 +1,1 @@
-"""Talks of several turns: somebody tells a trouble, a joy or a conflict, and the listener is measured."""
+"""Dialogue: talks of several turns between a speaker, who has something on the mind, and a listener."""
