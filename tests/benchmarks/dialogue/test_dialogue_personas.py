@@ -218,43 +218,74 @@ def test_one_persona():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (b'need = "d"\n', b"", "own.toml: persona a-1: 'need' is missing"),
-        (b'id = "a-1"\n', b"", "own.toml: persona number 1: 'id' is missing"),
-        (b'"a-1"', b'"A 1"', "persona number 1: 'id' must be small letters.*'A 1'"),
-        (b'"a-1"', b"7", "persona number 1: 'id' must be text"),
-        (b'"joy"', b'"bliss"', "persona a-1: 'kind' must be one of trouble, joy, conflict, not 'bliss'"),
-        (b'"joy"', b"[]", "persona a-1: 'kind'"),
-        (b"age = 30", b"age = 0", "persona a-1: 'age' must be a whole number from 1 to 120, not 0"),
-        (b"age = 30", b"age = true", "persona a-1: 'age'"),
-        (b"age = 30", b'age = "30"', "persona a-1: 'age'"),
-        (b"emotion = 100", b"emotion = 101", "persona a-1: 'emotion' must be a whole number from 0 to 100"),
-        (b"emotion = 100", b"emotion = 40.0", "persona a-1: 'emotion'"),
-        (b'opening = "o"', b'opening = " "', "persona a-1: 'opening' must be text"),
-        (b'["x"]', b'"x"', "persona a-1: 'helps' must be a list"),
-        (b'["x"]', b"[]", "persona a-1: 'helps' must be a list"),
-        (b'"z"]', b'""]', "persona a-1: 'hurts' must hold texts"),
-        (b', "3"]', b"]", "persona a-1: 'lines' must hold 3 lines, not 2"),
-        (b"[[item]]\n", b'[[item]]\nquick = "yes"\n', "persona a-1: 'quick' must be true or false"),
-        (b"[[item]]\n", b"[[item]]\nmood = 3\n", "persona a-1: 'mood' is no key of a persona"),
-        (b"[[item]]\n", b"[[item]]\nlanguage = 'en'\n", "persona a-1: 'language' is no key of a persona"),
-        (b'language = "de"', b"language = 1", "own.toml: 'language' must be text"),
-        (b"[[item]]", b"[item]", "own.toml: no \\[\\[item\\]\\]"),
-        (b"[[item]]", b"[[thing]]", "own.toml: no \\[\\[item\\]\\]"),
+        (b'need = "d"\n', b"", r"own.toml:3: item\[1\].need \(a-1\): is missing"),
+        (b'id = "a-1"\n', b"", r"own.toml:3: item\[1\].id: is missing"),
+        (b'"a-1"', b'"A 1"', r"own.toml:4: item\[1\].id: is no id"),
+        (b'"a-1"', b"7", r"item\[1\].id: is a whole number, not text"),
+        (b'"joy"', b'"joi"', r"own.toml:6: item\[1\].kind \(a-1\): 'joi' is none of the values \(did you mean joy"),
+        (b'"joy"', b"[]", r"kind \(a-1\): is a list"),
+        (b'kind = "joy"\n', b"", r"kind \(a-1\): is missing"),
+        (b"age = 30", b"age = 0", r"own.toml:9: item\[1\].age \(a-1\): 0 is out of range .* from 1 to 120"),
+        (b"age = 30", b"age = true", r"age \(a-1\): is true or false"),
+        (b"age = 30", b'age = "30"', r"age \(a-1\): is text"),
+        (b"age = 30\n", b"", r"age \(a-1\): is missing"),
+        (b"emotion = 100", b"emotion = 101", r"emotion \(a-1\): 101 is out of range .* from 0 to 100"),
+        (b"emotion = 100", b"emotion = 40.0", r"emotion \(a-1\): is a number, not a whole number"),
+        (b"emotion = 100\n", b"", r"emotion \(a-1\): is missing"),
+        (b'opening = "o"', b'opening = " "', r"opening \(a-1\): is empty"),
+        (b'["x"]', b'"x"', r"helps \(a-1\): is text, not a list"),
+        (b'["x"]', b"[]", r"helps \(a-1\): is missing or empty"),
+        (b'"z"]', b'""]', r"hurts\[2\] \(a-1\): is empty"),
+        (b'"z"]', b'"y"]', r"hurts\[2\] \(a-1\): 'y' is there twice"),
+        (b', "3"]', b"]", r"lines \(a-1\): holds 2 lines \(write 3\)"),
+        (b'lines = ["1", "2", "3"]', b"lines = []", r"lines \(a-1\): is missing or empty"),
+        (
+            b"[[item]]\n",
+            b'[[item]]\nquick = "yes"\n',
+            r"own.toml:4: item\[1\].quick \(a-1\): is neither true nor false",
+        ),
+        (b"[[item]]\n", b"[[item]]\nmood = 3\n", r"mood \(a-1\): is not known here"),
+        (b"[[item]]\n", b"[[item]]\nlanguage = 'en'\n", r"language \(a-1\): is not known here"),
+        (b'language = "de"', b"language = 1", "own.toml:2: language: is a whole number, not text"),
+        (b'language = "de"', b'langauge = "de"', "own.toml:2: langauge: is not known here .did you mean language"),
+        (b"[[item]]", b"[item]", r"own.toml:3: item: is a table, not a list"),
+        (b"[[item]]", b"[[thing]]", "own.toml:3: thing: is not known here"),
         (b"[[item]]", b"[[item", "own.toml cannot be read"),
         (b"age", b"\xff", "own.toml cannot be read"),
     ],
 )
 def test_what_is_wrong_is_named(old, new, message):
     assert old in ONE
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=message) as caught:
         parse_open(ONE.replace(old, new, 1), "own.toml")
+    assert caught.value.hint
 
 
 def test_ids_are_unique_and_entries_are_tables():
-    with pytest.raises(DataError, match="two personas have the id 'a-1'"):
-        parse_open(ONE + ONE.partition(b"\n[[")[1] + ONE.partition(b"\n[[")[2], "own.toml")
-    with pytest.raises(DataError, match="persona number 1 is no table"):
+    second = b"[[item]]" + ONE.partition(b"[[item]]")[2]
+    with pytest.raises(DataError, match=r"own.toml:22: item\[2\].id \(a-1\): 'a-1' is there twice"):
+        parse_open(ONE + second, "own.toml")
+    with pytest.raises(DataError, match=r"own.toml:1: item\[1\]: is a whole number, not a table"):
         parse_open(b"item = [1]", "own.toml")
+    with pytest.raises(DataError, match=r"own.toml has 2 problems"):
+        parse_open(ONE.replace(b'id = "a-1"', b"") + second.replace(b'id = "a-1"', b""), "own.toml")
+    for nobody in (b"", b"item = []"):
+        with pytest.raises(DataError, match=r"own.toml:1: item: is missing"):
+            parse_open(nobody, "own.toml")
+
+
+def test_everything_wrong_is_said_at_once():
+    broken = ONE.replace(b"age = 30", b"age = 300").replace(b'need = "d"\n', b"")
+    with pytest.raises(DataError, match=r"own.toml has 2 problems") as caught:
+        parse_open(broken, "own.toml")
+    assert "age" in caught.value.message
+    assert "need" in caught.value.message
+
+
+def test_lines_may_end_as_on_windows():
+    assert parse_open(ONE.replace(b"\n", b"\r\n"), "own.toml") == parse_open(ONE, "own.toml")
+    with pytest.raises(DataError, match=r"own.toml:9: "):
+        parse_open(ONE.replace(b"age = 30", b"age = 0").replace(b"\n", b"\r\n"), "own.toml")
 
 
 @given(st.binary(max_size=60), st.integers(0, len(ONE)), st.integers(0, 40))

@@ -1,5 +1,5 @@
 """Personas: who speaks in a talk, what they need and how they say it. Read from this project's own file (TOML) or
-from a file of the same form; anything that is missing, unknown or of the wrong kind is named with its key."""
+from a file of the same form; everything that is wrong with it is said at once, with line, persona and key."""
 
 import re
 import tomllib
@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, cast
 
 from eqlab.core.errors import DataError
+from eqlab.core.toml_lines import Path, lines_of
+from eqlab.core.toml_section import Notes, Problem, Section
 
 OPEN = "dialogue.toml"
 
@@ -15,8 +17,6 @@ Kind = Literal["trouble", "joy", "conflict"]
 KINDS: tuple[Kind, ...] = ("trouble", "joy", "conflict")
 FIXED_LINES = 3
 """Lines after the opening, for a speaker whose lines are fixed."""
-
-_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,111 +54,112 @@ class Persona:
         return (self.opening, *self.lines)
 
 
-_KEYS = {field.name for field in fields(Persona)} - {"language"}
-_HINT = "The first lines of the package's own dialogue.toml explain the keys."
+_KEYS = tuple(field.name for field in fields(Persona) if field.name != "language")
+_HEAD = ("title", "version", "licence", "language", "provenance", "author", "item")
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_NUMBER = re.compile(r"item\[(\d+)\]")
 
 
 def parse_open(content: bytes, path: str = OPEN) -> list[Persona]:
-    """The personas of a file, in its order."""
+    """The personas of a file, in its order. Raises DataError with all that is wrong with it."""
     try:
-        data = tomllib.loads(content.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}.", _HINT) from error
-    entries = data.get("item")
-    if not isinstance(entries, list) or not entries:
-        raise DataError(f"{path}: no [[item]] in it.", _HINT)
-    language = data.get("language", "en")
-    if not isinstance(language, str) or not language.strip():
-        raise DataError(f"{path}: 'language' must be text, such as \"en\".", _HINT)
-    found: dict[str, Persona] = {}
-    for number, entry in enumerate(entries, start=1):
-        persona = _persona(path, number, entry, language.strip())
-        if persona.id in found:
-            raise DataError(f"{path}: two personas have the id '{persona.id}'.", "Give each its own.")
-        found[persona.id] = persona
-    return list(found.values())
+        text = content.decode("utf-8")
+        data = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # no UTF-8, no TOML, or nested beyond all sense
+        raise DataError(f"{path} cannot be read: {error}.", "It must be a TOML file in UTF-8.") from error
+    found, problems = _read(data, {})
+    if problems:  # where keys stand is only worth finding out for a message
+        _, problems = _read(data, lines_of(text.replace("\r\n", "\n")))
+        raise DataError(_message(data, problems, path), "The first lines of the package's own file explain the keys.")
+    return found
 
 
-def _persona(path: str, number: int, entry: object, language: str) -> Persona:
-    if not isinstance(entry, dict):
-        raise DataError(f"{path}: persona number {number} is no table.", _HINT)
-    item = _Entry(path, number, entry)
-    lines = item.texts("lines")
-    if len(lines) != FIXED_LINES:
-        raise item.wrong("lines", f"must hold {FIXED_LINES} lines, not {len(lines)}")
+def _read(data: Mapping[str, Any], lines: Mapping[Path, int]) -> tuple[list[Persona], list[Problem]]:
+    notes = Notes(lines)
+    file = Section(data, (), notes, _HEAD)
+    language = file.text("language", "en")
+    entries = file.tables("item", _KEYS)
+    if not entries and not notes.problems:
+        file.wrong("item", "is missing (begin each persona with a line [[item]])")
+    found = [_persona(entry, language) for entry in entries]
+    seen: set[str] = set()
+    for entry, persona in zip(entries, found, strict=True):
+        if persona.id and persona.id in seen:
+            entry.wrong("id", f"'{persona.id}' is there twice (give each persona its own)")
+        seen.add(persona.id)
+    return found, sorted(set(notes.problems))
+
+
+def _persona(entry: Section, language: str) -> Persona:
     return Persona(
-        id=item.id,
-        title=item.text("title"),
-        kind=item.kind(),
-        topic=item.text("topic"),
-        name=item.text("name"),
-        age=item.whole("age", 1, 120),
-        who=item.text("who"),
-        happened=item.text("happened"),
-        need=item.text("need"),
-        talks=item.text("talks"),
-        helps=item.texts("helps"),
-        hurts=item.texts("hurts"),
-        leaves_satisfied=item.text("leaves_satisfied"),
-        leaves_hurt=item.text("leaves_hurt"),
-        emotion=item.whole("emotion", 0, 100),
-        opening=item.text("opening"),
-        lines=lines,
-        quick=item.flag("quick"),
+        id=_id(entry),
+        title=entry.text("title"),
+        kind=cast(Kind, entry.choice("kind", KINDS)),
+        topic=entry.text("topic"),
+        name=entry.text("name"),
+        age=_whole(entry, "age", 1, 120),
+        who=entry.text("who"),
+        happened=entry.text("happened"),
+        need=entry.text("need"),
+        talks=entry.text("talks"),
+        helps=_texts(entry, "helps"),
+        hurts=_texts(entry, "hurts"),
+        leaves_satisfied=entry.text("leaves_satisfied"),
+        leaves_hurt=entry.text("leaves_hurt"),
+        emotion=_whole(entry, "emotion", 0, 100),
+        opening=entry.text("opening"),
+        lines=_lines(entry),
+        quick=_flag(entry, "quick"),
         language=language,
     )
 
 
-class _Entry:
-    """One table of the file, which can say what is wrong with it."""
+def _id(entry: Section) -> str:
+    value = entry.text("id")
+    if value and not _ID.fullmatch(value):
+        entry.wrong("id", "is no id (write small letters, digits and hyphens)")
+    return value
 
-    def __init__(self, path: str, number: int, values: Mapping[str, Any]) -> None:
-        self._values = values
-        self._where = f"{path}: persona number {number}"
-        self.id = self.text("id")
-        if not _ID.fullmatch(self.id):
-            raise self.wrong("id", f"must be small letters, digits and hyphens, not '{self.id}'")
-        self._where = f"{path}: persona {self.id}"
-        for key in sorted(values.keys() - _KEYS):
-            raise self.wrong(key, "is no key of a persona")
 
-    def wrong(self, key: str, what: str) -> DataError:
-        return DataError(f"{self._where}: '{key}' {what}.", _HINT)
+def _whole(entry: Section, key: str, low: int, high: int) -> int:
+    if not entry.has(key):
+        entry.wrong(key, f"is missing (write a whole number from {low} to {high})")
+        return low
+    return entry.whole(key, low, low, high)
 
-    def text(self, key: str) -> str:
-        value = self._get(key)
-        if not isinstance(value, str) or not value.strip():
-            raise self.wrong(key, "must be text that is not empty")
-        return value.strip()
 
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self._get(key)
-        if not isinstance(value, list) or not value:
-            raise self.wrong(key, "must be a list of texts")
-        if not all(isinstance(element, str) and element.strip() for element in value):
-            raise self.wrong(key, "must hold texts that are not empty")
-        return tuple(element.strip() for element in value)
+def _texts(entry: Section, key: str) -> tuple[str, ...]:
+    if entry.values.get(key, []) == []:
+        entry.wrong(key, f'is missing or empty (write {key} = ["…", "…"])')
+        return ()
+    return entry.texts(key)
 
-    def whole(self, key: str, lowest: int, highest: int) -> int:
-        value = self._get(key)
-        # bool is an int in Python, and no age.
-        if not isinstance(value, int) or isinstance(value, bool) or not lowest <= value <= highest:
-            raise self.wrong(key, f"must be a whole number from {lowest} to {highest}, not {value!r}")
-        return value
 
-    def flag(self, key: str) -> bool:
-        value = self._values.get(key, False)
-        if not isinstance(value, bool):
-            raise self.wrong(key, "must be true or false")
-        return value
+def _lines(entry: Section) -> tuple[str, ...]:
+    given = entry.values.get("lines")
+    if isinstance(given, list) and given and len(given) != FIXED_LINES:
+        entry.wrong("lines", f"holds {len(given)} lines (write {FIXED_LINES})")
+    return _texts(entry, "lines")
 
-    def kind(self) -> Kind:
-        value = self._get("kind")
-        if value not in KINDS:
-            raise self.wrong("kind", f"must be one of {', '.join(KINDS)}, not {value!r}")
-        return cast(Kind, value)
 
-    def _get(self, key: str) -> Any:
-        if key not in self._values:
-            raise self.wrong(key, "is missing")
-        return self._values[key]
+def _flag(entry: Section, key: str) -> bool:
+    value = entry.values.get(key, False)
+    if not isinstance(value, bool):
+        entry.wrong(key, "is neither true nor false (write one of them, without quotes)")
+    return value is True
+
+
+def _message(data: Mapping[str, Any], problems: list[Problem], path: str) -> str:
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    told = (f"{path}:{one.line}: {one.key}{_whose(data, one.key)}: {one.what}" for one in problems)
+    return "\n".join([f"{path} has {count}:", *told])
+
+
+def _whose(data: Mapping[str, Any], key: str) -> str:
+    """The id of the persona that a key belongs to, in brackets, if it has one."""
+    match = _NUMBER.match(key)
+    if not match:
+        return ""
+    entry = data["item"][int(match.group(1)) - 1]
+    name = entry.get("id") if isinstance(entry, dict) else None
+    return f" ({name})" if isinstance(name, str) and _ID.fullmatch(name) else ""
