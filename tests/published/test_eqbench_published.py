@@ -5,6 +5,7 @@ import json
 import shutil
 
 import pytest
+from json_types import presented
 
 from eqlab.benchmarks.eqbench.baselines import baselines
 from eqlab.benchmarks.eqbench.benchmark import EqBench
@@ -12,6 +13,7 @@ from eqlab.benchmarks.eqbench.rules import PRESETS
 from eqlab.core.benchmark import Selection
 from eqlab.core.errors import DataError
 from eqlab.data.items import read_sources
+from eqlab.reproduce import load
 from eqlab.reproduce.eqbench import reproduce, tables
 
 EQ = EqBench()
@@ -144,3 +146,7 @@ def test_a_corrupt_question_file_is_named(published):
     ):
         with pytest.raises(DataError, match="eq_bench_v2_questions_171"):
             list(EQ.plan({name: broken}, options, Selection()))
+
+
+def test_the_summary_comes_first_and_json_holds_no_python(report):
+    assert "files agree to two decimals" in presented(load("eqbench"), report)[0]

@@ -8,9 +8,11 @@ import time
 from decimal import Decimal
 
 import pytest
+from json_types import presented
 
 from eqlab.analysis.power import gap_power
 from eqlab.benchmarks.empathy.published import PATH, parse_published
+from eqlab.reproduce import load
 from eqlab.reproduce.empathy import reproduce, tables
 
 NOT_OURS = {
@@ -202,3 +204,7 @@ def test_the_mixed_model_is_quick(published):
     start = time.process_time()
     fit_ordinal(data.y, data.groups(), data.crossed())
     assert time.process_time() - start < 5
+
+
+def test_the_summary_comes_first_and_json_holds_no_python(report):
+    assert "published numbers" in presented(load("empathy"), report)[0]

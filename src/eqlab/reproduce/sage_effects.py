@@ -1,7 +1,7 @@
 """SAGE, paired: two listeners on the same personas, one listener with two simulators, and how long talks are."""
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from statistics import fmean
 from typing import Any
 
@@ -27,7 +27,7 @@ def differences(cells: Sequence[Cell]) -> list[dict[str, Any]]:
         for row, corrected in zip(pairs, holm([row["p"] for row in pairs]), strict=True):
             row["p_holm"] = corrected
             row["separated"] = None if corrected is None else corrected < ALPHA
-        next_to = {(one.model, other.model) for one, other in zip(order, order[1:], strict=False)}
+        next_to = {(one.model, other.model) for one, other in pairwise(order)}
         for row in pairs:
             row["neighbours"] = (row["a"], row["b"]) in next_to
         found += pairs

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -199,8 +200,7 @@ def _notes(cell: Cell) -> list[str]:
 
 
 def _leaps(talk: Talk) -> bool:
-    course = talk.course
-    return any(abs(after - before) > _STEP for before, after in zip(course, course[1:], strict=False))
+    return any(abs(after - before) > _STEP for before, after in pairwise(talk.course))
 
 
 @cache
