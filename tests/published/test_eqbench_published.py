@@ -5,7 +5,7 @@ import json
 import shutil
 
 import pytest
-from json_types import presented
+from presentation import presented
 
 from eqlab.benchmarks.eqbench.baselines import baselines
 from eqlab.benchmarks.eqbench.benchmark import EqBench
@@ -13,7 +13,6 @@ from eqlab.benchmarks.eqbench.rules import PRESETS
 from eqlab.core.benchmark import Selection
 from eqlab.core.errors import DataError
 from eqlab.data.items import read_sources
-from eqlab.reproduce import load
 from eqlab.reproduce.eqbench import reproduce, tables
 
 EQ = EqBench()
@@ -148,5 +147,5 @@ def test_a_corrupt_question_file_is_named(published):
             list(EQ.plan({name: broken}, options, Selection()))
 
 
-def test_the_summary_comes_first_and_json_holds_no_python(report):
-    assert "files agree to two decimals" in presented(load("eqbench"), report)[0]
+def test_the_summary_comes_first_and_json_holds_no_python(report, capsys):
+    assert "files agree to two decimals" in presented("eqbench", report, capsys)[0]

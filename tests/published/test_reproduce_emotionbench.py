@@ -7,10 +7,9 @@ import shutil
 import time
 
 import pytest
-from json_types import presented
+from presentation import presented
 
 from eqlab.core.errors import DataError
-from eqlab.reproduce import load
 from eqlab.reproduce.emotionbench import reproduce, tables
 
 PANAS = "emotionbench/results/PANAS Test"
@@ -259,5 +258,5 @@ def test_a_broken_file_is_named(tmp_path, published, change, message):
     assert "gpt-4-PANAS-testing.csv" in str(caught.value)
 
 
-def test_the_summary_comes_first_and_json_holds_no_python(report):
-    assert "printed cells agree" in presented(load("emotionbench"), report)[0]
+def test_the_summary_comes_first_and_json_holds_no_python(report, capsys):
+    assert "printed cells agree" in presented("emotionbench", report, capsys)[0]

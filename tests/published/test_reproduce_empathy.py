@@ -8,11 +8,10 @@ import time
 from decimal import Decimal
 
 import pytest
-from json_types import presented
+from presentation import presented
 
 from eqlab.analysis.power import gap_power
 from eqlab.benchmarks.empathy.published import PATH, parse_published
-from eqlab.reproduce import load
 from eqlab.reproduce.empathy import reproduce, tables
 
 NOT_OURS = {
@@ -206,5 +205,5 @@ def test_the_mixed_model_is_quick(published):
     assert time.process_time() - start < 5
 
 
-def test_the_summary_comes_first_and_json_holds_no_python(report):
-    assert "published numbers" in presented(load("empathy"), report)[0]
+def test_the_summary_comes_first_and_json_holds_no_python(report, capsys):
+    assert "published numbers" in presented("empathy", report, capsys)[0]

@@ -4,12 +4,11 @@ import csv
 import json
 
 import pytest
-from json_types import presented
+from presentation import presented
 
 from eqlab.benchmarks.dialogue.published import PERSONAS, parse_personas, parse_talks
 from eqlab.data import published as files
 from eqlab.data.published import find
-from eqlab.reproduce import load
 from eqlab.reproduce.sage import findings, reproduce, tables
 
 
@@ -92,5 +91,5 @@ def test_personas_are_those_of_the_talks(published):
         assert all(4 <= (talk.replies or 0) <= 10 for talk in talks)
 
 
-def test_the_summary_comes_first_and_json_holds_no_python(report):
-    assert "printed values" in presented(load("sage"), report)[0]
+def test_the_summary_comes_first_and_json_holds_no_python(report, capsys):
+    assert "printed values" in presented("sage", report, capsys)[0]

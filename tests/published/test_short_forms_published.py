@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from json_types import presented
+from presentation import presented
 
 from eqlab.analysis.held_out import copies, factors, figures, fixed, leave_out
 from eqlab.analysis.item_response import fit
 from eqlab.analysis.short_form import choose
 from eqlab.benchmarks.eqbench.short import facts, fingerprint, full_score, item_model
-from eqlab.reproduce import load
 from eqlab.reproduce.eqbench_families import family
 from eqlab.reproduce.short_forms import SIZES, WAYS, WIDTHS, first_pass_scores, tables
 
@@ -102,5 +101,5 @@ def test_a_full_set_of_answers_gives_the_full_score(learned):
     assert found.value == pytest.approx(10 * np.nanmean(row), abs=0.3)
 
 
-def test_the_summary_comes_first_and_json_holds_no_python():
-    assert "20 questions" in presented(load("short-forms"), dict(facts()))[0]
+def test_the_summary_comes_first_and_json_holds_no_python(capsys):
+    assert "20 questions" in presented("short-forms", dict(facts()), capsys)[0]

@@ -2,11 +2,14 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag
+
+if TYPE_CHECKING:
+    from eqlab.reproduce import Reproduction
 
 _CsvFlag = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows to a CSV file, too.")]
 _MarkdownFlag = Annotated[bool, typer.Option("--markdown", help="Print Markdown instead of tables.")]
@@ -20,8 +23,7 @@ def reproduce(
     csv: _CsvFlag = None,
 ) -> None:
     """Recompute a study's published numbers and explain every difference."""
-    from eqlab.cli.output import print_json, print_table
-    from eqlab.cli.plain import harmless
+    from eqlab.cli.output import print_json
     from eqlab.core.errors import UsageError
     from eqlab.reproduce import TITLES, load
     from eqlab.reproduce.present import as_csv, as_markdown
@@ -39,13 +41,21 @@ def reproduce(
     elif markdown:
         typer.echo(as_markdown(TITLES[study], module.findings(report), module.tables(report)), nl=False)
     else:
-        for sentence in module.findings(report):
-            typer.echo(harmless(sentence))
-        for table in module.tables(report):
-            typer.echo()
-            print_table(table)
+        show(module, report)
     if csv is not None:
         typer.echo(f"Rows: {csv}", err=True)
+
+
+def show(module: "Reproduction", report: dict[str, Any]) -> None:
+    """The answer in sentences, then the tables."""
+    from eqlab.cli.output import print_table
+    from eqlab.cli.plain import harmless
+
+    for sentence in module.findings(report):
+        typer.echo(harmless(sentence))
+    for table in module.tables(report):
+        typer.echo()
+        print_table(table)
 
 
 def _writable(path: Path) -> None:

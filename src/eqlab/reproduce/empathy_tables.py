@@ -15,7 +15,7 @@ def tables(report: Mapping[str, Any]) -> list[Table]:
 
 def findings(report: Mapping[str, Any]) -> list[str]:
     verdicts = Counter(claim["verdict"] for claim in report["published"])
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+    counts = ", ".join(f"{verdict} {count}" for verdict, count in verdicts.most_common())
     said = [f"{len(report['published'])} published numbers: {counts}."]
     bounds = report["clustering"]["cluster_bootstrap_95ci"]["p_good"]
     for arm, group in report["arms"].items():
