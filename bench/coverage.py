@@ -78,7 +78,8 @@ def ranks(times: int) -> None:
                     max_t.MANY = many
                     before += bool(((low <= best) & (high >= worst)).all())
                 rows.append(
-                    (world, name, items, share(each, times), share(before, times), share(together, times), share(first, times),
+                    (world, name, items, share(each, times), share(before, times), share(together, times),
+                     share(first, times),
                      f"{width / times:.1f}", f"{wide / times:.1f}", f"{chosen / times:.1f}")
                 )  # fmt: skip
     show(
