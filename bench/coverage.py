@@ -95,11 +95,11 @@ def ranks(times: int) -> None:
 
 
 def _study(random: Random, raters: int, arms: int, spread: float, ordinal: bool) -> tuple[list[Any], list[float]]:
-    """Ten ratings a rater on 100 prompts (people differ, prompts differ, a judge errs). The second arm is better by 0.3.
+    """Ten ratings a rater on 400 prompts; people, prompts and a judge err. The second arm is better by 0.3.
     Ordinal: the ratings are Good or not, and the truth is the share of Good."""
     from eqlab.analysis.ppi import Arm
 
-    prompts, ratings = 100, 10
+    prompts, ratings = 400, 10
     who_effect, prompt_effect = random.normal(0, spread, raters), random.normal(0, 0.4, prompts)
     found, truth = [], []
     for arm in range(arms):

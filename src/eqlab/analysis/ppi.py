@@ -3,8 +3,8 @@
 θ̂ = mean over the rated of h − λ·(f − mean f over the judged) (Angelopoulos et al. 2023), with the λ that promises
 least variance (PPI++: Angelopoulos, Duchi & Zrnic 2023), learned on other raters than those it is applied to
 (cross-fitted), so that it cannot flatter itself. Raters and prompts are both samples: two-way clustered variance
-(Cameron, Gelbach & Miller 2011), Student's t with the degrees of freedom of the smaller number. A judge that says
-nothing gets a weight near 0; with few raters the weight is uncertain and the interval may be a little wider than
+(Cameron, Gelbach & Miller 2011), Student's t with the degrees of freedom of those the error comes from. A judge that
+says nothing gets a weight near 0; with few raters the weight is uncertain and the interval may be a little wider than
 people's alone."""
 
 import math
@@ -40,7 +40,7 @@ class PpiMean:
     n_rated: int
     n_judged: int
     df: float = math.inf
-    """Degrees of freedom: the smaller number of raters and prompts, minus 1."""
+    """Degrees of freedom: raters or prompts minus 1, whichever the error comes from."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,8 +194,12 @@ def _variance(arms: Sequence[tuple[float, Arm]], parts: Sequence[_Part]) -> tupl
     rated_by_prompt = _clustered(pull, rated_prompt)
     both = _clustered(pull, who * (int(rated_prompt.max()) + 1) + rated_prompt)
     apart = _clustered(extra, judged_prompt)
-    variance = max(by_rater + by_prompt - both, by_rater + apart, by_prompt, rated_by_prompt)
-    return variance, float(max(1, min(len(np.unique(who)), len(np.unique(rated_prompt))) - 1))
+    raters, prompts = len(np.unique(who)) - 1, len(np.unique(rated_prompt)) - 1
+    over_raters, over_prompts = max(by_rater + by_prompt - both, by_rater + apart), max(by_prompt, rated_by_prompt)
+    # where raters add nothing to what prompts explain, it is the prompts' variance and they are many
+    if over_prompts >= over_raters:
+        return over_prompts, float(max(1, prompts))
+    return over_raters, float(max(1, min(raters, prompts)))
 
 
 def _clustered(pull: Floats, cluster: NDArray[np.intp]) -> float:
