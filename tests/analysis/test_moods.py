@@ -84,7 +84,7 @@ def factors(seed, r=0.8, count=36, people=35, situations=5, noise=(8.0, 3.0), sc
 
 def test_the_seen_correlation_is_pearsons_of_the_means():
     data = factors(1)
-    found = profile(*data, draws=200)
+    found = profile(*data)
     mine = [data[0][data[1] == k].mean() for k in range(36)]
     theirs = [data[2][data[3] == k].mean() for k in range(36)]
     assert found.seen.value == pytest.approx(pearsonr(mine, theirs).statistic)
@@ -95,13 +95,13 @@ def test_noise_is_taken_out():
     seen, true = [], []
     inside = 0
     for seed in range(150):
-        found = profile(*factors(seed, people=20), draws=300)
+        found = profile(*factors(seed, people=20))
         seen.append(found.seen.value)
         true.append(found.true.value)
         inside += found.true.low <= 0.8 <= found.true.high
     assert np.mean(seen) < 0.74
-    assert np.mean(true) == pytest.approx(0.8, abs=0.03)
-    assert inside / 150 >= 0.88
+    assert np.mean(true) == pytest.approx(0.8, abs=0.04)
+    assert inside / 150 >= 0.9
 
 
 def test_movement_is_a_ratio_that_covers():

@@ -55,6 +55,7 @@ def decide(
     *,
     reference: str | None = None,
     replies: Sequence[Hashable] | None = None,
+    omnibus: bool = True,
 ) -> Decision:
     """Fit and compare all arms. `replies` names the reply of each rating; by default a prompt has one reply per arm. An
     effect that the design cannot tell from the rest (every reply rated once; every rater one rating) is left out and
@@ -85,7 +86,7 @@ def decide(
         Contrast(arm, against, est, se, df, p, float(p_holm or 0.0), est - reach * se, est + reach * se)
         for (arm, against, est, se, p), p_holm in zip(found, adjusted, strict=True)
     )
-    return Decision(fit, contrasts, tuple(fit.sd), left_out, _omnibus(values, fit, levels))
+    return Decision(fit, contrasts, tuple(fit.sd), left_out, _omnibus(values, fit, levels) if omnibus else None)
 
 
 def _fit(

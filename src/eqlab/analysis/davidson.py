@@ -58,7 +58,7 @@ class Davidson:
 
     @property
     def size(self) -> int:
-        return self.k + (self.delta is None) + (self.tau is None)
+        return int(self.k) + (self.delta is None) + (self.tau is None)
 
     def ability(self, theta: Floats) -> Floats:
         return np.asarray(self.fixed + self.basis @ theta[: self.k])

@@ -23,7 +23,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 Labels = Sequence[object] | npt.NDArray[np.generic]
 
-DRAWS = 2000
 PAIRS = ((0, 1), (1, 2), (0, 2))
 
 
@@ -124,28 +123,28 @@ def profile(
     subject_factors: Labels,
     people: npt.ArrayLike,
     people_factors: Labels,
-    draws: int = DRAWS,
-    seed: int = 0,
 ) -> Profile:
     """`subject`: changes by situation (or answer), `people`: changes by person, each with its factor. Factors are the
-    units: whole factors are drawn again with all that lies in them, and correlation and reliabilities (1 − 1/F of the
-    one-way analysis of variance) are made anew, so the interval holds their error too (Spearman 1904; percentiles)."""
+    units: Fisher's z (1921) for the correlation as seen; without noise it and its bounds are divided by the root of the
+    two reliabilities (Spearman 1904), 1 − 1/F of the one-way analysis of variance, which count as known."""
+    name = "correlation with people over factors"
     ours, theirs, _ = _by_factor(subject, subject_factors, people, people_factors)
     count = len(ours)
-    if count < FEWEST:
-        nothing = Estimate("correlation with people over factors", None, count, of="factors")
+    if count < FEWEST or ours[:, 1].std() == 0 or theirs[:, 1].std() == 0:
+        nothing = Estimate(name, None, count, of="factors")
         return Profile(nothing, nothing, None, None, None)
-    whole = np.arange(count)[None, :]
-    seen, true, own, other = (float(one[0]) for one in _correlated(ours, theirs, whole))
-    chosen = np.random.default_rng(seed).integers(0, count, size=(draws, count))
-    drawn_seen, drawn_true, _, _ = _correlated(ours, theirs, chosen)
-    return Profile(
-        _bounded("correlation with people over factors", seen, drawn_seen, count),
-        _bounded("… without measurement error", true, drawn_true, count),
-        math.sqrt(other) if other > 0 else None,
-        other if np.isfinite(other) else None,
-        own if np.isfinite(own) else None,
-    )
+    r = float(np.corrcoef(ours[:, 1], theirs[:, 1])[0, 1])
+    reach = 1.959963984540054 / math.sqrt(count - 3)
+    low, high = (math.tanh(math.atanh(r) + side * reach) if abs(r) < 1 else None for side in (-1, 1))
+    own, other = _reliability(ours), _reliability(theirs)
+    seen = Estimate(name, r, count, None, low, high, of="factors")
+    if own is None or other is None or min(own, other) <= 0:
+        true = Estimate("… without measurement error", None, count, note="a reliability is not above 0", of="factors")
+    else:
+        root = math.sqrt(own * other)
+        low, high = (None if bound is None else bound / root for bound in (low, high))
+        true = Estimate("… without measurement error", r / root, count, None, low, high, of="factors")
+    return Profile(seen, true, math.sqrt(other) if other is not None and other > 0 else None, other, own)
 
 
 def movement(
@@ -201,36 +200,13 @@ def _by_factor(
     return ours, theirs, int((theirs[:, 0] - 1).sum()) if len(theirs) else 0
 
 
-def _correlated(ours: Floats, theirs: Floats, chosen: Ints) -> tuple[Floats, Floats, Floats, Floats]:
-    """(r, r/√(ρρ′), ρ, ρ′) for each draw of factors; NaN where undefined."""
-    x, y = ours[chosen, 1], theirs[chosen, 1]
-    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
-    own, other = _reliability(ours[chosen]), _reliability(theirs[chosen])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r = (x * y).sum(axis=1) / np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
-        true = np.where((own > 0) & (other > 0), r / np.sqrt(own * other), np.nan)
-    return r, true, own, other
-
-
-def _reliability(rows: Floats) -> Floats:
-    """1 − 1/F by draw. With one value per factor there is no spread within, and none can be told."""
-    n, mean, within = rows[..., 0], rows[..., 1], rows[..., 2]
-    count = n.shape[1]
-    grand = (n * mean).sum(axis=1) / n.sum(axis=1)
-    between = (n * (mean - grand[:, None]) ** 2).sum(axis=1) / (count - 1)
-    df = n.sum(axis=1) - count
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where((df > 0) & (between > 0), 1 - within.sum(axis=1) / df / between, np.nan)
-
-
-def _bounded(name: str, value: float, drawn: Floats, n: int) -> Estimate:
-    usable = drawn[np.isfinite(drawn)]
-    if not math.isfinite(value):
-        return Estimate(name, None, n, of="factors", note="a reliability is not above 0")
-    if len(usable) < 0.9 * len(drawn):
-        return Estimate(name, value, n, of="factors", note="a reliability cannot be told from 0: no interval")
-    low, high = np.quantile(usable, [0.025, 0.975])
-    return Estimate(name, value, n, float(usable.std(ddof=1)), float(low), float(high), of="factors")
+def _reliability(rows: Floats) -> float | None:
+    """1 − 1/F. With one value per factor there is no spread within, and none can be told."""
+    n, mean, within = rows.T
+    grand = float((n * mean).sum() / n.sum())
+    between = float((n * (mean - grand) ** 2).sum()) / (len(n) - 1)
+    df = float(n.sum()) - len(n)
+    return 1 - float(within.sum()) / df / between if df > 0 and between > 0 else None
 
 
 def _codes(labels: Labels | range) -> Ints:
