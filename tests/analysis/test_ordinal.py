@@ -1,6 +1,7 @@
 """Ordinal models against R's `ordinal` (the bitterness of wine, Randall 1989: clm and clmm) and against truth."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -156,3 +157,53 @@ def test_turning_the_scale_turns_the_effect(seed):
     assert other.loglik == pytest.approx(one.loglik, abs=1e-6)
     assert other.coefficients["arm"].est == pytest.approx(-one.coefficients["arm"].est, abs=1e-4)
     assert other.coefficients["1|2"].est == pytest.approx(-one.coefficients["2|3"].est, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("random", "expected"),
+    [
+        (
+            (),
+            {
+                "warm": (2.19460512973e-06, 1.466908050939, 3.539295964859),
+                "contact": (1.34843952861e-03, 0.593634469768, 2.461960846422),
+                "2|3": (4.28327682963e-03, 0.392579371069, 2.109038225764),
+            },
+        ),
+        (
+            (RandomEffect("judge", JUDGE),),
+            {
+                "warm": (2.68033107460e-07, 1.896080749654, 4.229912502034),
+                "contact": (3.43517471296e-04, 0.830345890533, 2.839423954035),
+                "1|2": (1.73500372716e-02, -2.961226768281, -0.286107079856),
+            },
+        ),
+    ],
+)
+def test_p_values_and_wald_intervals_agree_with_r(random, expected):
+    """summary() and confint(type = "Wald") of clm and clmm: two-sided p, 95 % intervals."""
+    fit = fit_ordinal(RATING, FIXED, random)
+    for name, (p, low, high) in expected.items():
+        found = fit.coefficients[name]
+        assert found.p == pytest.approx(p, rel=2e-3)
+        assert (found.low, found.high) == pytest.approx((low, high), abs=2e-4)
+
+
+def test_a_larger_model_that_fits_no_better_has_no_negative_statistic():
+    smaller, larger = fit_ordinal(RATING, {"warm": WARM}), fit_ordinal(RATING, FIXED)
+    worse = replace(larger, loglik=smaller.loglik - 1e-9)  # what a search may leave behind
+    assert (likelihood_ratio(smaller, worse).chi2, likelihood_ratio(smaller, worse).p) == (0.0, 1.0)
+
+
+def test_likelihoods_of_different_answers_are_not_compared():
+    fewer = fit_ordinal(RATING[:-8], {"warm": WARM[:-8]})
+    with pytest.raises(FitError, match="same answers"):
+        likelihood_ratio(fewer, fit_ordinal(RATING, FIXED))
+
+
+def test_an_estimate_without_bounds_is_refused():
+    """Everybody of one group answers at the top, everybody else below: the effect grows for ever."""
+    group = np.array([0.0] * 30 + [1.0] * 30)
+    answers = [1, 2] * 15 + [3] * 30
+    with pytest.raises(FitError, match="no finite estimate"):
+        fit_ordinal(answers, {"group": group})

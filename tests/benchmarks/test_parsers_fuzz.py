@@ -4,15 +4,11 @@ The same properties run under a coverage-guided fuzzer with `python bench/fuzz.p
 
 import json
 import re
-import sys
 
+import fuzz
 import pytest
-from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(ROOT / "bench"))
-import fuzz
 
 from eqlab.benchmarks.emotionbench.parse import read_form
 from eqlab.benchmarks.eqbench.parse import read_scores

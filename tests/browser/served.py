@@ -1,13 +1,10 @@
 """A study on a real server for browser tests: a questionnaire, a quiz, ratings, dialogues on 0 to 10, a check."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-sys.path.append(str(Path(__file__).parents[1] / "people"))
 
 from small_study import small_design, take
 from sqlalchemy import func, select

@@ -46,7 +46,7 @@ def crowd(published):
 
 
 @pytest.fixture(scope="module")
-def create_study(crowd):
+def found(crowd):
     return EB.score(PEOPLE, *crowd)
 
 

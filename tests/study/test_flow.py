@@ -15,8 +15,8 @@ def counts(table):
     return {row[0]: row[1] for row in table.rows}
 
 
-def test_every_way_of_ending_is_counted_once(make_register, clock):
-    participation = make_register(batches=2, size=2, lease=10)
+def test_every_way_of_ending_is_counted_once(make_participation, clock):
+    participation = make_participation(batches=2, size=2, lease=10)
     names = ["finishes", "declines", "leaves at the quiz", "fails", "stops", "leaves at a trial", "erased", "waits"]
     people = {name: participation.arrive(name, "en") for name in names}
     take(participation, people["finishes"])
@@ -71,8 +71,8 @@ def test_simulated_people_are_all_counted(seed):
     assert len(sample.kept) + len(sample.excluded) == len(sample.everybody)
 
 
-def test_exclusions_are_counted_with_their_reasons(make_register, clock):
-    participation = make_register(arms=("a",), batches=5, size=6, attention=1)
+def test_exclusions_are_counted_with_their_reasons(make_participation, clock):
+    participation = make_participation(arms=("a",), batches=5, size=6, attention=1)
 
     def walk(name, values=lambda view, number: 1 + number % 3, check=None, seconds=9.0, stop_after=99):
         person = participation.arrive(name, "en")
@@ -115,8 +115,8 @@ def test_exclusions_are_counted_with_their_reasons(make_register, clock):
     assert [row[1] for row in checks.rows] == [1, 0, 0, 1, 2]
 
 
-def test_scored_answers_of_the_roll_are_those_of_the_store(make_register):
-    participation = make_register(batches=2)
+def test_scored_answers_of_the_roll_are_those_of_the_store(make_participation):
+    participation = make_participation(batches=2)
     for name in "abc":
         take(participation, participation.arrive(name, "en"))
     participants = read_participants(participation)

@@ -18,8 +18,8 @@ def with_plan(participation, **plan):
     return Participation(participation.store, replace(participation.design, study=study), participation.clock)
 
 
-def test_locked_before_the_first_answer_is_confirmatory(make_register, clock):
-    participation = make_register()
+def test_locked_before_the_first_answer_is_confirmatory(make_participation, clock):
+    participation = make_participation()
     assert (read_lock(participation), standing(participation, "1").confirmatory) == (None, False)
     person = participation.arrive("h", "en")
     take(participation, person, until="trial")  # the quiz is answered, no trial is
@@ -32,8 +32,8 @@ def test_locked_before_the_first_answer_is_confirmatory(make_register, clock):
     assert (found.confirmatory, found.label, found.first_answer_at) == (True, "confirmatory", clock.now)
 
 
-def test_never_locked_or_locked_after_the_first_answer_is_exploratory(make_register, clock):
-    participation = make_register()
+def test_never_locked_or_locked_after_the_first_answer_is_exploratory(make_participation, clock):
+    participation = make_participation()
     take(participation, participation.arrive("h", "en"))
     assert "never locked" in standing(participation, "1").reason
     clock.now += 1
@@ -43,15 +43,15 @@ def test_never_locked_or_locked_after_the_first_answer_is_exploratory(make_regis
     assert "after the first answer" in found.reason
 
 
-def test_locked_at_the_very_moment_of_the_first_answer_is_not_before_it(make_register):
-    participation = make_register()
+def test_locked_at_the_very_moment_of_the_first_answer_is_not_before_it(make_participation):
+    participation = make_participation()
     lock_plan(participation, "1")
     take(participation, participation.arrive("h", "en"))
     assert not standing(participation, "1").confirmatory
 
 
-def test_the_same_plan_again_changes_nothing_and_another_is_refused(make_register, clock):
-    participation = make_register()
+def test_the_same_plan_again_changes_nothing_and_another_is_refused(make_participation, clock):
+    participation = make_participation()
     first, _ = lock_plan(participation, "1")
     clock.now += 60
     assert lock_plan(participation, "1") == (first, False)
@@ -70,8 +70,8 @@ def test_the_same_plan_again_changes_nothing_and_another_is_refused(make_registe
         ({}, "2", 'eqlab was "1", is "2"'),
     ],
 )
-def test_a_changed_plan_or_version_is_exploratory(make_register, clock, plan, version, said):
-    participation = make_register()
+def test_a_changed_plan_or_version_is_exploratory(make_participation, clock, plan, version, said):
+    participation = make_participation()
     lock_plan(participation, "1")
     clock.now += 1
     take(participation, participation.arrive("h", "en"))
@@ -81,8 +81,8 @@ def test_a_changed_plan_or_version_is_exploratory(make_register, clock, plan, ve
     assert standing(participation, "1").confirmatory
 
 
-def test_erasing_early_answers_does_not_make_a_late_lock_early(make_register, clock):
-    participation = make_register(batches=3)
+def test_erasing_early_answers_does_not_make_a_late_lock_early(make_participation, clock):
+    participation = make_participation(batches=3)
     early, late = participation.arrive("early", "en"), participation.arrive("late", "en")
     take(participation, early)
     clock.now += 1
@@ -93,8 +93,8 @@ def test_erasing_early_answers_does_not_make_a_late_lock_early(make_register, cl
     assert "erased" in standing(participation, "1").reason
 
 
-def test_erasing_people_who_came_after_the_lock_keeps_it_confirmatory(make_register, clock):
-    participation = make_register(batches=3)
+def test_erasing_people_who_came_after_the_lock_keeps_it_confirmatory(make_participation, clock):
+    participation = make_participation(batches=3)
     before = participation.arrive("looked only", "en")
     take(participation, before, until="trial")
     lock_plan(participation, "1")
@@ -106,7 +106,7 @@ def test_erasing_people_who_came_after_the_lock_keeps_it_confirmatory(make_regis
     assert standing(participation, "1").confirmatory
 
 
-def test_a_study_that_has_not_begun_cannot_be_locked(make_register):
-    participation = make_register()
+def test_a_study_that_has_not_begun_cannot_be_locked(make_participation):
+    participation = make_participation()
     with pytest.raises(StoreError, match="has not begun"):
         lock_plan(Participation(participation.store, small_design("other"), participation.clock), "1")

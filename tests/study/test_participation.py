@@ -24,8 +24,8 @@ def place_states(participation):
         return [row[0] for row in connection.execute(select(places.c.state).order_by(places.c.number))]
 
 
-def test_whole_way_ends_with_a_place_done_and_every_answer_stored(make_register):
-    participation = make_register()
+def test_whole_way_ends_with_a_place_done_and_every_answer_stored(make_participation):
+    participation = make_participation()
     person = participation.arrive("hash-1", "en")
     view = take(participation, person)
     assert (view.state, view.ending) == ("finished", "complete")
@@ -36,8 +36,8 @@ def test_whole_way_ends_with_a_place_done_and_every_answer_stored(make_register)
     assert all(row.attempts[0].latency == 5 for row in rows)
 
 
-def test_the_same_panel_id_is_the_same_person(make_register):
-    participation = make_register()
+def test_the_same_panel_id_is_the_same_person(make_participation):
+    participation = make_participation()
     person = participation.arrive("hash-1", "en")
     take(participation, person, until="trial")
     assert participation.arrive("hash-1", "en") == person
@@ -46,8 +46,8 @@ def test_the_same_panel_id_is_the_same_person(make_register):
     assert participation.arrive(None, "en") != participation.arrive(None, "en")
 
 
-def test_repeated_and_skipped_posts_change_nothing(make_register):
-    participation = make_register()
+def test_repeated_and_skipped_posts_change_nothing(make_participation):
+    participation = make_participation()
     person = participation.arrive("h", "en")
     assert participation.save(person, 0, 1, {}).outcome == "ahead"  # consent is not a page to save
     assert participation.save(person, 3, 1, {"rating": 1}).outcome == "ahead"
@@ -78,8 +78,8 @@ def test_repeated_and_skipped_posts_change_nothing(make_register):
         ({"rating": 2, "more": 1}, {"": "unknown"}),
     ],
 )
-def test_what_is_no_answer_is_refused_and_not_stored(make_register, values, problems):
-    participation = make_register(attention=0)
+def test_what_is_no_answer_is_refused_and_not_stored(make_participation, values, problems):
+    participation = make_participation(attention=0)
     person = participation.arrive("h", "en")
     view = take(participation, person, until="trial")
     before = count(participation, answers)
@@ -89,8 +89,8 @@ def test_what_is_no_answer_is_refused_and_not_stored(make_register, values, prob
     assert participation.look(person).number == view.number
 
 
-def test_quiz_has_two_tries_and_then_ends_without_a_place(make_register):
-    participation = make_register()
+def test_quiz_has_two_tries_and_then_ends_without_a_place(make_participation):
+    participation = make_participation()
     person = participation.arrive("h", "en")
     view = take(participation, person, until="quiz")
     participation.save(person, view.number, 1, {"quiz1": 2})
@@ -104,8 +104,8 @@ def test_quiz_has_two_tries_and_then_ends_without_a_place(make_register):
     assert set(place_states(participation)) == {"open"}
 
 
-def test_declined_people_leave_no_answer(make_register):
-    participation = make_register()
+def test_declined_people_leave_no_answer(make_participation):
+    participation = make_participation()
     person = participation.arrive("h", "en")
     participation.consent(person, agreed=False)
     assert participation.look(person).ending == "declined"
@@ -113,16 +113,16 @@ def test_declined_people_leave_no_answer(make_register):
     assert count(participation, answers) == 0
 
 
-def test_full_study_says_so_before_consent(make_register):
-    participation = make_register(batches=1)
+def test_full_study_says_so_before_consent(make_participation):
+    participation = make_participation(batches=1)
     for name in ("a", "b"):
         take(participation, participation.arrive(name, "en"))
     late = participation.look(participation.arrive("c", "en"))
     assert (late.state, late.ending, late.number) == ("full", "full", 0)
 
 
-def test_expired_place_goes_to_the_next_and_the_late_finisher_is_extra(make_register, clock):
-    participation = make_register(arms=("a",), batches=1, lease=10)
+def test_expired_place_goes_to_the_next_and_the_late_finisher_is_extra(make_participation, clock):
+    participation = make_participation(arms=("a",), batches=1, lease=10)
     slow = participation.arrive("slow", "en")
     take(participation, slow, until="trial")
     clock.now += 601
@@ -133,8 +133,8 @@ def test_expired_place_goes_to_the_next_and_the_late_finisher_is_extra(make_regi
     assert len(list(participation.store.scored(participation.design.run.id, PEOPLE, "rating"))) == 4
 
 
-def test_late_finisher_whose_place_nobody_took_keeps_it(make_register, clock):
-    participation = make_register(arms=("a",), batches=1, lease=10)
+def test_late_finisher_whose_place_nobody_took_keeps_it(make_participation, clock):
+    participation = make_participation(arms=("a",), batches=1, lease=10)
     slow = participation.arrive("slow", "en")
     take(participation, slow, until="debrief")
     clock.now += 6000
@@ -142,8 +142,8 @@ def test_late_finisher_whose_place_nobody_took_keeps_it(make_register, clock):
     assert place_states(participation) == ["done"]
 
 
-def test_every_save_renews_the_place(make_register, clock):
-    participation = make_register(arms=("a",), batches=1, size=4, lease=10)
+def test_every_save_renews_the_place(make_participation, clock):
+    participation = make_participation(arms=("a",), batches=1, size=4, lease=10)
     person = participation.arrive("h", "en")
     take(participation, person, until="trial")
     while participation.look(person).step.kind in ("trial", "attention"):
@@ -153,8 +153,8 @@ def test_every_save_renews_the_place(make_register, clock):
     assert participation.look(participation.arrive("other", "en")).state == "full"
 
 
-def test_panel_event_releases_at_once_and_only_once(make_register):
-    participation = make_register(arms=("a",), batches=1)
+def test_panel_event_releases_at_once_and_only_once(make_participation):
+    participation = make_participation(arms=("a",), batches=1)
     person = participation.arrive("h", "en")
     take(participation, person, until="trial")
     assert participation.release("h", "event-1", "RETURNED")
@@ -167,8 +167,8 @@ def test_panel_event_releases_at_once_and_only_once(make_register):
     assert take(participation, person).state == "extra"
 
 
-def test_arms_fill_evenly(make_register):
-    participation = make_register(batches=3, people=2)
+def test_arms_fill_evenly(make_participation):
+    participation = make_participation(batches=3, people=2)
     people = [participation.arrive(f"h{n}", "en") for n in range(12)]
     arms = []
     for person in people:
@@ -178,8 +178,8 @@ def test_arms_fill_evenly(make_register):
     assert arms.count("a") == 6
 
 
-def test_stopping_opens_the_place_and_keeps_answers_unless_erased(make_register):
-    participation = make_register()
+def test_stopping_opens_the_place_and_keeps_answers_unless_erased(make_participation):
+    participation = make_participation()
     person = participation.arrive("h", "en")
     view = take(participation, person, until="trial")
     participation.save(person, view.number, 1, {"rating": 3})
@@ -202,8 +202,8 @@ def test_stopping_opens_the_place_and_keeps_answers_unless_erased(make_register)
         export_person(participation, person)
 
 
-def test_erasing_a_finished_person_opens_the_place_again(make_register):
-    participation = make_register(arms=("a",), batches=1)
+def test_erasing_a_finished_person_opens_the_place_again(make_participation):
+    participation = make_participation(arms=("a",), batches=1)
     person = participation.arrive("h", "en")
     take(participation, person)
     assert place_states(participation) == ["done"]
@@ -211,23 +211,23 @@ def test_erasing_a_finished_person_opens_the_place_again(make_register):
     assert place_states(participation) == ["open"]
 
 
-def test_people_of_an_earlier_study_may_be_kept_out(make_register):
-    first = make_register()
+def test_people_of_an_earlier_study_may_be_kept_out(make_participation):
+    first = make_participation()
     first.arrive("h", "en")
-    second = make_register(small_design("second", not_after=("small",)))
+    second = make_participation(small_design("second", not_after=("small",)))
     assert second.look(second.arrive("h", "en")).state == "full"
     assert second.look(second.arrive("i", "en")).state == "arrived"
 
 
-def test_a_begun_study_keeps_its_pages(make_register):
-    participation = make_register()
+def test_a_begun_study_keeps_its_pages(make_participation):
+    participation = make_participation()
     create_study(participation.store, small_design(), "", "test", {})
     with pytest.raises(StoreError, match="other pages"):
         create_study(participation.store, small_design(size=3), "", "test", {})
 
 
-def test_plan_is_drawn_once_and_stored(make_register):
-    participation = make_register(size=6, attention=2)
+def test_plan_is_drawn_once_and_stored(make_participation):
+    participation = make_participation(size=6, attention=2)
     person = participation.arrive("h", "en")
     take(participation, person, until="trial")
     kept = export_person(participation, person)["participants"][0]
@@ -237,3 +237,53 @@ def test_plan_is_drawn_once_and_stored(make_register):
     assert kinds.count("attention") == 2
     assert kinds[-1] == "debrief"
     assert len({trial for _, trial in kept["steps"] if trial}) == 9
+
+
+def test_two_transactions_never_decide_on_the_same_person_at_once(make_participation):
+    """Whoever reads a person to change them holds the row to the end: the second waits and sees the outcome."""
+    import threading
+
+    from eqlab.store.engine import writing
+    from eqlab.store.study.participants import find_people
+
+    participation = make_participation()
+    person = participation.arrive(None, "en")
+    held, seen, order = threading.Event(), threading.Event(), []
+
+    def second():
+        held.wait(20)
+        participation.consent(person, True)
+        order.append("second")
+        seen.set()
+
+    other = threading.Thread(target=second)
+    other.start()
+    with writing(participation.store.engine) as connection:
+        assert person in find_people(connection, participation.study.id, [person], lock=True)
+        held.set()
+        assert not seen.wait(0.7)
+        order.append("first")
+    other.join(20)
+    assert order == ["first", "second"]
+    assert participation.look(person).number == 1
+
+
+def test_a_page_sent_from_two_tabs_at_once_is_kept_once(make_participation):
+    import threading
+
+    participation = make_participation()
+    person = participation.arrive(None, "en")
+    participation.consent(person, True)
+    together, outcomes = threading.Barrier(4), []
+
+    def send(value):
+        together.wait(20)
+        outcomes.append(participation.save(person, 1, 1, {"quiz1": value}).outcome)
+
+    tabs = [threading.Thread(target=send, args=(1,)) for _ in range(4)]
+    for tab in tabs:
+        tab.start()
+    for tab in tabs:
+        tab.join(30)
+    assert sorted(outcomes) == ["again", "again", "again", "saved"]
+    assert count(participation, answers) == 1

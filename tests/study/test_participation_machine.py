@@ -211,13 +211,13 @@ def test_any_order_of_events_postgresql(postgres):
 
 
 @pytest.mark.parametrize("people", [60])
-def test_simultaneous_arrivals_fill_every_place_once(make_register, people):
+def test_simultaneous_arrivals_fill_every_place_once(make_participation, people):
     """60 people at once for 2 × 20 places, from many threads."""
     from concurrent.futures import ThreadPoolExecutor
 
     from small_study import take
 
-    participation = make_register(batches=20, size=1, attention=0)
+    participation = make_participation(batches=20, size=1, attention=0)
 
     def visit(number):
         return take(participation, participation.arrive(f"panel-{number}", "en")).state

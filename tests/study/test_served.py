@@ -14,11 +14,11 @@ from eqlab.study.served import ServedStudy
 
 
 @pytest.fixture
-def open_desk(make_register):
+def open_desk(make_participation):
     opened = []
 
     def make(**more):
-        opened.append(ServedStudy(make_register(batches=10, attention=0, **more)))
+        opened.append(ServedStudy(make_participation(batches=10, attention=0, **more)))
         return opened[-1]
 
     yield make
@@ -128,9 +128,9 @@ def test_looks_together_are_everybodys_own(open_desk):
     assert isinstance(nobody, Unknown)
 
 
-def test_two_doors_at_once_let_one_panel_id_in_once(make_register):
+def test_two_doors_at_once_let_one_panel_id_in_once(make_participation):
     """Two servers on one store: the second to come finds whom the first let in."""
-    first, second = make_register(), make_register()
+    first, second = make_participation(), make_participation()
     start = threading.Barrier(2)
     found = []
 
@@ -147,8 +147,8 @@ def test_two_doors_at_once_let_one_panel_id_in_once(make_register):
     assert len(set(found)) == 20
 
 
-def test_a_move_that_the_database_ended_for_another_is_made_again(make_register, monkeypatch):
-    participation = make_register(batches=10)
+def test_a_move_that_the_database_ended_for_another_is_made_again(make_participation, monkeypatch):
+    participation = make_participation(batches=10)
     make, ends = participation._make, ["The store failed: deadlock detected.", "The store failed: gone."]
 
     def fail_once(moves):

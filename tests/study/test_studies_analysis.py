@@ -35,7 +35,7 @@ def rehearsed(effect=2.0, mix=None, people=24, seed=3, plan=None, instruments=()
 
 
 @pytest.fixture(scope="module")
-def create_study():
+def found():
     mix = {"honest": 17, "careless": 5, "leaving": 2}
     return rehearsed(mix=mix, instruments=(teq_page(),))
 

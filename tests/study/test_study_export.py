@@ -34,9 +34,9 @@ def asks_panas(**more):
 
 
 @pytest.fixture
-def taken(make_register, clock):
+def taken(make_participation, clock):
     """One who finished, one who stopped in the middle, one who declined, one who failed the quiz at first."""
-    participation = make_register(asks_panas(batches=4))
+    participation = make_participation(asks_panas(batches=4))
     people = []
     for name in ("finishes", "stops", "declines", "second try"):
         people.append(participation.arrive(HASH + name, "en"))
@@ -158,8 +158,8 @@ def test_erased_people_are_in_no_table_but_counted(taken):
     assert (participants.erased, len(participants.people)) == (1, 3)
 
 
-def test_formulas_are_disarmed_in_csv_and_kept_in_parquet(make_register):
-    participation = make_register(arms=("=1+1", "@b"))
+def test_formulas_are_disarmed_in_csv_and_kept_in_parquet(make_participation):
+    participation = make_participation(arms=("=1+1", "@b"))
     for name in "ab":
         take(participation, participation.arrive(name, "en"))
     rows = list(csv.DictReader(io.StringIO(export_table(participation, "answers", "csv").decode())))
@@ -177,14 +177,14 @@ def test_events_are_in_order_with_their_detail(taken):
     assert frame["number"].to_list() == list(range(1, frame.height + 1))
 
 
-def test_unknown_table_or_format_is_refused(make_register):
-    participation = make_register()
+def test_unknown_table_or_format_is_refused(make_participation):
+    participation = make_participation()
     for what, fmt in (("panel_ids", "csv"), ("answers", "md"), ("answers", "xlsx")):
         with pytest.raises(UsageError, match="There is no export"):
             export_table(participation, what, fmt)
 
 
-def test_an_empty_study_exports_empty_tables(make_register):
-    participation = make_register()
+def test_an_empty_study_exports_empty_tables(make_participation):
+    participation = make_participation()
     assert read(participation, "answers").height == 0
     assert read(participation, "participants").columns[:2] == ["person", "state"]

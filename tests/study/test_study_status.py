@@ -17,8 +17,8 @@ def paid(**more):
     return small_design(pay=Pay("GBP", per_hour=9.0, reward=1.5, fee=0.25), **more)
 
 
-def test_an_empty_study(make_register):
-    now = study_status(make_register(paid()))
+def test_an_empty_study(make_participation):
+    now = study_status(make_participation(paid()))
     assert [(arm.arm, arm.open, arm.held, arm.done, arm.extra) for arm in now.arms] == [
         ("a", 2, 0, 0, 0),
         ("b", 2, 0, 0, 0),
@@ -30,8 +30,8 @@ def test_an_empty_study(make_register):
     assert (now.budget.spent, now.budget.expected) == (0, 4 * 1.5 * 1.25)
 
 
-def test_people_on_their_way_and_at_the_end(make_register, clock):
-    participation = make_register(paid(lease=10))
+def test_people_on_their_way_and_at_the_end(make_participation, clock):
+    participation = make_participation(paid(lease=10))
     done = participation.arrive("done", "en")
     take(participation, done, until="debrief")
     clock.now += 600
@@ -64,16 +64,16 @@ def test_people_on_their_way_and_at_the_end(make_register, clock):
     assert not any(person in str(now) for person in (done, declined, silent, here, gone))
 
 
-def test_slow_people_are_paid_too_little(make_register, clock):
-    participation = make_register(paid())
+def test_slow_people_are_paid_too_little(make_participation, clock):
+    participation = make_participation(paid())
     person = participation.arrive("h", "en")
     clock.now += 1800
     take(participation, person)
     assert study_status(participation).times.too_low is True
 
 
-def test_careless_people_are_counted(make_register):
-    participation = make_register(paid(size=6, attention=2))
+def test_careless_people_are_counted(make_participation):
+    participation = make_participation(paid(size=6, attention=2))
     for name, careless in (("a", True), ("b", False)):
         person = participation.arrive(name, "en")
         take(participation, person, until="trial")
@@ -95,8 +95,8 @@ def test_careless_people_are_counted(make_register):
     assert [page.seconds for page in now.pages if page.kind == "trial"]
 
 
-def test_late_finishers_are_extra_and_cost_too(make_register, clock):
-    participation = make_register(paid(arms=("a",), batches=1, lease=10))
+def test_late_finishers_are_extra_and_cost_too(make_participation, clock):
+    participation = make_participation(paid(arms=("a",), batches=1, lease=10))
     slow = participation.arrive("slow", "en")
     take(participation, slow, until="trial")
     clock.now += 601
@@ -107,8 +107,8 @@ def test_late_finishers_are_extra_and_cost_too(make_register, clock):
     assert now.budget.spent == now.budget.expected == pytest.approx(2 * 1.875)
 
 
-def test_without_pay_there_is_no_budget(make_register):
-    participation = make_register(small_design())
+def test_without_pay_there_is_no_budget(make_participation):
+    participation = make_participation(small_design())
     take(participation, participation.arrive("h", "en"))
     now = study_status(participation)
     assert now.budget is None
@@ -137,8 +137,8 @@ def test_quantile_is_numpys(values, share):
     assert quantile(sorted(values), share) == pytest.approx(float(np.quantile(values, share)), rel=1e-9, abs=1e-6)
 
 
-def test_status_is_the_same_after_another_start(make_register):
-    participation = make_register(paid())
+def test_status_is_the_same_after_another_start(make_participation):
+    participation = make_participation(paid())
     take(participation, participation.arrive("h", "en"))
     first = study_status(participation)
     again = study_status(type(participation)(participation.store, participation.design, participation.clock))

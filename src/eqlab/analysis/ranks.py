@@ -67,12 +67,19 @@ class RankSets:
 
 
 def rank_sets(
-    matrix: npt.ArrayLike, level: float = 0.95, draws: int = DRAWS, seed: int = 0, *, claim: Claim = "each"
+    matrix: npt.ArrayLike,
+    level: float = 0.95,
+    draws: int = DRAWS,
+    seed: int = 0,
+    *,
+    claim: Claim = "each",
+    found: Pairwise | None = None,
 ) -> RankSets:
     """Ranges under one claim, and who may be first, for a models × items array (NaN: missing; higher is better). A
-    model without scores may have any rank; a pair with too few items, or near copies, is never separated."""
+    model without scores may have any rank; a pair with too few items, or near copies, is never separated. `found`:
+    pairs tested elsewhere, where more than the items varies (judges, say)."""
     scores = as_matrix(matrix)
-    found = pairwise(scores)
+    found = pairwise(scores) if found is None else found
     tested, by_signs = _testable(scores, found)
     waves = Waves(scores, draws, seed)
     models = len(scores)

@@ -37,13 +37,15 @@ def build(
     Every submission is checked and scored anew; one that does not hold is refused, named with the reason, and makes
     the exit code 1. The site is written without it."""
     from eqlab.cli.output import errors
+    from eqlab.cli.uncollected import uncollected
     from eqlab.publish.leaderboard.build import Sources
     from eqlab.publish.leaderboard.build import build as build_site
     from eqlab.store.open import open_store
 
     out = errors()
     sources = Sources(open_store(store) if runs else None, tuple(submissions or ()), published, data, texts)
-    built = build_site(folder, sources, lambda text: out.print(text, markup=False))
+    with uncollected():
+        built = build_site(folder, sources, lambda text: out.print(text, markup=False))
     if as_json:
         _print_json(built)
     else:

@@ -26,9 +26,11 @@ def report(
     data: DataFlag = None,
 ) -> None:
     """Write an HTML report. It needs no network and can be mailed, printed and archived."""
+    from eqlab.cli.uncollected import uncollected
     from eqlab.publish.report.write import item_folder
 
-    path = _write(runs or [], last, output, items, store, data)
+    with uncollected():
+        path = _write(runs or [], last, output, items, store, data)
     typer.echo(f"Report: {path.resolve()}")
     if items:
         typer.echo(f"Items: {item_folder(path).resolve()}")

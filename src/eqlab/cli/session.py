@@ -129,8 +129,7 @@ class Progress:
             for answer in answers:
                 if answer.attempt == 1 and answer.answered:
                     self._done[answer.subject] += 1
-            what = _brief(answers[-1])
-            for subject in {answer.subject for answer in answers}:
+            for subject, what in {answer.subject: _brief(answer) for answer in answers}.items():
                 if self._live:
                     self._progress.update(self._bars[subject], completed=self._done[subject], last=what)
                     continue

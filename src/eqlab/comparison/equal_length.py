@@ -65,7 +65,7 @@ def _replies(subject: str, items: Sequence[ItemScore]) -> list[Reply]:
     """One per item, the mean over repeats; a reply without points or words is left out."""
     found: dict[str, list[tuple[float, float]]] = {}
     for item in items:
-        words = len(item.text.split())
+        words = item.words
         if words and item.points is not None:
             found.setdefault(item.item, []).append((item.points, math.log2(words)))
     return [Reply(subject, item, *(own[0] if len(own) == 1 else _means(own))) for item, own in found.items()]

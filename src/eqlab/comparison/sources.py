@@ -1,16 +1,16 @@
 """From what a user names to results: a run of the store, a published EQ-Bench model, or a result file."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from eqlab.benchmarks.eqbench.published import PUBLISHED
 from eqlab.comparison.entries import Source
 from eqlab.comparison.labels import settings_of
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
-from eqlab.data.published import published_folder
 from eqlab.runs.pool import pooled
-from eqlab.runs.published_results import PublishedResult, Reader, published_results
-from eqlab.runs.published_runs import PUBLISHED, is_published
+from eqlab.runs.published_results import PublishedResult, Reader
+from eqlab.runs.published_runs import is_published
 from eqlab.runs.score import results_of
 from eqlab.store.open import open_store
 from eqlab.store.reader import StoredRun
@@ -37,9 +37,9 @@ def read_sources(
     for name in names:
         if is_published(name):
             wanted = name.removeprefix(PUBLISHED).removeprefix(":")
-            found += _published(published_results(published_folder(data), [wanted] if wanted else []), seen)
+            found += _published(Reader(data).results([wanted] if wanted else []), seen)
         elif name.endswith(".json"):
-            found += _published([Reader(published_folder(data)).read(_file(name))], seen)
+            found += _published([Reader(data).file_result(_file(name))], seen)
         else:
             opened = opened or open_store(store)
             stored = opened.find_run(name)
@@ -86,13 +86,12 @@ def _place_in(names: Sequence[str], runs: Sequence[StoredRun]) -> Callable[[Sour
     return lambda source: places.get(source.origin, published[0] if published else 0)
 
 
-def _published(results: Sequence[PublishedResult], seen: set[str]) -> list[Source]:
+def _published(results: Iterable[PublishedResult], seen: set[str]) -> list[Source]:
     found = []
     for one in results:
-        key = str(one.path.resolve())
-        if key not in seen:
-            seen.add(key)
-            found.append(Source(one.result, PUBLISHED, one.items_sha256))
+        if one.run.file not in seen:
+            seen.add(one.run.file)
+            found.append(Source(one.result, PUBLISHED, one.run.items_sha256))
     return found
 
 

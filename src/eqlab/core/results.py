@@ -57,6 +57,13 @@ class ItemScore:
     """Whose reply the trial shows, if it shows one: items of one group are compared with those of another."""
     topics: tuple[str, ...] = ()
     """The emotions it is about, as the result's `emotions` name them."""
+    words_absent: int | None = None
+    """Length of a reply whose text is not here: published figures tell how long it was, and no more."""
+
+    @property
+    def words(self) -> int:
+        """Length of the reply; 0 without one."""
+        return len(self.text.split()) if self.words_absent is None else self.words_absent
 
 
 @dataclass(frozen=True, slots=True)

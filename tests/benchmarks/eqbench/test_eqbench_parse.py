@@ -99,6 +99,34 @@ def test_half_an_answer_is_kept_but_not_complete():
     assert not is_complete(scores, True, BOARD)
 
 
+@pytest.mark.parametrize("rules", [BOARD, CODE])
+def test_a_number_of_fifteen_digits_is_read_and_a_longer_one_is_no_score(rules):
+    fifteen, sixteen = "9" * 15, "1" + "0" * 15
+    assert first(GOOD.replace("Calm: 1", f"Calm: {fifteen}"), rules)["Calm"] == int(fifteen)
+    assert first(GOOD.replace("Calm: 1", f"Calm: {sixteen}"), rules) is None
+    assert first(GOOD.replace("Calm: 1", "Calm: 0000000000000001"), rules) is None  # counted, not weighed
+
+
+def test_a_revision_run_is_not_complete_without_its_revised_pass():
+    """Such a reply is asked again, and kept as unreadable when all tries are used up; a plain run takes it."""
+    alone = read_scores(GOOD, NAMES, BOARD)
+    assert alone.revised is None
+    assert is_complete(alone, False, BOARD)
+    assert not is_complete(alone, True, BOARD)
+    from eqlab.benchmarks.eqbench.benchmark import EqBench
+    from eqlab.benchmarks.eqbench.items import Question
+    from eqlab.benchmarks.eqbench.trials import build_trial
+
+    benchmark = EqBench()
+    question = Question("1", "en", "Ann: Hm.", "Ann", tuple(NAMES), dict.fromkeys(NAMES, 1.0))
+    for revision, status in (("no", "ok"), ("yes", "unparseable")):
+        options = benchmark.options("open", {"revision": revision})
+        trial = build_trial(question, options, structured=False)
+        assert benchmark.read(trial, GOOD, options).status == status
+    assert benchmark.read(trial, GOOD, options).values["first_pass"] == first(GOOD)
+    assert benchmark.read(trial, BOTH, options).status == "ok"
+
+
 def test_four_zeros_twice_are_no_answer():
     zeros = "Calm: 0\nSad: 0\nProud: 0\nAngry: 0"
     scores = read_scores(f"First pass scores:\n{zeros}\nRevised scores:\n{zeros}", NAMES, BOARD)

@@ -15,7 +15,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
 from eqlab.publish.leaderboard.build import Sources, build
 from eqlab.publish.leaderboard.entries import run_entries
-from eqlab.publish.leaderboard.published import published_entries
+from eqlab.publish.leaderboard.published import published_entries, published_reader
 from eqlab.publish.leaderboard.site import Site, site_files
 from eqlab.publish.leaderboard.tables import boards
 
@@ -24,7 +24,7 @@ pytest_plugins = ["loopback_runs"]
 
 @pytest.fixture(scope="session")
 def entries(published):
-    return list(published_entries(published))
+    return list(published_entries(published_reader(published)))
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 """Build the site in a folder: gather entries, compare with the last build, write, remove what is no longer there."""
 
-import gc
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.core.errors import UsageError
-from eqlab.data.published import published_folder
 from eqlab.publish.leaderboard.changes import Change, changes, snapshot
 from eqlab.publish.leaderboard.check import check_submission
 from eqlab.publish.leaderboard.entries import Entry, store_entries
-from eqlab.publish.leaderboard.published import published_entries
+from eqlab.publish.leaderboard.published import published_entries, published_reader
 from eqlab.publish.leaderboard.site import Site, site_files, whole
 from eqlab.publish.leaderboard.submission import Refused, read_submission
 from eqlab.publish.leaderboard.tables import Board, boards
@@ -52,16 +50,6 @@ class Built:
 
 
 def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _: None) -> Built:
-    collecting = gc.isenabled()
-    gc.disable()  # a million small values that all stay until the site is written: looking for garbage finds none
-    try:
-        return _build(folder, sources, say)
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def _build(folder: Path, sources: Sources, say: Callable[[str], None]) -> Built:
     last = _last_build(folder)
     built = Built(folder)
     entries = [_shown(entry, sources.texts) for entry in _entries(sources, built, say)]
@@ -88,8 +76,10 @@ def _build(folder: Path, sources: Sources, say: Callable[[str], None]) -> Built:
 
 def _entries(sources: Sources, built: Built, say: Callable[[str], None]) -> Iterator[Entry]:
     if sources.published:
-        say("reading and scoring the published results")
-        yield from published_entries(published_folder(sources.data))
+        reader = published_reader(sources.data)
+        source = "their files" if reader.files() else "the figures that ship with eqlab"
+        say(f"scoring the published results from {source}")
+        yield from published_entries(reader)
     if sources.store is not None:
         yield from store_entries(sources.store, built.left_out)
     seen: dict[str, str] = {}

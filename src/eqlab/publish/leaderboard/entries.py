@@ -80,7 +80,7 @@ class Entry:
     @cached_property
     def words(self) -> float | None:
         """Mean length of a reply."""
-        lengths = [len(item.text.split()) for item in self.result.items if item.text]
+        lengths = [item.words for item in self.result.items if item.words]
         return fmean(lengths) if lengths else None
 
     @cached_property

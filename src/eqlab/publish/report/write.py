@@ -1,9 +1,7 @@
 """From runs in a store to their report on disk."""
 
-import gc
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import quote
@@ -25,21 +23,8 @@ def write_report(
 ) -> Path:
     """Write the HTML report of some runs, and of results from elsewhere beside them; with `items` every item too, on
     pages in a folder beside it."""
-    with _uncollected():
-        found = pooled(store, results_of(store, stored, processes=processes))
-        return write_results([*found, *beside], where, items=items)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Neither results nor pages hold cycles, and looking for some takes a tenth of the time."""
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.enable()
+    found = pooled(store, results_of(store, stored, processes=processes))
+    return write_results([*found, *beside], where, items=items)
 
 
 def write_results(

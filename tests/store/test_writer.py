@@ -1,0 +1,78 @@
+"""The writer's thread: how much may wait, and what a disk that fails under it does."""
+
+import threading
+
+import pytest
+from test_store import answer, config, plan
+
+from eqlab.core.errors import StoreError
+from eqlab.store import writer as module
+from eqlab.store.store import Store
+from eqlab.store.take_in import take_in
+from eqlab.store.writer import Writer
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = Store(str(tmp_path / "s.db"))
+    opened.begin_run(config(), plan(50), {})
+    yield opened
+    opened.close()
+
+
+def stored(store):
+    return [given for one in store.scored(config().id, "model:b", "eqbench") for given in one.attempts]
+
+
+def test_who_is_faster_than_the_disk_waits(store, monkeypatch):
+    """No more than the bound waits in memory while a commit takes its time; everything is stored in the end."""
+    monkeypatch.setattr(module, "_MOST_WAITING", 5)
+    begun, go_on = threading.Event(), threading.Event()
+    add = store.add_answers
+
+    def slow(batch):
+        begun.set()
+        assert go_on.wait(20)
+        add(batch)
+
+    monkeypatch.setattr(store, "add_answers", slow)
+    writing = Writer(store, lambda _: None)
+    writing.put(answer(0))
+    assert begun.wait(20)
+    handed_over = []
+
+    def hand_over():
+        for number in range(1, 20):
+            writing.put(answer(number))
+            handed_over.append(number)
+
+    giver = threading.Thread(target=hand_over)
+    giver.start()
+    giver.join(0.5)
+    assert giver.is_alive()  # it waits for the disk
+    assert len(handed_over) == 5
+    go_on.set()
+    giver.join(20)
+    writing.close()
+    assert len(stored(store)) == 20
+
+
+def test_an_error_of_the_disk_stops_the_run_and_loses_nothing(store, monkeypatch):
+    """An OSError below the database is a failure of the store like any other."""
+    stopped = threading.Event()
+    add = store.add_answers
+
+    def broken(batch):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store, "add_answers", broken)
+    writing = Writer(store, lambda _: None, stopped.set)
+    writing.put(answer(0))
+    assert stopped.wait(20)
+    writing.put(answer(1))
+    with pytest.raises(StoreError, match="No space left on device"):
+        writing.close()
+    assert stored(store) == []
+    monkeypatch.setattr(store, "add_answers", add)
+    take_in(store)
+    assert len(stored(store)) == 2
