@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 PEOPLE = "people"
 """Everybody of a run who is a person (`person:<pseudonym>`), taken together."""
+OWN = "own"
+"""The item set of a run that asked a user's own file."""
 PERSON = "person:"
 """How the subject of one person begins."""
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from eqlab.benchmarks.eqbench.benchmark import EqBench
 from eqlab.core.results import Result
-from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
+from eqlab.core.runs import ModelConfig, RunConfig
 from eqlab.data.published import published_folder
+from eqlab.runs.identity import named
 from eqlab.runs.published_results import PublishedResult, published_results
 from eqlab.store.reader import StoredRun
 
@@ -35,8 +36,7 @@ def as_run(found: PublishedResult, folder: Path) -> tuple[StoredRun, Result]:
     result = _with_recorded(found.result, facts.get("benchmark_score"))
     if not facts["revised"]:
         result = replace(result, caveats=("No reply has a revision: it was probably not asked for.", *result.caveats))
-    benchmark = EqBench()
-    asked = BenchmarkConfig(benchmark.name, benchmark.protocol, "published", found.items_sha256, dict(found.options))
+    asked = named(EqBench(), found.options, found.items_sha256, item_set="published")
     config = RunConfig((ModelConfig(found.model),), (asked,), "full", None, None, 0)
     provenance = {
         "published file": found.path.relative_to(folder).as_posix(),

@@ -5,16 +5,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from eqlab.benchmarks.registry import load
+from eqlab.benchmarks.registry import load, names
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Adaptive, Benchmark, Scored
 from eqlab.core.errors import EqlabError
 from eqlab.core.runs import BenchmarkConfig, RunConfig
 from eqlab.core.trials import Trial
-from eqlab.data.items import items_sha256, read_sources
+from eqlab.data.items import read_sources
 from eqlab.models.runner import Asked
 from eqlab.publish.leaderboard.submission import Refused
-from eqlab.runs.rating_context import RATING
+from eqlab.runs.identity import configured
 from eqlab.runs.request import Prepared
 
 Place = tuple[str, str, str, int]
@@ -25,7 +25,7 @@ def prepared(config: RunConfig, data: Path | None) -> Prepared:
     """The benchmarks as they are here, if they are the ones the run was made with."""
     asked, files = {}, {}
     for one in config.benchmarks:
-        if one.name == RATING or one.name in asked:
+        if one.name not in names() or one.name in asked:
             raise Refused(f"benchmark {one.name!r} cannot be submitted, or stands there twice")
         try:
             benchmark = load(one.name)
@@ -37,7 +37,7 @@ def prepared(config: RunConfig, data: Path | None) -> Prepared:
             raise Refused(f"its items are not here, so it cannot be scored anew: {error}") from error
         if one.protocol != benchmark.protocol:
             raise Refused(f"it was made with protocol {one.protocol!r} of {one.name}; this is {benchmark.protocol}")
-        if one.items_sha256 != items_sha256(files[one.name]):
+        if one.items_sha256 != configured(benchmark, one.options, files[one.name]).items_sha256:
             raise Refused(f"its item set of {one.name} is another one than here (sha256 {str(one.items_sha256)[:10]}…)")
         asked[one.name] = Asked(benchmark, one.options)
     if not asked:
