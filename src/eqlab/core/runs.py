@@ -26,8 +26,8 @@ class ModelConfig:
     structured: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Sampling settings that override the benchmark's (temperature, max_tokens, top_p …)."""
-    role: Literal["model", "judge"] = "model"
-    """A judge is a model whose trials show somebody's reply."""
+    role: Literal["model", "judge", "seat"] = "model"
+    """A judge is a model whose trials show somebody's reply; one in a seat takes part in another model's talk."""
 
     @property
     def subject(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from eqlab.benchmarks.registry import load, names
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Adaptive, Benchmark, Scored
+from eqlab.core.benchmark import Adaptive, Benchmark, Scored, Talks
 from eqlab.core.errors import EqlabError
 from eqlab.core.runs import BenchmarkConfig, RunConfig
 from eqlab.core.trials import Trial
@@ -16,6 +16,7 @@ from eqlab.models.runner import Asked
 from eqlab.publish.leaderboard.submission import Refused
 from eqlab.runs.identity import configured
 from eqlab.runs.request import Prepared
+from eqlab.runs.talks import open_talks
 
 Place = tuple[str, str, str, int]
 """Subject, benchmark, trial, repeat."""
@@ -89,9 +90,9 @@ def _add(found: dict[Place, Trial], trials: Iterable[tuple[str, str, Trial, int]
 def _next_round(
     here: Prepared, subject: str, name: str, found: Mapping[Place, Trial], attempts: Mapping[Place, list[Answer]]
 ) -> list[tuple[Trial, int]]:
-    """What an adaptive benchmark asks after these answers: the same answers always lead to the same questions."""
+    """What a benchmark asks after these answers, adaptive or in talks: the same answers always lead to the same."""
     asked = here.asked[name]
-    if not isinstance(asked.benchmark, Adaptive):
+    if not isinstance(asked.benchmark, Adaptive | Talks):
         return []
     (model,) = [model for model in here.config.models if model.subject == subject]
     scored = [
@@ -99,5 +100,7 @@ def _next_round(
         for place, trial in found.items()
         if place[:2] == (subject, name)
     ]
-    more = asked.benchmark.more(here.files[name], asked.options, here.selection(model), scored)
+    more = [(trial, n) for _, trial, n in open_talks(name, asked.benchmark, asked.options, scored).following]
+    if isinstance(asked.benchmark, Adaptive):
+        more += asked.benchmark.more(here.files[name], asked.options, here.selection(model), scored)
     return [(trial, repeat) for trial, repeat in more if (subject, name, trial.id, repeat) not in found]

@@ -81,6 +81,10 @@ def exported(
     return Exported(benchmark, prepared.config.benchmarks[0].item_set, prepared.asked[benchmark].options, questions)
 
 
+def can_be_exported(benchmark: Benchmark) -> bool:
+    return not isinstance(benchmark, Rated | Talks)
+
+
 def _check(benchmark: Benchmark) -> None:
     """Another tool asks single questions and scores them at once."""
     if isinstance(benchmark, Rated):
