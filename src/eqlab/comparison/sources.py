@@ -6,6 +6,7 @@ from pathlib import Path
 from eqlab.benchmarks.eqbench.published import PUBLISHED
 from eqlab.comparison.entries import Source
 from eqlab.core.errors import UsageError
+from eqlab.runs.context import Known
 from eqlab.runs.published_results import PublishedResult, Reader
 from eqlab.runs.published_runs import is_published
 from eqlab.runs.score import results
@@ -25,6 +26,7 @@ def read_sources(
 
     A run named twice counts once. `benchmarks` and `subject` (a part of the name) choose among what is found."""
     opened: Store | None = None
+    known: Known | None = None
     seen: set[str] = set()
     found: list[Source] = []
     for name in names:
@@ -35,7 +37,8 @@ def read_sources(
             found += _published([Reader(data).file_result(_file(name))], seen)
         else:
             opened = opened or open_store(store)
-            found += _run(opened, name, seen)
+            known = known or Known(opened)
+            found += _run(opened, name, seen, known)
     if opened:
         opened.close()
     chosen = [one for one in found if not benchmarks or one.result.benchmark in benchmarks]
@@ -46,13 +49,13 @@ def read_sources(
     return chosen
 
 
-def _run(store: Store, name: str, seen: set[str]) -> list[Source]:
+def _run(store: Store, name: str, seen: set[str], known: Known) -> list[Source]:
     stored = store.find_run(name)
     if stored.id in seen:
         return []
     seen.add(stored.id)
     asked = [benchmark.items_sha256 for _, benchmark in stored.config.pairs()]
-    own = results(store, stored)
+    own = results(store, stored, known)
     return [Source(result, f"run {stored.id}", sha) for result, sha in zip(own, asked, strict=True)]
 
 
