@@ -17,14 +17,13 @@ class Conclusion:
 
 def conclusions(scored: "Sequence[tuple[StoredRun, Sequence[Result]]]") -> list[Conclusion]:
     """In the order of the report's tables."""
-    from eqlab.comparison.sentences import noun
     from eqlab.comparison.tables import verdict_data
     from eqlab.publish.report.page import RunRecord, group
 
     records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in scored]
     found = []
     for one in group(records):
-        verdicts = [verdict_data(verdict, noun(one.benchmark), rater) for rater, verdict in one.verdicts]
+        verdicts = [verdict_data(verdict, one.things, rater) for rater, verdict in one.verdicts]
         data = {"title": one.title, "sentence": one.sentence, "verdicts": verdicts}
         found.append(Conclusion(one.sentence, data))
     return found

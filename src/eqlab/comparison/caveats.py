@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from eqlab.comparison.compare import Comparison
 from eqlab.comparison.entries import Entry
 from eqlab.comparison.pair import POWER
-from eqlab.comparison.sentences import listed, noun
+from eqlab.comparison.sentences import listed
 
 _VOLATILE = ("snapshot", "calibration", "calibration_pairs", "raters", "defaults", "repeats")
 """Rules that may differ without making scores incomparable."""
@@ -13,7 +13,7 @@ _VOLATILE = ("snapshot", "calibration", "calibration_pairs", "raters", "defaults
 
 def caveats(found: Comparison, missing: str) -> list[str]:
     entries = found.entries
-    things = noun(found.benchmark)
+    things = found.things
     said = [*_rules(entries)]
     lost = [f"{entry.name} {entry.unused}" for entry in entries if entry.unused]
     if lost:

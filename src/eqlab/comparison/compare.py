@@ -43,6 +43,11 @@ class Comparison:
     """By name."""
     undefined: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def things(self) -> str:
+        """What the items compared are called."""
+        return self.entries[0].result.noun
+
 
 def compare(
     entries: Sequence[Entry], undefined: Sequence[tuple[str, str]] = (), *, joint: bool = False

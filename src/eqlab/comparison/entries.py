@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.analysis.intervals import mean_estimate
-from eqlab.comparison.arms import GOOD, rater, shares
+from eqlab.comparison.arms import rater, shares
 from eqlab.comparison.contender import REFERENCE, Contender, told_apart, why_no_rank
 from eqlab.core.results import Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON
 
 Floats = npt.NDArray[np.float64]
+SHARE = "P(Good)"
 Missing = Literal["drop", "zero"]
 """What becomes of an item whose answers could not be used: left out, or 0 points."""
 
@@ -140,8 +141,8 @@ def _has_interval(entry: Entry) -> bool:
 
 
 def why_undefined(result: Result) -> str:
-    if result.rules.get("pairwise"):
-        return "replies rated in pairs are compared in their own result; see the report"
+    if result.why_no_points:
+        return result.why_no_points
     if result.headline.value is None:
         return result.headline.note or "it has no score"
     return f"'{result.headline.name}' is no score in which more is better"
@@ -186,7 +187,7 @@ def _entry(
         return entry
     means = list(entry.means.values())
     if group:
-        return replace(entry, score=mean_estimate(GOOD, means, unit="%", digits=1, bounds=(0.0, 100.0)))
+        return replace(entry, score=mean_estimate(SHARE, means, unit="%", digits=1, bounds=(0.0, 100.0)))
     return replace(entry, score=mean_estimate(score.name, means, digits=score.digits))
 
 

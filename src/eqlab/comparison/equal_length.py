@@ -37,7 +37,7 @@ class LengthView:
 
 def length_view(members: Mapping[str, Result]) -> LengthView:
     """Results by name: models only, for people's answers have no length. With fewer than two there is no slope."""
-    if any(result.benchmark == "rating" for result in members.values()):
+    if any(result.others is not None for result in members.values()):
         return LengthView(RATED)
     if not all(_is_mean(result.headline, item_means(result.items)) for result in members.values()):
         return LengthView(NO_MEAN)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from eqlab.comparison.contender import Contender
 from eqlab.comparison.entries import Entry
 from eqlab.comparison.pair import Pair, pair
-from eqlab.comparison.sentences import noun, pair_sentence, round_up
+from eqlab.comparison.sentences import pair_sentence, round_up
 from eqlab.comparison.tables import pair_data
 from eqlab.core.errors import UsageError
 from eqlab.core.text import number
@@ -23,6 +23,8 @@ class Check:
 
     title: str
     benchmark: str
+    things: str
+    """What its items are called."""
     pair: Pair | None
     outcome: Outcome
     why: str = ""
@@ -32,7 +34,7 @@ class Check:
     def sentence(self) -> str:
         if self.pair is None:
             return f"{self.title}: {self.why}."
-        return f"{self.title}: {pair_sentence(self.pair, noun(self.benchmark))}"
+        return f"{self.title}: {pair_sentence(self.pair, self.things)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,9 @@ def gate(candidate: Sequence[Entry], baseline: Sequence[Entry], margin: float, n
 def _checks(kind: tuple[str, str, str], own: Sequence[Entry], other: Sequence[Entry], margin: float) -> Iterator[Check]:
     benchmark, title, rater = kind
     title = f"{title}, rated by {rater}" if rater else title
+    things = other[0].result.noun
     if not own:
-        yield Check(title, benchmark, None, "undecided", "the candidate has no score here")
+        yield Check(title, benchmark, things, None, "undecided", "the candidate has no score here")
         return
     pairs = _matched(own, other)
     several = len(pairs) > 1
@@ -78,7 +81,7 @@ def _checks(kind: tuple[str, str, str], own: Sequence[Entry], other: Sequence[En
         label = f"{title}, {one.name}" if several else title
         if against is None:
             why = f"the baseline has no model named {one.name}, and more than one"
-            yield Check(label, benchmark, None, "undecided", why)
+            yield Check(label, benchmark, things, None, "undecided", why)
         else:
             yield _check(label, benchmark, one, against, margin)
 
@@ -91,20 +94,22 @@ def _matched(own: Sequence[Entry], other: Sequence[Entry]) -> list[tuple[Entry, 
 
 
 def _check(title: str, benchmark: str, one: Entry, against: Entry, margin: float) -> Check:
-    a, b = one.contender, against.contender
+    a, b, things = one.contender, against.contender, against.result.noun
     for side, who in ((a, "candidate"), (b, "baseline")):
         if not side.ranked:
-            return Check(title, benchmark, None, "undecided", f"the {who}'s score cannot be used: {side.why_no_rank}")
+            return Check(
+                title, benchmark, things, None, "undecided", f"the {who}'s score cannot be used: {side.why_no_rank}"
+            )
     found = pair(_named(a, "candidate", a.name == b.name), _named(b, "baseline", a.name == b.name))
     gap = found.difference
     if found.separated is None or gap.value is None:
-        return Check(title, benchmark, None, "undecided", found.why or "there is no difference to test")
+        return Check(title, benchmark, things, None, "undecided", found.why or "there is no difference to test")
     if found.better is found.b:
         at_best = gap.value if gap.high is None else gap.high  # no interval: the same loss on every item
-        return Check(title, benchmark, found, "worse" if at_best < -margin else "not sure")
+        return Check(title, benchmark, things, found, "worse" if at_best < -margin else "not sure")
     if found.better is not None:
-        return Check(title, benchmark, found, "better")
-    return Check(title, benchmark, found, "no worse" if gap.low is None or gap.low >= -margin else "not sure")
+        return Check(title, benchmark, things, found, "better")
+    return Check(title, benchmark, things, found, "no worse" if gap.low is None or gap.low >= -margin else "not sure")
 
 
 def _named(one: Contender, role: str, same: bool) -> Contender:
@@ -128,7 +133,7 @@ def doubt(check: Check, margin: float) -> str:
     needed = check.pair.needed
     if not needed:
         return f"{text}."
-    return f"{text}; about {round_up(needed):,} {noun(check.benchmark)} would show a difference of this size."
+    return f"{text}; about {round_up(needed):,} {check.things} would show a difference of this size."
 
 
 def sentences(found: Gate) -> Iterator[tuple[str, str]]:
@@ -153,7 +158,7 @@ def as_data(found: Gate) -> Mapping[str, Any]:
                 "benchmark": check.benchmark,
                 "outcome": check.outcome,
                 "sentence": check.sentence,
-                "pair": pair_data(check.pair, noun(check.benchmark)) if check.pair else None,
+                "pair": pair_data(check.pair, check.things) if check.pair else None,
             }
             for check in found.checks
         ],

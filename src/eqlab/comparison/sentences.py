@@ -8,12 +8,7 @@ from eqlab.comparison.verdict import Verdict
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import basis_of, number, short_name, value_of
 
-_NOUNS = {"eqbench": "questions", "emotionbench": "situations", "rating": "prompts"}
 _MOST_NAMES = 6
-
-
-def noun(benchmark: str) -> str:
-    return _NOUNS.get(benchmark, "items")
 
 
 def conclusion(verdict: Verdict, things: str = "items", rater: str = "") -> str:

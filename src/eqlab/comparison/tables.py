@@ -9,7 +9,7 @@ from eqlab.comparison.caveats import caveats
 from eqlab.comparison.compare import Comparison, Spread
 from eqlab.comparison.disagreement import disagreement, furthest_apart
 from eqlab.comparison.pair import Pair
-from eqlab.comparison.sentences import chance_words, conclusion, noun, p_words, pair_sentence, round_up
+from eqlab.comparison.sentences import chance_words, conclusion, p_words, pair_sentence, round_up
 from eqlab.comparison.verdict import Rank, Verdict
 from eqlab.core.results import Estimate, Table
 
@@ -27,7 +27,7 @@ SEPARATED = "Told apart: this pair by itself at 95 %; p, all pairs: corrected fo
 
 
 def sentence(found: Comparison) -> str:
-    return conclusion(found.verdict, noun(found.benchmark), found.rater)
+    return conclusion(found.verdict, found.things, found.rater)
 
 
 def tables(found: Comparison) -> list[Table]:
@@ -69,7 +69,7 @@ def _standings(found: Comparison) -> Table:
     columns = ["rank", "may be first"] if several else []
     columns += ["rank, jointly"] if joint else []
     columns += ["subject", found.entries[0].score.name if not found.rater else "P(Good)"]
-    columns += [noun(found.benchmark), "repeats", *lost]
+    columns += [found.things, "repeats", *lost]
     columns += ["CV over repeats, %", "agreement of repeats (ICC)"] if again else []
     note = " ".join([RANK, FIRST, *([JOINTLY] if joint else [])]) if several else ""
     title = f"{found.title}: {found.rater}" if found.rater else found.title
@@ -88,7 +88,7 @@ def _pairs(found: Comparison) -> Table:
     rows = tuple(_pair_row(pair, several) for pair in shown)
     columns: tuple[str, ...] = ("A", "B", "A − B", "P(A is better)", "effect", "A higher on", "p")
     columns += ("p, all pairs",) if several else ()
-    columns = (*columns, "told apart", noun(found.benchmark), "would take")
+    columns = (*columns, "told apart", found.things, "would take")
     return Table("Every two" if count <= ALL_PAIRS else "Neighbours", columns, rows, note)
 
 
@@ -146,7 +146,7 @@ def _designs(found: Comparison, parts: Mapping[str, Spread]) -> Table:
         for items in sorted({design.items for design in own}):
             by_repeats = {design.repeats: design.se for design in own if design.items == items}
             rows.append((name, items, *(by_repeats.get(count) for count in repeats)))
-    columns = ("standard error of", noun(found.benchmark), *(_times(count) for count in repeats))
+    columns = ("standard error of", found.things, *(_times(count) for count in repeats))
     note = (
         "What more repeats and more items would buy. Half the standard error needs four times as many of what counts."
     )
@@ -159,7 +159,7 @@ def _times(count: int) -> str:
 
 def as_data(found: Comparison, missing: str) -> dict[str, Any]:
     """For --json: plain values, nothing rounded."""
-    things = noun(found.benchmark)
+    things = found.things
     return {
         "benchmark": found.benchmark,
         "title": found.title,

@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig
-from eqlab.runs.rating_context import RATING
 from eqlab.runs.score import score
 from eqlab.store.reader import Reader, StoredRun
 
@@ -20,8 +19,9 @@ def pooled(store: Reader, found: Sequence[Found]) -> list[Found]:
     groups: dict[str, list[tuple[int, int]]] = {}
     for place, (stored, results) in enumerate(found):
         for index, (subject, asked) in enumerate(stored.config.pairs()):
-            if index < len(results) and _may_be_pooled(subject, asked):
-                groups.setdefault(_key(stored, subject, asked), []).append((place, index))
+            if index < len(results) and _may_be_pooled(results[index]):
+                key = f"{_key(stored, subject, asked)} {sorted({item.item for item in results[index].items})}"
+                groups.setdefault(key, []).append((place, index))
     kept: list[dict[int, Result]] = [dict(enumerate(results)) for _, results in found]
     for places in groups.values():
         runs = list(dict.fromkeys(found[place][0].id for place, _ in places))
@@ -39,13 +39,13 @@ def pooled(store: Reader, found: Sequence[Found]) -> list[Found]:
     return [(stored, [own[index] for index in sorted(own)]) for (stored, _), own in zip(found, kept, strict=True)]
 
 
-def _may_be_pooled(subject: str, asked: BenchmarkConfig) -> bool:
-    """Not people, who are many already; not ratings, whose seed draws other replies; not what adapts to answers."""
-    return subject != PEOPLE and asked.name != RATING and not asked.options.get("width")
+def _may_be_pooled(result: Result) -> bool:
+    """Not people, who are many already; not raters, who are asked about other replies with another seed."""
+    return result.subject != PEOPLE and result.others is None
 
 
 def _key(stored: StoredRun, subject: str, asked: BenchmarkConfig) -> str:
-    """Everything but the seed and the repeats."""
+    """Everything but the seed and the repeats; with the items asked, which an adaptive run chooses by its answers."""
     config = stored.config
     model = next(asdict(one) for one in config.models if one.subject == subject)
     return json.dumps([model, asdict(asked), config.profile, config.limit], sort_keys=True)

@@ -13,15 +13,16 @@ from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import Source
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.runs import BenchmarkConfig, RunConfig
+from eqlab.core.runs import RunConfig
 from eqlab.core.study import Study
 from eqlab.core.trials import Trial
-from eqlab.data.items import items_sha256, read_sources
+from eqlab.data.items import read_sources
 from eqlab.data.published import published_folder
 from eqlab.instruments.catalogue import instrument as find_instrument
 from eqlab.instruments.listing import wording_file
 from eqlab.instruments.wording import QUESTIONNAIRES, Wording, own_wording, read_instrument_file, read_questionnaires
 from eqlab.runs import judge as judging
+from eqlab.runs.identity import configured
 from eqlab.store.store import Store
 from eqlab.study.file import read_study
 from eqlab.study.kinds import common, eqbench, evoked, rating
@@ -95,13 +96,7 @@ def _eqbench(study: Study, store: Store, data: Path | None, say: Say, folder: Pa
 
 def _run(study: Study, benchmark: Any, content: dict[str, bytes], options: Any) -> RunConfig:
     """The run of a study is its own: the study's id is part of it."""
-    config = BenchmarkConfig(
-        benchmark.name,
-        benchmark.protocol,
-        options["item_set"],
-        items_sha256(content),
-        {**options, "study": study.id},
-    )
+    config = configured(benchmark, {**options, "study": study.id}, content)
     return RunConfig((), (config,), "full", study.limit, None, study.seed)
 
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.secrets import holds_secret, is_secret, secret_among
 from eqlab.models.providers import is_web_address
+from eqlab.models.waits import WHOLE
 from eqlab.sweep.fields import Fields
 
 _PROTOCOL = ("model", "messages", "stream", "response_format")
@@ -106,7 +107,7 @@ def parse_sweep(body: Mapping[str, Any], path: str = "the sweep") -> Sweep:
         endpoints={name: _endpoint(name, one) for name, one in top.named("endpoints").items()},
         seeds=tuple(seeds),
         max_concurrency=top.count("max_concurrency", 16) or 16,
-        timeout=top.seconds("timeout", 120.0),
+        timeout=top.seconds("timeout", WHOLE),
     )
     top.done()
     _check(sweep)

@@ -205,15 +205,15 @@ def test_runs_with_other_items_or_modes_have_tables_of_their_own(run, store, tmp
 
 
 def test_empathy_shows_whose_replies_were_rated_and_says_what_is_left_out(run, store):
-    from eqlab.core.results import Table
+    from eqlab.core.results import OfOthers
 
     stored = run("alpha")
     left_out: dict[str, str] = {}
     (entry,) = run_entries(store, stored, left_out)
     share = Estimate("P(Good), human", 60.0, 50, None, 50.0, 70.0, "%", digits=1)
-    arms = Table("Arms (judge-only)", ("arm", "P(Good)"), (("human", share), ("model:x", share)), whiskers="P(Good)")
+    others = OfOthers("Empathy", "replies called Good", (("human", share), ("model:x", share)), "human")
     rated = replace(
-        entry.result, benchmark="rating", subject="judge:j", tables=(arms,), rules={"purpose": "judging"}, items=()
+        entry.result, benchmark="rating", subject="judge:j", others=others, rules={"purpose": "judging"}, items=()
     )
     from eqlab.publish.leaderboard.entries import _arms
 

@@ -87,6 +87,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     whole = [one for one in items if set(one.reference) <= set(one.values)]
     flat = flatness([one.values[key] for key in one.reference] for one in whole)
     found = Result(
+        noun="questions",
         benchmark="eqbench",
         title=f"EQ-Bench {version}",
         subject=subject,

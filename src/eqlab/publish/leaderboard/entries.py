@@ -15,14 +15,12 @@ from eqlab.core.errors import EqlabError
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import PEOPLE
 from eqlab.publish.report.page import RunRecord, table_key
+from eqlab.runs.context import Known
 from eqlab.runs.pool import pooled
-from eqlab.runs.rating_context import RATING
 from eqlab.runs.score import results
 from eqlab.store.store import Store, StoredRun
 
 Origin = Literal["published", "submission", "run"]
-_WRITTEN_BY_PEOPLE = "human"
-"""The arm of the empathy study whose replies people wrote."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,8 @@ class Entry:
 
     @property
     def people(self) -> bool:
-        return self.result.subject == PEOPLE or self.arm == _WRITTEN_BY_PEOPLE
+        others = self.result.others
+        return self.result.subject == PEOPLE or bool(self.arm and others and self.arm == others.written_by_people)
 
     @property
     def rater(self) -> str:
@@ -62,7 +61,7 @@ class Entry:
     def table(self) -> str:
         """Entries with the same key may be compared."""
         if self.arm:  # raters differ: one rater's judgements are one table
-            return f"{RATING}/{self.record.config.id}/{self.result.rules.get('rater', '')}"
+            return f"{self.result.benchmark}/{self.record.config.id}/{self.result.rules.get('rater', '')}"
         return table_key(self.record, self.result)
 
     @cached_property
@@ -114,11 +113,12 @@ def _score_only(item: ItemScore) -> ItemScore:
 def store_entries(store: Store, say_left_out: dict[str, str]) -> Iterator[Entry]:
     """Every result of every run, seeds of one model taken together; what has no place on a leaderboard is named in
     `say_left_out` with the reason."""
+    known = Known(store)
     found = []
     for run in reversed(store.run_ids()):
         try:
             stored = store.read_run(run)
-            found.append((stored, results(store, stored)))
+            found.append((stored, results(store, stored, known)))
         except EqlabError as error:
             say_left_out[f"run {run}"] = str(error)
     for stored, own in pooled(store, found):
@@ -134,7 +134,7 @@ def _of_run(store: Store, stored: StoredRun, found: Sequence[Result], say_left_o
     people = sum(subject.startswith("person:") for subject in store.progress(stored.id))
     for result in found:
         where = f"run {stored.id}, {subject_name(result.subject)}"
-        if result.benchmark == RATING:
+        if result.others is not None:
             arms = list(_arms(record, result, stored.id, people))
             if not arms:
                 say_left_out[where] = f"{result.title}: a calibration or pairs, no share of Good per subject"
@@ -146,14 +146,16 @@ def _of_run(store: Store, stored: StoredRun, found: Sequence[Result], say_left_o
 
 
 def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[Entry]:
-    """Empathy: whoever's replies were rated is on the board, not the rater."""
+    """Whoever's replies were rated is on the board, not the rater."""
+    if result.others is None:
+        return
     who = f"people ({people})" if result.subject == PEOPLE else result.subject
     for one in arms(result):
         share = one.score
         own = replace(
             result,
             headline=share,
-            score_range=(0.0, 100.0),
+            score_range=result.others.score_range,
             items=(),
             estimates=(),
             baselines=(),

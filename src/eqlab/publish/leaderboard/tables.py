@@ -9,10 +9,11 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 
+from eqlab.benchmarks.registry import place
 from eqlab.comparison.contender import REFERENCE, Contender, told_apart, why_no_rank
 from eqlab.comparison.equal_length import LengthLine, LengthView, length_view
 from eqlab.comparison.labels import settings_of
-from eqlab.comparison.sentences import conclusion, noun
+from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, judge
 from eqlab.core.results import Estimate
 from eqlab.core.text import is_number
@@ -20,7 +21,6 @@ from eqlab.publish.leaderboard.entries import Entry
 from eqlab.publish.report.figures import Range, common_range
 from eqlab.publish.report.page import facts_of
 
-_ORDER = ("eqbench", "emotionbench", "rating")
 _ORIGINS = ("run", "submission", "published")
 
 
@@ -104,7 +104,7 @@ class Board:
 
 
 def boards(entries: Iterable[Entry]) -> list[Board]:
-    """EQ-Bench first; whole item sets before parts of them, large tables before small ones."""
+    """Benchmarks in the order of `eqlab benchmarks`; whole item sets before parts, large tables first."""
     groups: dict[str, list[Entry]] = {}
     for entry in entries:
         groups.setdefault(entry.table, []).append(entry)
@@ -112,9 +112,8 @@ def boards(entries: Iterable[Entry]) -> list[Board]:
 
 
 def _place(board: Board) -> tuple[int, bool, int, str]:
-    known = _ORDER.index(board.benchmark) if board.benchmark in _ORDER else len(_ORDER)
     part = any(fact.startswith("limit ") or fact == "profile quick" for fact in board.facts)
-    return known, part, -len(board.entered), board.key
+    return place(board.benchmark), part, -len(board.entered), board.key
 
 
 def _board(key: str, members: Sequence[Entry]) -> Board:
@@ -134,7 +133,7 @@ def _board(key: str, members: Sequence[Entry]) -> Board:
         benchmark=first.result.benchmark,
         title=first.result.title,
         facts=facts_of(first.record, first.result),
-        sentence=conclusion(_without_copies(verdict, copies, named), noun(first.result.benchmark), first.rater),
+        sentence=conclusion(_without_copies(verdict, copies, named), first.result.noun, first.rater),
         scale=common_range([entry.result.score_range for entry in members]),
         lines=tuple(lines),
         items=items,

@@ -20,7 +20,7 @@ from eqlab.comparison.arms import arms, rater
 from eqlab.comparison.contender import REFERENCE, contender, told_apart
 from eqlab.comparison.disagreement import against_reference
 from eqlab.comparison.labels import comparable, mode_name, rules_name, settings_of, subject_name
-from eqlab.comparison.sentences import conclusion, noun
+from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, judge
 from eqlab.core import text
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result
@@ -92,7 +92,8 @@ class Group:
     """The key to the ticks: (letter, name, value or range of values)."""
     verdicts: tuple[tuple[str, Verdict], ...]
     """The verdict on the rows, after the empty name; or by rater, on those whose replies were rated."""
-    benchmark: str = ""
+    things: str = "items"
+    """What the items are called."""
 
     @property
     def compares(self) -> bool:
@@ -212,7 +213,7 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -
         sentence=_sentence(results, verdicts),
         baselines=tuple((letter, name, _spread(name, every, scale, digits)) for name, letter in letters.items()),
         verdicts=verdicts,
-        benchmark=results[0].benchmark,
+        things=results[0].noun,
     )
 
 
@@ -227,7 +228,7 @@ def _sentence(results: Sequence[Result], verdicts: Sequence[tuple[str, Verdict]]
     """What a benchmark says of its only row, or of people's ratings, which a plan decides about, is said as it is."""
     if len(results) == 1 and results[0].ranked and results[0].sentence:
         return results[0].sentence
-    things = noun(results[0].benchmark)
+    things = results[0].noun
     if any(result.ranked for result in results):
         return conclusion(verdicts[0][1], things)
     judged = dict(verdicts)
