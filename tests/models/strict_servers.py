@@ -9,12 +9,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from conftest import ROOT
 
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 from server import answer_to
 
 THOUGHT = 300
