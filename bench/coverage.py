@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 from coverage_people import ppi, replies, strengths
-from coverage_tables import share, show
+from coverage_tables import Rows, share, show
 
 Floats = npt.NDArray[np.float64]
 Random = np.random.Generator
@@ -42,7 +42,7 @@ def ranks(times: int) -> None:
 
     models = 40
     truths = {"all tied": np.zeros(models), "spread": np.repeat(np.linspace(0, 30, models // 2), 2)}
-    rows = []
+    rows = Rows()
     for world, draw in WORLDS.items():
         for name, truth in truths.items():
             best = 1 + (truth[None, :] > truth[:, None]).sum(axis=1)
@@ -89,7 +89,7 @@ def moods(times: int) -> None:
         kinds = np.repeat([0, 1, 2], sizes)
         return np.clip(shift * (kinds - 1) + 10 + random.normal(0, 8, len(kinds)), -40, 40), kinds.astype(float)
 
-    rows: list[Sequence[object]] = []
+    rows = Rows()
     for shift in (0.0, 8.0, 20.0):
         random = np.random.default_rng(int(shift))
         target = float(np.mean([concordance(*situations(random, shift, (1500,) * 3)).all.value for _ in range(8)]))
@@ -126,7 +126,7 @@ def moods(times: int) -> None:
 def bounded(times: int) -> None:
     from eqlab.analysis.intervals import mean_bounds, sample_sd, t_bounds
 
-    rows = []
+    rows = Rows()
     for top in (0.99, 0.95, 0.8):
         for n in (10, 20, 40, 171):
             random = np.random.default_rng(n)
@@ -150,7 +150,7 @@ def bounded(times: int) -> None:
 def components(times: int) -> None:
     from eqlab.analysis.reml import variances
 
-    rows = []
+    rows = Rows()
     terms = ("persona", "speaker", "listener:persona", "listener:speaker")
     for speakers in (3, 6):
         random = np.random.default_rng(speakers)
