@@ -1,15 +1,14 @@
 """A study file read whole: TOML in, a Study out, or every problem at once, each as FILE:LINE: key: what is wrong."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, cast
 
-from eqlab.core.errors import DataError, UsageError
+from eqlab.core.errors import UsageError
 from eqlab.core.study import INSTRUMENTS_TEXT, KINDS, Kind, Study
-from eqlab.core.toml_lines import lines_of
-from eqlab.core.toml_section import Notes, Section, bad_text
+from eqlab.core.toml_file import read_toml
+from eqlab.core.toml_section import Section, bad_text
 from eqlab.instruments.catalogue import INSTRUMENTS
 from eqlab.study import file_tables as tables
 
@@ -20,7 +19,6 @@ _TOP = (
 )
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST_ID = 40
-_AT = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 BENCHMARK_OF: Mapping[Kind, str] = {"rating": "rating", "evoked": "emotionbench", "eqbench": "eqbench"}
 
 
@@ -33,26 +31,7 @@ def languages() -> tuple[str, ...]:
 
 def read_study(text: str, name: str = "study.toml") -> Study:
     """The study that a file describes. Raises DataError with all that is wrong with it."""
-    try:
-        data = tomllib.loads(text)
-        notes = Notes(lines_of(text.replace("\r\n", "\n")))
-    except tomllib.TOMLDecodeError as error:
-        at = _AT.search(str(error))
-        line = at.group(1) if at and at.group(1) else str(text.count("\n") + 1)
-        what = _AT.sub("", str(error)).strip()
-        raise DataError(f"{name}:{line}: this is not TOML: {what}.", "Mend the line, or the one before it.") from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{name}:1: this cannot be read as TOML ({type(error).__name__}).", "Begin anew.") from error
-    study = _study(Section(data, (), notes, (*_TOP, *_TABLES)))
-    if notes.problems:
-        raise DataError(problems_text(notes, name))
-    return study
-
-
-def problems_text(notes: Notes, name: str) -> str:
-    found = sorted(set(notes.problems))
-    count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
-    return "\n".join([f"{name} has {count}:", *(f"{name}:{one.line}: {one.key}: {one.what}" for one in found)])
+    return read_toml(text, name, (*_TOP, *_TABLES), _study)
 
 
 def _study(top: Section) -> Study:
