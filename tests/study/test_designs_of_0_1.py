@@ -1,5 +1,18 @@
 """Studies that began with 0.1 keep their pages: the hash of everything they ask, written down before 0.2 was begun."""
 
+import pytest
+
+from eqlab.store.store import Store
+from eqlab.study.build_design import design_of
+from eqlab.study.file import read_study
+
+
+import pytest
+
+from eqlab.store.store import Store
+from eqlab.study.build_design import design_of
+from eqlab.study.file import read_study
+
 COMMON = """
 title = "A study of 0.1"
 language = "{language}"
