@@ -6,13 +6,6 @@ from eqlab.store.store import Store
 from eqlab.study.build_design import design_of
 from eqlab.study.file import read_study
 
-
-import pytest
-
-from eqlab.store.store import Store
-from eqlab.study.build_design import design_of
-from eqlab.study.file import read_study
-
 COMMON = """
 title = "A study of 0.1"
 language = "{language}"
