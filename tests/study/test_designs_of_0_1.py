@@ -3,7 +3,8 @@
 import pytest
 
 from eqlab.store.store import Store
-from eqlab.study.build_design import design_of
+from eqlab.store.study.create import check_begun, create_study
+from eqlab.study.build_design import design_of, open_study
 from eqlab.study.file import read_study
 
 COMMON = """
@@ -51,6 +52,14 @@ def text_of(kind, language):
 
 @pytest.mark.parametrize(("kind", "language"), list(HASHES))
 def test_a_study_of_0_1_has_the_pages_it_began_with(kind, language, tmp_path):
+    """Also where 0.2 would put words of the study's language into the trials."""
     store = Store(str(tmp_path / "store.db"))
-    design = design_of(read_study(text_of(kind, language)), store)
-    assert design.sha256 == HASHES[kind, language]
+    older = design_of(read_study(text_of(kind, language), words="en"), store)
+    assert older.sha256 == HASHES[kind, language]
+    path = tmp_path / "study.toml"
+    path.write_text(text_of(kind, language))
+    new = open_study(path, store)[1]
+    assert (new.sha256 == older.sha256) is (language == "en")
+    create_study(store, older, "", "0.1.0", {})
+    assert open_study(path, store)[1].sha256 == older.sha256
+    check_begun(store, open_study(path, store)[1])
