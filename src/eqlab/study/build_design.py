@@ -26,6 +26,7 @@ from eqlab.store.study.create import begun_with
 from eqlab.study.file import read_study
 from eqlab.study.kinds import common
 from eqlab.study.kinds.registry import kind_of
+from eqlab.study.texts import load as load_texts
 
 Say = Callable[[str], None]
 _PEOPLE = {"purpose": "people"}
@@ -70,6 +71,7 @@ def design_of(
     instruments = tuple(
         common.instrument_page(study, find_instrument(key), wording_of(key, data)) for key in study.instruments
     )
+    texts = load_texts(study.language)
     made = Design(
         study,
         _run(study, benchmark, files, options),
@@ -78,6 +80,9 @@ def design_of(
         common.quiz(study.tutorial),
         pages.checks,
         shuffle=not pages.in_order,
+        before=common.own_page("before", study.before, texts("own_before"), texts),
+        after=common.own_page("after", study.after, texts("own_after"), texts),
+        gold=common.gold_pages(study, pages.batches),
     )
     _check_reference(made)
     return made

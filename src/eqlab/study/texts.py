@@ -83,7 +83,8 @@ def english_words() -> Mapping[str, str]:
 
 def _texts(top: Section, english: Mapping[str, str]) -> Texts:
     """Every word that English has, with the same places to fill in."""
-    words = {key: top.text(key) for key in english}
+    checked = {key: top.text(key) for key in english}
+    words = {key: str(top.values.get(key, text)) for key, text in checked.items()}  # with the blanks at their ends
     for key, text in words.items():
         if top.has(key) and slots(text) != slots(english[key]):
             wanted = ", ".join(f"{{{name}}}" for name in slots(english[key])) or "none"

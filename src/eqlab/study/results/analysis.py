@@ -114,7 +114,7 @@ def _why(status: Standing) -> str:
 
 
 def _preliminary(design: Design, participants: Participants) -> tuple[str, ...]:
-    places = len(design.batches) * design.study.places.people_per_batch
+    places = sum(design.sizes.values())
     done = sum(person.state == "finished" for person in participants.people)
     if done >= places:
         return ()
