@@ -9,7 +9,7 @@ TEST := $(VENV)/.test-ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: help setup run test lint bench audit sbom lock clean
+.PHONY: help setup run test lint docs bench audit sbom lock clean
 
 help:                ## what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -47,6 +47,9 @@ lint: setup          ## lint, types and import rules
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: setup          ## this documentation as a site in site/; a broken link is an error
+	$(BIN)/zensical build --strict
 
 bench: setup         ## speed against a floor measured in the same run
 	$(BIN)/python bench/runner.py

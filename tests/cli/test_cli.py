@@ -99,6 +99,9 @@ def test_hostile_replies_do_no_harm(eqlab, server, tmp_path):
         (["show", "zzz"], ["eqlab run"]),
         (["report"], ["eqlab run"]),
         (["reproduce", "iqbench"], ["iqbench", "eqbench"]),
+        (["reproduce", "sage", "--json", "--markdown"], ["--json", "--markdown"]),
+        (["reproduce", "sage", "--csv", "/nowhere/rows.csv"], ["/nowhere/rows.csv", "--csv"]),
+        (["reproduce", "sage", "--csv", "."], ["folder", "--csv"]),
         (["data", "fetch", "nothing"], ["nothing", "eqbench"]),
         (["run", "--limit", "0"], ["--limit"]),
         (["run", "--limit", "many"], ["--limit", "eqlab run --help"]),
@@ -112,9 +115,13 @@ def test_mistakes_get_one_clear_line(eqlab, tmp_path, arguments, words):
 def test_missing_published_data_name_the_command(eqlab, tmp_path):
     for arguments in (
         ["run", "m", "-b", "eqbench", "--base-url", "http://x", "--items", "published"],
-        ["reproduce", "eqbench"],
+        ["reproduce", "empathy"],
     ):
-        fails(eqlab(*arguments, EQLAB_CACHE=tmp_path / "cache"), "eqlab data fetch eqbench", code=1)
+        fails(eqlab(*arguments, EQLAB_CACHE=tmp_path / "cache"), "eqlab data fetch", code=1)
+
+
+def test_missing_results_of_sage_name_the_command(eqlab, tmp_path):
+    fails(eqlab("reproduce", "sage", EQLAB_CACHE=tmp_path / "cache"), "eqlab data fetch sage", code=1)
 
 
 def test_a_corrupt_question_file(eqlab, tmp_path):

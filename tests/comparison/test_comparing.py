@@ -33,6 +33,7 @@ def result(subject, table, *, benchmark="eqbench", items=None, group="", status=
     lost = int(np.isnan(table).sum())
     basis = {
         "title": "EQ-Bench v2",
+        "noun": "prompts" if benchmark == "rating" else "questions",
         "rules": {"name": "leaderboard", "mode": "text"},
         "counts": {"planned": table.size, "ok": table.size - lost, "unparseable": lost},
     }
@@ -171,7 +172,15 @@ def test_what_has_no_item_scores_is_undefined_with_the_reason():
     )  # fmt: skip
     people = result("people", draw(36), benchmark="rating")
     people = Result(
-        "rating", "Rated", "people", {}, "", people.headline, (0.0, 100.0), items=(ItemScore("1", "t", 0, "ok", 3.0),)
+        "rating",
+        "Rated",
+        "people",
+        {},
+        "",
+        people.headline,
+        (0.0, 100.0),
+        items=(ItemScore("1", "t", 0, "ok", 3.0),),
+        why_no_points="the rater is the unit",
     )
     sources = [Source(bare, "run 1", "s"), Source(people, "run 2", "s")]
     found, undefined = entries(sources)
@@ -184,7 +193,9 @@ def test_arms_of_a_judge_are_compared_by_prompt():
     items = result("judge:j", 100.0 * (draw(37) > 60), benchmark="rating", group="warm").items
     others = result("judge:j", 100.0 * (draw(38) > 75), benchmark="rating", group="cold").items
     both = result("judge:j", draw(39), benchmark="rating")
-    whole = Result("rating", "Rated", "judge:j", {}, "", both.headline, (0.0, 100.0), items=(*items, *others))
+    whole = Result(
+        "rating", "Rated", "judge:j", {}, "", both.headline, (0.0, 100.0), items=(*items, *others), noun="prompts"
+    )
     (found,) = compare(*entries([Source(whole, "run 1", "s")]))
     assert {s.entry.name for s in found.standings} == {"warm (rated by j)", "cold (rated by j)"}
     assert found.pairs[0].difference.n == 40

@@ -12,12 +12,12 @@ from eqlab.analysis.repeatability import repeatability
 from eqlab.comparison.compare import compare
 from eqlab.comparison.entries import Source, entries
 from eqlab.comparison.sentences import sentence
-from eqlab.runs.published_results import published_results
+from eqlab.runs.published_results import Reader
 
 
 @pytest.fixture(scope="module")
 def results(published):
-    return sorted(published_results(published), key=lambda one: -one.result.headline.value)
+    return sorted(Reader(published).results(), key=lambda one: -one.result.headline.value)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_reliability_of_the_list(matrix):
 
 
 def test_the_sentence(results):
-    sources = [Source(one.result, "published", one.items_sha256) for one in results[:3]]
+    sources = [Source(one.result, "published", one.run.items_sha256) for one in results[:3]]
     (found,) = compare(*entries(sources))
     assert "cannot be separated with these 171 questions" in sentence(found)
     assert all(pair.difference.method == "paired" for pair in found.pairs)
@@ -81,20 +81,20 @@ def test_a_refusal_in_a_published_file_is_counted_as_one(published, tmp_path):
     import json
     import shutil
 
-    from eqlab.publish.leaderboard.published import published_entries
-    from eqlab.runs.published_results import result_files
+    from eqlab.publish.leaderboard.published import published_entries, published_reader
 
     questions = "eqbench/data/eq_bench_v2_questions_171.json"
     (tmp_path / "eqbench" / "data").mkdir(parents=True)
     (tmp_path / "eqbench" / "results").mkdir()
     shutil.copy(published / questions, tmp_path / questions)
-    body = json.loads(result_files(published)[0].read_bytes())
+    body = json.loads(Reader(published).files()[0].read_bytes())
     replies = next(iter(body["raw_results"].values()))["raw_inference"]
     replies["1"], replies["2"] = "I'm sorry, I cannot answer that.", "No."
     (tmp_path / "eqbench" / "results" / "one.json").write_text(json.dumps(body))
-    (before,) = [one.result for one in published_results(published)[:1]]
-    (own,) = [one.result for one in published_results(tmp_path)]
-    (entry,) = published_entries(tmp_path)
+    reader = Reader(published)
+    before = reader.file_result(reader.files()[0]).result
+    (own,) = [one.result for one in Reader(tmp_path).results()]
+    (entry,) = published_entries(published_reader(tmp_path))
     assert own.counts["refused"] == before.counts["refused"] + 1
     assert own.counts["unparseable"] == before.counts["unparseable"] + 1
     assert entry.result.counts == own.counts

@@ -2,38 +2,35 @@
 
 import numpy as np
 import pytest
+from presentation import presented
 
 from eqlab.analysis.held_out import copies, factors, figures, fixed, leave_out
 from eqlab.analysis.item_response import fit
 from eqlab.analysis.short_form import choose
-from eqlab.benchmarks.eqbench.items import parse_published
 from eqlab.benchmarks.eqbench.short import facts, fingerprint, full_score, item_model
-from eqlab.data import published as files
 from eqlab.reproduce.eqbench_families import family
 from eqlab.reproduce.short_forms import SIZES, WAYS, WIDTHS, first_pass_scores, tables
-
-FILE = "eqbench/data/eq_bench_v2_questions_171.json"
 
 
 @pytest.fixture(scope="module")
 def learned(published):
-    questions = parse_published(files.read(FILE, published), FILE, "v2", "en")
-    models, scores = first_pass_scores(published, questions)
+    references, models, scores = first_pass_scores(published)
     if len(models) != facts()["fitted_to"]["models"]:
         pytest.skip("another set of result files than the shipped parameters were learned from")
-    return questions, models, scores
+    return references, models, scores
 
 
 def test_the_shipped_facts_are_what_the_results_give(learned):
-    questions, models, scores = learned
+    references, models, scores = learned
+    numbers = list(references)
     model, shipped = fit(scores), item_model()
-    assert fingerprint(questions) == facts()["holds_for"]["questions_sha256"]
-    assert [questions[item].id for item in choose(model, 40)] == facts()["forms"]["40"]
+    assert fingerprint(references) == facts()["holds_for"]["questions_sha256"]
+    assert [numbers[item] for item in choose(model, 40)] == facts()["forms"]["40"]
     assert np.abs(model.difficulty - shipped.difficulty).max() < 0.002
     assert np.abs(model.slope - shipped.slope).max() < 0.002
     assert np.abs(model.covariance() - shipped.covariance()).max() < 0.05
     assert {int(size): len(form) for size, form in facts()["forms"].items()} == {size: size for size in SIZES}
-    assert all(set(form) <= {question.id for question in questions} for form in facts()["forms"].values())
+    assert all(set(form) <= set(numbers) for form in facts()["forms"].values())
     assert len({family(model) for model in models}) == facts()["fitted_to"]["families"]
 
 
@@ -97,8 +94,12 @@ def test_the_shipped_figures():
 
 
 def test_a_full_set_of_answers_gives_the_full_score(learned):
-    questions, _, scores = learned
+    references, _, scores = learned
     row = scores[0]
-    known = {q.id: float(score) for q, score in zip(questions, row, strict=True) if not np.isnan(score)}
+    known = {number: float(score) for number, score in zip(references, row, strict=True) if not np.isnan(score)}
     found = full_score(known, {"short": 40})
     assert found.value == pytest.approx(10 * np.nanmean(row), abs=0.3)
+
+
+def test_the_summary_comes_first_and_json_holds_no_python(capsys):
+    assert "20 questions" in presented("short-forms", dict(facts()), capsys)[0]

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.core.results import Estimate, ItemScore, Result
-from eqlab.core.runs import PEOPLE
 
 Floats = npt.NDArray[np.float64]
 Missing = Literal["drop", "zero"]
@@ -87,12 +86,8 @@ def entries(sources: Iterable[Source], missing: Missing = "drop") -> tuple[list[
 
 
 def why_undefined(result: Result) -> str:
-    if result.benchmark == "rating":
-        return (
-            "people rate several replies each, so the rater is the unit; the report compares the arms with whole raters"
-            if result.subject == PEOPLE or result.subject.startswith("person:")
-            else "replies rated in pairs are compared in their own result; see the report"
-        )
+    if result.why_no_points:
+        return result.why_no_points
     if result.headline.value is None:
         return result.headline.note or "it has no score"
     return f"'{result.headline.name}' is no mean of item scores in which more is better"

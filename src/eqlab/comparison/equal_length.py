@@ -36,7 +36,7 @@ class LengthView:
 
 def length_view(members: Mapping[str, Result]) -> LengthView:
     """Results by name: models only, for people's answers have no length. With fewer than two there is no slope."""
-    if any(result.benchmark == "rating" for result in members.values()):
+    if any(result.others is not None for result in members.values()):
         return LengthView(RATED)
     if not all(_is_mean(result.headline, item_means(result.items)) for result in members.values()):
         return LengthView(NO_MEAN)
@@ -73,7 +73,7 @@ def _replies(subject: str, items: Sequence[ItemScore]) -> list[Reply]:
     """One per item, the mean over repeats; a reply without points or words is left out."""
     found: dict[str, list[tuple[float, float]]] = {}
     for item in items:
-        words = len(item.text.split())
+        words = item.words
         if words and item.points is not None:
             found.setdefault(item.item, []).append((item.points, math.log2(words)))
     return [Reply(subject, item, *(own[0] if len(own) == 1 else _means(own))) for item, own in found.items()]

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from eqlab.comparison.compare import POWER, Comparison, Pair
 from eqlab.comparison.entries import Entry
 
-_NOUNS = {"eqbench": "questions", "emotionbench": "situations", "rating": "prompts"}
 _VOLATILE = ("snapshot", "calibration", "calibration_pairs", "raters", "defaults", "repeats")
 """Rules that may differ without making scores incomparable."""
 
 
-def noun(benchmark: str) -> str:
-    return _NOUNS.get(benchmark, "items")
+def noun(found: Comparison) -> str:
+    """What the items compared are called."""
+    return found.standings[0].entry.result.noun if found.standings else "items"
 
 
 def round_up(number: int) -> int:
@@ -53,7 +53,7 @@ def pair_sentence(pair: Pair, things: str) -> str:
 
 
 def sentence(found: Comparison) -> str:
-    things = noun(found.benchmark)
+    things = noun(found)
     if len(found.standings) < 2:
         name = found.standings[0].entry.name
         return f"{name} is the only one with scores on {found.title}: there is nothing to compare it with."
@@ -73,7 +73,7 @@ def sentence(found: Comparison) -> str:
 
 def caveats(found: Comparison, missing: str) -> list[str]:
     entries = [standing.entry for standing in found.standings]
-    things = noun(found.benchmark)
+    things = noun(found)
     said = [*_rules(entries)]
     lost = [f"{entry.name} {entry.unused}" for entry in entries if entry.unused]
     if lost:

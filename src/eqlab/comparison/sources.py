@@ -1,13 +1,14 @@
 """From what a user names to results: a run of the store, a published EQ-Bench model, or a result file."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from eqlab.benchmarks.eqbench.published import PUBLISHED
 from eqlab.comparison.entries import Source
 from eqlab.core.errors import UsageError
-from eqlab.data.published import published_folder
-from eqlab.runs.published_results import PublishedResult, Reader, published_results
-from eqlab.runs.published_runs import PUBLISHED, is_published
+from eqlab.runs.context import Known
+from eqlab.runs.published_results import PublishedResult, Reader
+from eqlab.runs.published_runs import is_published
 from eqlab.runs.score import results
 from eqlab.store.open import open_store
 from eqlab.store.store import Store
@@ -25,17 +26,19 @@ def read_sources(
 
     A run named twice counts once. `benchmarks` and `subject` (a part of the name) choose among what is found."""
     opened: Store | None = None
+    known: Known | None = None
     seen: set[str] = set()
     found: list[Source] = []
     for name in names:
         if is_published(name):
             wanted = name.removeprefix(PUBLISHED).removeprefix(":")
-            found += _published(published_results(published_folder(data), [wanted] if wanted else []), seen)
+            found += _published(Reader(data).results([wanted] if wanted else []), seen)
         elif name.endswith(".json"):
-            found += _published([Reader(published_folder(data)).read(_file(name))], seen)
+            found += _published([Reader(data).file_result(_file(name))], seen)
         else:
             opened = opened or open_store(store)
-            found += _run(opened, name, seen)
+            known = known or Known(opened)
+            found += _run(opened, name, seen, known)
     if opened:
         opened.close()
     chosen = [one for one in found if not benchmarks or one.result.benchmark in benchmarks]
@@ -46,23 +49,22 @@ def read_sources(
     return chosen
 
 
-def _run(store: Store, name: str, seen: set[str]) -> list[Source]:
+def _run(store: Store, name: str, seen: set[str], known: Known) -> list[Source]:
     stored = store.find_run(name)
     if stored.id in seen:
         return []
     seen.add(stored.id)
     asked = [benchmark.items_sha256 for _, benchmark in stored.config.pairs()]
-    own = results(store, stored)
+    own = results(store, stored, known)
     return [Source(result, f"run {stored.id}", sha) for result, sha in zip(own, asked, strict=True)]
 
 
-def _published(results: Sequence[PublishedResult], seen: set[str]) -> list[Source]:
+def _published(results: Iterable[PublishedResult], seen: set[str]) -> list[Source]:
     found = []
     for one in results:
-        key = str(one.path.resolve())
-        if key not in seen:
-            seen.add(key)
-            found.append(Source(one.result, PUBLISHED, one.items_sha256))
+        if one.run.file not in seen:
+            seen.add(one.run.file)
+            found.append(Source(one.result, PUBLISHED, one.run.items_sha256))
     return found
 
 

@@ -46,7 +46,7 @@ def _standings(found: Comparison) -> Table:
             *(counts.get(status, 0) for status in _LOST),
         ]
         rows.append(tuple([*row, one.variation, one.agreement] if again else row))
-    columns = ["rank", "subject", found.standings[0].entry.score.name, noun(found.benchmark), "repeats", *_LOST]
+    columns = ["rank", "subject", found.standings[0].entry.score.name, noun(found), "repeats", *_LOST]
     columns += ["CV over repeats, %", "agreement of repeats (ICC)"] if again else []
     note = (
         "A rank is a range: from one more than the subjects certainly better, to the number of subjects less those "
@@ -77,7 +77,7 @@ def _pairs(found: Comparison) -> Table:
         "p after Holm",
         "separated",
     )
-    columns = (*columns, noun(found.benchmark), "would do")
+    columns = (*columns, noun(found), "would do")
     return Table("Every two" if count <= ALL_PAIRS else "Neighbours", columns, rows, note)
 
 
@@ -132,7 +132,7 @@ def _designs(found: Comparison, parts: Sequence[Standing]) -> Table:
         for items in sorted({design.items for design in own}):
             by_repeats = {design.repeats: design.se for design in own if design.items == items}
             rows.append((name, items, *(by_repeats.get(count) for count in repeats)))
-    columns = ("standard error of", noun(found.benchmark), *(_times(count) for count in repeats))
+    columns = ("standard error of", noun(found), *(_times(count) for count in repeats))
     note = (
         "What more repeats and more items would buy. Half the standard error needs four times as many of what counts."
     )
@@ -145,7 +145,7 @@ def _times(count: int) -> str:
 
 def as_data(found: Comparison, missing: str) -> dict[str, Any]:
     """For --json: plain values, nothing rounded."""
-    things = noun(found.benchmark)
+    things = noun(found)
     return {
         "benchmark": found.benchmark,
         "title": found.title,

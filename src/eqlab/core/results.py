@@ -57,6 +57,13 @@ class ItemScore:
     """Whose reply the trial shows, if it shows one: items of one group are compared with those of another."""
     topics: tuple[str, ...] = ()
     """The emotions it is about, as the result's `emotions` name them."""
+    words_absent: int | None = None
+    """Length of a reply whose text is not here: published figures tell how long it was, and no more."""
+
+    @property
+    def words(self) -> int:
+        """Length of the reply; 0 without one."""
+        return len(self.text.split()) if self.words_absent is None else self.words_absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,21 @@ class ByEmotion:
     people: tuple[Estimate, ...] = ()
     """The same of people, where a study has published it."""
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OfOthers:
+    """What a rater's result says of those whose replies were rated."""
+
+    title: str
+    """What they were rated for."""
+    detail: str
+    """What the numbers are."""
+    shares: tuple[tuple[str, Estimate], ...] = ()
+    """By whose replies they were; empty where they have no number of their own."""
+    written_by_people: str = ""
+    """Which of them are replies that people wrote."""
+    score_range: tuple[float, float] = (0.0, 100.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +141,9 @@ class Result:
     """The subject's number and that of people in a published study, of the same measure."""
     people: Estimate | None = None
     """The headline of people in a published study; undefined, with the reason as note, if they lack what it takes."""
+    noun: str = "items"
+    """What its items are called, in sentences."""
+    others: OfOthers | None = None
+    """Set where the trials show other subjects' replies."""
+    why_no_points: str = ""
+    """Why its items have no points, where that is meant so: nothing can be compared item by item then."""

@@ -9,6 +9,7 @@ from sys import intern
 from typing import Any, Literal
 
 from eqlab.core.forms import Form, Scale, field_from_json, fields_to_json
+from eqlab.core.messages import Message
 
 AnswerMode = Literal["text", "json"]
 
@@ -30,6 +31,14 @@ class Trial:
     order_seed: int | None = None
     key: Mapping[str, Any] = field(default_factory=dict)
     """What scoring needs and no subject sees (references, labels). Plain JSON values."""
+    messages: tuple[Message, ...] = ()
+    """A later turn of a talk: what was said before `prompt`."""
+    talk: str = ""
+    """A later turn: the id of the talk's first trial."""
+    turn: int = 0
+    """A later turn: how many trials of the talk came before."""
+    seat: str = ""
+    """Who answers: empty for the subject, else one of the benchmark's `seats` (a simulated person who talks to it)."""
     id: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -37,9 +46,16 @@ class Trial:
             object.__setattr__(self, "id", _content_hash(to_json(self)))
 
 
+def outgoing(trial: Trial) -> tuple[Message, ...]:
+    """The messages as a model gets them."""
+    system = (Message("system", trial.system),) if trial.system else ()
+    return (*system, *trial.messages, Message("user", trial.prompt))
+
+
 def to_json(trial: Trial) -> str:
-    """Canonical JSON of everything but the id."""
-    body = {
+    """Canonical JSON of everything but the id. What only talks have is left out elsewhere: a question of before there
+    were talks keeps its id."""
+    body: dict[str, Any] = {
         "benchmark": trial.benchmark,
         "items": trial.items,
         "condition": trial.condition,
@@ -51,6 +67,11 @@ def to_json(trial: Trial) -> str:
         "order_seed": trial.order_seed,
         "key": trial.key,
     }
+    if trial.messages or trial.talk:
+        body["messages"] = [[message.role, message.text] for message in trial.messages]
+        body["talk"] = [trial.talk, trial.turn]
+    if trial.seat:
+        body["seat"] = trial.seat
     return json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
@@ -59,6 +80,9 @@ def from_json(text: str, trial_id: str = "") -> Trial:
     body = json.loads(text)
     fields = tuple(_scale(*one) if isinstance(one, list) else field_from_json(one) for one in body.pop("form"))
     body["items"] = tuple(body["items"])
+    if "talk" in body:
+        body["talk"], body["turn"] = body["talk"]
+        body["messages"] = tuple(Message(role, said) for role, said in body["messages"])
     return Trial(form=Form(fields=fields), id=trial_id, **body)
 
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from eqlab.core.messages import Message
+
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
@@ -14,6 +16,8 @@ class ChatRequest:
     seed: int | None = None
     schema: Mapping[str, Any] | None = None
     """A JSON schema that the reply must follow (structured answers)."""
+    earlier: tuple[Message, ...] = ()
+    """What was said before the prompt."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """The user's own settings; they win over everything above."""
 

@@ -132,9 +132,10 @@ class HttpChat:
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
         messages = [{"role": "system", "content": request.system}] if request.system else []
+        earlier = [{"role": said.role, "content": said.text} for said in request.earlier]
         body: dict[str, Any] = {
             "model": self._endpoint.model,
-            "messages": [*messages, {"role": "user", "content": request.prompt}],
+            "messages": [*messages, *earlier, {"role": "user", "content": request.prompt}],
             "temperature": request.temperature,
             "max_tokens": request.max_tokens,
         }

@@ -171,7 +171,8 @@ class LocalChat:
         if request.schema is not None:
             body["grammar"] = self._grammar({**_COMPACT, **request.schema})
         body |= request.settings
-        body["messages"] = [*system, {"role": "user", "content": request.prompt}]
+        earlier = [{"role": said.role, "content": said.text} for said in request.earlier]
+        body["messages"] = [*system, *earlier, {"role": "user", "content": request.prompt}]
         # A stream can be given up between tokens; a whole reply could not.
         return body | {"stream": True, "stream_options": {"include_usage": True}, "return_progress": True}
 

@@ -14,8 +14,10 @@ from eqlab.core.benchmark import Benchmark
 from eqlab.core.errors import ModelError
 from eqlab.core.forms import json_schema
 from eqlab.core.runs import ModelConfig
+from eqlab.core.trials import Trial
 from eqlab.models.chat import Chat, ChatReply, ChatRequest, TransportError
 from eqlab.models.reasoning import split_reasoning
+from eqlab.models.talks import Talking
 from eqlab.store.store import Planned
 
 _HOPELESS = 8
@@ -56,6 +58,18 @@ class Session:
     given_up: bool = field(default=False, init=False)
     """Whether this model's part is over early; the others go on."""
     lost_in_a_row: int = field(default=0, init=False)
+    talking: Talking | None = None
+    """Set where answers may lead to further turns."""
+    seats: Mapping[str, tuple[ModelConfig, Chat]] = field(default_factory=dict)
+    """The other models of its talks."""
+
+    def seated(self, trial: Trial) -> tuple[ModelConfig, Chat]:
+        """Who answers a trial."""
+        if not trial.seat:
+            return self.model, self.chat
+        if trial.seat not in self.seats:
+            raise ModelError(f"No model sits in the seat '{trial.seat}' here.", "Start this with 'eqlab run'.")
+        return self.seats[trial.seat]
 
     @property
     def ending(self) -> bool:
@@ -90,11 +104,20 @@ def _waiting(session: Session) -> Iterator[Planned]:
 
 
 async def _work(session: Session, waiting: Iterator[Planned]) -> None:
+    talking = session.talking
     while not session.ending:
-        planned = next(waiting, None)
+        planned = await talking.take(waiting, session.chat.concurrency) if talking else next(waiting, None)
         if planned is None:
             return
-        await _ask(session, planned)
+        asked = False
+        try:
+            await _ask(session, planned)
+            asked = True
+        finally:
+            if talking and asked:
+                talking.over(planned, session.ending)
+            if talking and (session.ending or not asked):
+                talking.give_up()
 
 
 async def _ask(session: Session, planned: Planned) -> None:
@@ -106,7 +129,7 @@ async def _ask(session: Session, planned: Planned) -> None:
         attempt += 1
         request = _request(session, planned, asking.temperature_of(failed), asking.max_tokens, attempt)
         try:
-            reply = await session.chat.ask(request)
+            reply = await session.seated(planned.trial)[1].ask(request)
         except TransportError as error:
             session.put(_lost(session, planned, attempt, request, error))
             session.lost_in_a_row += 1
@@ -138,11 +161,12 @@ def _request(session: Session, planned: Planned, temperature: float, max_tokens:
     return ChatRequest(
         prompt=trial.prompt,
         system=trial.system,
+        earlier=trial.messages,
         temperature=temperature,
         max_tokens=max_tokens,
         seed=sampling_seed(session.seed, trial.id, planned.repeat, attempt),
         schema=json_schema(trial.form) if trial.mode == "json" else None,
-        settings=session.model.settings,
+        settings=session.seated(trial)[0].settings,
     )
 
 

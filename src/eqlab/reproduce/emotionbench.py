@@ -19,10 +19,10 @@ from eqlab.data import published
 from eqlab.instruments.catalogue import PANAS
 from eqlab.instruments.definition import OVERALL
 from eqlab.reproduce.emotionbench_notes import explanation
-from eqlab.reproduce.emotionbench_tables import tables
+from eqlab.reproduce.emotionbench_tables import findings, tables
 from eqlab.reproduce.emotionbench_views import views
 
-__all__ = ["reproduce", "tables"]
+__all__ = ["findings", "reproduce", "rows_of", "tables"]
 
 HUMAN = "human"
 _PATTERN = "emotionbench/results/**/*.csv"
@@ -35,7 +35,8 @@ _EPSILON = 1e-9
 Row = dict[str, Any]
 
 
-def reproduce(folder: Path) -> dict[str, Any]:
+def reproduce(data: Path | None) -> dict[str, Any]:
+    folder = published.published_folder(data)
     results = [_read(path, folder) for path in published.find(_PATTERN, folder) if name_parts(path.name)]
     crowd = read_people(published.read(CROWD, folder)) if (folder / CROWD).is_file() else None
     if not results and crowd is None:
@@ -49,6 +50,10 @@ def reproduce(folder: Path) -> dict[str, Any]:
     rows += _people_rows(crowd) if crowd else []
     rows += [row for result in others for row in _challenging_rows(result)]
     return {"rows": rows, "summary": _summary(rows, results, crowd)}
+
+
+def rows_of(report: dict[str, Any]) -> list[Row]:
+    return list(report["rows"])
 
 
 def _read(path: Path, folder: Path) -> ResultFile:

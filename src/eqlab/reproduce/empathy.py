@@ -20,12 +20,13 @@ from eqlab.reproduce.empathy_raters import (
     sequential_json,
     teq_json,
 )
-from eqlab.reproduce.empathy_tables import tables
+from eqlab.reproduce.empathy_tables import findings, rows_of, tables
 
-__all__ = ["reproduce", "tables"]
+__all__ = ["findings", "reproduce", "rows_of", "tables"]
 
 
-def reproduce(folder: Path) -> dict[str, Any]:
+def reproduce(data: Path | None) -> dict[str, Any]:
+    folder = published.published_folder(data)
     study = parse_published(published.read(PATH, folder), PATH)
     everything, valences, emotions = slices(study)
     overall, per_emotion = block(everything), by_emotion(emotions)
@@ -35,8 +36,8 @@ def reproduce(folder: Path) -> dict[str, Any]:
     effects = {arm: deff["good_indicator"] for arm, deff in clusters["design_effect (1+9*ICC)"].items()}
     groups = five_groups(everything, valences, emotions)
     reconstructed = groups["reconstructed_5_groups_good"]
-    data = columns(study)
-    fitted = fits(data)
+    ratings = columns(study)
+    fitted = fits(ratings)
     report: dict[str, Any] = {
         "arms": overall["groups"],
         "good_vs_rest": {arm: overall["good_vs_rest"][f"{arm} vs {BASELINE}"] for arm in OTHERS},
@@ -46,7 +47,7 @@ def reproduce(folder: Path) -> dict[str, Any]:
         "per_emotion_multiplicity": multiplicity(per_emotion),
         "clmm": clmm_json(fitted),
         "clmm_summary": summary_json(fitted),
-        "honest": honest_json(study, data, fitted[CROSSED]),
+        "honest": honest_json(study, ratings, fitted[CROSSED]),
         "clustering": clusters,
         "teq": teq_json(study),
         "robustness": robustness_json(study, reply_tokens),

@@ -1,74 +1,42 @@
-"""EQ-Bench's published leaderboard, re-scored from the raw model text of every result file that is there."""
+"""EQ-Bench's published leaderboard, scored anew from the raw text of every result file that is there, or from the
+figures that ship with the package."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from eqlab.benchmarks.eqbench.items import Question, parse_published
-from eqlab.benchmarks.eqbench.parse import read_scores
-from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
-from eqlab.benchmarks.eqbench.score import RunScore, item_score, run_score
-from eqlab.core.errors import DataError
+from eqlab.benchmarks.eqbench.published import PublishedRun
+from eqlab.benchmarks.eqbench.result import iterations_of
+from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.eqbench.score import RunScore
 from eqlab.core.results import Table
-from eqlab.data import published
-from eqlab.runs.published_results import read_result
+from eqlab.runs.published_results import Reader
 
-_QUESTIONS = {
-    "v1": "eqbench/data/eq_bench_v1_questions_60.json",
-    "v2": "eqbench/data/eq_bench_v2_questions_171.json",
-}
+_FIGURES = "the figures that ship with eqlab"
+_FETCH = "'eqlab data fetch eqbench' gets the raw text, to check the figures against."
 
 
-def reproduce(folder: Path) -> dict[str, Any]:
-    paths = published.find("eqbench/results/**/*.json", folder)
-    if not paths:
-        raise DataError(
-            f"There are no EQ-Bench result files in {folder}.",
-            "Get them with 'eqlab data fetch eqbench', or name a folder that has them with --data DIR.",
-        )
-    questions: dict[str, list[Question]] = {}
-    rows = []
-    for path in paths:
-        result = read_result(path)
-        version = "v1" if str(result.get("eqbench_version", "v2")).startswith("v1") else "v2"
-        if version not in questions:
-            name = _QUESTIONS[version]
-            questions[version] = parse_published(published.read(name, folder), name, version, "en")
-        rows.append(_row(path, result, questions[version], version))
-    return {"rows": rows, "summary": _summary(rows)}
+def reproduce(data: Path | None) -> dict[str, Any]:
+    runs = list(Reader(data).runs())
+    rows = [_row(run) for run in runs]
+    return {"rows": rows, "summary": {**_summary(rows), "from_figures": not any(run.texts for run in runs)}}
 
 
-def _rescore(result: dict[str, Any], questions: list[Question], version: str, rules: EqBenchRules) -> list[RunScore]:
-    """One score per iteration. A question without a raw reply is unparseable."""
-    scores = []
-    for iteration in result["raw_results"].values():
-        replies = iteration["raw_inference"]
-        first, revised = [], []
-        for question in questions:
-            read = read_scores(str(replies.get(question.id, "")), question.emotions, rules)
-            first.append(item_score(read.first, question.reference, version, rules))
-            revised.append(item_score(read.revised, question.reference, version, rules))
-        scores.append(run_score(first, revised, rules))
-    return scores
-
-
-def _row(path: Path, result: dict[str, Any], questions: list[Question], version: str) -> dict[str, Any]:
-    try:
-        board = _rescore(result, questions, version, PRESETS["leaderboard"])
-        code = _rescore(result, questions, version, PRESETS["published-code"])
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{path}: raw_results is broken ({type(error).__name__}: {error}).", "Remove it.") from error
-    recorded = result.get("benchmark_score")
+def _row(run: PublishedRun) -> dict[str, Any]:
+    board = iterations_of(run.scored, run.options, PRESETS["leaderboard"])
+    code = iterations_of(run.scored, run.options, PRESETS["published-code"])
+    recorded = run.facts.get("benchmark_score")
     score, strict = _mean(board), _mean(code)
     row = {
-        "file": path.name,
-        "model": result.get("model_path") or path.stem,
+        "file": run.file.rsplit("/", 1)[-1],
+        "model": run.model,
         "recorded": recorded,
         "score": score,
         "difference": None if score is None or recorded is None else round(score - recorded, 2) + 0.0,
         "agrees": None if score is None or recorded is None else abs(round(score, 2) - recorded) < 0.0051,
         "n_parseable": board[0].n,
-        "n_parseable_recorded": result.get("n_questions_parseable"),
-        "n_questions": len(questions),
+        "n_parseable_recorded": run.facts.get("n_questions_parseable"),
+        "n_questions": board[0].n_questions,
         "se": board[0].se,
         "used": board[0].used,
         "first_pass": board[0].first_pass,
@@ -119,8 +87,25 @@ def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "agree": sum(row["agrees"] for row in known),
         "agree_strict": len(strict),
         "max_difference": max((abs(row["difference"]) for row in known), default=None),
-        "rules": {name: str(preset) for name, preset in PRESETS.items()},
+        "rules": {name: asdict(preset) for name, preset in PRESETS.items()},
     }
+
+
+def findings(report: dict[str, Any]) -> list[str]:
+    summary = report["summary"]
+    said = [
+        f"{summary['agree']} of {summary['files']} files agree to two decimals under the leaderboard's rules, "
+        f"{summary['agree_strict']} under the published code's (strict)."
+    ]
+    if summary["max_difference"]:
+        said.append(f"The largest difference from a recorded score is {summary['max_difference']:.2f} points.")
+    if summary["from_figures"]:
+        said.append(_FETCH)
+    return said
+
+
+def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(report["rows"])
 
 
 def tables(report: dict[str, Any]) -> list[Table]:
@@ -128,7 +113,7 @@ def tables(report: dict[str, Any]) -> list[Table]:
     summary = report["summary"]
     return [
         Table(
-            "EQ-Bench, re-scored from the raw model text",
+            f"EQ-Bench, scored anew from {_FIGURES if summary['from_figures'] else 'the raw model text'}",
             ("model", "recorded", "recomputed", "difference", "SE", "n", "used", "strict", "n strict", "explanation"),
             tuple(
                 (
@@ -145,9 +130,6 @@ def tables(report: dict[str, Any]) -> list[Table]:
                 )
                 for row in rows
             ),
-            note=(
-                f"{summary['agree']} of {summary['files']} files agree to two decimals under the leaderboard's rules, "
-                f"{summary['agree_strict']} under the published code's (strict)."
-            ),
+            note="Strict: under the published code's rules.",
         )
     ]

@@ -10,18 +10,16 @@ import numpy as np
 
 from eqlab.analysis.held_out import Figures, Fits, Form, adaptive, copies, factors, figures, fixed, leave_out
 from eqlab.analysis.item_response import Floats, fit
-from eqlab.analysis.short_form import choose
-from eqlab.benchmarks.eqbench.baselines import baselines
-from eqlab.benchmarks.eqbench.items import Question, parse_published
-from eqlab.benchmarks.eqbench.parse import read_scores
+from eqlab.analysis.short_form import choose as choose_items
+from eqlab.benchmarks.eqbench.baselines import Reference, baselines
+from eqlab.benchmarks.eqbench.chosen import choose
 from eqlab.benchmarks.eqbench.rules import PRESETS
 from eqlab.benchmarks.eqbench.score import item_score
 from eqlab.benchmarks.eqbench.short import FIRST, STEP, fingerprint, parameters
 from eqlab.core.errors import DataError
 from eqlab.core.results import Estimate, Table
-from eqlab.data import published
 from eqlab.reproduce.eqbench_families import family
-from eqlab.runs.published_results import read_result
+from eqlab.runs.published_results import Reader
 
 SIZES = (20, 30, 40, 50, 60, 80, 100)
 WIDTHS = (8, 10, 12)
@@ -32,13 +30,12 @@ WAYS = {
 }
 """What is held out. All intervals use the factor learned from families held out: it is the one that ships."""
 _FIXED = [fixed(size) for size in SIZES]
-_FILE = "eqbench/data/eq_bench_v2_questions_171.json"
 _RULES = PRESETS["leaderboard"]
 
 
-def reproduce(folder: Path) -> dict[str, Any]:
-    questions = parse_published(published.read(_FILE, folder), _FILE, "v2", "en")
-    models, scores = first_pass_scores(folder, questions)
+def reproduce(data: Path | None) -> dict[str, Any]:
+    references, models, scores = first_pass_scores(data)
+    numbers = list(references)
     families = [family(model) for model in models]
     model = fit(scores)
     fits: Fits = {}
@@ -62,7 +59,7 @@ def reproduce(folder: Path) -> dict[str, Any]:
             "language": "en",
             "rules": _RULES.name,
             "revision": False,
-            "questions_sha256": fingerprint(questions),
+            "questions_sha256": fingerprint(references),
         },
         "fitted_to": {
             "models": len(models),
@@ -70,19 +67,17 @@ def reproduce(folder: Path) -> dict[str, Any]:
             "lowest": round(float(means.min()), 2),
             "highest": round(float(means.max()), 2),
         },
-        "forms": {str(size): [questions[item].id for item in choose(model, size)] for size in SIZES},
+        "forms": {str(size): [numbers[item] for item in choose_items(model, size)] for size in SIZES},
         "reach": {
             "fixed": {"90": round(at90[""], 3), "95": round(at95[""], 3)},
             "adaptive": {"90": round(stop90[""], 3), "95": round(stop95[""], 3)},
         },
         "held_out": {way: {form: _shown(one) for form, one in found.items()} for way, found in held_out.items()},
-        "baselines": {
-            one.name: round(one.value, 2) for one in baselines([q.reference for q in questions], "v2", _RULES)
-        },
+        "baselines": {one.name: round(one.value, 2) for one in baselines(list(references.values()), "v2", _RULES)},
         "items": {
-            question.id: " ".join(f"{_round(v):g}" for v in (b, a, u, *shared))
-            for question, b, a, u, shared in zip(
-                questions, model.difficulty, model.slope, model.unique, model.shared, strict=True
+            number: " ".join(f"{_round(v):g}" for v in (b, a, u, *shared))
+            for number, b, a, u, shared in zip(
+                numbers, model.difficulty, model.slope, model.unique, model.shared, strict=True
             )
         },
     }
@@ -94,26 +89,28 @@ def _adaptive(reach: dict[str, float], groups: Sequence[str], families: Sequence
     return [adaptive(by_group, width / 10, FIRST, STEP) for width in WIDTHS]
 
 
-def first_pass_scores(folder: Path, questions: list[Question]) -> tuple[list[str], Floats]:
-    """Models × questions under the leaderboard's rules, NaN where unreadable. Of runs with revision only the first pass
-    is taken: it is given before the critique, as in a run without revision."""
-    models, rows = [], []
-    for path in published.find("eqbench/results/**/*.json", folder):
-        result = read_result(path)
-        if str(result.get("eqbench_version", "v2")).startswith("v1"):
+def first_pass_scores(data: Path | None) -> tuple[dict[str, Reference], list[str], Floats]:
+    """References by question, models, and models × questions under the leaderboard's rules, NaN where unreadable. Of
+    runs with revision only the first pass is taken: it is given before the critique, as in a run without revision."""
+    references: dict[str, Reference] = {}
+    models: list[str] = []
+    rows: list[list[float]] = []
+    for run in Reader(data).runs():
+        if (run.options["version"], run.options["language"]) != ("v2", "en"):
             continue
-        for iteration in result["raw_results"].values():
-            replies = iteration["raw_inference"]
-            read = [read_scores(str(replies.get(q.id, "")), q.emotions, _RULES).first for q in questions]
-            scores = [item_score(one, q.reference, "v2", _RULES) for one, q in zip(read, questions, strict=True)]
-            models.append(str(result.get("model_path") or path.stem))
-            rows.append([np.nan if score is None else score for score in scores])
+        by_repeat: dict[int, list[float]] = {}
+        for one in run.scored:
+            reference = references.setdefault(one.trial.items[0], one.trial.key["reference"])
+            score = item_score(choose(one, _RULES).scores.first, reference, "v2", _RULES)
+            by_repeat.setdefault(one.repeat, []).append(np.nan if score is None else score)
+        models += [run.model] * len(by_repeat)
+        rows += by_repeat.values()
     if len({family(model) for model in models}) < 4:
         raise DataError(
-            f"{folder} holds EQ-Bench results of fewer than four families of models; a short form needs more.",
+            "The EQ-Bench results are of fewer than four families of models; a short form needs more.",
             "Get them with 'eqlab data fetch eqbench', or name a folder that has them with --data DIR.",
         )
-    return models, np.array(rows)
+    return references, models, np.array(rows)
 
 
 def _shown(found: Figures) -> dict[str, float]:
@@ -124,6 +121,26 @@ def _shown(found: Figures) -> dict[str, float]:
 
 def _round(value: float) -> float:
     return round(float(value), 3) + 0.0
+
+
+def findings(report: dict[str, Any]) -> list[str]:
+    said = []
+    for size in ("20", "40", "100"):
+        held = report["held_out"]["families"][size]
+        said.append(
+            f"{size} questions give the score of a model whose family was held out to {held['mae']:.1f} points on "
+            f"average (95 % interval {held['mae_low']:.1f} to {held['mae_high']:.1f}, {held['subjects']:.0f} models); "
+            f"{100 * held['covered']:.0f} % of the 90 % intervals hold the score of all questions."
+        )
+    return said
+
+
+def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"form": form, "held_out": WAYS[way], **found}
+        for way, forms in report["held_out"].items()
+        for form, found in forms.items()
+    ]
 
 
 def tables(report: dict[str, Any]) -> list[Table]:

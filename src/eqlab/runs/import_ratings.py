@@ -19,9 +19,9 @@ from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.folders import data_folder
-from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
+from eqlab.core.runs import PEOPLE, RunConfig
 from eqlab.core.trials import Trial
-from eqlab.data.items import items_sha256
+from eqlab.runs.identity import configured
 from eqlab.runs.judge import known_prompts, read_file
 from eqlab.runs.provenance import provenance
 from eqlab.store.lock import run_lock
@@ -53,10 +53,7 @@ def import_ratings(store: Store, path: Path, name: str, data: Path | None = None
         raise DataError(f"{path} has no usable rating ({len(bad)} bad rows: {why}).", "Mend the rows and import again.")
     benchmark = load("rating")
     options = {**benchmark.options("imported", {"purpose": "people"}), "imported_as": name}
-    digest = items_sha256({"ratings": content})
-    config = RunConfig(
-        (), (BenchmarkConfig(benchmark.name, benchmark.protocol, "imported", digest, options),), "full", None, None, 0
-    )
+    config = RunConfig((), (configured(benchmark, options, {"ratings": content}),), "full", None, None, 0)
     planned = [(f"person:{one.rater}", single(one.reply), one) for one in found]
     with run_lock(store, config.id):
         store.begin_run(config, _plan(planned), provenance({}))

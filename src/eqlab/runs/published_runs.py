@@ -1,20 +1,20 @@
 """A published EQ-Bench result as if it were a run of the store, with a configuration and what its file says of itself:
 reports and leaderboards need not know the difference."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from eqlab.benchmarks.eqbench.benchmark import EqBench
+from eqlab.benchmarks.eqbench.published import PUBLISHED
 from eqlab.core.results import Result
-from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
-from eqlab.data.published import published_folder
-from eqlab.runs.published_results import PublishedResult, published_results
+from eqlab.core.runs import ModelConfig, RunConfig
+from eqlab.runs.identity import named
+from eqlab.runs.published_results import PublishedResult, Reader
 from eqlab.store.reader import StoredRun
 
-PUBLISHED = "published"
+FIGURES_ONLY = "the figures that ship with eqlab; 'eqlab data fetch eqbench' gets the dialogues and replies"
 _FACTS = ("inference_engine", "instruction_template", "bitsandbytes_quant", "lora_path", "total_iterations")
 
 
@@ -24,27 +24,26 @@ def is_published(name: str) -> bool:
 
 
 def published_runs(names: Sequence[str], data: Path | None) -> list[tuple[StoredRun, list[Result]]]:
-    folder = published_folder(data)
     wanted = [name.removeprefix(PUBLISHED).removeprefix(":") for name in names]
-    found = published_results(folder, [] if "" in wanted else wanted) if wanted else []
-    return [(run, [result]) for run, result in (as_run(one, folder) for one in found)]
+    found = Reader(data).results([] if "" in wanted else wanted) if wanted else ()
+    return [(run, [result]) for run, result in map(as_run, found)]
 
 
-def as_run(found: PublishedResult, folder: Path) -> tuple[StoredRun, Result]:
-    facts = found.facts
+def as_run(found: PublishedResult) -> tuple[StoredRun, Result]:
+    run, facts = found.run, found.run.facts
     result = _with_recorded(found.result, facts.get("benchmark_score"))
-    if not facts["revised"]:
+    if not run.revised:
         result = replace(result, caveats=("No reply has a revision: it was probably not asked for.", *result.caveats))
-    benchmark = EqBench()
-    asked = BenchmarkConfig(benchmark.name, benchmark.protocol, "published", found.items_sha256, dict(found.options))
-    config = RunConfig((ModelConfig(found.model),), (asked,), "full", None, None, 0)
+    asked = named(EqBench(), run.options, run.items_sha256, item_set="published")
+    config = RunConfig((ModelConfig(run.model),), (asked,), "full", None, None, 0)
     provenance = {
-        "published file": found.path.relative_to(folder).as_posix(),
-        "sha256": hashlib.sha256(found.path.read_bytes()).hexdigest(),
+        "published file": run.file,
+        "sha256": run.sha256,
+        **({} if run.texts else {"read from": FIGURES_ONLY}),
         "command": "eqlab reproduce eqbench",
         **{fact: facts[fact] for fact in _FACTS if facts.get(fact) not in (None, "")},
     }
-    return StoredRun(config, facts["run_completed"], provenance), result
+    return StoredRun(config, run.completed, provenance), result
 
 
 def _with_recorded(result: Result, recorded: Any) -> Result:

@@ -38,6 +38,17 @@ class Planned:
     """Whether a good answer is stored."""
 
 
+@dataclass(frozen=True, slots=True)
+class NextTurn:
+    """A trial that follows from an answer: planned when that answer is stored."""
+
+    run: str
+    subject: str
+    benchmark: str
+    trial: Trial
+    repeat: int
+
+
 class Store(Reader):
     def __init__(self, where: str) -> None:
         super().__init__()
@@ -116,10 +127,24 @@ class Store(Reader):
         _write_bodies(connection, bodies)
         connection.execute(insert(planned), rows)
 
-    def add_answers(self, batch: Sequence[Answer]) -> None:
-        """Durable when this returns."""
+    def add_answers(self, batch: Sequence[Answer], turns: Sequence[NextTurn] = ()) -> None:
+        """Durable when this returns, together with the turns that follow: a turn is planned once, and never without
+        the answer it follows from."""
         with writing(self.engine) as connection:
-            write_answers(connection, batch)
+            if turns:
+                take_turn(connection, "plan")
+                for turn in turns:
+                    self._plan_turn(connection, turn)
+            if batch:
+                write_answers(connection, batch)
+
+    def _plan_turn(self, connection: Connection, turn: NextTurn) -> None:
+        own = (planned.c.run_id == turn.run, planned.c.subject == turn.subject)
+        same = (planned.c.trial_id == turn.trial.id, planned.c.repeat == turn.repeat)
+        if connection.execute(select(planned.c.position).where(*own, *same)).first() is None:
+            last = connection.execute(select(func.max(planned.c.position)).where(*own)).scalar()
+            row = (turn.subject, turn.benchmark, turn.trial, turn.repeat)
+            self._write_plan(connection, turn.run, [row], {} if last is None else {turn.subject: int(last)})
 
     def add_missing(self, batch: Sequence[Answer]) -> list[Answer]:
         """Store what is not there yet, after a failure that left it open what was; returns answers of unknown runs.

@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from eqlab.core.answers import Answer
 from eqlab.core.errors import StoreError
 from eqlab.store.engine import patiently, reason
-from eqlab.store.store import Store
+from eqlab.store.store import NextTurn, Store
 from eqlab.store.unstored import Unstored
 
 _LINGER = 0.04
@@ -33,15 +33,16 @@ class Writer:
         self._store = store
         self._on_stored = on_stored
         self._on_failure = on_failure
-        self._queue: queue.Queue[Answer | threading.Event | None] = queue.Queue(_MOST_WAITING)
+        self._queue: queue.Queue[Answer | NextTurn | threading.Event | None] = queue.Queue(_MOST_WAITING)
         self._failure: Exception | None = None
         self._unstored = Unstored(store.where)
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._work, name="eqlab-writer", daemon=True)
         self._thread.start()
 
-    def put(self, answer: Answer) -> None:
-        self._queue.put(answer)
+    def put(self, item: Answer | NextTurn) -> None:
+        """An answer, or the turn of a talk that follows from one that was put before."""
+        self._queue.put(item)
 
     def flush(self) -> None:
         """Wait until everything handed over so far is stored, or kept after a failure."""
@@ -80,22 +81,24 @@ class Writer:
                 batch.append(self._queue.get())
             open_ = None not in batch
             answers = [answer for answer in batch if isinstance(answer, Answer)]
-            if answers and self._failure is None and self._stored(answers):
+            turns = [turn for turn in batch if isinstance(turn, NextTurn)]
+            if (answers or turns) and self._failure is None and self._stored(answers, turns):
                 self._tell(answers)
-            elif answers:
+            elif answers:  # the turns follow from them, and are found again when they are taken in
                 self._unstored.keep(answers)
             for waiting in batch:
                 if isinstance(waiting, threading.Event):
                     waiting.set()
 
-    def _stored(self, answers: Sequence[Answer]) -> bool:
+    def _stored(self, answers: Sequence[Answer], turns: Sequence[NextTurn]) -> bool:
         try:
             try:
-                self._store.add_answers(answers)
+                self._store.add_answers(answers, turns)
             except StoreError:
                 if self._store.engine.dialect.name != "postgresql":
                     raise
                 # Restarted: the commit may or may not have been done before it went.
+                patiently(self._store.engine, lambda: self._store.add_answers((), turns))
                 patiently(self._store.engine, lambda: self._store.add_missing(answers))
         except (StoreError, SQLAlchemyError, OSError) as error:
             self._failure = error

@@ -11,16 +11,17 @@ from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import Benchmark, Source
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.runs import BenchmarkConfig, RunConfig
+from eqlab.core.runs import RunConfig
 from eqlab.core.studied import StudyForm
 from eqlab.core.study import Study
 from eqlab.core.toml_file import decoded
-from eqlab.data.items import items_sha256, read_sources
+from eqlab.data.items import read_sources
 from eqlab.data.published import published_folder
 from eqlab.instruments.catalogue import instrument as find_instrument
 from eqlab.instruments.listing import wording_file
 from eqlab.instruments.wording import QUESTIONNAIRES, Wording, own_wording, read_instrument_file, read_questionnaires
 from eqlab.runs import judge as judging
+from eqlab.runs.identity import configured
 from eqlab.store.store import Store
 from eqlab.store.study.create import begun_with
 from eqlab.study.file import read_study
@@ -111,13 +112,7 @@ def _replies(
 
 def _run(study: Study, benchmark: Benchmark, content: Mapping[str, bytes], options: Mapping[str, Any]) -> RunConfig:
     """The run of a study is its own: the study's id is part of it."""
-    config = BenchmarkConfig(
-        benchmark.name,
-        benchmark.protocol,
-        options["item_set"],
-        items_sha256(content),
-        {**options, "study": study.id},
-    )
+    config = configured(benchmark, {**options, "study": study.id}, content)
     return RunConfig((), (config,), "full", study.limit, None, study.seed)
 
 

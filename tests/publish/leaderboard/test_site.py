@@ -15,7 +15,7 @@ from eqlab.core.results import Estimate
 from eqlab.publish.leaderboard.build import Sources, build
 from eqlab.publish.leaderboard.difference import from_intervals
 from eqlab.publish.leaderboard.entries import run_entries
-from eqlab.publish.leaderboard.published import published_entries
+from eqlab.publish.leaderboard.published import published_entries, published_reader
 from eqlab.publish.leaderboard.site import Site, site_files
 from eqlab.publish.leaderboard.tables import boards
 
@@ -24,7 +24,7 @@ pytest_plugins = ["loopback_runs"]
 
 @pytest.fixture(scope="session")
 def entries(published):
-    return list(published_entries(published))
+    return list(published_entries(published_reader(published)))
 
 
 @pytest.fixture(scope="session")
@@ -189,15 +189,15 @@ def test_runs_with_other_items_or_modes_have_tables_of_their_own(run, store, tmp
 
 
 def test_empathy_shows_whose_replies_were_rated_and_says_what_is_left_out(run, store):
-    from eqlab.core.results import Table
+    from eqlab.core.results import OfOthers
 
     stored = run("alpha")
     left_out: dict[str, str] = {}
     (entry,) = run_entries(store, stored, left_out)
     share = Estimate("P(Good), human", 60.0, 50, None, 50.0, 70.0, "%", digits=1)
-    arms = Table("Arms (judge-only)", ("arm", "P(Good)"), (("human", share), ("model:x", share)), whiskers="P(Good)")
+    others = OfOthers("Empathy", "replies called Good", (("human", share), ("model:x", share)), "human")
     rated = replace(
-        entry.result, benchmark="rating", subject="judge:j", tables=(arms,), rules={"purpose": "judging"}, items=()
+        entry.result, benchmark="rating", subject="judge:j", others=others, rules={"purpose": "judging"}, items=()
     )
     from eqlab.publish.leaderboard.entries import _arms
 

@@ -1,7 +1,9 @@
-"""Which attempt at a question counts, and the scores in it: a model's words are read, a person's choices stand."""
+"""Which attempt at a question counts, and the scores in it: a model's words are read, a person's choices stand, and so
+do the figures of published replies."""
 
 from dataclasses import dataclass
 
+from eqlab.benchmarks.eqbench.figures import FIGURES, read_figures
 from eqlab.benchmarks.eqbench.parse import Scores, is_complete, read_scores
 from eqlab.benchmarks.eqbench.rules import EqBenchRules
 from eqlab.benchmarks.structured import read_json
@@ -24,6 +26,8 @@ def read_reply(trial: Trial, text: str, rules: EqBenchRules) -> Scores:
 
 def read_answer(trial: Trial, answer: Answer, rules: EqBenchRules) -> Scores:
     """A model's words are read under the rules; what a person chose on the form stands, but for four zeros."""
+    if answer.run == FIGURES:
+        return read_figures(answer, rules)
     if not answer.subject.startswith(PERSON):
         return read_reply(trial, answer.text, rules)
     values = answer.values if answer.status == "ok" else {}

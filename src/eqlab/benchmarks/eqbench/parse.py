@@ -114,7 +114,7 @@ def read_scores(
     first_text, revised_text = split_passes(text, rules, language) if revision else (text, None)
     first = read_pass(first_text, names, rules, language)
     revised = read_pass(revised_text, names, rules, language)
-    if rules.zero_gate and not _above_zero(first) and not _above_zero(revised):
+    if rules.zero_gate and not above_zero(first) and not above_zero(revised):
         return Scores(None, None)
     plain = language == "en" and not _of_several_words(tuple(names))
     plain = plain and _only_these(first_text, first) and (revised_text is None or _only_these(revised_text, revised))
@@ -122,12 +122,12 @@ def read_scores(
 
 
 def _only_these(text: str | None, values: Mapping[str, int] | None) -> bool:
-    return text is not None and _above_zero(values) and len(_find_pairs(text, "en")) == 4
+    return text is not None and above_zero(values) and len(_find_pairs(text, "en")) == 4
 
 
 def is_complete(scores: Scores, revision: bool, rules: EqBenchRules) -> bool:
     """Whether every pass that was asked for is there; half an answer is kept only when all tries are used up."""
-    enough = _above_zero if rules.zero_gate else _known
+    enough = above_zero if rules.zero_gate else _known
     return enough(scores.first) and (not revision or enough(scores.revised))
 
 
@@ -135,5 +135,5 @@ def _known(values: Mapping[str, int] | None) -> bool:
     return values is not None
 
 
-def _above_zero(values: Mapping[str, int] | None) -> bool:
+def above_zero(values: Mapping[str, int] | None) -> bool:
     return values is not None and sum(values.values()) > 0

@@ -10,6 +10,7 @@ from typing import Any
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.benchmarks.eqbench.baselines import baselines
 from eqlab.benchmarks.eqbench.chosen import Chosen, choose, choose_again
+from eqlab.benchmarks.eqbench.figures import FIGURES
 from eqlab.benchmarks.eqbench.perturb import perturbation_of
 from eqlab.benchmarks.eqbench.perturb import tables as perturbation_tables
 from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
@@ -21,6 +22,11 @@ from eqlab.benchmarks.flat import flatness
 from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
+
+
+def iterations_of(scored: Iterable[Scored], options: Mapping[str, Any], rules: EqBenchRules) -> list[RunScore]:
+    """The published aggregate of each repeat under any rules."""
+    return _iterations([choose(one, rules) for one in scored], options["version"], rules)
 
 
 def _iterations(questions: Sequence[Chosen], version: str, rules: EqBenchRules) -> list[RunScore]:
@@ -81,6 +87,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     whole = [one for one in items if set(one.reference) <= set(one.values)]
     flat = flatness([one.values[key] for key in one.reference] for one in whole)
     found = Result(
+        noun="questions",
         benchmark="eqbench",
         title=f"EQ-Bench {version}",
         subject=subject,
@@ -192,13 +199,14 @@ def _item(question: Chosen, version: str, rules: EqBenchRules, used: Pass | None
         repeat=question.scored.repeat,
         status=question.status,
         score=score,
-        title=f"How {trial.key['character']} feels",
+        title=f"How {trial.key['character']} feels" if trial.key["character"] else ", ".join(trial.form.keys),
         text=question.answer.text if question.answer else "",
         values=dict(shown or {}),
         reference=trial.key["reference"],
         reasons=trial.key["reasons"],
         attempts=len(question.scored.attempts),
         points=None if counted is None else 10 * counted,
+        words_absent=question.answer.values["words"] if question.answer and question.answer.run == FIGURES else None,
         topics=topics(trial.form.keys) if trial.key["language"] == "en" else (),
     )
 

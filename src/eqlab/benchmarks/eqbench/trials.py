@@ -80,13 +80,12 @@ def build_trial(
     task: str = TASKS[0],
     more: Mapping[str, Any] | None = None,
 ) -> Trial:
-    scales = tuple(Scale(name, name, 0, 10, _ANCHORS[question.language]) for name in question.emotions)
     return Trial(
         benchmark="eqbench",
         items=(question.id,),
         condition="revision" if options["revision"] else "plain",
         stimulus=f"{question.dialogue}\n\n{question.asks or _ASKS.format(question.character)}",
-        form=Form(scales),
+        form=Form(scales_of(question.emotions, question.language)),
         prompt=build(question, revision=options["revision"], structured=structured, task=task),
         mode="json" if structured else "text",
         key={
@@ -97,3 +96,7 @@ def build_trial(
             **(more or {}),
         },
     )
+
+
+def scales_of(emotions: Sequence[str], language: str) -> tuple[Scale, ...]:
+    return tuple(Scale(name, name, 0, 10, _ANCHORS[language]) for name in emotions)

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.core.errors import UsageError
-from eqlab.data.published import published_folder
 from eqlab.publish.leaderboard.changes import Change, changes, snapshot
 from eqlab.publish.leaderboard.check import check_submission
 from eqlab.publish.leaderboard.entries import Entry, store_entries
-from eqlab.publish.leaderboard.published import published_entries
+from eqlab.publish.leaderboard.published import published_entries, published_reader
 from eqlab.publish.leaderboard.site import Site, site_files, whole
 from eqlab.publish.leaderboard.submission import Refused, read_submission
 from eqlab.publish.leaderboard.tables import Board, boards
@@ -77,8 +76,10 @@ def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _:
 
 def _entries(sources: Sources, built: Built, say: Callable[[str], None]) -> Iterator[Entry]:
     if sources.published:
-        say("reading and scoring the published results")
-        yield from published_entries(published_folder(sources.data))
+        reader = published_reader(sources.data)
+        source = "their files" if reader.files() else "the figures that ship with eqlab"
+        say(f"scoring the published results from {source}")
+        yield from published_entries(reader)
     if sources.store is not None:
         yield from store_entries(sources.store, built.left_out)
     seen: dict[str, str] = {}

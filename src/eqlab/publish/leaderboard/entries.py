@@ -11,16 +11,14 @@ from typing import Literal
 from eqlab.comparison.conclusion import subject_name
 from eqlab.comparison.equal_length import item_means
 from eqlab.core.errors import EqlabError
-from eqlab.core.results import Estimate, ItemScore, Result
+from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import PEOPLE
 from eqlab.publish.report.page import RunRecord, table_key
-from eqlab.runs.rating_context import RATING
+from eqlab.runs.context import Known
 from eqlab.runs.score import results
 from eqlab.store.store import Store, StoredRun
 
 Origin = Literal["published", "submission", "run"]
-_WRITTEN_BY_PEOPLE = "human"
-"""The arm of the empathy study whose replies people wrote."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,8 @@ class Entry:
 
     @property
     def people(self) -> bool:
-        return self.result.subject == PEOPLE or self.arm == _WRITTEN_BY_PEOPLE
+        others = self.result.others
+        return self.result.subject == PEOPLE or bool(self.arm and others and self.arm == others.written_by_people)
 
     @property
     def name(self) -> str:
@@ -53,7 +52,7 @@ class Entry:
     def table(self) -> str:
         """Entries with the same key may be compared."""
         if self.arm:  # raters differ: one rater's judgements are one table
-            return f"{RATING}/{self.record.config.id}/{self.result.rules.get('rater', '')}"
+            return f"{self.result.benchmark}/{self.record.config.id}/{self.result.rules.get('rater', '')}"
         return table_key(self.record, self.result)
 
     @cached_property
@@ -71,7 +70,7 @@ class Entry:
     @cached_property
     def words(self) -> float | None:
         """Mean length of a reply."""
-        lengths = [len(item.text.split()) for item in self.result.items if item.text]
+        lengths = [item.words for item in self.result.items if item.words]
         return fmean(lengths) if lengths else None
 
     @cached_property
@@ -104,20 +103,23 @@ def _score_only(item: ItemScore) -> ItemScore:
 
 def store_entries(store: Store, say_left_out: dict[str, str]) -> Iterator[Entry]:
     """Every result of every run; what has no place on a leaderboard is named in `say_left_out` with the reason."""
+    known = Known(store)
     for run in reversed(store.run_ids()):
         try:
-            yield from run_entries(store, store.read_run(run), say_left_out)
+            yield from run_entries(store, store.read_run(run), say_left_out, known)
         except EqlabError as error:
             say_left_out[f"run {run}"] = str(error)
 
 
-def run_entries(store: Store, stored: StoredRun, say_left_out: dict[str, str]) -> Iterator[Entry]:
-    found = results(store, stored)
+def run_entries(
+    store: Store, stored: StoredRun, say_left_out: dict[str, str], known: Known | None = None
+) -> Iterator[Entry]:
+    found = results(store, stored, known)
     record = RunRecord(stored.config, stored.created_at, stored.provenance, tuple(found))
     people = sum(subject.startswith("person:") for subject in store.progress(stored.id))
     for result in found:
         where = f"run {stored.id}, {subject_name(result.subject)}"
-        if result.benchmark == RATING:
+        if result.others is not None:
             arms = list(_arms(record, result, stored.id, people))
             if not arms:
                 say_left_out[where] = f"{result.title}: a calibration or pairs, no share of Good per subject"
@@ -129,25 +131,20 @@ def run_entries(store: Store, stored: StoredRun, say_left_out: dict[str, str]) -
 
 
 def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[Entry]:
-    """Empathy: whoever's replies were rated is on the board, not the rater."""
-    if result.rules.get("purpose") == "calibration" or result.rules.get("pairwise"):
+    """Whoever's replies were rated is on the board, not the rater."""
+    if result.others is None:
         return
     rater = f"people ({people})" if result.subject == PEOPLE else result.subject
-    for table in result.tables:
-        if table.whiskers != "P(Good)" or not table.title.startswith("Arms"):
-            continue
-        for cells in table.rows:
-            share = cells[table.columns.index("P(Good)")]
-            if isinstance(share, Estimate):
-                own = replace(
-                    result,
-                    headline=share,
-                    score_range=(0.0, 100.0),
-                    items=(),
-                    estimates=(),
-                    baselines=(),
-                    counts={"planned": share.n, "ok": share.n},
-                    rules={**result.rules, "rater": rater},
-                    title=f"{result.title}: {rater.removeprefix('judge:')}",
-                )
-                yield Entry(record, own, "run", run, people or None, arm=str(cells[0]))
+    for arm, share in result.others.shares:
+        own = replace(
+            result,
+            headline=share,
+            score_range=result.others.score_range,
+            items=(),
+            estimates=(),
+            baselines=(),
+            counts={"planned": share.n, "ok": share.n},
+            rules={**result.rules, "rater": rater},
+            title=f"{result.title}: {rater.removeprefix('judge:')}",
+        )
+        yield Entry(record, own, "run", run, people or None, arm=arm)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.analysis.comparison import rank_ranges
+from eqlab.benchmarks.registry import place
 from eqlab.comparison.conclusion import ranks
 from eqlab.comparison.equal_length import LengthLine, LengthView, length_view
 from eqlab.core.results import Estimate
@@ -19,7 +20,6 @@ from eqlab.publish.leaderboard.words import sentence
 from eqlab.publish.report.figures import Range, common_range
 from eqlab.publish.report.page import facts_of
 
-_ORDER = ("eqbench", "emotionbench", "rating")
 _ORIGINS = ("run", "submission", "published")
 
 
@@ -101,7 +101,7 @@ class Board:
 
 
 def boards(entries: Iterable[Entry]) -> list[Board]:
-    """EQ-Bench first; whole item sets before parts of them, large tables before small ones."""
+    """Benchmarks in the order of `eqlab benchmarks`; whole item sets before parts, large tables first."""
     groups: dict[str, list[Entry]] = {}
     for entry in entries:
         groups.setdefault(entry.table, []).append(entry)
@@ -109,9 +109,8 @@ def boards(entries: Iterable[Entry]) -> list[Board]:
 
 
 def _place(board: Board) -> tuple[int, bool, int, str]:
-    known = _ORDER.index(board.benchmark) if board.benchmark in _ORDER else len(_ORDER)
     part = any(fact.startswith("limit ") or fact == "profile quick" for fact in board.facts)
-    return known, part, -len(board.entered), board.key
+    return place(board.benchmark), part, -len(board.entered), board.key
 
 
 def _board(key: str, members: Sequence[Entry]) -> Board:

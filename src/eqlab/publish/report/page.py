@@ -71,7 +71,7 @@ class Row:
     @property
     def words(self) -> Estimate:
         """Length of a reply, which is no merit and no fault but must be seen beside a score."""
-        lengths = [len(item.text.split()) for item in self.result.items if item.text]
+        lengths = [item.words for item in self.result.items if item.words]
         return mean_estimate("words a reply", [] if self.people else lengths, digits=0)
 
 

@@ -1,0 +1,188 @@
+"""The figures of the published EQ-Bench results, which ship with the package: what was read in every model's replies,
+and the references. No dialogue and no reply: those are fetched (`eqlab data fetch eqbench`)."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from eqlab.core.errors import DataError
+
+FILE = "eqbench_figures.json"
+FORMAT = 1
+PASSES = ("first", "revised")
+_AGAIN = "The file is part of the package: install eqlab again."
+
+Four = tuple[int, ...]
+"""Intensities in the order of the question's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureReply:
+    """What was read in one reply. All zeros are kept: whether they count is a rule of scoring."""
+
+    first: Four | None
+    revised: Four | None
+    words: int
+    """Length of the reply; 0 where the file has none."""
+    first_more: bool = False
+    revised_more: bool = False
+    """Whether the pass holds pairs besides the four asked for, which the published code rejects."""
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFigures:
+    """One result file."""
+
+    model: str
+    family: str
+    """Which base model it descends from: relatives answer alike."""
+    file: str
+    """Where it is in the repository."""
+    sha256: str
+    completed: float
+    """When the run ended, Unix time."""
+    revised: bool
+    """Whether any reply has a heading for revised scores."""
+    iterations: tuple[tuple[FigureReply, ...], ...]
+    """Per iteration one reply a question, in the order of the questions."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What else the file says of itself, under its own names: engine, template, the score it recorded."""
+
+    @property
+    def date(self) -> str:
+        return datetime.fromtimestamp(self.completed, UTC).strftime("%Y-%m-%d")
+
+
+@dataclass(frozen=True, slots=True)
+class FigureQuestion:
+    id: str
+    emotions: tuple[str, ...]
+    reference: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    repository: str
+    commit: str
+    licence: str
+    """The licence of the repository, in full, as it asks for."""
+    version: str
+    language: str
+    file: str
+    """The question file in the repository."""
+    sha256: str
+    items_sha256: str
+    """Identity of the item set in a run that asks these questions."""
+    questions: tuple[FigureQuestion, ...]
+    models: tuple[ModelFigures, ...]
+
+
+@cache
+def published_figures() -> Figures:
+    """The shipped figures."""
+    return parse(files("eqlab.data").joinpath(FILE).read_bytes())
+
+
+def parse(content: bytes) -> Figures:
+    try:
+        body = json.loads(content)
+        if body["format"] != FORMAT:
+            raise ValueError(f"format {body['format']!r}, expected {FORMAT}")
+        asked = body["questions"]
+        questions = tuple(
+            FigureQuestion(str(number), tuple(words), tuple(map(float, levels)))
+            for number, words, levels in zip(asked["ids"], asked["emotions"], asked["references"], strict=True)
+        )
+        return Figures(
+            questions=questions,
+            models=tuple(_model(one, questions) for one in body["models"]),
+            **{name: asked[name] for name in ("version", "language", "file", "sha256", "items_sha256")},
+            **{name: body[name] for name in ("repository", "commit", "licence")},
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{FILE} is broken ({type(error).__name__}: {error}).", _AGAIN) from error
+
+
+def _model(body: Mapping[str, Any], questions: Sequence[FigureQuestion]) -> ModelFigures:
+    return ModelFigures(
+        iterations=tuple(_iteration(one, questions) for one in body["iterations"]),
+        **{name: body[name] for name in ("model", "family", "file", "sha256", "completed", "revised", "facts")},
+    )
+
+
+def _iteration(body: Mapping[str, Any], questions: Sequence[FigureQuestion]) -> tuple[FigureReply, ...]:
+    """Columns become replies. A pass that nobody gave is an empty column."""
+    first, revised = (body[name] or [None] * len(questions) for name in PASSES)
+    more = {name: set(body["more"][name]) for name in PASSES}
+    refused = set(body["refused"])
+    replies = []
+    for question, one, other, words in zip(questions, first, revised, body["words"], strict=True):
+        for read in (one, other):
+            if read is not None and len(read) != len(question.emotions):
+                raise ValueError(f"question {question.id} has {len(read)} numbers")
+        replies.append(
+            FigureReply(
+                None if one is None else tuple(one),
+                None if other is None else tuple(other),
+                words,
+                question.id in more["first"],
+                question.id in more["revised"],
+                question.id in refused,
+            )
+        )
+    return tuple(replies)
+
+
+def dump(figures: Figures) -> bytes:
+    """The file that `parse` reads: the same bytes for the same figures, a line for each model."""
+    head = {
+        "format": FORMAT,
+        "about": "What was read in the published EQ-Bench results: figures only. Made by bench/published_figures.py.",
+        "repository": figures.repository,
+        "commit": figures.commit,
+        "licence": figures.licence,
+        "questions": {
+            **{name: getattr(figures, name) for name in ("version", "language", "file", "sha256", "items_sha256")},
+            "ids": [question.id for question in figures.questions],
+            "emotions": [question.emotions for question in figures.questions],
+            "references": [[_plain(level) for level in question.reference] for question in figures.questions],
+        },
+    }
+    lines = [f"{json.dumps(name)}: {_line(value)}" for name, value in head.items()]
+    models = ",\n".join(_line(_as_json(one, figures.questions)) for one in figures.models)
+    return ("{\n" + ",\n".join(lines) + ',\n"models": [\n' + models + "\n]\n}\n").encode()
+
+
+def _as_json(one: ModelFigures, questions: Sequence[FigureQuestion]) -> dict[str, Any]:
+    names = ("model", "family", "file", "sha256", "completed", "revised", "facts")
+    return {
+        **{name: getattr(one, name) for name in names},
+        "completed": _plain(one.completed),
+        "iterations": [_columns(replies, questions) for replies in one.iterations],
+    }
+
+
+def _columns(replies: Sequence[FigureReply], questions: Sequence[FigureQuestion]) -> dict[str, Any]:
+    def ids(marked: Iterable[bool]) -> list[str]:
+        return [question.id for question, mark in zip(questions, marked, strict=True) if mark]
+
+    columns = {name: [getattr(reply, name) for reply in replies] for name in PASSES}
+    return {
+        **{name: column if any(read is not None for read in column) else [] for name, column in columns.items()},
+        "words": [reply.words for reply in replies],
+        "more": {name: ids(getattr(reply, f"{name}_more") for reply in replies) for name in PASSES},
+        "refused": ids(reply.refused for reply in replies),
+    }
+
+
+def _plain(value: float) -> float | int:
+    return int(value) if value == int(value) else value
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
