@@ -102,5 +102,15 @@ def two_replies(first: str, second: str) -> str:
     return f"{WORDS['first_reply']}\n{quoted(first)}\n{WORDS['second_reply']}\n{quoted(second)}"
 
 
+COLUMN = "<|>"
+"""A line that begins a column: what follows stands beside what follows the next. For people's pages alone."""
+
+
+def side_by_side(first: str, second: str, words: Mapping[str, str]) -> str:
+    """Two replies beside each other, on a narrow screen under each other."""
+    parts = ((words["first_reply"], first), (words["second_reply"], second))
+    return "".join(f"{COLUMN}\n{name}\n{quoted(reply)}\n" for name, reply in parts)
+
+
 def quoted(text: str) -> str:
     return "\n".join(f"> {line}" for line in text.splitlines() or [""])

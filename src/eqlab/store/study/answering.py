@@ -174,9 +174,16 @@ def is_right(trial: Trial, values: Mapping[str, Any]) -> bool:
     """Whether a quiz, an attention check or a gold item was answered as it should be."""
     right: Mapping[str, int] = trial.key.get("right", {})
     accepted: Mapping[str, list[int]] = trial.key.get("accept", {})
-    return all(values.get(key) == value for key, value in right.items()) and all(
+    return all(_same(values.get(key), value) for key, value in right.items()) and all(
         values.get(key) in some for key, some in accepted.items()
     )
+
+
+def _same(given: Any, wanted: Any) -> bool:
+    """A word that was asked for may be written in any case, with marks around it."""
+    if isinstance(given, str) and isinstance(wanted, str):
+        return given.strip(" \t\n.,;:!?\"'“”„»«").casefold() == wanted.casefold()
+    return bool(given == wanted)
 
 
 def _out_of_turn(who: Person, page: FilledPage) -> Saved | None:

@@ -27,9 +27,7 @@ ANSWERS = (
     Column("reply_of", "text", "rating: whose reply was rated; no rater saw it"),
     Column("scale", "text", "key of the scale, see the codebook's scales"),
     Column("value", "integer", "the answer on a scale as given, not reversed; empty for other fields"),
-    Column(
-        "label", "text", "the anchor's words for this value, if there are any; of several answers all"
-    ),
+    Column("label", "text", "the anchor's words for this value, if there are any; of several answers all"),
     Column("number", "number", "a number that was asked for; empty: declined, left out, or no such field"),
     Column("text", "text", "a text that was asked for; empty: declined, left out, or no such field"),
     Column("reverse", "yes/no", "whether the scale is keyed the other way round"),

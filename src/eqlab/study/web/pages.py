@@ -15,7 +15,7 @@ from eqlab.store.study.erase import erase_person
 from eqlab.study.panel_ids import panel_hash, read_panel_id, way_back
 from eqlab.study.texts import Texts
 from eqlab.study.web.post import Post, believable, read_form
-from eqlab.study.web.shown import blocks, questions
+from eqlab.study.web.shown import blocks, columns, questions
 from eqlab.study.web.site import is_https
 from eqlab.study.web.visit import Visit, desk_of, to, visit_of
 
@@ -158,7 +158,9 @@ def _show(visit: Visit, view: View, post: Post | None = None, problems: Mapping[
         return visit.page("debrief", status, text=blocks(study.debrief), **common)
     chosen = settled(trial.form, post.values) if post else {}
     asked = questions(trial.form, chosen, _beside(t, said), quiz=step.kind == "quiz")
-    return visit.page("trial", status, text=blocks(trial.stimulus), questions=asked, **common)
+    above, beside = columns(trial.stimulus)
+    shown = [blocks(one) for one in beside]
+    return visit.page("trial", status, text=blocks(above), beside=shown, questions=asked, **common)
 
 
 def _anchor(trial: Trial | None, key: str) -> str:

@@ -93,6 +93,21 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
+COLUMN = "<|>"
+
+
+def columns(text: str) -> tuple[str, tuple[str, ...]]:
+    """(what stands above, what stands side by side below it): a line "<|>" begins a column."""
+    parts: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if line.strip() == COLUMN:
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    above, *beside = ("\n".join(part) for part in parts)
+    return above, tuple(beside)
+
+
 def questions(
     form: Form, chosen: Mapping[str, Any], problems: Mapping[str, str], *, quiz: bool = False
 ) -> list[Question]:
