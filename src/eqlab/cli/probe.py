@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.flags import BaseUrlFlag, ConcurrencyFlag, DataFlag, JsonFlag, SettingFlag, TimeoutFlag, read_settings
+from eqlab.models.waits import WHOLE
 
 
 def probe(
@@ -15,7 +16,7 @@ def probe(
     max_concurrency: ConcurrencyFlag = 16,
     base_url: BaseUrlFlag = "",
     setting: SettingFlag = None,
-    timeout: TimeoutFlag = 120.0,
+    timeout: TimeoutFlag = WHOLE,
     data: DataFlag = None,
     as_json: JsonFlag = False,
 ) -> None:

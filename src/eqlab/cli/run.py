@@ -9,16 +9,22 @@ from eqlab.cli.flags import (
     BaseUrlFlag,
     ConcurrencyFlag,
     DataFlag,
+    DialectFlag,
+    EffortFlag,
     JsonFlag,
+    PatienceFlag,
     RepeatsFlag,
     ReportFlag,
     SettingFlag,
+    SilenceFlag,
     StoreFlag,
     StructuredFlag,
     TimeoutFlag,
+    model_settings,
     read_pairs,
     read_settings,
 )
+from eqlab.models.waits import PATIENCE, SILENCE, WHOLE
 
 WIDTH = 10
 """Points of an adaptive run's 90 % interval, if none are named."""
@@ -70,7 +76,11 @@ def run(
         ),
     ] = "",
     structured: StructuredFlag = None,
-    timeout: TimeoutFlag = 120.0,
+    timeout: TimeoutFlag = WHOLE,
+    silence: SilenceFlag = SILENCE,
+    patience: PatienceFlag = PATIENCE,
+    effort: EffortFlag = "",
+    dialect: DialectFlag = "",
     report: ReportFlag = REPORT,
     store: StoreFlag = "",
     data: DataFlag = None,
@@ -104,7 +114,7 @@ def run(
             seed=seed,
             base_url=base_url,
             structured=structured,
-            settings=read_settings(setting or []),
+            settings=model_settings(setting, effort, dialect),
             options=read_pairs("--option", option or []) | _given(situations=situations, style=style) | only,
             data=data,
         )
@@ -114,6 +124,8 @@ def run(
         open_store(store),
         concurrency=max_concurrency,
         timeout=timeout,
+        silence=silence,
+        patience=patience,
         report=report,
         as_json=as_json,
     )

@@ -22,6 +22,8 @@ def work(
     *,
     concurrency: int,
     timeout: float,
+    silence: float,
+    patience: float,
     report: Path,
     as_json: bool,
     tables: int = 0,
@@ -36,11 +38,21 @@ def work(
     progress = Progress(out)
     with progress:
         listener = Listener(progress.say, progress.stored, progress.begun, progress.extended)
-        outcome = run(prepared, store, concurrency=concurrency, timeout=timeout, listener=listener)
+        outcome = run(
+            prepared,
+            store,
+            concurrency=concurrency,
+            timeout=timeout,
+            silence=silence,
+            patience=patience,
+            listener=listener,
+        )
     if len(outcome.failures) == len(prepared.config.models) and not progress.heard:
         raise next(iter(outcome.failures.values()))  # nothing was asked: there is nothing to show
     for subject, failure in outcome.failures.items():
         out.print(harmless(f"{_name(subject)} stopped: {failure}"), markup=False, style="red")
+    for subject, lost in outcome.lost.items():
+        out.print(harmless(f"{_name(subject)}: {lost}"), markup=False, style="red")
     stored = store.find_run(outcome.run)
     ((_, found),) = scored = results_of(store, [stored], processes=cores())
     path = write_results(scored, report)
@@ -54,7 +66,7 @@ def work(
         typer.echo(f"\nRun {outcome.run} · item by item: eqlab show {outcome.run}")
         typer.echo(f"Report: {path.resolve()}")
     store.close()
-    end(interrupted=outcome.interrupted, failed=bool(outcome.failures))
+    end(interrupted=outcome.interrupted, failed=bool(outcome.failures or outcome.lost))
 
 
 class Progress:

@@ -55,20 +55,19 @@ def _simulators(summary: Row) -> Iterator[str]:
         if not gaps or effect["difference"] is None:
             continue
         if len(gaps) > 1:
-            each = f", each of them by {min(gaps):+.1f} to {max(gaps):+.1f}"
-            models = f"the same {len(gaps)} models"
+            moved = f"the scores of the same {len(gaps)} models change by {effect['difference']:+.1f} points on average"
+            moved += f"{_between(effect, 'models and personas')}, each by {min(gaps):+.1f} to {max(gaps):+.1f}"
         else:
-            each, models = "", f"the one model that met both ({effect['models'][0]['model']})"
-        yield (
-            f"With {effect['second']} instead of {effect['first']} as simulator, {models} "
-            f"move by {effect['difference']:+.1f} points{_between(effect)}{each}: no score without its simulator."
-        )
+            (only,) = effect["models"]
+            moved = f"the score of {only['model']}, the one model that met both, changes by {only['difference']:+.1f} points"
+            moved += _between(only, "personas")
+        yield f"With {effect['second']} instead of {effect['first']} as simulator, {moved}."
 
 
-def _between(effect: Row) -> str:
+def _between(effect: Row, over: str) -> str:
     if effect["low"] is None:
         return ""
-    return f" (95 % interval over models and personas {effect['low']:+.1f} to {effect['high']:+.1f})"
+    return f" (95 % interval over {over} {effect['low']:+.1f} to {effect['high']:+.1f})"
 
 
 def _shares(summary: Row) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Adaptive, Seated, Talks
@@ -14,6 +14,7 @@ from eqlab.models.chat import Chat
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Session, run_model
 from eqlab.models.talks import Talking
+from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Waits
 from eqlab.runs.provenance import provenance
 from eqlab.runs.request import Prepared
 from eqlab.runs.talks import open_talks
@@ -28,6 +29,8 @@ class Outcome:
     failures: Mapping[str, EqlabError]
     """Why models stopped early, by subject."""
     interrupted: bool
+    lost: Mapping[str, str] = field(default_factory=dict)
+    """What got no answer although its model went on, in words, by subject: asking again may help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +46,26 @@ class Listener:
 
 
 def run(
-    prepared: Prepared, store: Store, *, concurrency: int = 16, timeout: float = 120.0, listener: Listener | None = None
+    prepared: Prepared,
+    store: Store,
+    *,
+    concurrency: int = 16,
+    timeout: float = WHOLE,
+    silence: float = SILENCE,
+    patience: float = PATIENCE,
+    listener: Listener | None = None,
 ) -> Outcome:
-    """Start the run, or continue it where it stopped."""
+    """Start the run, or continue it where it stopped. Seconds: `timeout` for a whole reply, `silence` without a byte
+    of it, `patience` while nothing good comes from an address at all."""
     heard = listener or Listener()
     config = prepared.config
     with run_lock(store, config.id):
-        return asyncio.run(_run(prepared, store, concurrency, timeout, heard))
+        return asyncio.run(_run(prepared, store, concurrency, Waits(timeout, silence, patience), heard))
 
 
-async def _run(prepared: Prepared, store: Store, concurrency: int, timeout: float, heard: Listener) -> Outcome:
+async def _run(prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener) -> Outcome:
     everybody = [*prepared.config.models, *seated(prepared).values()]
-    chats = open_chats(everybody, concurrency=concurrency, timeout=timeout, say=heard.say)
+    chats = open_chats(everybody, concurrency=concurrency, waits=waits, say=heard.say)
     stop, tasks = asyncio.Event(), list[asyncio.Task[None]]()
     try:
         with on_interrupt(stop, tasks, heard.say):
@@ -90,13 +101,22 @@ async def ask(
     tasks += own
     ends = await asyncio.gather(*own, return_exceptions=True)
     await asyncio.to_thread(writer.close)
+    store.add_learnt(config.id, {subject: found for subject, chat in chats.items() if (found := chat.learnt())})
     failures = {}
     for session, end in zip(sessions, ends, strict=True):
         if isinstance(end, EqlabError):
             failures[session.model.subject] = end
         elif isinstance(end, BaseException) and not isinstance(end, asyncio.CancelledError):
             raise end
-    return Outcome(config.id, failures, stop.is_set())
+    lost = {session.model.subject: _unanswered(session) for session in sessions if session.lost}
+    return Outcome(
+        config.id, failures, stop.is_set(), {who: words for who, words in lost.items() if who not in failures}
+    )
+
+
+def _unanswered(session: Session) -> str:
+    count = len(session.lost)
+    return f"{count} {'trial' if count == 1 else 'trials'} got no answer (last: {session.last_error})."
 
 
 async def _rounds(prepared: Prepared, session: Session, store: Store, writer: Writer, heard: Listener) -> None:

@@ -15,9 +15,11 @@ from eqlab.core.errors import UsageError
 from eqlab.core.results import Table
 from eqlab.core.runs import ModelConfig
 from eqlab.data.items import read_sources
-from eqlab.models.chat import Chat, ChatRequest, TransportError
+from eqlab.models.chat import Chat, TransportError
 from eqlab.models.open import open_chats
 from eqlab.models.reasoning import split_reasoning
+from eqlab.models.settings import prompted
+from eqlab.models.waits import Waits
 
 PROMPT = """\
 Below is the first half of a text. Go on with it exactly as the original does, word for word, as far as you remember it.
@@ -72,7 +74,7 @@ def probe(
 async def _ask_all(
     model: ModelConfig, firsts: Mapping[str, str], concurrency: int, timeout: float, say: Callable[[str], None]
 ) -> dict[str, str]:
-    chat = open_chats([model], concurrency=concurrency, timeout=timeout, say=say)[model.subject]
+    chat = open_chats([model], concurrency=concurrency, waits=Waits(timeout), say=say)[model.subject]
     waiting = iter(firsts.items())
     replies: dict[str, str] = {}
 
@@ -92,7 +94,7 @@ async def _ask_all(
 async def _ask(chat: Chat, first: str, model: ModelConfig) -> str | None:
     """Temperature 0, and room for a half as long as the first; None where the request was lost."""
     room = 64 + 2 * len(words(first))
-    request = ChatRequest(PROMPT.format(first=first), temperature=0.0, max_tokens=room, settings=model.settings)
+    request = prompted(PROMPT.format(first=first), temperature=0.0, max_tokens=room, settings=model.settings)
     try:
         reply = await chat.ask(request)
     except TransportError:

@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest migration; a test holds it against the migrations folder."""
 
 metadata = MetaData()
@@ -65,6 +65,8 @@ answers = Table(
     Column("tokens_out", Integer),
     Column("finish", Text, nullable=False),
     Column("at", Float, nullable=False),
+    Column("sent", Text),
+    Column("usage", Text),
 )
 """Every attempt. Rows are inserted and never changed."""
 

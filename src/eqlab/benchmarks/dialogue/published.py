@@ -25,8 +25,8 @@ _SEATS: Mapping[object, Literal["speaker", "listener"]] = {"user": "speaker", "a
 
 
 @dataclass(frozen=True, slots=True)
-class Persona:
-    """Whom the speaker plays."""
+class SagePersona:
+    """Whom the speaker plays: less is told apart than in a persona of ours, most of it stands in two long texts."""
 
     id: str
     who: str
@@ -82,13 +82,13 @@ def state_of(emotion: float) -> str:
     return next((letter for lowest, letter in _STATES if emotion >= lowest), "F")
 
 
-def parse_personas(content: bytes, name: str) -> list[Persona]:
+def parse_personas(content: bytes, name: str) -> list[SagePersona]:
     """Every persona of `simulator_profile.jsonl`, in its order; ids are unique."""
-    found: dict[str, Persona] = {}
+    found: dict[str, SagePersona] = {}
     for number, record in _records(content, name):
         place = f"{name}, line {number}"
         group = record.get("cha_group") or []
-        persona = Persona(
+        persona = SagePersona(
             _text(record, "id", place),
             _text(record, "player", place),
             _text(record, "scene", place),

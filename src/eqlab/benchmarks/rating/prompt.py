@@ -23,6 +23,11 @@ WORDS: Mapping[str, str] = {
     "second": "Second",
 }
 """What people read around the material; a judge reads the same in English."""
+SCENE_WORDS = ("feels", "happened", "says")
+RATING_WORDS: Mapping[str, str] = {key: WORDS[key] for key in (*SCENE_WORDS, "replies", "rate", "bad", "okay", "good")}
+PAIR_WORDS: Mapping[str, str] = {
+    key: WORDS[key] for key in (*SCENE_WORDS, "first_reply", "second_reply", "better", "first", "tie", "second")
+}
 
 
 def rating_scale(words: Mapping[str, str]) -> Scale:

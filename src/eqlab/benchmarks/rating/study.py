@@ -32,7 +32,7 @@ TEQ = "TEQ Overall"
 
 @dataclass(frozen=True, slots=True)
 class RatingStudy:
-    words: Mapping[str, str] = field(default_factory=lambda: words_of.WORDS)
+    words: Mapping[str, str] = field(default_factory=lambda: words_of.RATING_WORDS)
 
     def in_words(self, words: Mapping[str, str]) -> "RatingStudy":
         return replace(self, words={**self.words, **words})

@@ -33,7 +33,7 @@ _OPTIONS = (OptionHelp("ties", "yes", "whether people may say that both are alik
 
 @dataclass(frozen=True, slots=True)
 class PairwiseStudy:
-    words: Mapping[str, str] = field(default_factory=lambda: words_of.WORDS)
+    words: Mapping[str, str] = field(default_factory=lambda: words_of.PAIR_WORDS)
 
     def in_words(self, words: Mapping[str, str]) -> "PairwiseStudy":
         return replace(self, words={**self.words, **words})

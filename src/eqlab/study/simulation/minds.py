@@ -50,7 +50,9 @@ class World:
             return {**_middling(trial), **{key: some[0] for key, some in trial.key["accept"].items()}}
         if "repeats" in trial.key:
             return self.answer(mind, self._asked[trial.key["repeats"]])
-        return {one.key: _about_oneself(mind, one) for one in trial.form.fields}
+        if trial.benchmark == "question":
+            return {one.key: _about_oneself(mind, one) for one in trial.form.fields}
+        return {scale.key: _about_self(mind, scale) for scale in trial.form.scales}
 
 
 def _middling(trial: Trial) -> dict[str, Any]:
@@ -58,8 +60,9 @@ def _middling(trial: Trial) -> dict[str, Any]:
 
 
 def _about_oneself(mind: Mind, one: Field) -> Any:
+    """A fact about somebody: one is as likely as another."""
     if isinstance(one, Scale):
-        return _about_self(mind, one)
+        return mind.draw.randint(one.low, one.high)
     if isinstance(one, Several):
         return sorted(mind.draw.sample(range(1, len(one.options) + 1), mind.draw.randint(1, len(one.options))))
     if isinstance(one, Number):
