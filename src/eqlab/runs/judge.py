@@ -101,7 +101,7 @@ def newest_with_replies(store: Store) -> StoredRun:
     """`last` means the newest run that has something to judge, whatever ran since."""
     for run in store.run_ids():
         stored = store.read_run(run)
-        if any(isinstance(find(asked.name), Rated) for asked in stored.config.benchmarks):
+        if stored.config.models and any(isinstance(find(asked.name), Rated) for asked in stored.config.benchmarks):
             return stored
     raise UsageError("No run in the store has replies.", "Make some with 'eqlab run -b empathy MODEL'.")
 
@@ -139,6 +139,11 @@ def run_replies(store: Store, stored: StoredRun) -> list[ReplyRow]:
             replied.append((asked.name, benchmark))
     if not replied:
         raise UsageError(f"Run {stored.id} has no replies.", "Make some with 'eqlab run -b empathy MODEL'.")
+    if not stored.config.models:
+        raise UsageError(
+            f"The replies of run {stored.id} were written by people and nobody has moderated them.",
+            "Write them to a table with 'eqlab study replies FILE', decide there, and name the table.",
+        )
     rows = [
         row
         for model in stored.config.models
