@@ -155,6 +155,27 @@ def test_an_outage_loses_nothing_and_is_said_once(play, seconds):
     assert "--patience" in said[0]
 
 
+def test_a_long_silence_before_an_outage_is_not_part_of_it(play):
+    """Planning, a pause of a sweep, a model that thinks for ten minutes: patience begins with the first failure."""
+
+    async def main(now):
+        asked = 0
+
+        async def post(outgoing):
+            nonlocal asked
+            asked += 1
+            return Incoming(503, {}, b"loading") if asked in (1, 4) else Incoming(200, {}, GOOD)
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16, patience=60.0), post=post)
+        await asyncio.sleep(500)
+        first = await ask_all(chat, 2)
+        await asyncio.sleep(500)
+        return first + await ask_all(chat, 2)
+
+    replies, _ = play(main)
+    assert len(replies) == 4
+
+
 def test_an_outage_that_outlasts_patience_ends_the_model(play):
     with pytest.raises(ModelError, match=r"has not answered for .* Run the same command again"):
         outage(10_000, 60.0, play)

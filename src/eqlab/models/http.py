@@ -175,8 +175,10 @@ class HttpChat:
         return self._backoff(tries.retries - 1) if wait is None else wait
 
     def _be_patient(self, reason: str) -> None:
-        """An outage, or a rate: waited for as long as patience lasts since the last good reply of anybody."""
-        silent = time.monotonic() - self._line.good_at
+        """An outage, or a rate: waited for as long as patience lasts since it began and nobody had a good reply."""
+        now = time.monotonic()
+        self._line.bad_since = now if self._line.bad_since is None else self._line.bad_since
+        silent = now - self._line.bad_since
         patience = self._line.waits.patience
         if silent > patience:
             message = f"{self._named} has not answered for {silent:.0f} s (last: {reason})."
@@ -231,7 +233,7 @@ class HttpChat:
 
     def _took(self, request: ChatRequest, reply: ChatReply, came: Any, retries: int) -> ChatReply:
         line = self._line
-        line.good_at = time.monotonic()
+        line.bad_since = None
         line.told = False
         self._limiter.went_well()
         exhausted = window_wait(came.headers)
