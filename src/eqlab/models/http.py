@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from eqlab.core.errors import ModelError
-from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError
+from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, Unasked
 from eqlab.models.fit import Change, Fit, changed
 from eqlab.models.providers import shown_url
 from eqlab.models.secrets import reply_without_key, without_key
@@ -55,6 +55,7 @@ class HttpChat:
         self._settled = False
         self._hopeless: ModelError | None = None
         self._schema_worked = False
+        self._hurried = asyncio.Event()
         self._random = random.Random()
 
     @property
@@ -94,7 +95,7 @@ class HttpChat:
         while True:
             if self._hopeless is not None:
                 raise self._hopeless
-            started = await self._limiter.acquire()
+            started = await self._limiter.acquire(self._nap)
             try:
                 outgoing = self._wire.build(self._endpoint, request, self._fit)
                 came = await self._post(outgoing)
@@ -106,7 +107,18 @@ class HttpChat:
             finally:
                 self._limiter.release()
             if wait:
-                await asyncio.sleep(wait)
+                await self._nap(wait)
+
+    def hurry(self) -> None:
+        self._hurried.set()
+
+    async def _nap(self, seconds: float) -> None:
+        """Sleep, unless the session ends: nobody wants to wait for an outage to pass after Ctrl-C."""
+        try:
+            await asyncio.wait_for(self._hurried.wait(), seconds)
+        except TimeoutError:
+            return
+        raise Unasked("the session ended while the question waited")
 
     # -- verdicts ----------------------------------------------------------------------------------------------
 
