@@ -1,23 +1,23 @@
 """Study files: every problem at once, each with its line and key and the way out; nothing makes the reader crash."""
 
 import re
-from importlib.resources import files
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqlab.core.errors import DataError
-from eqlab.core.study import KINDS
 from eqlab.study.file import read_study
+from eqlab.study.kinds.registry import find_kind, kind_names
 from eqlab.study.kinds.template import fill, instruments_part
 
+KINDS = kind_names()
 CODES = {"complete": "AAAA", "declined": "BBBB", "failed": "CCCC", "full": "DDDD"}
 
 
 def template(kind="rating", arms=(("author", "author"), ("other", "last")), panel="none"):
     return fill(
-        kind,
+        find_kind(kind).form().template,
         study_id="pilot-1",
         arms=dict(arms),
         instruments=instruments_part(""),
@@ -58,7 +58,7 @@ def test_the_templates_are_valid_and_filled_in(kind, panel):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_key_of_a_template_is_explained(kind):
     """A comment stands directly above each table and each key before the first table."""
-    text = files("eqlab.study.kinds").joinpath(f"{kind}.toml").read_text()
+    text = find_kind(kind).form().template
     for match in re.finditer(r"^\[(?!\[)([a-z.]+)\]$", text, re.MULTILINE):
         before = text[: match.start()].rstrip("\n").rsplit("\n", 1)[-1]
         assert before.startswith("#"), match.group()
@@ -106,7 +106,7 @@ def test_all_problems_are_told_at_once_with_line_and_key():
         ('# not_after = ["pilot"]', 'not_after = ["pilot-1"]', "not_after[1]", "this study itself"),
         ('# not_after = ["pilot"]', 'not_after = ["../x"]', "not_after[1]", "no id of a study"),
         ('# not_after = ["pilot"]', 'items = "open"', "items", "not for rating"),
-        ('# not_after = ["pilot"]', 'arms_by = "emotion"', "arms_by", "is for evoked studies"),
+        ('# not_after = ["pilot"]', 'arms_by = "emotion"', "arms_by", "is not for rating studies"),
         ('"other" = "last"', '" author " = "last"', 'arms."author"', "twice but for blanks"),
         ('"other" = "last"', '"other" = 3', "arms.other", "is a whole number, not text"),
         ('"author" = "author"\n"other" = "last"', "", "arms", "is missing"),
@@ -144,12 +144,12 @@ def test_each_problem_names_its_key_and_the_way_out(old, new, key, part):
     ("kind", "old", "new", "key", "part"),
     [
         ("evoked", 'arms_by = "emotion"', 'arms_by = "mood"', "arms_by", "none of the values"),
-        ("evoked", "[options]", "[arms]\na = 'last'\n[options]", "arms", "only a rating study"),
+        ("evoked", "[options]", "[arms]\na = 'last'\n[options]", "arms", "takes them from the items"),
         ("evoked", 'controls = "yes"', 'controls = "some"', "options.controls", "Choose auto or yes or no"),
         ("evoked", 'controls = "yes"', "colour = 3", "options.colour", "no option 'colour'"),
         ("evoked", 'controls = "yes"', "emotion = 2.5", "options.emotion", "no value of an option"),
         ("evoked", 'instrument = "PANAS"', 'instrument = "BDI"\npeople = true', "options", "PANAS only"),
-        ("evoked", "people_per_batch = 3", "batch_size = 3", "places.batch_size", "one situation"),
+        ("evoked", "people_per_batch = 3", "batch_size = 3", "places.batch_size", "the kind says what a person gets"),
         ("eqbench", "# [options]", "[options]\nrevision = true", "options.revision", "asked once"),
         ("eqbench", "# [options]", "[options]\nlanguage = 'de'", "options.language", "The open items are English"),
     ],

@@ -50,6 +50,7 @@ def test_every_text_is_used_and_every_used_text_is_there():
     built |= {f"{key}_{part}" for key in ("stop", "delete") for part in ("title", "text", "back")}
     shown = set(re.findall(r'"(refused|missing|large|busy|broken|login|panel|unknown)"', source))
     built |= {f"{key}_{part}" for key in shown for part in ("title", "text")}
+    built |= {"instruments_text", "instruction", "own_before", "own_after", "prefer_not"}  # defaults of a study file
     built |= {"delete", "stop_delete", "error_missing", "error_off", "direction"}
     known = set(texts.load("en").words)
     assert used - known == set()

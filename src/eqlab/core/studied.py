@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from eqlab.core.benchmark import Scored
+from eqlab.core.benchmark import OptionHelp, Scored
 from eqlab.core.design import Batch, Design
 from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.study import Study
@@ -36,6 +36,15 @@ class StudyForm:
     """What may make an arm, the default first; empty: there is nothing to choose."""
     batch_size: bool = True
     """Whether the file says how many trials a person gets."""
+    own_scales: bool = False
+    """Whether the file may name the scales that people fill in ([[scale]])."""
+    several_arms: bool = False
+    """Whether one person may see several arms ([design])."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Options of the benchmark that the kind itself sets."""
+    own_options: tuple[OptionHelp, ...] = ()
+    """Options of the kind's own, under [options] in the file beside the benchmark's; for `pages` they are in
+    `study.options`, as text."""
     not_for_people: tuple[tuple[str, str, str], ...] = ()
     """(option, value, why): what models can be asked and people cannot."""
 
@@ -151,6 +160,19 @@ class StudyKind(Protocol):
 
     def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
         """The study's headline questions with the answers that were put in; empty where nothing was estimated."""
+        ...
+
+
+@runtime_checkable
+class Worded(Protocol):
+    """A kind whose pages have words of their own around the items. Its `words` are English; a language file has the
+    same keys under [kinds.KIND]."""
+
+    @property
+    def words(self) -> Mapping[str, str]: ...
+
+    def in_words(self, words: Mapping[str, str]) -> StudyKind:
+        """The same kind with these words."""
         ...
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sys import intern
 from typing import Any, Literal
 
-from eqlab.core.forms import Form, Scale
+from eqlab.core.forms import Form, Scale, field_from_json, fields_to_json
 from eqlab.core.messages import Message
 
 AnswerMode = Literal["text", "json"]
@@ -60,7 +60,7 @@ def to_json(trial: Trial) -> str:
         "items": trial.items,
         "condition": trial.condition,
         "stimulus": trial.stimulus,
-        "form": [[s.key, s.text, s.low, s.high, s.anchors, s.reverse] for s in trial.form.scales],
+        "form": fields_to_json(trial.form),
         "prompt": trial.prompt,
         "system": trial.system,
         "mode": trial.mode,
@@ -78,15 +78,18 @@ def to_json(trial: Trial) -> str:
 def from_json(text: str, trial_id: str = "") -> Trial:
     """The trial that `to_json` wrote. `trial_id` is trusted when given, which saves hashing on reading."""
     body = json.loads(text)
-    scales = tuple(  # the same few keys and words again and again: kept once, they are also found faster
-        Scale(intern(key), intern(label), low, high, tuple((value, intern(name)) for value, name in anchors), reverse)
-        for key, label, low, high, anchors, reverse in body.pop("form")
-    )
+    fields = tuple(_scale(*one) if isinstance(one, list) else field_from_json(one) for one in body.pop("form"))
     body["items"] = tuple(body["items"])
     if "talk" in body:
         body["talk"], body["turn"] = body["talk"]
         body["messages"] = tuple(Message(role, said) for role, said in body["messages"])
-    return Trial(form=Form(scales), id=trial_id, **body)
+    return Trial(form=Form(fields=fields), id=trial_id, **body)
+
+
+def _scale(key: str, label: str, low: int, high: int, anchors: list[Any], reverse: bool) -> Scale:
+    """The same few keys and words again and again: kept once, they are also found faster."""
+    labels = tuple((value, intern(name)) for value, name in anchors)
+    return Scale(intern(key), intern(label), low, high, labels, reverse)
 
 
 def _content_hash(text: str) -> str:

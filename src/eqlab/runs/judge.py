@@ -8,9 +8,10 @@ from typing import Any
 
 from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, from_published, parse_open
 from eqlab.benchmarks.empathy.published import PATH, parse_published
+from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.imported import Prompts, bad_rows_text, read_replies
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, in_all_arms, to_jsonl
-from eqlab.benchmarks.registry import find, load
+from eqlab.benchmarks.registry import find
 from eqlab.core.benchmark import Rated, Source
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.runs import ModelConfig, RunConfig
@@ -49,7 +50,7 @@ def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> P
     check_counts(limit=request.limit, repeats=request.repeats)
     rows = comparable(collect(request.on, store, request.data, say), say)
     content = {FILE: to_jsonl(rows)}
-    benchmark = load("rating")
+    benchmark = Ratings()
     given = {
         "pairwise": "yes" if request.pairwise else "no",
         "purpose": "calibration" if request.calibration else "judging",
@@ -101,7 +102,7 @@ def newest_with_replies(store: Store) -> StoredRun:
     """`last` means the newest run that has something to judge, whatever ran since."""
     for run in store.run_ids():
         stored = store.read_run(run)
-        if any(isinstance(find(asked.name), Rated) for asked in stored.config.benchmarks):
+        if stored.config.models and any(isinstance(find(asked.name), Rated) for asked in stored.config.benchmarks):
             return stored
     raise UsageError("No run in the store has replies.", "Make some with 'eqlab run -b empathy MODEL'.")
 
@@ -139,6 +140,11 @@ def run_replies(store: Store, stored: StoredRun) -> list[ReplyRow]:
             replied.append((asked.name, benchmark))
     if not replied:
         raise UsageError(f"Run {stored.id} has no replies.", "Make some with 'eqlab run -b empathy MODEL'.")
+    if not stored.config.models:
+        raise UsageError(
+            f"The replies of run {stored.id} were written by people and nobody has moderated them.",
+            "Write them to a table with 'eqlab study replies FILE', decide there, and name the table.",
+        )
     rows = [
         row
         for model in stored.config.models

@@ -6,15 +6,18 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from statistics import mean
 
-from eqlab.benchmarks.empathy.manners import manners
 from eqlab.core.design import Batch, Design
+from eqlab.core.forms import Several, Writing
 from eqlab.core.study import ENDINGS, Study
 from eqlab.core.trials import Trial
+from eqlab.study.kinds.registry import kind_of
 from eqlab.study.kinds.template import PLACEHOLDER
 
 _WORDS_PER_SECOND = 220 / 60
 _SECONDS_PER_SCALE, _SECONDS_PER_PAGE = 4.0, 3.0
 """Rough, and checked against one study: 16 questionnaire lines and 10 ratings took people nine to ten minutes."""
+_TYPED_WORDS, _SECONDS_PER_TYPED_WORD = 30, 2.0
+"""Words of a longer text, and what one takes to think of and type."""
 _NOT_YET = re.compile(r"change|todo|xxx|placeholder|^code\d*$", re.IGNORECASE)
 _LONG_MINUTES = 5
 """A study longer than this wants two attention checks."""
@@ -54,6 +57,7 @@ def overview(design: Design) -> Overview:
     minutes = expected_minutes(design)
     sizes = [len(batch.trials) for batch in design.batches]
     others = len(design.first_steps()) + 1 + min(study.checks.attention, len(design.attention))
+    others += len(design.gold) + study.checks.repeat + (design.after is not None)
     pay = study.pay
     return Overview(
         arms=tuple(_arm(name, design, [place.arm for place in places].count(name)) for name in design.arms),
@@ -76,10 +80,12 @@ def expected_minutes(design: Design) -> float:
     """For one person with a batch of mean length."""
     study = design.study
     told = _seconds(_words(study.consent.text), 1) + _seconds(_words(study.debrief), 0)
-    common = sum(_page_seconds(trial) for trial in (*design.instruments, *design.quizzes))
+    others = (*design.own_pages, *design.instruments, *design.quizzes, *design.gold)
+    common = sum(_page_seconds(trial) for trial in others)
     checks = [_page_seconds(trial) for trial in design.attention]
     checked = mean(checks) * min(study.checks.attention, len(checks)) if checks else 0.0
     own = mean(_batch_seconds(batch) for batch in design.batches)
+    own += mean(_batch_seconds(batch) / len(batch.trials) for batch in design.batches) * study.checks.repeat
     return (told + common + checked + own) / 60
 
 
@@ -90,9 +96,12 @@ def _batch_seconds(batch: Batch) -> float:
 def _page_seconds(trial: Trial) -> float:
     """Labels are read once where all questions of a page have the same."""
     labels = {scale.anchors for scale in trial.form.scales}
-    words = sum(_words(scale.text) for scale in trial.form.scales)
+    words = sum(_words(one.text) for one in trial.form.fields)
     words += sum(_words(label) for anchors in labels for _, label in anchors)
-    return _seconds(_words(trial.stimulus) + words, len(trial.form.scales))
+    words += sum(_words(" ".join(one.options)) for one in trial.form.fields if isinstance(one, Several))
+    long = [one for one in trial.form.fields if isinstance(one, Writing) and one.long and not one.optional]
+    typed = sum(max(_TYPED_WORDS, one.least_words) for one in long)
+    return _seconds(_words(trial.stimulus) + words, len(trial.form.fields)) + _SECONDS_PER_TYPED_WORD * typed
 
 
 def _seconds(words: int, scales: int) -> float:
@@ -118,11 +127,10 @@ def warnings(design: Design, minutes: float) -> Iterator[str]:
         n = study.checks.attention or "no"
         yield f"checks.attention: {n} in a study of about {minutes:.0f} minutes; panels want two in one over five."
     yield from _about_codes(study)
-    if len(design.arms) == 1 and study.kind == "rating":
-        yield "There is one arm: nothing is compared. Name another under [arms]."
-    if study.language != "en" and study.items == "open" and study.kind != "rating":
+    kind = kind_of(study)
+    if study.language != "en" and study.items == "open" and kind.form().arms == "items":
         yield f"The open items are English; the pages around them are in '{study.language}'."
-    yield from _about_replies(design)
+    yield from kind.warnings(design)
 
 
 def _about_pay(study: Study, minutes: float) -> Iterator[str]:
@@ -151,19 +159,3 @@ def _about_codes(study: Study) -> Iterator[str]:
         yield f"panel.codes: {', '.join(doubtful)} looks like a placeholder: enter the code that the panel knows."
     if len(set(given)) < len(given):
         yield "Two endings have the same code under [panel.codes]: the panel cannot tell them apart."
-
-
-def _about_replies(design: Design) -> Iterator[str]:
-    """Replies that give their writer away, or are none."""
-    if design.study.kind != "rating":
-        return
-    for arm in design.arms:
-        name = f"Arm '{arm}'"
-        replies = [trial.key["reply"] for batch in design.batches if batch.arm == arm for trial in batch.trials]
-        found = [manners(reply) for reply in replies]
-        refused = sum(one.refusal for one in found)
-        machine = sum(one.says_it_is_ai for one in found)
-        if refused:
-            yield f"{name}: {refused} of {len(replies)} replies decline to help; people will rate them as they are."
-        if machine:
-            yield f"{name}: {machine} of {len(replies)} replies say that an AI wrote them, and unblind the raters."

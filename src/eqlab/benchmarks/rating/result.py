@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from eqlab.benchmarks.flat import flatness
-from eqlab.benchmarks.rating import judge_result, pairwise_result, people_result
+from eqlab.benchmarks.rating import judge_result, pairwise_result, people_pairs, people_result
 from eqlab.benchmarks.rating.outcome import Outcome
 from eqlab.benchmarks.rating.rated import Rated, item_of, rated
+from eqlab.benchmarks.rating.scales_result import scales_result
+from eqlab.benchmarks.rating.trials import SCALES
 from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Estimate, OfOthers, Result, Table
@@ -20,7 +22,9 @@ MIN_READABLE = 5 / 6
 
 
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
-    ratings = rated(scored)
+    ratings = rated(scored := list(scored))
+    if ratings and ratings[0].trial.condition == SCALES:
+        return scales_result(scored, ratings[0].trial.form.scales, options.get("reference", ""), options)
     found = _outcome(subject, ratings, options)
     flat = flatness([one.value] for one in ratings if one.value is not None) if subject != PEOPLE else None
     counts: Counter[str] = Counter(one.status or "unanswered" for one in ratings)
@@ -81,6 +85,8 @@ def _why_no_points(subject: str, options: Mapping[str, Any]) -> str:
 
 
 def _outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any]) -> Outcome:
+    if options["pairwise"] and subject == PEOPLE:
+        return people_pairs.outcome(ratings, options.get("reference", ""))
     if options["pairwise"]:
         return pairwise_result.outcome(subject, ratings)
     if subject == PEOPLE or subject.startswith("person:"):

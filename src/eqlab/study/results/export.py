@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eqlab.core.errors import UsageError
+from eqlab.core.forms import Field, Number, Scale, Several
 from eqlab.core.spreadsheet import safe_csv
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event
@@ -101,8 +102,7 @@ def _answers(person: Participant) -> Iterator[dict[str, Any]]:
 
 
 def _values(person: Participant, one: Given) -> Iterator[dict[str, Any]]:
-    for scale in one.trial.form.scales:
-        value = one.values.get(scale.key)
+    for field in one.trial.form.fields:
         yield {
             "person": person.person,
             "arm": person.arm,
@@ -114,15 +114,25 @@ def _values(person: Participant, one: Given) -> Iterator[dict[str, Any]]:
             "condition": one.trial.condition,
             "item": " ".join(one.trial.items),
             "reply_of": one.trial.key.get("arm") if one.trial.benchmark == "rating" else None,
-            "scale": scale.key,
-            "value": value,
-            "label": dict(scale.anchors).get(value) if value is not None else None,
-            "reverse": scale.reverse,
+            "scale": field.key,
+            **_value(field, one.values.get(field.key)),
             "attempt": one.attempt,
             "seconds": one.seconds,
             "away": one.away,
             "at": _time(one.at),
         }
+
+
+def _value(field: Field, value: Any) -> dict[str, Any]:
+    """A value in the column of its kind."""
+    found: dict[str, Any] = {"value": None, "label": None, "number": None, "text": None, "reverse": False}
+    if isinstance(field, Scale):
+        return {**found, "value": value, "label": dict(field.anchors).get(value), "reverse": field.reverse}
+    if value is None:
+        return found
+    if isinstance(field, Several):
+        return {**found, "label": "; ".join((*field.options, field.alone)[number - 1] for number in value)}
+    return {**found, "number": float(value)} if isinstance(field, Number) else {**found, "text": str(value)}
 
 
 def _person(person: Participant) -> dict[str, Any]:
@@ -143,6 +153,9 @@ def _person(person: Participant) -> dict[str, Any]:
         "trials_answered": sum(page.kind == "trial" for page in person.pages),
         "attention_passed": person.checks(True),
         "attention_failed": person.checks(False),
+        "gold_passed": person.gold(True),
+        "gold_failed": person.gold(False),
+        "repeat_apart": person.apart,
         "quiz_attempts": person.quiz_attempts,
         "straight_lining": person.straight_lining,
         "too_fast": person.too_fast,

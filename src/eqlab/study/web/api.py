@@ -3,8 +3,9 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
+from eqlab.core import forms
 from eqlab.core.moves import State, View
 from eqlab.study.web.pages import save
 from eqlab.study.web.post import Post
@@ -13,14 +14,25 @@ from eqlab.study.web.visit import visit_of
 router = APIRouter(prefix="/api/s/{study}", tags=["participants"])
 
 
-class ScaleBody(BaseModel):
-    """One closed question."""
+class FieldBody(BaseModel):
+    """One field of the form."""
 
+    field: Literal["scale", "several", "number", "writing"]
     key: str
     text: str
-    low: int
-    high: int
-    anchors: list[tuple[int, str]]
+    low: float | None = None
+    high: float | None = None
+    anchors: list[tuple[int, str]] = []
+    options: list[str] = []
+    """several: their numbers, from 1, are the values."""
+    alone: str = ""
+    """several: an option, with the next number, that excludes the others."""
+    optional: bool = False
+    declined: str = ""
+    """number, writing: null is an answer, and means this."""
+    least_words: int = 0
+    most: int | None = None
+    """writing: characters."""
 
 
 class PageBody(BaseModel):
@@ -34,8 +46,12 @@ class PageBody(BaseModel):
     """consent, instrument, quiz, trial, attention or debrief; null when taking part has ended."""
     attempt: int
     stimulus: str
-    form: list[ScaleBody]
+    form: list[FieldBody]
     ending: str | None
+
+
+Value = StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=20_000)] | list[StrictInt] | None
+"""Of a scale or several the number of an answer, or their list; a number; a text; null where that is an answer."""
 
 
 class PostBody(BaseModel):
@@ -45,7 +61,7 @@ class PostBody(BaseModel):
 
     step: Annotated[StrictInt, Field(ge=0, le=100_000)]
     attempt: Annotated[StrictInt, Field(ge=1, le=100)] = 1
-    values: Annotated[dict[str, StrictInt], Field(max_length=400)] = {}
+    values: Annotated[dict[str, Value], Field(max_length=400)] = {}
     agree: bool | None = None
     shown: Annotated[float, Field(ge=0, le=1e11)] | None = None
     away: Annotated[float, Field(ge=0, le=1e9)] = 0.0
@@ -87,7 +103,6 @@ async def post_page(request: Request, study: str, body: PostBody) -> SavedBody:
 
 def _body(view: View) -> PageBody:
     trial = view.trial
-    scales = trial.form.scales if trial else ()
     return PageBody(
         state="finished" if view.state == "extra" else view.state,
         number=view.number,
@@ -95,6 +110,26 @@ def _body(view: View) -> PageBody:
         kind=view.step.kind if view.step else None,
         attempt=view.attempt,
         stimulus=trial.stimulus if trial else "",
-        form=[ScaleBody(key=s.key, text=s.text, low=s.low, high=s.high, anchors=list(s.anchors)) for s in scales],
+        form=[_field(one) for one in trial.form.fields] if trial else [],
         ending=view.ending,
     )
+
+
+def _field(one: forms.Field) -> FieldBody:
+    if isinstance(one, forms.Scale):
+        return FieldBody(
+            field="scale", key=one.key, text=one.text, low=one.low, high=one.high, anchors=list(one.anchors)
+        )
+    if isinstance(one, forms.Several):
+        return FieldBody(
+            field="several",
+            key=one.key,
+            text=one.text,
+            options=list(one.options),
+            alone=one.alone,
+            optional=one.optional,
+        )
+    common = {"key": one.key, "text": one.text, "optional": one.optional, "declined": one.declined}
+    if isinstance(one, forms.Number):
+        return FieldBody.model_validate({"field": "number", "low": one.low, "high": one.high, **common})
+    return FieldBody.model_validate({"field": "writing", "least_words": one.least_words, "most": one.most, **common})

@@ -8,13 +8,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from eqlab.core.forms import Field, Number, Writing, settled
 from eqlab.core.moves import Arrival, Consent, FilledPage, Saved, View
 from eqlab.core.trials import Trial
 from eqlab.store.study.erase import erase_person
 from eqlab.study.panel_ids import panel_hash, read_panel_id, way_back
 from eqlab.study.texts import Texts
 from eqlab.study.web.post import Post, believable, read_form
-from eqlab.study.web.shown import blocks, questions
+from eqlab.study.web.shown import blocks, columns, questions
 from eqlab.study.web.site import is_https
 from eqlab.study.web.visit import Visit, desk_of, to, visit_of
 
@@ -71,7 +72,9 @@ async def save(visit: Visit, post: Post) -> Saved:
             return Saved(visit.person, "refused" if at_consent else "again", problems)
         return await visit.served.make(Consent(visit.person, post.agree))
     shown, away = believable(post, visit.served.participation.clock())
-    return await visit.served.make(FilledPage(visit.person, post.step, post.attempt, post.values, shown, away))
+    return await visit.served.make(
+        FilledPage(visit.person, post.step, post.attempt, post.values, shown, away, post.pasted)
+    )
 
 
 async def ask_stop(request: Request) -> Response:
@@ -153,9 +156,11 @@ def _show(visit: Visit, view: View, post: Post | None = None, problems: Mapping[
         return visit.page("consent", status, text=blocks(study.consent.text), **common)
     if trial is None:
         return visit.page("debrief", status, text=blocks(study.debrief), **common)
-    chosen = {k: v for k, v in post.values.items() if isinstance(v, int)} if post else {}
+    chosen = settled(trial.form, post.values) if post else {}
     asked = questions(trial.form, chosen, _beside(t, said), quiz=step.kind == "quiz")
-    return visit.page("trial", status, text=blocks(trial.stimulus), questions=asked, **common)
+    above, beside = columns(trial.stimulus)
+    shown = [blocks(one) for one in beside]
+    return visit.page("trial", status, text=blocks(above), beside=shown, questions=asked, **common)
 
 
 def _anchor(trial: Trial | None, key: str) -> str:
@@ -164,18 +169,28 @@ def _anchor(trial: Trial | None, key: str) -> str:
 
 
 def _beside(t: Texts, said: Mapping[str, str]) -> dict[str, str]:
-    """The shorter words that stand beside a field."""
-    return dict.fromkeys(said, t("error_here"))
+    """The words that stand beside a field: shorter ones where only an answer is missing."""
+    return {
+        key: t("error_here") if text.startswith(t("error_missing", question="")) else text for key, text in said.items()
+    }
+
+
+def _word(t: Texts, field: Field, problem: str) -> str:
+    if problem == "short" and isinstance(field, Writing):
+        return t("error_short", question=field.text, least=field.least_words)
+    if problem == "long" and isinstance(field, Writing):
+        return t("error_long", question=field.text, most=field.most)
+    if isinstance(field, Number) and problem == "off":
+        return t("error_number", question=field.text, low=f"{field.low:g}", high=f"{field.high:g}")
+    if problem == "missing" and isinstance(field, Number | Writing):
+        return t("error_fill", question=field.text)
+    return t("error_missing" if problem == "missing" else "error_off", question=field.text)
 
 
 def _words(t: Texts, view: View, problems: Mapping[str, str]) -> dict[str, str]:
     """Problems in words, in the order of the page."""
     if "agree" in problems:
         return {"agree": t("error_agree")}
-    scales = {scale.key: scale.text for scale in view.trial.form.scales} if view.trial else {}
-    said = {
-        key: t("error_missing" if problems[key] == "missing" else "error_off", question=text)
-        for key, text in scales.items()
-        if key in problems
-    }
+    fields = view.trial.form.fields if view.trial else ()
+    said = {one.key: _word(t, one, problems[one.key]) for one in fields if one.key in problems}
     return said or ({"": t("error_unknown")} if problems else {})
