@@ -15,7 +15,7 @@ def conclusion(verdict: Verdict, things: str = "items", rater: str = "") -> str:
     """Who is first, or which group cannot be told apart; then people, baselines, and who is left out and why. With a
     rater: whose replies are called Good how often, and how neighbours compare."""
     ranked = [one.contender for one in verdict.ranked]
-    if rater and ranked:
+    if rater and any(one.contender.score.value is not None for one in verdict.standings):
         parts = [_rated(verdict, things, rater)]
     else:
         parts = [_first(verdict, things)] if ranked else ["No score can be compared."]
@@ -48,12 +48,12 @@ def _first(verdict: Verdict, things: str) -> str:
 
 
 def _rated(verdict: Verdict, things: str, rater: str) -> str:
-    shown = verdict.ranked[: _MOST_NAMES + 1]
+    shown = [one for one in verdict.standings if one.contender.score.value is not None][: _MOST_NAMES + 1]
     shares = ", ".join(f"{value_of(one.contender.score)} of the replies by {_name(one.contender)}" for one in shown)
     opening = (
         f"People call Good {shares}." if rater == PEOPLE else f"Judge-only: {short_name(rater)} calls Good {shares}."
     )
-    if len(verdict.ranked) == 1:
+    if len(verdict.ranked) < 2:
         return opening
     pairs = verdict.neighbours()
     said = [pair_sentence(pair, things) for pair in pairs[:_MOST_NAMES]]
