@@ -42,8 +42,8 @@ def test_what_fills_in_a_form():
     assert check_values(EVERY, GOOD) == ""
     assert problems(EVERY, {**GOOD, "age": None}) == {}  # declined
     assert problems(EVERY, {**GOOD, "x": 1}) == {"": "unknown"}
-    assert problems(EVERY, {}) == {"rating": "missing", "tongues": "missing", "reply": "missing"}
-    assert "no value for rating, tongues, reply" in check_values(EVERY, {})
+    assert problems(EVERY, {}) == {"rating": "missing", "tongues": "missing", "age": "missing", "reply": "missing"}
+    assert "no value for rating, tongues, age, reply" in check_values(EVERY, {})
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,10 @@ def test_a_posted_page_becomes_values():
         "rating": 2, "tongues": [1, 2], "age": 30.5, "remark": None, "reply": "007\nis here now",
     }  # fmt: skip
     assert settled(EVERY, {"tongues": "3", "reply": "12"}) == {
-        "tongues": [3], "reply": "12", "age": None, "remark": None,
+        "tongues": [3], "reply": "12", "remark": None,
     }  # fmt: skip
+    assert settled(EVERY, {"age": "", "reply": " "}) == {"remark": None}  # blank is not declined
+    assert settled(EVERY, {"age": None}) == {"age": None, "remark": None}
     assert settled(Form((RATING,)), {"rating": "x"}) == {"rating": "x"}
     assert settled(Form((RATING,)), {"rating": ""}) == {}
 

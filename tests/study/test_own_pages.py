@@ -85,6 +85,9 @@ def test_own_questions_are_asked_refused_in_words_and_kept(site):
     assert "Please write a number from 18 to 110: How old are you?" in refused.text
     assert 'value="7"' in refused.text  # what was filled in stays
     assert refused.text.count(" checked") == 3
+    refused = post(client, refused, gender="1", tongues="1", age="")
+    assert "Please fill in: How old are you?" in refused.text  # blank is not "prefer not to say"
+    assert " checked> Prefer not to say" not in refused.text
     refused = post(client, refused, age="<b>")
     assert "&lt;b&gt;" in refused.text
     assert "Please choose an answer: What is your gender?" in refused.text

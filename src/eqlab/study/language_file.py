@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from eqlab.core.errors import UsageError
 from eqlab.core.studied import Worded
 from eqlab.study.kinds.registry import find_kind, kind_names
-from eqlab.study.texts import english_words, languages, load
+from eqlab.study.texts import EMOTION, english_words, languages, load
 
 
 def language_text(language: str) -> str:
@@ -21,9 +21,13 @@ def language_text(language: str) -> str:
         "",
         "# Words inside the trials, by kind of study. What is left out stays English.",
     ]
+    emotions: dict[str, str] = {}
     for name, english in kind_words().items():
-        own = known.kind(name) if known else {}
-        lines += ["", f"[kinds.{name}]", *_lines({**english, **own})]
+        said = {**english, **(known.kind(name) if known else {})}
+        emotions |= {key.removeprefix(EMOTION): text for key, text in said.items() if key.startswith(EMOTION)}
+        own = {key: text for key, text in said.items() if not key.startswith(EMOTION) and key in english}
+        lines += ["", f"[kinds.{name}]", *_lines(own)]
+    lines += ["", "# The names of emotions, for all kinds.", "[emotions]", *_lines(emotions)]
     return "\n".join(lines) + "\n"
 
 
