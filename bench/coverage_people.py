@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from coverage_tables import share, show
+from coverage_tables import Rows, share, show
 
 Floats = npt.NDArray[np.float64]
 Random = np.random.Generator
@@ -58,7 +58,7 @@ def _one_way(arm: Any) -> tuple[float, float]:
 def ppi(times: int) -> None:
     from eqlab.analysis.ppi import ppi_difference, ppi_mean
 
-    rows = []
+    rows = Rows()
     for ordinal in (False, True):
         for spread in (0.2, 0.6):
             for raters in (5, 10, 20, 50):
@@ -120,9 +120,9 @@ def replies(times: int) -> None:
     from eqlab.analysis.confirmatory import decide
     from eqlab.analysis.ordinal import RandomEffect, fit_ordinal
 
-    rows = []
-    for sd_reply in (0.0, 0.6):
-        for prompts, per_reply in ((100, 3), (100, 10)):
+    rows = Rows()
+    for sd_reply in (0.6, 0.0):
+        for prompts, per_reply in ((60, 3), (60, 10)):
             random = np.random.default_rng(per_reply)
             before = after = 0
             for _ in range(times):
@@ -165,13 +165,14 @@ def _verdicts(random: Random, truth: Floats, prompts: int, judges: int, spread: 
 def strengths(times: int) -> None:
     from eqlab.analysis.bradley_terry import strengths as fit
 
-    rows = []
+    rows = Rows()
     truth = np.array([0.0, 0.5, 1.0, 1.0])
-    for judges, tilt in ((1, 0.0), (3, 0.0), (3, 0.4)):
-        for prompts in (10, 20, 50):
+    # what the strengths tend to with many prompts, whose own effects flatten them
+    large = [fit(_verdicts(np.random.default_rng(seed), truth, 300, 1, 1.0, 0.0)) for seed in range(25)]
+    target = float(np.mean([one.difference("m2", "m0").value or 0.0 for one in large]))
+    for judges, tilt in ((1, 0.0), (3, 0.0), (3, 0.4), (8, 0.4)):
+        for prompts in (10, 30):
             random = np.random.default_rng(prompts)
-            large = [fit(_verdicts(random, truth, 300, 1, 1.0, 0.0)) for _ in range(4)]
-            target = float(np.mean([one.difference("m2", "m0").value or 0.0 for one in large]))
             naive = inside = each = 0.0
             for _ in range(times):
                 found = fit(_verdicts(random, truth, prompts, judges, 1.0, tilt), prior_sd=10.0)

@@ -1,6 +1,7 @@
 """Shares with their Monte Carlo error, and tables as in docs/coverage.md; for coverage.py and coverage_people.py."""
 
 import math
+import sys
 from collections.abc import Sequence
 
 
@@ -15,3 +16,11 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -
     print("|" + "---|" * len(columns))
     for row in rows:
         print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
+
+
+class Rows(list[Sequence[object]]):
+    """Rows of a table, told on stderr as they come: a simulation takes minutes."""
+
+    def append(self, row: Sequence[object]) -> None:
+        super().append(row)
+        print(" | ".join(str(cell) for cell in row), file=sys.stderr, flush=True)

@@ -9,12 +9,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from conftest import ROOT
 
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 from server import answer_to
 
 THOUGHT = 300
@@ -470,7 +470,7 @@ def grok(server: Strict, request: web.Request, body: dict[str, Any]) -> Any:
     bearer(request)
     only(body, _CHAT | {"max_tokens", "temperature"})
     if server.flagged(body["messages"][-1]["content"], 4):
-        said = "Content violates usage guidelines. Team: t, API key ID: k, Model: grok-4, Failed check: SAFETY_CHECK_TYPE_BIO"
+        said = "Content violates usage guidelines. Team: t, API key ID: k, Failed check: SAFETY_CHECK_TYPE_BIO"
         code = "The caller does not have permission to execute the specified operation"
         raise Refused(403, {"code": code, "error": said})
     return chat(body, "grok-4-0709")

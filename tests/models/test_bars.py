@@ -1,4 +1,4 @@
-"""The bars: today's models, as strict as they are, answer on the first command at 16 in flight, with faults mixed in."""
+"""The bars: today's models, as strict as they are, answer on the first command, 16 in flight, faults mixed in."""
 
 import pytest
 import strict_servers as strict
@@ -9,9 +9,7 @@ from eqlab.runs.request import Request, prepare
 from eqlab.store.open import open_store
 
 KEY = "sk-strict-0123456789"
-VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "AZURE_OPENAI_API_KEY", "OPENROUTER_API_KEY") + (
-    "XAI_API_KEY",
-)
+VARIABLES = [f"{name}_API_KEY" for name in ("OPENAI", "ANTHROPIC", "GEMINI", "AZURE_OPENAI", "OPENROUTER", "XAI")]
 FAULTS = {5: strict.broken, 9: strict.overloaded, 14: strict.broken}
 TRIALS, IN_FLIGHT = 20, 16
 

@@ -113,9 +113,9 @@ def test_a_slow_stream_is_waited_for_as_long_as_it_is_not_silent():
 
 
 def test_silence_in_the_middle_of_a_stream_ends_it():
-    with Loopback(dripping([chunk("Ca"), chunk("lm")], 5.0)) as server:
-        with pytest.raises((TransportError, ModelError), match="no reply within"):
-            ask("openai/m", f"{server.url}/v1", prompted("x"), silence=1.0, timeout=60)
+    slow = dripping([chunk("Ca"), chunk("lm")], 5.0)
+    with Loopback(slow) as server, pytest.raises((TransportError, ModelError), match="no reply within"):
+        ask("openai/m", f"{server.url}/v1", prompted("x"), silence=1.0, timeout=60)
 
 
 @pytest.mark.parametrize(

@@ -253,10 +253,10 @@ def test_talks_do_not_wait_for_each_other(plugin, server, tmp_path):
 def test_killed_in_the_middle_of_talks(plugin, server, tmp_path):
     """kill -9 again and again: every talk goes on where it was, and no answered turn is asked again."""
     server.reply = choose
-    server.delay = 0.15
+    server.delay = 0.1
     where = str(tmp_path / "s.db")
     command = [sys.executable, "-c", "from eqlab.cli.main import main; main()", "run", "m", "-b", "smalltalk"]
-    command += ["--base-url", server.url, "--profile", "full", "--store", where, "--repeats", "4", "--report", "r.html"]
+    command += ["--base-url", server.url, "--profile", "full", "--store", where, "--repeats", "3", "--report", "r.html"]
     command += ["--max-concurrency", "4"]
     kills = 0
     for _ in range(12):
@@ -277,13 +277,13 @@ def test_killed_in_the_middle_of_talks(plugin, server, tmp_path):
     store = open_store(where)
     run = store.find_run("last").id
     scored = list(store.scored(run, "model:m", "smalltalk"))
-    assert len(scored) == 6 * 4 * 3, "each talk has its three turns, once"
+    assert len(scored) == 6 * 3 * 3, "each talk has its three turns, once"
     assert all(len(one.attempts) == 1 for one in scored)
     turns = {}
     for one in scored:
         turns.setdefault((one.trial.talk or one.trial.id, one.repeat), []).append(one.trial.turn)
     assert all(sorted(own) == [0, 1, 2] for own in turns.values())
-    assert len(turns) == 24
+    assert len(turns) == 18
     for one in scored:  # what was said before is what was answered before
         if one.trial.turn:
             before = next(
@@ -294,4 +294,4 @@ def test_killed_in_the_middle_of_talks(plugin, server, tmp_path):
             )
             assert one.trial.messages[-1].text == before
     asked_twice = len(server.requests) - len(scored)
-    assert asked_twice <= 4 * kills, "only what was under way when the process died"
+    assert asked_twice <= 8 * kills, "only what was under way, or not yet stored, when the process died"

@@ -55,6 +55,8 @@ class Strengths:
     """Models × prompts: pseudo-values, whose mean is the strength up to bias; `paired` and `rank_sets` take them."""
     judge_table: Floats | None
     """Models × judges, likewise; None with one judge."""
+    both_table: Floats | None
+    """Models × (prompt, judge), likewise."""
     position: Estimate | None
     """δ: what the first place is worth; None if not fitted."""
     tie: float | None
@@ -92,29 +94,44 @@ class Strengths:
         """All pairs on prompts, the judges' spread added to the standard error where there are several."""
         found = pairwise(self.table)
         gap = self.ability[:, None] - self.ability[None, :]
-        if self.judge_table is None:
-            se, df = found.se, self.table.shape[1] - 1
+        if self.judge_table is None or self.both_table is None:
+            variance, df = found.se**2, np.full(gap.shape, self.table.shape[1] - 1.0)
         else:
-            over = pairwise(self.judge_table)
-            se, df = np.hypot(found.se, over.se), min(self.table.shape[1], self.judge_table.shape[1]) - 1
+            over, both = pairwise(self.judge_table).se ** 2, pairwise(self.both_table).se ** 2
+            variance, df = _two_way(found.se**2, over, both, self.table.shape[1], self.judge_table.shape[1])
+        se = np.sqrt(variance)
         with np.errstate(invalid="ignore", divide="ignore"):
-            p = np.where(gap == 0, 1.0, 2 * stdtr(max(df, 1), -np.abs(gap / se)))
+            p = np.where(gap == 0, 1.0, 2 * stdtr(df, -np.abs(gap / se)))
         p[np.isnan(found.p)] = np.nan
         return Pairwise(gap, se, p, found.n)
 
-    def _spread(self, weights: Floats) -> tuple[float, int]:
-        return _over([weights @ table for table in (self.table, self.judge_table) if table is not None])
+    def _spread(self, weights: Floats) -> tuple[float, float]:
+        tables = (self.table, self.judge_table, self.both_table)
+        return _over([weights @ table for table in tables if table is not None])
 
 
-def _over(samples: Sequence[Floats]) -> tuple[float, int]:
-    """Variance of the mean, summed over kinds of clusters, and the fewest degrees of freedom."""
-    variance = sum(float(one.var(ddof=1)) / len(one) if len(one) > 1 else 0.0 for one in samples)
-    return variance, min(len(one) for one in samples) - 1
+def _over(samples: Sequence[Floats]) -> tuple[float, float]:
+    """Variance and degrees of freedom of a mean over prompts; with judges and cells, over both."""
+    spread = [float(one.var(ddof=1)) / len(one) if len(one) > 1 else 0.0 for one in samples]
+    if len(samples) == 1:
+        return spread[0], len(samples[0]) - 1.0
+    prompts, judges, both = (np.array(one) for one in spread)
+    variance, df = _two_way(prompts, judges, both, len(samples[0]), len(samples[1]))
+    return float(variance), float(df)
 
 
-def _estimate(name: str, value: float, variance: float, df: int, prompts: int) -> Estimate:
+def _two_way(prompts: Floats, judges: Floats, both: Floats, n_prompts: int, n_judges: int) -> tuple[Floats, Floats]:
+    """V_prompts + V_judges − V_both, never below either; Satterthwaite's degrees of freedom, so that few judges who
+    judge alike cost little and few who do not cost what they must."""
+    total = np.maximum(prompts + np.maximum(judges - both, 0.0), judges)
+    spent = prompts**2 / max(1, n_prompts - 1) + judges**2 / max(1, n_judges - 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return total, np.where(spent > 0, total**2 / spent, 1.0)
+
+
+def _estimate(name: str, value: float, variance: float, df: float, prompts: int) -> Estimate:
     se = float(np.sqrt(variance))
-    if df < 1 or prompts < 5 or se == 0:
+    if df <= 0 or prompts < 5 or se == 0:
         return Estimate(name, value, prompts, se, of="prompts")
     reach = float(stdtrit(df, 0.975)) * se
     return Estimate(name, value, prompts, se, value - reach, value + reach, of="prompts")
@@ -152,14 +169,17 @@ def strengths(
     ability = model.ability(theta)
     information = model.information(theta, cells.total)
     table, delta_table = jackknife(model, theta, information, cells.by_prompt, cells.n_prompts)
-    judge_table = delta_by_judge = None
+    judge_table = both_table = None
+    deltas = [delta_table]
     if cells.n_judges > 1:
-        judge_table, delta_by_judge = jackknife(model, theta, information, cells.by_judge, cells.n_judges)
+        judge_table, by_judge = jackknife(model, theta, information, cells.by_judge, cells.n_judges)
+        both_table, by_both = jackknife(model, theta, information, cells.by_both, cells.n_both)
+        deltas += [by_judge, by_both]
     inverse = np.linalg.inv(information)
     covariance = model.basis @ inverse[: model.k, : model.k] @ model.basis.T
     place = former.position if former is not None else None
     if model.delta is None:
-        variance, df = _over([delta_table, *([delta_by_judge] if delta_by_judge is not None else [])])
+        variance, df = _over(deltas)
         place = _estimate("first place", float(theta[model.k]), variance, df, cells.n_prompts)
     tie = float(theta[-1]) if model.tau is None else (None if np.isinf(model.tau) else float(model.tau))
-    return Strengths(names, ability, table, judge_table, place, tie, covariance, len(verdicts.first), free)
+    return Strengths(names, ability, table, judge_table, both_table, place, tie, covariance, len(verdicts.first), free)

@@ -41,6 +41,9 @@ class Cells:
         self.by_prompt = _counts(prompt, at, (self.n_prompts, 3 * len(pairs)))
         judge, self.n_judges = _numbers(judges) if judges is not None else (np.zeros_like(prompt), 1)
         self.by_judge = _counts(judge, at, (self.n_judges, 3 * len(pairs)))
+        both = np.unique(prompt * self.n_judges + judge, return_inverse=True)[1].astype(np.intp)
+        self.n_both = int(both.max()) + 1
+        self.by_both = _counts(both, at, (self.n_both, 3 * len(pairs)))
 
 
 class Davidson:

@@ -44,10 +44,9 @@ def lettered(scale: Scale) -> str:
     return "\n".join(f"{ascii_uppercase[value - 1]}) {label}" for value, label in scale.anchors)
 
 
-def json_wanted(form: Form) -> str:
-    """The sentence that asks for a structured answer."""
-    keys = ", ".join(f'"{key}": <number>' for key in form.keys)
-    return f"Answer with JSON only: {{{keys}}}. The number is the place of the choice, from 1."
+def numbered(scale: Scale) -> str:
+    """The same for a structured answer, which is a number."""
+    return "\n".join(f"{value}) {label}" for value, label in scale.anchors)
 
 
 def read_choices(text: str, trial: Trial) -> Reading:

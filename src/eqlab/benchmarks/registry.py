@@ -10,6 +10,7 @@ _OURS = {
     "eqbench": "eqlab.benchmarks.eqbench.benchmark:EqBench",
     "emotionbench": "eqlab.benchmarks.emotionbench.benchmark:EmotionBench",
     "empathy": "eqlab.benchmarks.empathy.benchmark:Empathy",
+    "emobench": "eqlab.benchmarks.emobench.benchmark:EmoBench",
 }
 _STARTED_BY_OTHERS = {
     "rating": "eqlab.benchmarks.rating.benchmark:Ratings",

@@ -17,12 +17,20 @@ def models(
     dialect: DialectFlag = "",
     effort: EffortFlag = "",
     setting: SettingFlag = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="What each provider's dialect can do, as a Markdown table.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """List providers, or ask models one tiny question each."""
     from eqlab.cli.output import print_json, print_table
     from eqlab.core.errors import UsageError
 
+    if markdown:
+        from eqlab.models.capabilities import provider_table
+
+        typer.echo(provider_table(), nl=False)
+        return
     if check and not model:
         raise UsageError("--check asks models.", "Name them: eqlab models --check openai/gpt-5.")
     if model:

@@ -29,6 +29,7 @@ def work(
     tables: int = 0,
 ) -> None:
     """Start or continue a run and show what came of it, the first `tables` tables of each result included."""
+    from eqlab.cli.conclusions import conclusions, print_conclusions, without_answers
     from eqlab.cli.output import errors, harmless, print_json, print_results, print_table, result_json
     from eqlab.publish.report.write import write_results
     from eqlab.runs.ask import Listener, run
@@ -56,17 +57,24 @@ def work(
     stored = store.find_run(outcome.run)
     ((_, found),) = scored = results_of(store, [stored], processes=cores())
     path = write_results(scored, report)
+    said = conclusions(scored)
     if as_json:
-        print_json({"run": outcome.run, "report": str(path), "results": [result_json(result) for result in found]})
+        body = {"run": outcome.run, "report": str(path), "conclusions": [one.data for one in said]}
+        print_json({**body, "results": [result_json(result) for result in found]})
     else:
-        print_results(found)
+        print_conclusions(said)
+        print_results(found, [one.sentence for one in said])
         for table in (table for result in found for table in result.tables[:tables]):
             typer.echo("")
             print_table(table)
         typer.echo(f"\nRun {outcome.run} · item by item: eqlab show {outcome.run}")
         typer.echo(f"Report: {path.resolve()}")
     store.close()
-    end(interrupted=outcome.interrupted, failed=bool(outcome.failures or outcome.lost))
+    unusable = without_answers(found)
+    for text in unusable:
+        out.print(harmless(text), markup=False, style="red")
+    failed = bool(outcome.failures or outcome.lost)
+    end(interrupted=outcome.interrupted, failed=failed, unusable=bool(unusable))
 
 
 class Progress:

@@ -58,9 +58,9 @@ def _simulators(summary: Row) -> Iterator[str]:
             moved = f"the scores of the same {len(gaps)} models change by {effect['difference']:+.1f} points on average"
             moved += f"{_between(effect, 'models and personas')}, each by {min(gaps):+.1f} to {max(gaps):+.1f}"
         else:
-            (only,) = effect["models"]
-            moved = f"the score of {only['model']}, the one model that met both, changes by {only['difference']:+.1f} points"
-            moved += _between(only, "personas")
+            only = next(model for model in effect["models"] if model["difference"] is not None)
+            moved = f"the score of {only['model']}, the one model that met both, changes by "
+            moved += f"{only['difference']:+.1f} points{_between(only, 'personas')}"
         yield f"With {effect['second']} instead of {effect['first']} as simulator, {moved}."
 
 

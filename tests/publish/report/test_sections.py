@@ -161,7 +161,10 @@ def test_every_published_word_has_a_group(published):
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_disagreement_needs_two_subjects(count):
-    subjects = [result(f"model:{n}", items=(item(1, float(n)), item(2, 3.0))) for n in range(count)]
+    subjects = [
+        result(f"model:{n}", items=(item(1, float(n), points=10.0 * n), item(2, 3.0, points=30.0)))
+        for n in range(count)
+    ]
     (one,) = group([record(*subjects)])
     assert ("Where subjects disagree most" in page(record(*subjects))) == (count == 2)
     assert len(one.rows) == count

@@ -2,19 +2,21 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
 from typing import Literal
 
-from eqlab.comparison.conclusion import subject_name
-from eqlab.comparison.equal_length import item_means
+from eqlab.comparison.arms import arms, rater
+from eqlab.comparison.contender import item_means
+from eqlab.comparison.labels import subject_name
 from eqlab.core.errors import EqlabError
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import PEOPLE
 from eqlab.publish.report.page import RunRecord, table_key
 from eqlab.runs.context import Known
+from eqlab.runs.pool import pooled
 from eqlab.runs.score import results
 from eqlab.store.store import Store, StoredRun
 
@@ -32,6 +34,8 @@ class Entry:
     """How many people answered, where people did."""
     arm: str = ""
     """Empathy: whose replies were rated; the result is the rater's."""
+    arm_points: Mapping[str, float] = field(default_factory=dict)
+    """Empathy: by prompt, 100 where the reply was called Good; empty where the rater is the unit."""
     texts: bool = True
     """Whether replies, values and references may stand on the item pages."""
 
@@ -39,6 +43,11 @@ class Entry:
     def people(self) -> bool:
         others = self.result.others
         return self.result.subject == PEOPLE or bool(self.arm and others and self.arm == others.written_by_people)
+
+    @property
+    def rater(self) -> str:
+        """Who rated the replies; empty where nobody did."""
+        return PEOPLE if self.arm and self.result.subject == PEOPLE else rater(self.result) if self.arm else ""
 
     @property
     def name(self) -> str:
@@ -76,7 +85,7 @@ class Entry:
     @cached_property
     def item_scores(self) -> dict[str, float]:
         """Points by item, the mean over repeats; their mean is the score. Empty where the score is no such mean."""
-        return item_means(self.result.items)
+        return dict(self.arm_points) if self.arm or self.people else item_means(self.result.items)
 
 
 def without_texts(entry: Entry) -> Entry:
@@ -102,19 +111,25 @@ def _score_only(item: ItemScore) -> ItemScore:
 
 
 def store_entries(store: Store, say_left_out: dict[str, str]) -> Iterator[Entry]:
-    """Every result of every run; what has no place on a leaderboard is named in `say_left_out` with the reason."""
+    """Every result of every run, seeds of one model taken together; what has no place on a leaderboard is named in
+    `say_left_out` with the reason."""
     known = Known(store)
+    found = []
     for run in reversed(store.run_ids()):
         try:
-            yield from run_entries(store, store.read_run(run), say_left_out, known)
+            stored = store.read_run(run)
+            found.append((stored, results(store, stored, known)))
         except EqlabError as error:
             say_left_out[f"run {run}"] = str(error)
+    for stored, own in pooled(store, found):
+        yield from _of_run(store, stored, own, say_left_out)
 
 
-def run_entries(
-    store: Store, stored: StoredRun, say_left_out: dict[str, str], known: Known | None = None
-) -> Iterator[Entry]:
-    found = results(store, stored, known)
+def run_entries(store: Store, stored: StoredRun, say_left_out: dict[str, str]) -> Iterator[Entry]:
+    return _of_run(store, stored, results(store, stored), say_left_out)
+
+
+def _of_run(store: Store, stored: StoredRun, found: Sequence[Result], say_left_out: dict[str, str]) -> Iterator[Entry]:
     record = RunRecord(stored.config, stored.created_at, stored.provenance, tuple(found))
     people = sum(subject.startswith("person:") for subject in store.progress(stored.id))
     for result in found:
@@ -134,8 +149,9 @@ def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[
     """Whoever's replies were rated is on the board, not the rater."""
     if result.others is None:
         return
-    rater = f"people ({people})" if result.subject == PEOPLE else result.subject
-    for arm, share in result.others.shares:
+    who = f"people ({people})" if result.subject == PEOPLE else result.subject
+    for one in arms(result):
+        share = one.score
         own = replace(
             result,
             headline=share,
@@ -144,7 +160,7 @@ def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[
             estimates=(),
             baselines=(),
             counts={"planned": share.n, "ok": share.n},
-            rules={**result.rules, "rater": rater},
-            title=f"{result.title}: {rater.removeprefix('judge:')}",
+            rules={**result.rules, "rater": who},
+            title=f"{result.title}: {who.removeprefix('judge:')}",
         )
-        yield Entry(record, own, "run", run, people or None, arm=arm)
+        yield Entry(record, own, "run", run, people or None, arm=one.name, arm_points=one.points)
