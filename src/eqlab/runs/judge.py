@@ -8,9 +8,10 @@ from typing import Any
 
 from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, from_published, parse_open
 from eqlab.benchmarks.empathy.published import PATH, parse_published
+from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.imported import Prompts, bad_rows_text, read_replies
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, in_all_arms, to_jsonl
-from eqlab.benchmarks.registry import find, load
+from eqlab.benchmarks.registry import find
 from eqlab.core.benchmark import Rated, Source
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.runs import ModelConfig, RunConfig
@@ -49,7 +50,7 @@ def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> P
     check_counts(limit=request.limit, repeats=request.repeats)
     rows = comparable(collect(request.on, store, request.data, say), say)
     content = {FILE: to_jsonl(rows)}
-    benchmark = load("rating")
+    benchmark = Ratings()
     given = {
         "pairwise": "yes" if request.pairwise else "no",
         "purpose": "calibration" if request.calibration else "judging",

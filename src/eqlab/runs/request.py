@@ -93,12 +93,13 @@ def check(request: Request) -> None:
         raise UsageError("There is nothing to ask.", "Name a model and a benchmark.")
     if request.items not in ITEM_SETS and not Path(request.items).is_file():
         near = get_close_matches(request.items, ITEM_SETS, 1)
+        choose = f"Choose {' or '.join(ITEM_SETS)}, or name a file of your own."
         raise UsageError(
-            f"Items '{request.items}' are unknown, and there is no such file.",
-            f"Did you mean {near[0]}?" if near else f"Choose {' or '.join(ITEM_SETS)}, or name a file of your own.",
+            f"--items '{request.items}' is unknown, and there is no such file.",
+            f"Did you mean {near[0]}? {choose}" if near else choose,
         )
     if request.profile not in PROFILES:
-        raise UsageError(f"Profile '{request.profile}' is unknown.", f"Choose {' or '.join(PROFILES)}.")
+        raise UsageError(f"--profile '{request.profile}' is unknown.", f"Choose {' or '.join(PROFILES)}.")
     check_counts(limit=request.limit, repeats=request.repeats)
     _check_secrets(request)
 

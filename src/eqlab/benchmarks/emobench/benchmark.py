@@ -19,6 +19,7 @@ from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result
+from eqlab.core.studied import StudyKind
 from eqlab.core.trials import Trial
 
 _OPTIONS = (
@@ -90,6 +91,11 @@ class EmoBench:
         from eqlab.benchmarks.emobench.marks import mark, shown
 
         return shown(mark(scored))
+
+    def study(self) -> StudyKind:
+        from eqlab.benchmarks.emobench.study import EmoBenchStudy
+
+        return EmoBenchStudy()
 
     def probe_options(self) -> Mapping[str, str]:
         return {}

@@ -1,5 +1,6 @@
 """Answers marked: which questions of a trial are right, and what became of those that were not answered."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -41,11 +42,12 @@ class Mark:
 
     @property
     def by_chance(self) -> float:
-        """The share that guesses get right."""
-        chance = 1.0
-        for scale in self.trial.form.scales:
-            chance /= scale.high
-        return chance
+        return by_chance(self.trial)
+
+
+def by_chance(trial: Trial) -> float:
+    """The share that guesses get right."""
+    return 1 / math.prod(scale.high for scale in trial.form.scales)
 
 
 def mark(one: Scored) -> Mark:
