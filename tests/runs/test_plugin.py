@@ -112,8 +112,11 @@ def test_inspect_and_lm_eval(plugin, eqlab, tmp_path):
     pytest.importorskip("inspect_ai")
     from inspect_ai import Task
 
+    import importlib
+
     from eqlab.publish.tools import inspect_tasks
 
+    importlib.reload(inspect_tasks)  # it lists what is installed, and an earlier test may have loaded it
     made = inspect_tasks.shades(limit=3)
     assert isinstance(made, Task)
     assert len(made.dataset) == 3
