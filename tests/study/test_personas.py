@@ -131,7 +131,7 @@ def test_a_page_is_found_again_by_its_words_and_the_persons_arm():
     questions = Questions(design)
 
     def page(stimulus):
-        html = f'<p>{stimulus}</p><form><input name=step value=1><input type=radio name="v.rating" value=1></form>'
+        html = f'<p>{stimulus}</p><form><input name=step value=1><input type=radio name="v.rating" value=1>1 Bad 2 Okay 3 Good</form>'
         return read_page(html)
 
     arms = {"a", "b"}
@@ -149,7 +149,7 @@ def test_two_arms_with_the_same_words_are_told_apart_by_other_pages():
         for batch in design.batches
     ]
     questions = Questions(type(design)(design.study, design.run, tuple(same)))
-    html = '<p>The same words</p><form><input name=step value=1><input type=radio name="v.rating" value=1></form>'
+    html = '<p>The same words</p><form><input name=step value=1><input type=radio name="v.rating" value=1>1 Bad 2 Okay 3 Good</form>'
     arms = {"b"}
     assert questions.find(read_page(html), arms).key["arm"] == "b"
 

@@ -53,32 +53,49 @@ class Address:
 
 
 class Questions:
-    """From a page back to its trial: by the fields of its form and the words of its stimulus."""
+    """From a page back to its trial: by the fields of its form, and the words of its stimulus and its answers."""
 
     def __init__(self, design: Design) -> None:
-        self._by_keys: dict[frozenset[str], list[tuple[str, Trial]]] = {}
+        self._by_keys: dict[frozenset[str], list[tuple[tuple[str, ...], Trial]]] = {}
         for trial in design.trials.values():
-            self._by_keys.setdefault(frozenset(trial.form.keys), []).append((bare(trial.stimulus), trial))
+            self._by_keys.setdefault(frozenset(trial.form.keys), []).append((_pieces(trial), trial))
         for own in self._by_keys.values():
-            own.sort(key=lambda one: -len(one[0]))
+            own.sort(key=lambda one: -sum(map(len, one[0])))
         self._arms = {trial.id: batch.arm for batch in design.batches for trial in batch.trials}
 
     def find(self, page: ReadPage, arms: set[str]) -> Trial:
         """The trial on a page. Two arms may have said the same: then an arm that the person's other pages allow."""
         longest: list[Trial] = []
         size = 0
-        for words, trial in self._by_keys.get(page.scales, ()):
-            if len(words) < size:
+        for pieces, trial in self._by_keys.get(page.scales, ()):
+            length = sum(map(len, pieces))
+            if length < size:
                 break
-            if words in page.words:
+            if _in_order(pieces, page.words):
                 longest.append(trial)
-                size = len(words)
+                size = length
         if not longest:
             raise WalkError(f"Page {page.number} shows none of the study's questions.", "Is it the same study file?")
         own = {self._arms[trial.id] for trial in longest if trial.id in self._arms}
         if own:
             arms.intersection_update((arms & own) or own)
         return next((trial for trial in longest if self._arms.get(trial.id, "") in arms), longest[0])
+
+
+def _pieces(trial: Trial) -> tuple[str, ...]:
+    """The words of a trial in the order of its page."""
+    labels = (label for one in trial.form.scales for _, label in one.anchors)
+    return tuple(piece for text in (trial.stimulus, *labels) if (piece := bare(text)))
+
+
+def _in_order(pieces: Sequence[str], words: str) -> bool:
+    at = 0
+    for piece in pieces:
+        at = words.find(piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    return True
 
 
 async def walk_all(
