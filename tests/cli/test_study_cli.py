@@ -45,9 +45,6 @@ def test_nothing_is_overwritten_and_problems_have_lines(eqlab, tmp_path):
     assert "eqbench.toml has 2 problems:" in broken.err
     assert "sead: is not known here (did you mean seed?)" in broken.err
     unknown = eqlab("study", "init", "poll")
-<<<<<<< HEAD
-    assert (unknown.code, "There are: " in unknown.err, "evoked" in unknown.err) == (2, True, True)
-=======
     assert (unknown.code, "There are: rating, pairwise, reply, evoked, eqbench" in unknown.err) == (2, True)
 
 
@@ -74,4 +71,3 @@ def test_replies_need_people_and_are_not_overwritten(eqlab, tmp_path):
     (tmp_path / "replies.csv").write_text("mine")
     again = eqlab("study", "replies", "reply.toml", "-o", "replies.csv")
     assert (again.code, "is not overwritten" in again.err) == (2, True)
->>>>>>> kinds

@@ -110,9 +110,9 @@ def test_leaderboard_with_a_submission(plugin, eqlab, server, tmp_path):
 
 def test_inspect_and_lm_eval(plugin, eqlab, tmp_path):
     pytest.importorskip("inspect_ai")
-    from inspect_ai import Task
-
     import importlib
+
+    from inspect_ai import Task
 
     from eqlab.publish.tools import inspect_tasks
 
