@@ -14,7 +14,7 @@ from eqlab.comparison.entries import entries
 from eqlab.comparison.sources import read_sources
 from eqlab.comparison.tables import as_data
 from eqlab.publish.leaderboard.build import Sources, build
-from eqlab.publish.leaderboard.published import published_entries
+from eqlab.publish.leaderboard.published import published_entries, published_reader
 from eqlab.publish.leaderboard.tables import boards
 from eqlab.publish.report.page import RunRecord, group
 from eqlab.runs.pool import pooled
@@ -46,7 +46,7 @@ def published_surfaces(published):
     records = [
         RunRecord(run.config, run.created_at, {}, tuple(own)) for run, own in published_runs(["published"], published)
     ]
-    (board,) = boards(published_entries(published))
+    (board,) = boards(published_entries(published_reader(published)))
     return compared, group(records), board
 
 

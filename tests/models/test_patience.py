@@ -11,7 +11,7 @@ import eqlab.models.http as http
 import eqlab.models.limiter as limiter
 import eqlab.models.transport as transport
 from eqlab.core.errors import ModelError
-from eqlab.models.chat import ChatReply, TransportError
+from eqlab.models.chat import ChatReply, TransportError, Unasked
 from eqlab.models.http import HttpChat
 from eqlab.models.settings import prompted
 from eqlab.models.transport import Line
@@ -153,6 +153,49 @@ def test_an_outage_loses_nothing_and_is_said_once(play, seconds):
     assert took < seconds + 40
     assert len(said) == 1
     assert "--patience" in said[0]
+
+
+def test_a_long_silence_before_an_outage_is_not_part_of_it(play):
+    """Planning, a pause of a sweep, a model that thinks for ten minutes: patience begins with the first failure."""
+
+    async def main(now):
+        asked = 0
+
+        async def post(outgoing):
+            nonlocal asked
+            asked += 1
+            return Incoming(503, {}, b"loading") if asked in (1, 4) else Incoming(200, {}, GOOD)
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16, patience=60.0), post=post)
+        await asyncio.sleep(500)
+        first = await ask_all(chat, 2)
+        await asyncio.sleep(500)
+        return first + await ask_all(chat, 2)
+
+    replies, _ = play(main)
+    assert len(replies) == 4
+
+
+def test_what_only_waits_is_given_up_when_the_session_ends(play):
+    """A pause of ten minutes does not hold up Ctrl-C; what is under way is finished."""
+
+    async def main(now):
+        async def post(outgoing):
+            if outgoing.request.max_tokens == 1:
+                await asyncio.sleep(20)
+                return Incoming(200, {}, GOOD)
+            return Incoming(429, {"Retry-After": "500"}, TOO_MANY)
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16), post=post)
+        asked = [asyncio.create_task(chat.ask(prompted("x", max_tokens=room))) for room in (1, 9, 9)]
+        await asyncio.sleep(5)
+        chat.hurry()
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    (good, *given_up), took = play(main)
+    assert good.text == "hi"
+    assert [type(one) for one in given_up] == [Unasked, Unasked]
+    assert took < 21
 
 
 def test_an_outage_that_outlasts_patience_ends_the_model(play):

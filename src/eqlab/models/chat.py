@@ -74,6 +74,10 @@ class TransportError(Exception):
         self.sent: Mapping[str, Any] = sent or {}
 
 
+class Unasked(TransportError):
+    """The session ended while a question waited for its turn, or for the server to come back: it was not under way."""
+
+
 class Chat(Protocol):
     """A model that can be asked. `ask` may be called by many tasks at once; the implementation queues what it must."""
 
@@ -84,6 +88,10 @@ class Chat(Protocol):
 
     async def ask(self, request: ChatRequest) -> ChatReply:
         """Raises TransportError for one lost request, ModelError when the model cannot be asked at all."""
+        ...
+
+    def hurry(self) -> None:
+        """The session ends: what is under way is finished, what only waits is given up (Unasked)."""
         ...
 
     async def close(self) -> None: ...

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from eqlab.core.errors import ModelError
-from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError
+from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, Unasked
 from eqlab.models.fit import Change, Fit, changed
 from eqlab.models.providers import shown_url
 from eqlab.models.secrets import reply_without_key, without_key
@@ -55,6 +55,7 @@ class HttpChat:
         self._settled = False
         self._hopeless: ModelError | None = None
         self._schema_worked = False
+        self._hurried = asyncio.Event()
         self._random = random.Random()
 
     @property
@@ -94,7 +95,7 @@ class HttpChat:
         while True:
             if self._hopeless is not None:
                 raise self._hopeless
-            started = await self._limiter.acquire()
+            started = await self._limiter.acquire(self._nap)
             try:
                 outgoing = self._wire.build(self._endpoint, request, self._fit)
                 came = await self._post(outgoing)
@@ -106,7 +107,18 @@ class HttpChat:
             finally:
                 self._limiter.release()
             if wait:
-                await asyncio.sleep(wait)
+                await self._nap(wait)
+
+    def hurry(self) -> None:
+        self._hurried.set()
+
+    async def _nap(self, seconds: float) -> None:
+        """Sleep, unless the session ends: nobody wants to wait for an outage to pass after Ctrl-C."""
+        try:
+            await asyncio.wait_for(self._hurried.wait(), seconds)
+        except TimeoutError:
+            return
+        raise Unasked("the session ended while the question waited")
 
     # -- verdicts ----------------------------------------------------------------------------------------------
 
@@ -175,8 +187,10 @@ class HttpChat:
         return self._backoff(tries.retries - 1) if wait is None else wait
 
     def _be_patient(self, reason: str) -> None:
-        """An outage, or a rate: waited for as long as patience lasts since the last good reply of anybody."""
-        silent = time.monotonic() - self._line.good_at
+        """An outage, or a rate: waited for as long as patience lasts since it began and nobody had a good reply."""
+        now = time.monotonic()
+        self._line.bad_since = now if self._line.bad_since is None else self._line.bad_since
+        silent = now - self._line.bad_since
         patience = self._line.waits.patience
         if silent > patience:
             message = f"{self._named} has not answered for {silent:.0f} s (last: {reason})."
@@ -231,7 +245,7 @@ class HttpChat:
 
     def _took(self, request: ChatRequest, reply: ChatReply, came: Any, retries: int) -> ChatReply:
         line = self._line
-        line.good_at = time.monotonic()
+        line.bad_since = None
         line.told = False
         self._limiter.went_well()
         exhausted = window_wait(came.headers)

@@ -4,7 +4,9 @@ of overload, and no faster than the rate it turned out to allow."""
 import asyncio
 import time
 from collections import deque
+from collections.abc import Awaitable, Callable
 
+Nap = Callable[[float], Awaitable[None]]
 _CALM = 1.0
 """Seconds between two halvings: one burst of refusals is one sign, not fifty."""
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
@@ -32,13 +34,13 @@ class Limiter:
         """Requests that went well since the rate was last refused."""
         self._pause = _SHORTEST_PAUSE / 2
 
-    async def acquire(self) -> float:
-        """Wait for one's turn; returns when that was, which `refused` wants to know."""
+    async def acquire(self, nap: Nap = asyncio.sleep) -> float:
+        """Wait for one's turn; returns when that was, which `refused` wants to know. `nap` sleeps out a pause."""
         while True:
             now = time.monotonic()
             pause = (max(self._paused_until, self._next) if self.interval else self._paused_until) - now
             if pause > 0:
-                await asyncio.sleep(pause)
+                await nap(pause)
             elif self._under_way < int(self.limit):
                 self._under_way += 1
                 if self.interval:

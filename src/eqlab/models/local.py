@@ -131,6 +131,9 @@ class LocalChat:
     def learnt(self) -> Sequence[str]:
         return ()
 
+    def hurry(self) -> None:
+        """Nothing waits here but for the machine."""
+
     async def close(self) -> None:
         """Gives up what is under way and frees the model. Interpreters that forget to close exit cleanly too."""
         self._closing.set()

@@ -15,7 +15,7 @@ from eqlab.core.errors import ModelError
 from eqlab.core.forms import json_schema
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial, outgoing
-from eqlab.models.chat import LENGTH, Chat, ChatReply, ChatRequest, TransportError
+from eqlab.models.chat import LENGTH, Chat, ChatReply, ChatRequest, TransportError, Unasked
 from eqlab.models.reasoning import split_reasoning
 from eqlab.models.settings import Settings, sort_settings
 from eqlab.models.talks import Talking
@@ -103,6 +103,7 @@ async def run_model(session: Session) -> None:
 
 async def _work_off(session: Session, waiting: Iterator[Planned]) -> None:
     workers = [asyncio.create_task(_work(session, waiting)) for _ in range(session.chat.concurrency)]
+    hurrying = asyncio.create_task(_hurry(session))
     try:
         done, under_way = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
         if under_way:
@@ -114,7 +115,15 @@ async def _work_off(session: Session, waiting: Iterator[Planned]) -> None:
     finally:
         for worker in workers:
             worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+        hurrying.cancel()
+        await asyncio.gather(*workers, hurrying, return_exceptions=True)
+
+
+async def _hurry(session: Session) -> None:
+    """Once nothing new is to be started, what only waits for a server is given up."""
+    await session.stop.wait()
+    for chat in (session.chat, *(chat for _, chat in session.seats.values())):
+        chat.hurry()
 
 
 def _waiting(session: Session) -> Iterator[Planned]:
@@ -155,6 +164,8 @@ async def _ask(session: Session, planned: Planned) -> None:
         )
         try:
             reply = await session.seated(planned.trial)[1].ask(request)
+        except Unasked:
+            return
         except TransportError as error:
             session.put(_lost(session, planned, attempt, error))
             session.lost.append(replace(planned, attempts=attempt, failed=failed))

@@ -36,8 +36,8 @@ class Line:
         )
         self.met = False
         """Whether the server has ever answered anything sensible."""
-        self.good_at = time.monotonic()
-        """When it last did; at first, when we began."""
+        self.bad_since: float | None = None
+        """When an outage began, or a rate was first refused; None after a good reply of anybody."""
         self.told = False
         """Whether the user knows of the outage under way."""
         self._session: aiohttp.ClientSession | None = None

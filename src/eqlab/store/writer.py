@@ -1,4 +1,4 @@
-"""One thread that writes answers in batches: durable within a fraction of a second, and never in the way of asking.
+"""One thread that writes answers: each at once when it is alone, all that came during a commit by the next one.
 
 A store that fails stops the run and loses nothing: what arrives from then on goes to a file beside it."""
 
@@ -14,8 +14,6 @@ from eqlab.store.engine import patiently, reason
 from eqlab.store.store import NextTurn, Store
 from eqlab.store.unstored import Unstored
 
-_LINGER = 0.04
-"""Seconds to wait for company before a commit; far below the 0.2 s in which an answer must be durable."""
 _MOST_WAITING = 1000
 """Answers that wait to be stored; a model that is faster than the disk is slowed down, or memory would grow."""
 
@@ -36,7 +34,7 @@ class Writer:
         self._queue: queue.Queue[Answer | NextTurn | threading.Event | None] = queue.Queue(_MOST_WAITING)
         self._failure: Exception | None = None
         self._unstored = Unstored(store.where)
-        self._wake = threading.Event()
+        self._unstored.reserve()
         self._thread = threading.Thread(target=self._work, name="eqlab-writer", daemon=True)
         self._thread.start()
 
@@ -53,7 +51,6 @@ class Writer:
     def close(self) -> None:
         """Wait until everything is stored; raises if the store has failed, and says where the answers are."""
         self._queue.put(None)
-        self._wake.set()
         self._thread.join()
         self._unstored.close()
         if self._failure is not None:
@@ -76,7 +73,6 @@ class Writer:
         open_ = True
         while open_:
             batch = [self._queue.get()]
-            self._wake.wait(_LINGER)
             while not self._queue.empty():
                 batch.append(self._queue.get())
             open_ = None not in batch
