@@ -10,7 +10,6 @@ import argparse
 import os
 import tempfile
 import time
-import tomllib
 from pathlib import Path
 from uuid import uuid4
 
@@ -54,7 +53,7 @@ def _measure(arguments: argparse.Namespace, url: str, folder: Path) -> None:
         spec = "bench"
         base_url = "{url}"
     """
-    cells = make_cells(parse_sweep(tomllib.loads(text)))
+    cells = make_cells(parse_sweep(text))
     ideal = arguments.requests / arguments.in_flight * arguments.latency
 
     def show(name: str, began: float, outcome: SweepOutcome) -> None:

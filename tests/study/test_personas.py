@@ -1,6 +1,8 @@
 """Simulated people: their ways, their minds, and how they read a page."""
 
+import random
 from collections import Counter
+from dataclasses import replace
 from statistics import fmean
 
 import pytest
@@ -8,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_study import small_design
 
+from eqlab.benchmarks.emotionbench.simulated_people import Moods
+from eqlab.benchmarks.eqbench.study import Readers
+from eqlab.benchmarks.rating.simulated_people import Raters
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form
 from eqlab.core.trials import Trial
@@ -45,13 +50,11 @@ def test_a_mix_that_makes_no_sense_is_refused(pairs):
 
 def test_the_same_seed_is_the_same_people():
     design = small_design()
-    world = World(design, Truth(0.5), 1)
-
     def participants(seed):
         return rehearse(design, players(design, World(design, Truth(0.5), seed), 12, MIX, seed))
 
     assert participants(1) == participants(1) != participants(2)
-    assert world.reference == "a"
+    assert Raters(design, Truth(0.5), 1).reference == "a"
 
 
 def test_ratings_get_better_by_the_effect_that_was_put_in():
@@ -68,18 +71,20 @@ def test_ratings_get_better_by_the_effect_that_was_put_in():
 
 def test_moods_change_on_average_by_what_was_put_in():
     form = Form(scales(PANAS, own_wording(PANAS)))
-    design = small_design()
-    world = World(design, Truth(5.0), 0)
 
     def trial(condition, **key):
         return Trial("emotionbench", ("x",), condition, "", form, "", key={"instrument": "PANAS", **key})
 
+    design = small_design()
+    asked = replace(design, batches=(replace(design.batches[0], trials=(trial("default"),)),))
+    people = Moods(asked, Truth(5.0))
     changes = {"Anger": [], "Neutral": [], "Positive": []}
     for number in range(600):
-        mind = world.mind(str(number))
-        default = score(PANAS, PANAS.in_order(world.answer(mind, trial("default"))))
+        draw = random.Random(number)
+        person = people.person(draw)
+        default = score(PANAS, PANAS.in_order(people.answer(person, trial("default"), draw)))
         for emotion, found in changes.items():
-            evoked = score(PANAS, PANAS.in_order(world.answer(mind, trial("evoked", emotion=emotion))))
+            evoked = score(PANAS, PANAS.in_order(people.answer(person, trial("evoked", emotion=emotion), draw)))
             found.append(evoked["Negative Affect"] - default["Negative Affect"])
     means = {emotion: fmean(found) for emotion, found in changes.items()}
     # SE of a mean is about 0.17
@@ -91,14 +96,11 @@ def test_moods_change_on_average_by_what_was_put_in():
 
 
 def test_readers_err_around_the_reference():
-    design = small_design()
     form = Form(tuple(scale for scale in scales(PANAS, own_wording(PANAS))[:1]))
     trial = Trial("eqbench", ("x",), "plain", "", form, "", key={"reference": {"interested": 3}})
-    exact = World(design, Truth(0.0), 0)
-    assert exact.answer(exact.mind("1"), trial) == {"interested": 3}
-    noisy = World(design, Truth(1.0), 0)
-    mind = noisy.mind("1")
-    assert len({noisy.answer(mind, trial)["interested"] for _ in range(50)}) > 2
+    draw = random.Random(1)
+    assert Readers(Truth(0.0)).answer(None, trial, draw) == {"interested": 3}
+    assert len({Readers(Truth(1.0)).answer(None, trial, draw)["interested"] for _ in range(50)}) > 2
 
 
 PAGE = """<html><head><style>.x{content:"How sad"}</style></head><body>

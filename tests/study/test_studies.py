@@ -7,13 +7,13 @@ from test_judging import replies
 
 import eqlab as api
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.study import KINDS
 from eqlab.store.study.answering import is_right
 from eqlab.store.study.create import create_study
 from eqlab.store.study.participation import Participation
 from eqlab.study.begin import study_text
 from eqlab.study.build_design import arm_replies, design_of, open_study, split_source
 from eqlab.study.file import read_study
+from eqlab.study.kinds.registry import kind_names
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_an_instrument_that_ships_needs_nothing(store):
 # -- the kinds -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kind_names())
 def test_every_kind_has_a_quiz_and_enough_checks(store, kind):
     made = design_of(study(store, kind), store)
     assert is_right(made.quiz, dict(made.quiz.key["right"]))
@@ -188,7 +188,7 @@ def test_every_kind_has_a_quiz_and_enough_checks(store, kind):
     assert design_of(none, store).attention == ()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kind_names())
 def test_the_same_study_is_the_same_design_and_another_id_another_run(store, kind):
     one = study(store, kind)
     assert design_of(one, store).sha256 == design_of(one, store).sha256

@@ -9,7 +9,7 @@ from eqlab.core.forms import Form, Scale
 from eqlab.core.study import AnalysisPlan
 from eqlab.core.trials import Trial
 from eqlab.store.study.lock import Standing
-from eqlab.study.results.analysis import analyse_roll, score
+from eqlab.study.results.analysis import analyse_roll, people_result
 from eqlab.study.simulation.in_memory import rehearse
 from eqlab.study.simulation.minds import Truth, World
 from eqlab.study.simulation.personas import players
@@ -81,8 +81,7 @@ def test_careless_people_are_excluded_and_the_sensitivity_shows_what_that_does(f
     headline, planned, whole = table.rows[0]
     assert headline == found.result.headline.name
     assert planned == found.result.headline
-    (asked,) = found.design.run.benchmarks
-    assert whole == score(found.design, asked, found.sample.everybody).headline
+    assert whole == people_result(found.design, found.sample.everybody).result.headline
     assert whole.n > planned.n
 
 

@@ -1,23 +1,23 @@
 """Study files: every problem at once, each with its line and key and the way out; nothing makes the reader crash."""
 
 import re
-from importlib.resources import files
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqlab.core.errors import DataError
-from eqlab.core.study import KINDS
 from eqlab.study.file import read_study
+from eqlab.study.kinds.registry import find_kind, kind_names
 from eqlab.study.kinds.template import fill, instruments_part
 
+KINDS = kind_names()
 CODES = {"complete": "AAAA", "declined": "BBBB", "failed": "CCCC", "full": "DDDD"}
 
 
 def template(kind="rating", arms=(("author", "author"), ("other", "last")), panel="none"):
     return fill(
-        kind,
+        find_kind(kind).form().template,
         study_id="pilot-1",
         arms=dict(arms),
         instruments=instruments_part(""),
@@ -58,7 +58,7 @@ def test_the_templates_are_valid_and_filled_in(kind, panel):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_key_of_a_template_is_explained(kind):
     """A comment stands directly above each table and each key before the first table."""
-    text = files("eqlab.study.kinds").joinpath(f"{kind}.toml").read_text()
+    text = find_kind(kind).form().template
     for match in re.finditer(r"^\[(?!\[)([a-z.]+)\]$", text, re.MULTILINE):
         before = text[: match.start()].rstrip("\n").rsplit("\n", 1)[-1]
         assert before.startswith("#"), match.group()

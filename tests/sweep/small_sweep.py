@@ -1,7 +1,6 @@
 """A small sweep against the loopback server, for the tests of this folder."""
 
 import re
-import tomllib
 
 from eqlab.sweep.cells import make_cells
 from eqlab.sweep.file import parse_sweep
@@ -26,7 +25,7 @@ max_concurrency = {at_once}
 
 
 def small_cells(url, *models, **changes):
-    return make_cells(parse_sweep(tomllib.loads(sweep_text(url, models or ("a", "b"), **changes))))
+    return make_cells(parse_sweep(sweep_text(url, models or ("a", "b"), **changes)))
 
 
 def stored_answers(store, cells):

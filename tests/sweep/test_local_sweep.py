@@ -108,8 +108,6 @@ def test_a_cell_that_another_process_works_on_is_left_to_it(server, store):
 
 
 def test_a_server_of_its_own_is_started_and_stopped(store, tmp_path):
-    import tomllib
-
     from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import parse_sweep
 
@@ -123,7 +121,7 @@ start = "{sys.executable} {TINY} {{port}} {tmp_path}/pid"
 spec = "broken"
 start = "{sys.executable} -c 'raise SystemExit(\\"no GPU here {{port}}\\")'"
 """
-    cells = make_cells(parse_sweep(tomllib.loads(text)))
+    cells = make_cells(parse_sweep(text))
     outcome = go(cells, store)
     assert set(outcome.failures) == {cells[1].run}
     assert "no GPU here" in str(outcome.failures[cells[1].run])
@@ -135,7 +133,7 @@ start = "{sys.executable} -c 'raise SystemExit(\\"no GPU here {{port}}\\")'"
 def test_a_server_ends_with_a_worker_that_is_killed(tmp_path):
     """SIGKILL runs no clean-up in the worker; the warden between them notices."""
     code = f"""
-import asyncio, tomllib
+import asyncio
 from eqlab.sweep.served import served
 from eqlab.sweep.file import parse_sweep
 text = '''benchmarks = ["eqbench"]
@@ -144,7 +142,7 @@ spec = "tiny"
 start = "{sys.executable} {TINY} {{port}} {tmp_path}/pid"
 '''
 async def main():
-    async with served(parse_sweep(tomllib.loads(text)).models[0]):
+    async with served(parse_sweep(text).models[0]):
         print("up", flush=True)
         await asyncio.Event().wait()
 asyncio.run(main())

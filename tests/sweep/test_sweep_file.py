@@ -1,10 +1,8 @@
 """A sweep file: what is understood, and what a mistake in it says."""
 
-import tomllib
-
 import pytest
 
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import DataError, EqlabError, UsageError
 from eqlab.sweep.cells import make_cells
 from eqlab.sweep.file import parse_sweep, read_sweep
 
@@ -19,7 +17,7 @@ base_url = "http://h:1/v1/"
 
 
 def parse(text):
-    return parse_sweep(tomllib.loads(text), "s.toml")
+    return parse_sweep(text, "s.toml")
 
 
 def test_cells_are_models_by_benchmarks_by_seeds_and_ordinary_runs():
@@ -57,11 +55,11 @@ def test_benchmarks_as_tables_override_the_defaults():
     [
         ("seeds = [0]", "benchmarks"),
         ('benchmarks = ["eqbench"]', "names no model"),
-        (GOOD + "temprature = 0", "'temprature' is unknown"),
-        (GOOD + 'temperature = "hot"', "'temperature' must be a whole number or a number, not 'hot'"),
-        (GOOD + "structured = 1", "'structured' must be true or false"),
-        (GOOD + "max_concurrency = 0", "'max_concurrency' must be 1 or more"),
-        (GOOD + "max_concurrency = true", "'max_concurrency' must be a whole number"),
+        (GOOD + "temprature = 0", "models[1].temprature: is not known here (did you mean temperature?)"),
+        (GOOD + 'temperature = "hot"', "s.toml:8: models[1].temperature: is text, not a number"),
+        (GOOD + "structured = 1", "structured: is a whole number (write true or false)"),
+        (GOOD + "max_concurrency = 0", "max_concurrency: 0 is out of range"),
+        (GOOD + "max_concurrency = true", "max_concurrency: is true or false, not a whole number"),
         (GOOD + 'key = "sk-abc123"', "never the key itself"),
         (GOOD + 'start = "serve {port}"', "has its own"),
         (GOOD + "settings = { messages = 1 }", "change the protocol"),
@@ -82,14 +80,14 @@ def test_benchmarks_as_tables_override_the_defaults():
         (GOOD + '[[models]]\nspec = "b"\nbase_url = "http://h:99999/v1"', "is no web address"),
         (GOOD + '[[models]]\nspec = "b"\nbase_url = "http://u:p@h/v1"', "holds more than an address"),
         (GOOD + '[[models]]\nspec = "b"\nbase_url = "h:1"', "is no web address"),
-        (GOOD + "[[models]]\nname = 'b'", "'spec' is missing"),
+        (GOOD + "[[models]]\nname = 'b'", "models[2].spec: is missing"),
         (GOOD.replace("[0, 1]", "[0, 0]"), "different whole numbers"),
-        (GOOD.replace("limit = 3", "profile = 'fast'"), "must be quick or full"),
+        (GOOD.replace("limit = 3", "profile = 'fast'"), "'fast' is none of the values (there are: quick, full)"),
         ("models = [1]\n" + 'benchmarks = ["eqbench"]', "[[models]]"),
     ],
 )
 def test_a_mistake_is_named_with_its_key(text, said):
-    with pytest.raises(UsageError) as error:
+    with pytest.raises(EqlabError) as error:
         parse(text)
     assert said in str(error.value)
     assert "s.toml" in str(error.value)
@@ -133,5 +131,20 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(UsageError, match="There is no file"):
         read_sweep(tmp_path / "no.toml")
     (tmp_path / "bad.toml").write_text("a = ")
-    with pytest.raises(UsageError, match="is not TOML"):
+    with pytest.raises(DataError, match=r"bad\.toml:1: this is not TOML"):
         read_sweep(tmp_path / "bad.toml")
+    (tmp_path / "latin.toml").write_bytes(b"a = '\xe9'")
+    with pytest.raises(DataError, match="not text in UTF-8"):
+        read_sweep(tmp_path / "latin.toml")
+
+
+def test_all_mistakes_are_told_at_once_each_with_its_line():
+    with pytest.raises(DataError) as error:
+        parse(GOOD.replace("limit = 3", "limit = 0") + 'start = "serve"\nkey = "sk-abc 1"\nmodle = 1\n')
+    said = str(error.value).splitlines()
+    assert said[0] == "s.toml has 5 problems:"
+    assert [line.split(": ")[0] + ": " + line.split(": ")[1] for line in said[1:]] == [
+        "s.toml:3: limit", "s.toml:8: models[1].start", "s.toml:8: models[1].start", "s.toml:9: models[1].key",
+        "s.toml:10: models[1].modle",
+    ]  # fmt: skip
+    assert "sk-abc" not in str(error.value)

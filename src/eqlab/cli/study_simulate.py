@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from eqlab.core.design import Design
+    from eqlab.core.studied import Recovered
     from eqlab.store.store import Store
-    from eqlab.study.simulation.simulate import Outcome, Recovered, Simulation
+    from eqlab.study.simulation.simulate import Outcome, Simulation
     from eqlab.study.simulation.walk import Walked
 
 
@@ -62,16 +63,17 @@ def simulate(
 
     Without --url nothing is kept: server and store are the simulation's own. With --url the simulated people are
     stored in that study like real ones; use it for pilots and load tests, never in a study that has begun."""
+    from eqlab.core.studied import Truth
     from eqlab.store.open import open_store
     from eqlab.study.build_design import open_study
-    from eqlab.study.simulation.minds import EFFECTS, Truth
+    from eqlab.study.kinds.registry import form_of
     from eqlab.study.simulation.personas import read_mix
     from eqlab.study.simulation.simulate import Simulation, repeat
     from eqlab.study.simulation.simulate import simulate as walk_own
 
     opened = open_store(store)
     text, design = open_study(file, opened, data)
-    truth = Truth(EFFECTS[design.study.kind] if effect is None else effect)
+    truth = Truth(form_of(design).effect if effect is None else effect)
     count = people or min(200, sum(1 for _ in design.places()))
     wanted = Simulation(count, truth, read_mix(read_pairs("--mix", mix or [])), seed, at_once, think)
     say = _Progress(count)
@@ -142,7 +144,7 @@ def _show(
     from collections import Counter
 
     from eqlab.cli.output import interval, number, print_rows, print_table
-    from eqlab.study.simulation.minds import EFFECT_WORDS
+    from eqlab.study.kinds.registry import form_of
     from eqlab.study.simulation.personas import PERSONAS
     from eqlab.study.simulation.simulate import coverage
 
@@ -159,7 +161,7 @@ def _show(
     for table in outcome.analysis.people[:2]:
         typer.echo("")
         print_table(table)
-    typer.echo(f"\nPut in: {wanted.truth.effect:g} ({EFFECT_WORDS[design.study.kind]}).")
+    typer.echo(f"\nPut in: {wanted.truth.effect:g} ({form_of(design).effect_words}).")
     found = [
         [one.name, f"{one.put_in:.2f}", number(one.found.value), interval(one.found), str(one.found.n), _word(one)]
         for one in outcome.recovered

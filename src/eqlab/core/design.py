@@ -6,12 +6,12 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from eqlab.core.runs import RunConfig
-from eqlab.core.study import Study
+from eqlab.core.study import Study, told
 from eqlab.core.trials import Trial
 
 StepKind = Literal["consent", "instrument", "quiz", "trial", "attention", "debrief"]
@@ -35,6 +35,8 @@ class Batch:
     trials: tuple[Trial, ...]
     round: int = 0
     """Batches of a later round are given out after all of an earlier one."""
+    blocks: tuple[int, ...] = ()
+    """How many trials each block has, where trials are put in a personal order within blocks only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +93,12 @@ class Design:
     def sha256(self) -> str:
         """Of everything that people are asked and told: a study that has begun may not change it. The analysis plan is
         not part of it; `lock` freezes that."""
-        told = asdict(self.study)
+        said = told(self.study)
         for free in ("analysis", "pay", "panel"):
-            del told[free]
+            del said[free]
         asked = [[batch.arm, batch.number, [trial.id for trial in batch.trials]] for batch in self.batches]
         common = [trial.id for trial in (*self.instruments, *self.quizzes, *self.attention)]
-        text = json.dumps([told, asked, common, self.run.id, self.shuffle], sort_keys=True)
+        text = json.dumps([said, asked, common, self.run.id, self.shuffle], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def places(self) -> Iterator[Place]:
@@ -124,11 +126,23 @@ class Design:
         draw = random.Random(seed)
         trials = list(self.batch(arm, batch).trials)
         if self.shuffle:
-            draw.shuffle(trials)
+            trials = _shuffled(trials, self.batch(arm, batch).blocks, draw)
         steps = [Step("trial", trial.id) for trial in trials]
         for position, trial in _checks(self.attention, self.study.checks.attention, len(steps), draw):
             steps.insert(position, Step("attention", trial.id))
         return (*steps, Step("debrief"))
+
+
+def _shuffled(trials: list[Trial], blocks: Sequence[int], draw: random.Random) -> list[Trial]:
+    """In one order drawn, or in one for each block."""
+    found: list[Trial] = []
+    start = 0
+    for size in blocks or (len(trials),):
+        own = trials[start : start + size]
+        draw.shuffle(own)
+        found += own
+        start += size
+    return found
 
 
 def _checks(choice: Sequence[Trial], count: int, n: int, draw: random.Random) -> list[tuple[int, Trial]]:

@@ -1,17 +1,29 @@
 """A study as data: everything its file says. The server knows no study; it knows this shape."""
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Literal
 
-Kind = Literal["rating", "evoked", "eqbench"]
-KINDS: tuple[Kind, ...] = ("rating", "evoked", "eqbench")
+from eqlab.core.forms import Scale
+
 Ending = Literal["complete", "declined", "failed", "full"]
 ENDINGS: tuple[Ending, ...] = ("complete", "declined", "failed", "full")
 """How taking part can end for a panel: each has a completion code of its own."""
-Exclusion = Literal["failed_attention", "too_fast", "straight_lining", "incomplete"]
-EXCLUSIONS: tuple[Exclusion, ...] = ("failed_attention", "too_fast", "straight_lining", "incomplete")
+Exclusion = Literal["failed_attention", "too_fast", "straight_lining", "incomplete", "failed_gold", "inconsistent"]
+EXCLUSIONS: tuple[Exclusion, ...] = (
+    *("failed_attention", "too_fast", "straight_lining", "incomplete"),
+    *("failed_gold", "inconsistent"),
+)
 """Why somebody's answers may be left out of the analysis."""
+Ask = Literal["one", "several", "number", "text"]
+ASKS: tuple[Ask, ...] = ("one", "several", "number", "text")
 INSTRUMENTS_TEXT = "These lines are about you. For each one, choose the answer that fits you best."
+
+LATE: Mapping[str, Any] = {"late": True}
+"""Marks what came after 0.1. Left at its default it is no part of a study's hash: a study that began before keeps its
+pages."""
+NOT_TOLD: Mapping[str, Any] = {"told": False}
+"""Marks what is no part of the hash, because the pages themselves are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +54,53 @@ class Tutorial:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnQuestion:
+    """A question of the researcher's own, before the trials or after them."""
+
+    key: str
+    ask: Ask
+    text: str
+    options: tuple[str, ...] = ()
+    low: float = 0.0
+    high: float = 0.0
+    """Of a number: its range."""
+    optional: bool = False
+    """Whether it may be left empty."""
+    prefer_not: bool = False
+    """Whether "prefer not to say" is an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """A page that looks like a trial and whose right answer is beyond doubt."""
+
+    text: str
+    accept: tuple[int, ...]
+    """Values that are right."""
+    scale: str = ""
+    """Which scale they are about; empty: the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """How arms are given to people."""
+
+    arms_per_person: int = 1
+    """1: between people; all arms: within; in between: mixed."""
+    blocked: bool = False
+    """Whether a person sees one arm after the other, in a counterbalanced order, instead of all mixed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """Places by the answer to a question asked before the trials: each stratum has its own, balanced over the arms."""
+
+    question: str = ""
+    places: tuple[tuple[str, int], ...] = ()
+    """(option of the question, people). Who gives another answer finds the study full."""
+
+
+@dataclass(frozen=True, slots=True)
 class Checks:
     attention: int = 2
     """Instructed items among the trials; never a reason to stop anybody."""
@@ -49,6 +108,10 @@ class Checks:
     """A page answered faster counts as too fast."""
     instruction: str = "To show that you are reading, choose “{answer}” here."
     """What an instructed item says; {answer} is replaced by the answer to choose."""
+    repeat: int = field(default=0, metadata=LATE)
+    """Trials that a person gets once more near the end, to see whether they answer alike."""
+    gold: tuple[Gold, ...] = field(default=(), metadata=LATE)
+    """Put among every person's trials, all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +120,10 @@ class Places:
     people_per_batch: int = 1
     lease_minutes: float = 60.0
     """How long a place is held without a save before somebody else may have it."""
+    order: Literal["even", "blocks"] = field(default="even", metadata=LATE)
+    """`even`: the arm with most open places is next; `blocks`: permuted blocks, drawn before the study begins."""
+    block: int = field(default=1, metadata=LATE)
+    """How often each arm is in a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +170,7 @@ class AnalysisPlan:
 class Study:
     id: str
     """In the address: lower-case letters, digits and hyphens."""
-    kind: Kind
+    kind: str
     title: str
     language: str
     seed: int
@@ -121,8 +188,8 @@ class Study:
     """Questionnaires before the tutorial, by key."""
     instruments_text: str = INSTRUMENTS_TEXT
     """What stands above a questionnaire."""
-    arms_by: Literal["factor", "emotion"] = "factor"
-    """evoked: what makes an arm."""
+    arms_by: str = "factor"
+    """What makes an arm, where the kind leaves that to the study."""
     tutorial: Tutorial = field(default_factory=Tutorial)
     checks: Checks = field(default_factory=Checks)
     places: Places = field(default_factory=Places)
@@ -131,3 +198,28 @@ class Study:
     analysis: AnalysisPlan = field(default_factory=AnalysisPlan)
     not_after: tuple[str, ...] = ()
     """Studies in the same store whose participants may not take part in this one."""
+    scales: tuple[Scale, ...] = field(default=(), metadata=LATE)
+    """What people fill in instead of the kind's own form."""
+    design: Arrangement = field(default_factory=Arrangement, metadata=LATE)
+    quota: Quota = field(default_factory=Quota, metadata=LATE)
+    before: tuple[OwnQuestion, ...] = field(default=(), metadata=LATE)
+    """Questions on one page after the consent."""
+    after: tuple[OwnQuestion, ...] = field(default=(), metadata=LATE)
+    """Questions on one page before the debriefing."""
+    words: str = field(default="", metadata=NOT_TOLD)
+    """Language of the words inside the trials; empty: the study's. Studies begun with 0.1 have them in English."""
+
+
+def told(value: Any) -> Any:
+    """A study as plain data, for its hash: without what is late and at its default."""
+    if isinstance(value, tuple):
+        return [told(one) for one in value]
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    found = {}
+    for one in fields(value):
+        own = getattr(value, one.name)
+        default = one.default_factory() if callable(one.default_factory) else one.default
+        if one.metadata.get("told", True) and not (one.metadata.get("late") and own == default):
+            found[one.name] = told(own)
+    return found

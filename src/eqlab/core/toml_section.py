@@ -115,6 +115,22 @@ class Section:
             return float(value)
         return default
 
+    def flag(self, key: str, default: bool | None = False) -> bool | None:
+        value = self.values.get(key, default)
+        if value is not None and not isinstance(value, bool):
+            self.wrong(key, f"is {_kind(value)} (write true or false)")
+            return default
+        return value
+
+    def wholes(self, key: str, default: tuple[int, ...], low: int, high: int) -> tuple[int, ...]:
+        """A list of different whole numbers."""
+        value = self.values.get(key, list(default))
+        fine = isinstance(value, list) and all(type(one) is int and low <= one <= high for one in value)
+        if not fine or not value or len(set(value)) < len(value):
+            self.wrong(key, f"is no list of different whole numbers from {low} to {high} (write {key} = [0, 1, 2])")
+            return default
+        return tuple(value)
+
     def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         """A list of texts, without repetition."""
         value = self.values.get(key, list(default))
@@ -139,6 +155,11 @@ class Section:
             self.wrong(key, f"is {_kind(value)}, not a table (write a line [{shown((*self.path, key))}])")
             value = {}
         return Section(value, (*self.path, key), self.notes, tuple(value) if known is None else known)
+
+    def named(self, key: str, known: Sequence[str]) -> dict[str, "Section"]:
+        """`[key.NAME]`, by name."""
+        names = self.table(key, None)
+        return {name: names.table(name, known) for name in names.values}
 
     def tables(self, key: str, known: Sequence[str]) -> list["Section"]:
         """The tables of an array, in order."""

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.study import KINDS, Kind
 from eqlab.runs import judge as judging
 from eqlab.store.store import Store
 from eqlab.study.build_design import Say, arm_replies, design_of, split_source, wording_of
 from eqlab.study.file import read_study
+from eqlab.study.kinds.registry import find_kind
 from eqlab.study.kinds.template import draw_codes, fill, instruments_part
 from eqlab.study.overview import expected_minutes, fair_reward
 from eqlab.study.panels import PANELS
@@ -29,20 +29,20 @@ def study_text(
     say: Say = lambda _: None,
 ) -> str:
     """A study file that works as it stands. `folder` is where it will be kept."""
-    kind = _kind(kind)
+    form = find_kind(kind).form()
     if panel not in PANELS:
         raise UsageError(
             f"Panel '{panel}' is not known.", f"Known: {', '.join(PANELS)}; name another in the file itself."
         )
-    if arms and kind != "rating":
+    if arms and form.arms == "items":
         raise UsageError(f"A study of kind {kind} takes its arms from the items.", "Drop --arm.")
     codes = draw_codes()
-    named = settled_arms(arms, store, data, folder) if kind == "rating" else {}
+    named = settled_arms(arms, store, data, folder) if form.arms == "replies" else {}
     instruments = _instruments(data)
 
     def filled(minutes: int, reward: float) -> str:
         return fill(
-            kind,
+            form.template,
             study_id=study_id or kind,
             arms=named,
             instruments=instruments,
@@ -55,13 +55,6 @@ def study_text(
     study = read_study(filled(10, 0.0), "the study file")
     minutes = expected_minutes(design_of(study, store, data, say, folder=folder))
     return filled(max(1, round(minutes)), fair_reward(study, minutes))
-
-
-def _kind(name: str) -> Kind:
-    for kind in KINDS:
-        if kind == name:
-            return kind
-    raise UsageError(f"There is no kind of study '{name}'.", f"There are: {', '.join(KINDS)}.")
 
 
 def settled_arms(

@@ -1,21 +1,20 @@
 """Studies made ready: what a study file names (replies, items, questionnaires) is looked up and becomes a design.
-Nothing is written; `people.founding.found` does that when a study begins."""
+Nothing is written; `store.study.create` does that when a study begins."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
-from eqlab.benchmarks.eqbench.benchmark import EqBench
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, to_jsonl
 from eqlab.benchmarks.registry import load
-from eqlab.core.benchmark import Source
+from eqlab.core.benchmark import Benchmark, Source
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.runs import BenchmarkConfig, RunConfig
+from eqlab.core.studied import StudyForm
 from eqlab.core.study import Study
-from eqlab.core.trials import Trial
+from eqlab.core.toml_file import decoded
 from eqlab.data.items import items_sha256, read_sources
 from eqlab.data.published import published_folder
 from eqlab.instruments.catalogue import instrument as find_instrument
@@ -23,8 +22,10 @@ from eqlab.instruments.listing import wording_file
 from eqlab.instruments.wording import QUESTIONNAIRES, Wording, own_wording, read_instrument_file, read_questionnaires
 from eqlab.runs import judge as judging
 from eqlab.store.store import Store
+from eqlab.store.study.create import begun_with
 from eqlab.study.file import read_study
-from eqlab.study.kinds import common, eqbench, evoked, rating
+from eqlab.study.kinds import common
+from eqlab.study.kinds.registry import kind_of
 
 Say = Callable[[str], None]
 _PEOPLE = {"purpose": "people"}
@@ -32,12 +33,15 @@ _PEOPLE = {"purpose": "people"}
 
 def open_study(path: Path, store: Store, data: Path | None = None, say: Say = lambda _: None) -> tuple[str, Design]:
     """A study file's text and its design. Files that it names are looked for beside it."""
-    try:
-        text = judging.read_file(path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not text in UTF-8 (byte {error.start}).", "Save it as UTF-8.") from error
-    study = read_study(text.removeprefix("\ufeff"), path.name)
-    return text, design_of(study, store, data, say, folder=path.parent)
+    text = decoded(judging.read_file(path), str(path))
+    study = read_study(text, path.name)
+    design = design_of(study, store, data, say, folder=path.parent)
+    begun = begun_with(store, study.id)
+    if study.language != "en" and begun not in (None, design.sha256):
+        older = design_of(read_study(text, path.name, words="en"), store, data, say, folder=path.parent)
+        if older.sha256 == begun:
+            return text, older  # begun with 0.1, whose trials had English words in every language
+    return text, design
 
 
 def design_of(
@@ -49,51 +53,58 @@ def design_of(
     folder: Path | None = None,
 ) -> Design:
     """Everything the study asks. Raises where something it names is missing."""
-    made = {"rating": _rating, "evoked": _evoked, "eqbench": _eqbench}[study.kind](study, store, data, say, folder)
-    reference = study.analysis.reference
-    if reference and reference not in made.arms:
-        raise UsageError(
-            f"Study '{study.id}': analysis.reference '{reference}' is none of its arms.",
-            f"They are: {', '.join(made.arms)}.",
-        )
+    kind = kind_of(study)
+    form = kind.form()
+    benchmark = load(form.benchmark)
+    if form.arms == "replies":
+        files, options = _replies(study, form, benchmark, store, data, say, folder)
+    else:
+        own = {option.name for option in form.own_options}
+        given = {**dict(form.options), **{name: value for name, value in study.options if name not in own}}
+        options = benchmark.options(study.items, given)
+        files = read_sources(benchmark.sources(study.items, options), data)
+        options = {**options, **_PEOPLE}
+    pages = kind.pages(study, files, options)
+    if pages.people_per_batch is not None:
+        study = replace(study, places=replace(study.places, people_per_batch=pages.people_per_batch))
+    instruments = tuple(
+        common.instrument_page(study, find_instrument(key), wording_of(key, data)) for key in study.instruments
+    )
+    made = Design(
+        study,
+        _run(study, benchmark, files, options),
+        pages.batches,
+        instruments,
+        common.quiz(study.tutorial),
+        pages.checks,
+        shuffle=not pages.in_order,
+    )
+    _check_reference(made)
     return made
 
 
-# -- the three kinds -----------------------------------------------------------------------------------------------
+def _check_reference(design: Design) -> None:
+    named = [name for name, _ in design.study.arms] or list(design.arms)
+    reference = design.study.analysis.reference
+    if reference and reference not in named:
+        raise UsageError(
+            f"Study '{design.study.id}': analysis.reference '{reference}' is none of its arms.",
+            f"They are: {', '.join(named)}.",
+        )
 
 
-def _rating(study: Study, store: Store, data: Path | None, say: Say, folder: Path | None) -> Design:
+def _replies(
+    study: Study, form: StudyForm, benchmark: Benchmark, store: Store, data: Path | None, say: Say, folder: Path | None
+) -> tuple[dict[str, bytes], Mapping[str, Any]]:
+    """The arms' replies to the prompts that all arms have replied to."""
     rows = [row for name, source in study.arms for row in arm_replies(name, source, store, data, say, folder)]
     rows = judging.comparable(rows, say)
-    content = {FILE: to_jsonl(rows)}
-    benchmark = load("rating")
     published = all(source.partition(":")[0] == "published" for _, source in study.arms)
-    options = benchmark.options("published" if published else "replies", _PEOPLE)
-    run = _run(study, benchmark, content, options)
-    return _design(study, run, rating.batches(study, rows), rating.checks(study), data)
+    options = benchmark.options("published" if published else "replies", dict(form.options))
+    return {FILE: to_jsonl(rows)}, options
 
 
-def _evoked(study: Study, store: Store, data: Path | None, say: Say, folder: Path | None) -> Design:
-    benchmark = EmotionBench()
-    options = benchmark.options(study.items, dict(study.options))
-    files = read_sources(benchmark.sources(study.items, options), data)
-    material = benchmark.material(files, options)
-    run = _run(study, benchmark, files, {**options, **_PEOPLE})
-    batches = evoked.batches(study, material)
-    served = evoked.one_person_a_batch(study)
-    return replace(_design(served, run, batches, evoked.checks(study, material), data), shuffle=False)
-
-
-def _eqbench(study: Study, store: Store, data: Path | None, say: Say, folder: Path | None) -> Design:
-    benchmark = EqBench()
-    options = benchmark.options(study.items, dict(study.options))
-    files = read_sources(benchmark.sources(study.items, options), data)
-    batches = eqbench.batches(study, benchmark.questions(files, options), options)
-    run = _run(study, benchmark, files, {**options, **_PEOPLE})
-    return _design(study, run, batches, eqbench.checks(study, batches), data)
-
-
-def _run(study: Study, benchmark: Any, content: dict[str, bytes], options: Any) -> RunConfig:
+def _run(study: Study, benchmark: Benchmark, content: Mapping[str, bytes], options: Mapping[str, Any]) -> RunConfig:
     """The run of a study is its own: the study's id is part of it."""
     config = BenchmarkConfig(
         benchmark.name,
@@ -103,15 +114,6 @@ def _run(study: Study, benchmark: Any, content: dict[str, bytes], options: Any) 
         {**options, "study": study.id},
     )
     return RunConfig((), (config,), "full", study.limit, None, study.seed)
-
-
-def _design(
-    study: Study, run: RunConfig, batches: tuple[Any, ...], checks: tuple[Trial, ...], data: Path | None
-) -> Design:
-    pages = tuple(
-        common.instrument_page(study, find_instrument(key), wording_of(key, data)) for key in study.instruments
-    )
-    return Design(study, run, batches, pages, common.quiz(study.tutorial), checks)
 
 
 # -- what a study file names -----------------------------------------------------------------------------------------

@@ -1,87 +1,83 @@
 """A study file read whole: TOML in, a Study out, or every problem at once, each as FILE:LINE: key: what is wrong."""
 
 import re
-import tomllib
-from collections.abc import Mapping
-from importlib.resources import files
-from typing import Any, cast
 
-from eqlab.core.errors import DataError, UsageError
-from eqlab.core.study import INSTRUMENTS_TEXT, KINDS, Kind, Study
-from eqlab.core.toml_lines import lines_of
-from eqlab.core.toml_section import Notes, Section, bad_text
+from eqlab.benchmarks.options import read_options
+from eqlab.benchmarks.registry import load
+from eqlab.core.errors import UsageError
+from eqlab.core.studied import StudyForm
+from eqlab.core.study import Study
+from eqlab.core.toml_file import read_toml
+from eqlab.core.toml_section import Section, bad_text
 from eqlab.instruments.catalogue import INSTRUMENTS
+from eqlab.study import file_own as own
 from eqlab.study import file_tables as tables
+from eqlab.study.kinds.registry import find_kind, kind_names
+from eqlab.study.texts import languages
+from eqlab.study.texts import load as load_texts
 
-_TABLES = ("consent", "arms", "options", "tutorial", "checks", "places", "pay", "panel", "analysis", "debrief")
+_TABLES = (
+    *("consent", "arms", "options", "tutorial", "checks", "places", "pay", "panel", "analysis", "debrief"),
+    *("scale", "design", "quota", "before", "after"),
+)
 _TOP = (
     *("id", "kind", "title", "language", "seed", "items", "limit", "arms_by", "instruments", "instruments_text"),
     "not_after",
 )
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST_ID = 40
-_AT = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
-BENCHMARK_OF: Mapping[Kind, str] = {"rating": "rating", "evoked": "emotionbench", "eqbench": "eqbench"}
+NO_CHOICE = "factor"
+"""`arms_by` of kinds that leave nothing to choose."""
 
 
-def languages() -> tuple[str, ...]:
-    """Languages that the pages have texts in."""
-    folder = files("eqlab.study").joinpath("languages")
-    found = {one.name.removesuffix(".toml") for one in folder.iterdir()} if folder.is_dir() else set()
-    return tuple(sorted({"en", *(name for name in found if re.fullmatch(r"[a-z]{2,3}(-[A-Za-z]+)?", name))}))
+def read_study(text: str, name: str = "study.toml", words: str = "") -> Study:
+    """The study that a file describes. Raises DataError with all that is wrong with it. `words`: the language of words
+    inside its trials, where it is not the study's."""
+    return read_toml(text, name, (*_TOP, *_TABLES), lambda top: _study(top, words))
 
 
-def read_study(text: str, name: str = "study.toml") -> Study:
-    """The study that a file describes. Raises DataError with all that is wrong with it."""
-    try:
-        data = tomllib.loads(text)
-        notes = Notes(lines_of(text.replace("\r\n", "\n")))
-    except tomllib.TOMLDecodeError as error:
-        at = _AT.search(str(error))
-        line = at.group(1) if at and at.group(1) else str(text.count("\n") + 1)
-        what = _AT.sub("", str(error)).strip()
-        raise DataError(f"{name}:{line}: this is not TOML: {what}.", "Mend the line, or the one before it.") from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{name}:1: this cannot be read as TOML ({type(error).__name__}).", "Begin anew.") from error
-    study = _study(Section(data, (), notes, (*_TOP, *_TABLES)))
-    if notes.problems:
-        raise DataError(problems_text(notes, name))
-    return study
-
-
-def problems_text(notes: Notes, name: str) -> str:
-    found = sorted(set(notes.problems))
-    count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
-    return "\n".join([f"{name} has {count}:", *(f"{name}:{one.line}: {one.key}: {one.what}" for one in found)])
-
-
-def _study(top: Section) -> Study:
-    kind = cast(Kind, top.choice("kind", KINDS))
+def _study(top: Section, words: str) -> Study:
+    form = _form(top)
+    language = top.choice("language", languages(), "en")
+    said = load_texts(words or language)
     items = top.choice("items", ("open", "published"), "open")
-    arms = _arms(top, kind)
+    arms = _arms(top, form)
+    before = own.questions(top, "before")
+    scales = own.scales(top, form.own_scales)
     return Study(
         id=_id(top),
-        kind=kind,
+        kind=form.kind,
         title=top.text("title"),
-        language=top.choice("language", languages(), "en"),
+        language=language,
         seed=top.whole("seed", 0, 0, 2**31 - 1),
         consent=tables.consent(top.table("consent", ("version", "text", "contact", "keep_until"))),
         debrief=top.table("debrief", ("text",)).text("text"),
         arms=arms,
         items=items,
-        options=_options(top, kind, items),
+        options=_options(top, form, items),
         limit=top.whole("limit", 1, 1, 100_000) if top.has("limit") else None,
         instruments=_instruments(top),
-        instruments_text=top.text("instruments_text", INSTRUMENTS_TEXT),
-        arms_by=_arms_by(top, kind),
+        instruments_text=top.text("instruments_text", said("instruments_text")),
+        arms_by=_arms_by(top, form),
         tutorial=tables.tutorial(top.table("tutorial", ("text", "tries", "question"))),
-        checks=tables.checks(top.table("checks", ("attention", "least_seconds", "instruction"))),
-        places=tables.places(top, kind),
+        checks=tables.checks(top.table("checks", tables.CHECKS), said.words["instruction"]),
+        places=tables.places(top, form),
         pay=tables.pay(top.table("pay", ("currency", "per_hour", "reward", "fee"))),
         panel=tables.panel(top.table("panel", ("name", "person", "session", "study", "complete_url", "codes"))),
-        analysis=tables.analysis(top.table("analysis", ("exclude", "reference", "alpha", "note")), kind, arms),
+        analysis=tables.analysis(top.table("analysis", ("exclude", "reference", "alpha", "note")), arms),
         not_after=_not_after(top),
+        scales=scales,
+        design=own.arrangement(top, form.several_arms, len(arms)),
+        quota=own.quota(top, before),
+        before=before,
+        after=own.questions(top, "after"),
+        words=words,
     )
+
+
+def _form(top: Section) -> StudyForm:
+    """What the file's kind may say; the first kind's where there is none of that name."""
+    return find_kind(top.choice("kind", kind_names())).form()
 
 
 def _id(top: Section) -> str:
@@ -91,13 +87,11 @@ def _id(top: Section) -> str:
     return value
 
 
-def _arms(top: Section, kind: Kind) -> tuple[tuple[str, str], ...]:
+def _arms(top: Section, form: StudyForm) -> tuple[tuple[str, str], ...]:
     table = top.table("arms", None)
-    if kind != "rating":
+    if form.arms == "items":
         if top.has("arms"):
-            top.wrong(
-                "arms", f"only a rating study names its arms (delete the table; {kind} takes them from the items)"
-            )
+            top.wrong("arms", f"are not named here (delete the table; {form.kind} takes them from the items)")
         return ()
     found: dict[str, str] = {}
     for name in table.values:
@@ -114,47 +108,58 @@ def _arms(top: Section, kind: Kind) -> tuple[tuple[str, str], ...]:
     return tuple(found.items())
 
 
-def _arms_by(top: Section, kind: Kind) -> Any:
-    if kind != "evoked" and top.has("arms_by"):
-        top.wrong("arms_by", "is for evoked studies (delete the line)")
-    return top.choice("arms_by", ("factor", "emotion"), "factor")
+def _arms_by(top: Section, form: StudyForm) -> str:
+    if not form.arms_by:
+        if top.has("arms_by"):
+            top.wrong("arms_by", f"is not for {form.kind} studies (delete the line)")
+        return NO_CHOICE
+    return top.choice("arms_by", form.arms_by, form.arms_by[0])
 
 
-def _options(top: Section, kind: Kind, items: str) -> tuple[tuple[str, str], ...]:
-    """Options of the benchmark, as text; each is tried by itself, so that each wrong one is named."""
-    from eqlab.benchmarks.registry import load
-
-    if kind == "rating":
-        for key in ("items", "options"):
-            if top.has(key):
-                top.wrong(key, "is not for rating studies (delete it; the arms' sources say which items)")
+def _options(top: Section, form: StudyForm, items: str) -> tuple[tuple[str, str], ...]:
+    """Options of the kind and of its benchmark, as text; each is tried by itself, so that each wrong one is named."""
+    if form.arms == "replies" and top.has("items"):
+        top.wrong("items", f"is not for {form.kind} studies (delete it; the arms' sources say which items)")
+    if form.arms == "replies" and not form.own_options:
+        if top.has("options"):
+            top.wrong("options", f"is not for {form.kind} studies (delete it; the arms' sources say which items)")
         return ()
     table = top.table("options", None)
-    found: dict[str, str] = {}
-    for name in table.values:
-        value = table.values[name]
-        if isinstance(value, bool):
-            value = "yes" if value else "no"
-        if isinstance(value, int) and abs(value) < 10**9:
-            value = str(value)
-        if not isinstance(value, str):
-            table.wrong(name, "is no value of an option (write text, a whole number, true or false)")
-        elif (kind, name, value) == ("eqbench", "revision", "yes"):
-            table.wrong(name, "people are asked once (delete the line)")
-        else:
-            found[name] = value
-    benchmark = load(BENCHMARK_OF[kind])
+    mine = {option.name: option for option in form.own_options}
+    found = {name: value for name in table.values if (value := _option(table, name, form)) is not None}
     for name, value in found.items():
         try:
-            benchmark.options("published" if items == "published" else "open", {name: value})
+            if name in mine:
+                read_options(form.kind, form.own_options, {name: value})
+            elif form.arms == "replies":
+                raise UsageError(f"{form.kind} has no option '{name}'.", f"It has: {', '.join(mine)}.")
+            else:
+                load(form.benchmark).options("published" if items == "published" else "open", {name: value})
         except UsageError as error:
             table.wrong(name, f"{error.message} ({error.hint or 'see eqlab benchmarks'})")
             return ()
-    try:
-        benchmark.options(items, found)
-    except UsageError as error:
-        top.wrong("options", f"{error.message} ({error.hint})")
+    if form.arms == "items":
+        try:
+            load(form.benchmark).options(items, {name: value for name, value in found.items() if name not in mine})
+        except UsageError as error:
+            top.wrong("options", f"{error.message} ({error.hint})")
     return tuple(sorted(found.items()))
+
+
+def _option(table: Section, name: str, form: StudyForm) -> str | None:
+    value = table.values[name]
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
+    if isinstance(value, int) and abs(value) < 10**9:
+        value = str(value)
+    if not isinstance(value, str):
+        table.wrong(name, "is no value of an option (write text, a whole number, true or false)")
+        return None
+    for option, wrong, why in form.not_for_people:
+        if (name, value) == (option, wrong):
+            table.wrong(name, why)
+            return None
+    return value
 
 
 def _instruments(top: Section) -> tuple[str, ...]:

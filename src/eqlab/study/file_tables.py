@@ -1,8 +1,9 @@
 """The tables of a study file, each read and checked by itself: consent, tutorial, checks, places, pay, panel, plan."""
 
 import re
-from typing import cast
+from typing import Literal, cast
 
+from eqlab.core.studied import StudyForm
 from eqlab.core.study import (
     ENDINGS,
     EXCLUSIONS,
@@ -10,7 +11,6 @@ from eqlab.core.study import (
     Checks,
     Consent,
     Exclusion,
-    Kind,
     Panel,
     Pay,
     Places,
@@ -18,7 +18,10 @@ from eqlab.core.study import (
     Tutorial,
 )
 from eqlab.core.toml_section import Section
+from eqlab.study.file_own import gold
 from eqlab.study.panels import PANELS
+
+CHECKS = ("attention", "least_seconds", "instruction", "repeat", "gold")
 
 
 def consent(table: Section) -> Consent:
@@ -43,27 +46,35 @@ def tutorial(table: Section) -> Tutorial:
     return Tutorial(text, tuple(questions), table.whole("tries", 2, 1, 10))
 
 
-def checks(table: Section) -> Checks:
+def checks(table: Section, instruction: str) -> Checks:
+    """`instruction`: what an instructed item says unless the file says it."""
     default = Checks()
-    instruction = table.text("instruction", default.instruction)
+    instruction = table.text("instruction", instruction)
     if "{answer}" not in instruction and isinstance(table.values.get("instruction"), str):
         table.wrong("instruction", "does not say what to choose (write {answer} where the answer shall stand)")
     return Checks(
         table.whole("attention", default.attention, 0, 20),
         table.number("least_seconds", default.least_seconds, 0, 600),
         instruction,
+        table.whole("repeat", 0, 0, 20),
+        gold(table),
     )
 
 
-def places(top: Section, kind: Kind) -> Places:
-    table = top.table("places", ("batch_size", "people_per_batch", "lease_minutes"))
+def places(top: Section, form: StudyForm) -> Places:
+    table = top.table("places", ("batch_size", "people_per_batch", "lease_minutes", "order", "block"))
     default = Places()
-    if kind == "evoked" and table.has("batch_size"):
-        table.wrong("batch_size", "is not for evoked studies (delete the line; a person gets one situation)")
+    if not form.batch_size and table.has("batch_size"):
+        table.wrong("batch_size", f"is not for {form.kind} studies (delete the line; the kind says what a person gets)")
+    order = cast(Literal["even", "blocks"], table.choice("order", ("even", "blocks"), "even"))
+    if order == "even" and table.has("block"):
+        table.wrong("block", 'is for permuted blocks (write order = "blocks", or delete the line)')
     return Places(
         table.whole("batch_size", default.batch_size, 1, 200),
         table.whole("people_per_batch", default.people_per_batch, 1, 10_000),
         table.number("lease_minutes", default.lease_minutes, 1, 10_080),
+        order,
+        table.whole("block", 1, 1, 20),
     )
 
 
@@ -107,7 +118,7 @@ def panel(table: Section) -> Panel:
     return panel
 
 
-def analysis(table: Section, kind: Kind, arms: tuple[tuple[str, str], ...]) -> AnalysisPlan:
+def analysis(table: Section, arms: tuple[tuple[str, str], ...]) -> AnalysisPlan:
     default = AnalysisPlan()
     exclude = table.texts("exclude", default.exclude)
     for one in exclude:
@@ -115,7 +126,7 @@ def analysis(table: Section, kind: Kind, arms: tuple[tuple[str, str], ...]) -> A
             table.wrong_element("exclude", one, f"is no reason to exclude (there are: {', '.join(EXCLUSIONS)})")
     reference = table.text("reference", "", may_be_empty=True)
     names = [name for name, _ in arms]
-    if reference and kind == "rating" and reference not in names:
+    if reference and names and reference not in names:
         table.wrong("reference", f"'{reference[:40]}' is none of the arms (there are: {', '.join(names)[:200]})")
     alpha = table.number("alpha", default.alpha, 0.0001, 0.5)
     return AnalysisPlan(

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from statistics import mean
 
-from eqlab.benchmarks.empathy.manners import manners
 from eqlab.core.design import Batch, Design
 from eqlab.core.study import ENDINGS, Study
 from eqlab.core.trials import Trial
+from eqlab.study.kinds.registry import kind_of
 from eqlab.study.kinds.template import PLACEHOLDER
 
 _WORDS_PER_SECOND = 220 / 60
@@ -118,11 +118,10 @@ def warnings(design: Design, minutes: float) -> Iterator[str]:
         n = study.checks.attention or "no"
         yield f"checks.attention: {n} in a study of about {minutes:.0f} minutes; panels want two in one over five."
     yield from _about_codes(study)
-    if len(design.arms) == 1 and study.kind == "rating":
-        yield "There is one arm: nothing is compared. Name another under [arms]."
-    if study.language != "en" and study.items == "open" and study.kind != "rating":
+    kind = kind_of(study)
+    if study.language != "en" and study.items == "open" and kind.form().arms == "items":
         yield f"The open items are English; the pages around them are in '{study.language}'."
-    yield from _about_replies(design)
+    yield from kind.warnings(design)
 
 
 def _about_pay(study: Study, minutes: float) -> Iterator[str]:
@@ -151,19 +150,3 @@ def _about_codes(study: Study) -> Iterator[str]:
         yield f"panel.codes: {', '.join(doubtful)} looks like a placeholder: enter the code that the panel knows."
     if len(set(given)) < len(given):
         yield "Two endings have the same code under [panel.codes]: the panel cannot tell them apart."
-
-
-def _about_replies(design: Design) -> Iterator[str]:
-    """Replies that give their writer away, or are none."""
-    if design.study.kind != "rating":
-        return
-    for arm in design.arms:
-        name = f"Arm '{arm}'"
-        replies = [trial.key["reply"] for batch in design.batches if batch.arm == arm for trial in batch.trials]
-        found = [manners(reply) for reply in replies]
-        refused = sum(one.refusal for one in found)
-        machine = sum(one.says_it_is_ai for one in found)
-        if refused:
-            yield f"{name}: {refused} of {len(replies)} replies decline to help; people will rate them as they are."
-        if machine:
-            yield f"{name}: {machine} of {len(replies)} replies say that an AI wrote them, and unblind the raters."

@@ -1,12 +1,20 @@
-"""The words on participants' pages, one file per language with the same keys."""
+"""The words on participants' pages, one file per language: ours, and a user's own in a folder. A language file has the
+words of pages and, kind by kind, the words inside trials."""
 
+import os
+import string
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from eqlab.core.errors import DataError
+from eqlab.core.folders import data_folder
+from eqlab.core.toml_file import decoded, read_toml
+from eqlab.core.toml_section import Section
 
 _FOLDER = files("eqlab.study") / "languages"
 
@@ -17,6 +25,8 @@ class Texts:
 
     language: str
     words: Mapping[str, str]
+    kinds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Words inside trials, by kind of study; none in English, whose words are the kinds' own."""
 
     @property
     def direction(self) -> str:
@@ -25,16 +35,72 @@ class Texts:
     def __call__(self, key: str, **values: object) -> str:
         return self.words[key].format(**values)
 
+    def kind(self, name: str) -> Mapping[str, str]:
+        return self.kinds.get(name, {})
+
+
+def own_folder() -> Path:
+    """Where a user's language files are: `EQLAB_LANGUAGES`, or `languages` beside the default store."""
+    return Path(os.environ.get("EQLAB_LANGUAGES") or data_folder() / "languages")
+
 
 def languages() -> tuple[str, ...]:
-    return tuple(sorted(one.name.removesuffix(".toml") for one in _FOLDER.iterdir() if one.name.endswith(".toml")))
+    return tuple(sorted({name for name, _ in _files()}))
+
+
+def load(language: str) -> Texts:
+    """The words in a language, or in its main form: `de-AT` finds `de`. A user's file goes before ours."""
+    found = dict(_files())
+    for name in (language, language.split("-")[0]):
+        if name in found:
+            read = _read(found[name].read_bytes(), str(found[name]))
+            return Texts(language, read.words, read.kinds)
+    raise DataError(
+        f"There are no page texts in '{language}'.",
+        f"Known: {', '.join(sorted(found))}. 'eqlab study language {language}' writes a file to translate.",
+    )
+
+
+def _files() -> Iterator[tuple[str, Traversable]]:
+    own = own_folder()
+    for folder in (_FOLDER, *((own,) if own.is_dir() else ())):
+        for one in folder.iterdir():
+            if one.name.endswith(".toml"):
+                yield one.name.removesuffix(".toml"), one
 
 
 @cache
-def load(language: str) -> Texts:
-    """The words in a language, or in its main form: `de-AT` finds `de`."""
-    known = languages()
-    for name in (language, language.split("-")[0]):
-        if name in known:
-            return Texts(language, tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8")))
-    raise DataError(f"There are no page texts in '{language}'.", f"Known: {', '.join(known)}.")
+def _read(content: bytes, name: str) -> Texts:
+    text = decoded(content, name)
+    english = english_words()
+    return read_toml(text, name, (*english, "kinds"), lambda top: _texts(top, english))
+
+
+@cache
+def english_words() -> Mapping[str, str]:
+    return tomllib.loads((_FOLDER / "en.toml").read_text(encoding="utf-8"))
+
+
+def _texts(top: Section, english: Mapping[str, str]) -> Texts:
+    """Every word that English has, with the same places to fill in."""
+    words = {key: top.text(key) for key in english}
+    for key, text in words.items():
+        if top.has(key) and slots(text) != slots(english[key]):
+            wanted = ", ".join(f"{{{name}}}" for name in slots(english[key])) or "none"
+            top.wrong(key, f"has other places to fill in than English (there are: {wanted})")
+    if words["direction"] not in ("ltr", "rtl"):
+        top.wrong("direction", 'is the way of writing (write "ltr" or "rtl")')
+    tables = top.table("kinds", None)
+    kinds = {}
+    for kind in tables.values:
+        table = tables.table(kind, None)
+        kinds[kind] = {key: table.text(key) for key in table.values}
+    return Texts("", words, kinds)
+
+
+def slots(text: str) -> list[str]:
+    """The places of a text that are filled in; a text that cannot be filled in at all has one that no other has."""
+    try:
+        return sorted(name for _, name, _, _ in string.Formatter().parse(text) if name is not None)
+    except ValueError:
+        return [text]

@@ -4,17 +4,17 @@ Nothing of a run's identity hides elsewhere, and no key is ever in it: a key is 
 
 import re
 import shlex
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.secrets import holds_secret, is_secret, secret_among
+from eqlab.core.toml_file import decoded, read_toml
+from eqlab.core.toml_section import Section
 from eqlab.models.providers import is_web_address
-from eqlab.sweep.fields import Fields
 
 _PROTOCOL = ("model", "messages", "stream", "response_format")
 """Settings that would change the protocol."""
@@ -74,151 +74,169 @@ class Sweep:
     timeout: float
 
 
+_TOP = (
+    "items",
+    "profile",
+    "limit",
+    "repeats",
+    "seeds",
+    "models",
+    "benchmarks",
+    "endpoints",
+    "max_concurrency",
+    "timeout",
+)
+_BENCHMARK = ("items", "profile", "limit", "repeats", "options")
+_ENDPOINT = ("base_url", "key", "max_concurrency")
+_MODEL = (
+    *("spec", "name", "endpoint", "base_url", "key", "structured", "settings", "max_concurrency", "start", "health"),
+    *("start_timeout", "gpus", "replicas", *_SHORT),
+)
+_HINT = "docs/sweep.md lists every key."
+_MOST = 10**9
+_ITEMS, _PROFILES = ("open", "published"), ("quick", "full")
+
+
 def read_sweep(path: Path) -> Sweep:
-    """Read a file; raises with the file, the table and the key that are wrong."""
+    """Read a file; raises with every key that is wrong, and its line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
     except FileNotFoundError:
         raise UsageError(f"There is no file {path}.", "docs/sweep.md shows one to begin with.") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise DataError(f"{path} cannot be read: {error}.", "It must be a TOML file in UTF-8.") from error
-    try:
-        return parse_sweep(tomllib.loads(text), str(path))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is not TOML: {error}.", "Mend that line.") from error
+    return parse_sweep(decoded(content, str(path)), str(path))
 
 
-def parse_sweep(body: Mapping[str, Any], path: str = "the sweep") -> Sweep:
-    top = Fields(body, path)
-    defaults = {
-        "items": top.choice("items", ("open", "published"), "open"),
-        "profile": top.choice("profile", ("quick", "full"), "full"),
-        "limit": top.count("limit", None),
-        "repeats": top.count("repeats", None),
-    }
-    seeds = top.take("seeds", list, [0])
-    if not seeds or not all(type(seed) is int for seed in seeds) or len(set(seeds)) < len(seeds):
-        raise top.wrong("seeds", "must be a list of different whole numbers, such as [0, 1, 2]")
-    sweep = Sweep(
-        path=path,
-        models=tuple(_model(one) for one in top.tables("models")),
-        benchmarks=_benchmarks(top, defaults),
-        endpoints={name: _endpoint(name, one) for name, one in top.named("endpoints").items()},
-        seeds=tuple(seeds),
-        max_concurrency=top.count("max_concurrency", 16) or 16,
-        timeout=top.seconds("timeout", 120.0),
-    )
-    top.done()
+def parse_sweep(text: str, path: str = "the sweep") -> Sweep:
+    sweep = read_toml(text, path, _TOP, lambda top: _sweep(top, path), _HINT)
     _check(sweep)
     return sweep
 
 
-def _benchmarks(top: Fields, defaults: Mapping[str, Any]) -> tuple[SweepBenchmark, ...]:
+def _sweep(top: Section, path: str) -> Sweep:
+    return Sweep(
+        path=path,
+        models=tuple(_model(one) for one in top.tables("models", _MODEL)),
+        benchmarks=_benchmarks(top, _shared(top, SweepBenchmark("", "open", "full", None, None, {}))),
+        endpoints={name: _endpoint(name, one) for name, one in top.named("endpoints", _ENDPOINT).items()},
+        seeds=top.wholes("seeds", (0,), -(2**63), 2**63 - 1),
+        max_concurrency=top.whole("max_concurrency", 16, 1, _MOST),
+        timeout=_seconds(top, "timeout", 120.0),
+    )
+
+
+def _shared(table: Section, default: SweepBenchmark) -> SweepBenchmark:
+    """What a file says of all benchmarks, and a benchmark's own table of one."""
+    return replace(
+        default,
+        items=table.choice("items", _ITEMS, default.items),
+        profile=table.choice("profile", _PROFILES, default.profile),
+        limit=_count(table, "limit", default.limit),
+        repeats=_count(table, "repeats", default.repeats),
+    )
+
+
+def _benchmarks(top: Section, shared: SweepBenchmark) -> tuple[SweepBenchmark, ...]:
     """A list of names, or a table for each with what differs from the defaults."""
-    if isinstance(top.body.get("benchmarks"), list):
-        names = top.take("benchmarks", list, [])
-        if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-            raise top.wrong("benchmarks", "must be a list of different names, such as ['eqbench', 'empathy']")
-        return tuple(SweepBenchmark(name, **defaults, options={}) for name in names)
-    found = tuple(_benchmark(name, one, defaults) for name, one in top.named("benchmarks").items())
+    if isinstance(top.values.get("benchmarks"), list):
+        found = tuple(replace(shared, name=name) for name in top.texts("benchmarks"))
+    else:
+        own = top.named("benchmarks", _BENCHMARK)
+        found = tuple(replace(_shared(one, shared), name=name, options=_options(one)) for name, one in own.items())
     if not found:
-        raise top.wrong("benchmarks", "is missing: write benchmarks = ['eqbench']")
+        top.wrong("benchmarks", 'is missing (write benchmarks = ["eqbench", "empathy"])')
     return found
 
 
-def _benchmark(name: str, one: Fields, defaults: Mapping[str, Any]) -> SweepBenchmark:
-    options = one.take("options", dict, {})
-    made = SweepBenchmark(
-        name,
-        one.choice("items", ("open", "published"), defaults["items"]),
-        one.choice("profile", ("quick", "full"), defaults["profile"]),
-        one.count("limit", defaults["limit"]),
-        one.count("repeats", defaults["repeats"]),
-        {key: _option(value) for key, value in options.items()},
-    )
-    one.done()
-    return made
-
-
-def _option(value: Any) -> str:
+def _options(one: Section) -> dict[str, str]:
     """As on the command line, where everything is text; TOML's true and false are its yes and no."""
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+    given = one.table("options", None).values
+    return {key: ("yes" if value else "no") if isinstance(value, bool) else str(value) for key, value in given.items()}
 
 
-def _endpoint(name: str, one: Fields) -> SweepEndpoint:
-    made = SweepEndpoint(name, _address(one), _key(one), one.count("max_concurrency", None))
-    one.done()
-    return made
+def _count(table: Section, key: str, default: int | None) -> int | None:
+    return table.whole(key, default or 1, 1, _MOST) if table.has(key) else default
 
 
-def _model(one: Fields) -> SweepModel:
-    spec = one.take("spec", str, "")
+def _seconds(table: Section, key: str, default: float) -> float:
+    return table.number(key, default, 0.001, _MOST)
+
+
+def _endpoint(name: str, one: Section) -> SweepEndpoint:
+    return SweepEndpoint(name, _address(one), _key(one), _count(one, "max_concurrency", None))
+
+
+def _model(one: Section) -> SweepModel:
+    spec = one.text("spec", "")
     if not spec:
-        raise one.wrong("spec", "is missing: embedded, gguf:PATH, provider/name, or any name with a base_url")
-    settings = dict(one.take("settings", dict, {}))
-    for name in _SHORT:
-        if name in one.body:
-            settings[name] = one.take(name, (int, float), 0)
-    for name in _PROTOCOL:
-        if name in settings:
-            raise one.wrong("settings", f"holds '{name}', which would change the protocol")
-    if secret := secret_among(settings):
-        raise one.wrong(
-            "settings", f"holds '{secret}', which looks like a key; name its variable with key = \"MY_KEY\""
-        )
+        one.wrong("spec", "is missing (write embedded, gguf:PATH, provider/name, or any name with a base_url)")
     made = SweepModel(
         spec=spec,
-        name=one.take("name", str, spec),
-        endpoint=one.take("endpoint", str, ""),
+        name=one.text("name", spec),
+        endpoint=one.text("endpoint", ""),
         base_url=_address(one),
         key=_key(one),
-        structured=one.take("structured", bool, None),
-        settings=settings,
-        max_concurrency=one.count("max_concurrency", None),
+        structured=one.flag("structured", None),
+        settings=_settings(one),
+        max_concurrency=_count(one, "max_concurrency", None),
         start=_start(one),
-        health=one.take("health", str, "/health"),
-        start_timeout=one.seconds("start_timeout", 900.0),
-        gpus=float(one.take("gpus", (int, float), 0)),
-        replicas=one.count("replicas", 1) or 1,
+        health=one.text("health", "/health"),
+        start_timeout=_seconds(one, "start_timeout", 900.0),
+        gpus=one.number("gpus", 0.0, 0, _MOST),
+        replicas=one.whole("replicas", 1, 1, _MOST),
     )
-    if made.gpus < 0:
-        raise one.wrong("gpus", "must be 0 or more")
     if made.start and (made.base_url or made.endpoint):
-        raise one.wrong("start", "stands beside an address; a server that is started here has its own")
-    one.done()
+        one.wrong("start", "stands beside an address; a server that is started here has its own (delete one)")
     return made
 
 
-def _address(one: Fields) -> str:
-    url: str = one.take("base_url", str, "")
+def _settings(one: Section) -> dict[str, Any]:
+    """Whatever the endpoint knows, as it is written: it is part of a run's identity."""
+    settings = dict(one.table("settings", None).values)
+    for name in _SHORT:
+        if one.has(name):
+            one.number(name, 0.0, -_MOST, _MOST)
+            settings[name] = one.values[name]
+    for name in _PROTOCOL:
+        if name in settings:
+            one.wrong("settings", f"holds '{name}', which would change the protocol (delete it)")
+    if secret := secret_among(settings):
+        one.wrong("settings", f"holds '{secret}', which looks like a key (name its variable: key = \"MY_KEY\")")
+    return settings
+
+
+def _address(one: Section) -> str:
+    url = one.text("base_url", "")
     if not url:
         return ""
-    if not is_web_address(url):
-        raise one.wrong("base_url", "is no web address, such as http://gpu1:8000/v1")
-    parts = urlsplit(url)
-    if parts.username or parts.password or parts.query or holds_secret(url):
-        raise one.wrong("base_url", 'holds more than an address; name the key\'s variable with key = "MY_KEY"')
+    parts = urlsplit(url) if is_web_address(url) else None
+    if parts is None:
+        one.wrong("base_url", "is no web address (write one such as http://gpu1:8000/v1)")
+    elif parts.username or parts.password or parts.query or holds_secret(url):
+        one.wrong("base_url", 'holds more than an address (name the key\'s variable: key = "MY_KEY")')
     return url.rstrip("/")
 
 
-def _key(one: Fields) -> str:
-    name: str = one.take("key", str, "")
+def _key(one: Section) -> str:
+    name = one.text("key", "")
     if name and not _VARIABLE.fullmatch(name):
-        raise one.wrong("key", "must be the name of an environment variable, never the key itself")
+        one.wrong("key", "is the name of an environment variable, never the key itself (write its name)")
     return name
 
 
-def _start(one: Fields) -> str:
-    command: str = one.take("start", str, "")
+def _start(one: Section) -> str:
+    command = one.text("start", "")
     if command and "{port}" not in command:
-        raise one.wrong("start", "must say where the port goes, such as 'vllm serve NAME --port {port}'")
+        one.wrong("start", "does not say where the port goes (write 'vllm serve NAME --port {port}')")
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise one.wrong("start", f"cannot be cut into words: {error}") from error
+        one.wrong("start", f"cannot be cut into words: {error} (close the quotation)")
+        return command
     named = [word.lstrip("-").partition("=")[0] for word in words if word.startswith("-") or "=" in word]
     if holds_secret(command) or any(map(is_secret, named)):
-        raise one.wrong("start", "holds a key; set VLLM_API_KEY or LLAMA_API_KEY in the worker's environment instead")
+        one.wrong("start", "holds a key (set VLLM_API_KEY or LLAMA_API_KEY in the worker's environment instead)")
     return command
 
 

@@ -1,7 +1,7 @@
 """A questionnaire in words, for a model. Our own words, unless the study's own instruction is asked for: that is
 loaded from the published questionnaire file when the run is planned, and never stored here."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from eqlab.core.forms import Scale
 from eqlab.instruments.definition import Instrument
@@ -10,14 +10,20 @@ from eqlab.instruments.wording import Anchors, Wording
 SLOT = "SCENARIO"
 """Where a published instruction takes the situation in; for a default measure the slot is a blank."""
 
-_IMAGINE = "Put yourself into this situation, as if it were happening to you now, and answer from within it:"
-_WORDS_NOW = "How strongly do you feel each of the {n} feelings below at this moment?"
-_WORDS_THEN = "How strongly do you feel each of the {n} feelings below in this situation?"
-_LINES_NOW = "Read each of the {n} statements below and say what is true for you at this moment."
-_LINES_THEN = "Read each of the {n} statements below and say what is true for you in this situation."
-_GROUPS_NOW = "For each of the {n} groups of answers below, choose the one that is true for you at this moment."
-_GROUPS_THEN = "For each of the {n} groups of answers below, choose the one that is true for you in this situation."
 PARTNER = "X stands for the person you love and live with."
+WORDS: Mapping[str, str] = {
+    "imagine": "Put yourself into this situation, as if it were happening to you now, and answer from within it:",
+    "feelings_now": "How strongly do you feel each of the {n} feelings below at this moment?",
+    "feelings_then": "How strongly do you feel each of the {n} feelings below in this situation?",
+    "statements_now": "Read each of the {n} statements below and say what is true for you at this moment.",
+    "statements_then": "Read each of the {n} statements below and say what is true for you in this situation.",
+    "groups_now": "For each of the {n} groups of answers below, choose the one that is true for you at this moment.",
+    "groups_then": (
+        "For each of the {n} groups of answers below, choose the one that is true for you in this situation."
+    ),
+    "partner": PARTNER,
+}
+"""What stands above the questionnaire, for models and people."""
 
 _AS_WORDS = (
     "Answer with {n} lines and nothing else: on each line the feeling, a colon, a space and a number "
@@ -33,9 +39,9 @@ _AS_JSON = (
 )
 
 
-def stimulus(situation: str | None) -> str:
+def stimulus(situation: str | None, words: Mapping[str, str] = WORDS) -> str:
     """What a person reads above the form."""
-    return "" if situation is None else f"{_IMAGINE}\n\n{situation}"
+    return "" if situation is None else f"{words['imagine']}\n\n{situation}"
 
 
 def build(
@@ -50,7 +56,7 @@ def build(
         n=len(scales), low=instrument.low, high=instrument.high
     )
     parts = [
-        f"{_IMAGINE}\n{situation}\n" if situation is not None else "",
+        f"{WORDS['imagine']}\n{situation}\n" if situation is not None else "",
         asked,
         f"The numbers mean: {_labels(shared)}." if shared else "",
         how,
@@ -69,16 +75,11 @@ def build_published(wording: Wording, scales: Sequence[Scale], slot: str | None)
     return f"Prompt: {instruction}\n{items}"
 
 
-def asks(instrument: Instrument, n: int, *, evoked: bool) -> str:
+def asks(instrument: Instrument, n: int, *, evoked: bool, words: Mapping[str, str] = WORDS) -> str:
     """The question over all `n` items."""
-    if instrument.key == "PANAS":
-        asked = _WORDS_THEN if evoked else _WORDS_NOW
-    elif instrument.key == "BDI":
-        asked = _GROUPS_THEN if evoked else _GROUPS_NOW
-    else:
-        asked = _LINES_THEN if evoked else _LINES_NOW
-    told = asked.format(n=n)
-    return f"{told} {PARTNER}" if instrument.key == "MJS" else told
+    about = {"PANAS": "feelings", "BDI": "groups"}.get(instrument.key, "statements")
+    told = words[f"{about}_{'then' if evoked else 'now'}"].format(n=n)
+    return f"{told} {words['partner']}" if instrument.key == "MJS" else told
 
 
 def _line(number: int, scale: Scale, shared: Anchors | None, structured: bool) -> str:

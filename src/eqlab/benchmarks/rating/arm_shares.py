@@ -35,6 +35,11 @@ class ArmShares:
     def mean(self, arm: str) -> Estimate:
         return self._estimate(f"mean rating, {arm}", lambda totals: self._mean(totals, arm), self.counts[arm].n)
 
+    def mean_gap(self, arm: str, reference: str, name: str) -> Estimate:
+        """Difference of mean ratings, in points of the scale."""
+        n = int(sum(self._columns([rows.sum(axis=0) for rows in self.samples], one)[2] for one in (arm, reference)))
+        return self._estimate(name, lambda totals: self._mean(totals, arm) - self._mean(totals, reference), n)
+
     def gap(self, arm: str, reference: str) -> Estimate:
         """Difference in P(Good), in points."""
         n = self.counts[arm].n + self.counts[reference].n

@@ -2,7 +2,6 @@
 Holm's correction at the level that the plan names."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from scipy.special import ndtri
 
@@ -11,24 +10,12 @@ from eqlab.benchmarks.rating.outcome import p_text
 from eqlab.benchmarks.rating.people_result import fit_crossed
 from eqlab.benchmarks.rating.rated import Given
 from eqlab.core.results import Estimate, Table
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    arm: str
-    reference: str
-    estimate: Estimate
-    """Log-odds of a better rating with its 95 % interval."""
-    p: float
-    p_holm: float
-    low: float
-    high: float
-    """Bounds at the plan's own level, 1 − alpha."""
+from eqlab.core.studied import Contrast
 
 
 def planned_contrasts(
     ratings: Sequence[Given], arms: Sequence[str], alpha: float = 0.05
-) -> tuple[tuple[Planned, ...], str]:
+) -> tuple[tuple[Contrast, ...], str]:
     """One for each arm after the first, which is the reference; and why there are none."""
     if len(arms) < 2:
         return (), "There is one arm."
@@ -39,7 +26,7 @@ def planned_contrasts(
     adjusted = holm([one.p for one in found])
     reach = float(ndtri(1 - alpha / 2))
     return tuple(
-        Planned(
+        Contrast(
             arm,
             arms[0],
             Estimate(f"log-odds, {arm} − {arms[0]}", one.est, len(ratings), one.se, one.low, one.high),
@@ -52,7 +39,7 @@ def planned_contrasts(
     ), ""
 
 
-def planned_table(found: Sequence[Planned], why: str, alpha: float) -> Table:
+def planned_table(found: Sequence[Contrast], why: str, alpha: float) -> Table:
     rows = tuple(
         (
             one.arm,

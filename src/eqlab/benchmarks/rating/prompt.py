@@ -2,14 +2,41 @@
 says, it is material to rate and no instruction."""
 
 import hashlib
+from collections.abc import Mapping
 
 from eqlab.core.forms import Scale
 
-RATING = Scale(
-    "rating", "How empathetic is the reply, compared with what you would have said?", 1, 3,
-    ((1, "Bad"), (2, "Okay"), (3, "Good")),
-)  # fmt: skip
-BETTER = Scale("better", "Which reply is more empathetic?", 1, 3, ((1, "First"), (2, "Tie"), (3, "Second")))
+WORDS: Mapping[str, str] = {
+    "feels": "The person feels: {emotion}",
+    "happened": "What happened:",
+    "says": "The person says:",
+    "replies": "The other replies:",
+    "first_reply": "First reply:",
+    "second_reply": "Second reply:",
+    "rate": "How empathetic is the reply, compared with what you would have said?",
+    "bad": "Bad",
+    "okay": "Okay",
+    "good": "Good",
+    "better": "Which reply is more empathetic?",
+    "first": "First",
+    "tie": "Tie",
+    "second": "Second",
+}
+"""What people read around the material; a judge reads the same in English."""
+
+
+def rating_scale(words: Mapping[str, str]) -> Scale:
+    labels = tuple((value, words[key]) for value, key in enumerate(("bad", "okay", "good"), start=1))
+    return Scale("rating", words["rate"], 1, 3, labels)
+
+
+def better_scale(words: Mapping[str, str], *, ties: bool = True) -> Scale:
+    keys = ("first", "tie", "second") if ties else ("first", "second")
+    return Scale("better", words["better"], 1, len(keys), tuple(enumerate((words[key] for key in keys), start=1)))
+
+
+RATING = rating_scale(WORDS)
+BETTER = better_scale(WORDS)
 
 _SCENE = "Below, one person tells another about something in their life, and the other replies."
 _EMPATHY = """\
@@ -57,22 +84,22 @@ def build(scene: str, replies: str, *, pairwise: bool, structured: bool) -> str:
     return f"{told}\n\n{scene}{replies}\n\n{ask}"
 
 
-def scene(emotion: str, situation: str, utterance: str) -> str:
+def scene(emotion: str, situation: str, utterance: str, words: Mapping[str, str] = WORDS) -> str:
     """As the study's raters saw it: emotion, situation, what the speaker said; what is not known is left out."""
     parts = [
-        f"The person feels: {emotion}\n" if emotion else "",
-        f"What happened:\n{quoted(situation)}\n" if situation else "",
-        f"The person says:\n{quoted(utterance)}\n" if utterance else "",
+        f"{words['feels'].format(emotion=emotion)}\n" if emotion else "",
+        f"{words['happened']}\n{quoted(situation)}\n" if situation else "",
+        f"{words['says']}\n{quoted(utterance)}\n" if utterance else "",
     ]
     return "".join(parts)
 
 
-def one_reply(reply: str) -> str:
-    return f"The other replies:\n{quoted(reply)}"
+def one_reply(reply: str, words: Mapping[str, str] = WORDS) -> str:
+    return f"{words['replies']}\n{quoted(reply)}"
 
 
 def two_replies(first: str, second: str) -> str:
-    return f"First reply:\n{quoted(first)}\nSecond reply:\n{quoted(second)}"
+    return f"{WORDS['first_reply']}\n{quoted(first)}\n{WORDS['second_reply']}\n{quoted(second)}"
 
 
 def quoted(text: str) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from eqlab.benchmarks.rating import prompt as words
+from eqlab.benchmarks.rating import prompt as wording
 from eqlab.benchmarks.rating.reply_rows import ReplyRow, order_arms
 from eqlab.core.benchmark import Selection
 from eqlab.core.errors import UsageError
-from eqlab.core.forms import Form
+from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
 
 
@@ -37,16 +37,25 @@ def singles(rows: Sequence[ReplyRow], selection: Selection) -> list[Trial]:
     return [single(row, structured=selection.structured, seed=selection.seed) for row in rows]
 
 
-def single(row: ReplyRow, *, structured: bool = False, seed: int | None = None) -> Trial:
-    shown = words.scene(row.emotion, row.situation, row.utterance)
-    replies = words.one_reply(row.reply)
+def single(
+    row: ReplyRow,
+    *,
+    structured: bool = False,
+    seed: int | None = None,
+    scales: tuple[Scale, ...] = (wording.RATING,),
+    words: Mapping[str, str] = wording.WORDS,
+) -> Trial:
+    """A judge is told in English what the one scale of ours means; other words and scales are for people."""
+    shown = wording.scene(row.emotion, row.situation, row.utterance, words)
+    replies = wording.one_reply(row.reply, words)
+    ours = scales == (wording.RATING,)
     return Trial(
         benchmark="rating",
         items=(row.prompt,),
         condition="absolute",
         stimulus=shown + replies,
-        form=Form((words.RATING,)),
-        prompt=words.build(shown, replies, pairwise=False, structured=structured),
+        form=Form(scales),
+        prompt=wording.build(shown, replies, pairwise=False, structured=structured) if ours else "",
         mode="json" if structured else "text",
         order_seed=seed,
         key={
@@ -80,15 +89,15 @@ def pairs(rows: Sequence[ReplyRow], selection: Selection) -> list[Trial]:
 
 
 def _pair(first: ReplyRow, second: ReplyRow, selection: Selection) -> Trial:
-    shown = words.scene(first.emotion, first.situation, first.utterance)
-    replies = words.two_replies(first.reply, second.reply)
+    shown = wording.scene(first.emotion, first.situation, first.utterance)
+    replies = wording.two_replies(first.reply, second.reply)
     return Trial(
         benchmark="rating",
         items=(first.prompt,),
         condition="pairwise",
         stimulus=shown + replies,
-        form=Form((words.BETTER,)),
-        prompt=words.build(shown, replies, pairwise=True, structured=selection.structured),
+        form=Form((wording.BETTER,)),
+        prompt=wording.build(shown, replies, pairwise=True, structured=selection.structured),
         mode="json" if selection.structured else "text",
         order_seed=selection.seed,
         key={

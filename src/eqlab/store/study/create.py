@@ -41,6 +41,13 @@ def create_study(store: Store, design: Design, file: str, version: str, provenan
     _check(design, begun)
 
 
+def begun_with(store: Store, study: str) -> str | None:
+    """The hash of the pages that a study has begun with in this store; None if it has not."""
+    known = select(studies.c.design_sha256).where(studies.c.id == study)
+    with store.engine.connect() as connection:
+        return connection.execute(known).scalar()
+
+
 def check_begun(store: Store, design: Design) -> None:
     """Raise unless the study has begun in this store, with the pages that its file has now."""
     known = select(studies.c.design_sha256).where(studies.c.id == design.study.id)

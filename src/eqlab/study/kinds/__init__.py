@@ -1,1 +1,1 @@
-"""The three ready kinds of study: their file as `eqlab study init` writes it, and their batches of trials."""
+"""Kinds of study: the registry, the study file that `eqlab study init` writes, and the pages that every kind has."""

@@ -4,9 +4,8 @@ import json
 import re
 import secrets
 from collections.abc import Mapping
-from importlib.resources import files
 
-from eqlab.core.study import ENDINGS, Kind
+from eqlab.core.study import ENDINGS
 
 PLACEHOLDER = "CHANGE ME"
 """Stands where only the researcher knows what to write; `eqlab study check` warns about it."""
@@ -19,7 +18,7 @@ _PANEL = """\
 
 
 def fill(
-    kind: Kind,
+    text: str,
     *,
     study_id: str,
     arms: Mapping[str, str],
@@ -29,7 +28,7 @@ def fill(
     minutes: int,
     reward: float,
 ) -> str:
-    text = files("eqlab.study.kinds").joinpath(f"{kind}.toml").read_text(encoding="utf-8")
+    """`text` is the kind's template."""
     first = next(iter(arms), "")
     slots = {
         "id": _quoted(study_id),

@@ -1,28 +1,23 @@
 """A study analysed: who came, who is left out and why, then the benchmark's own statistics of people, each labelled
 confirmatory or exploratory. Nothing is computed here that a benchmark computes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-from eqlab.benchmarks.rating.moderation import moderation_table
-from eqlab.benchmarks.rating.people_result import first_arm
-from eqlab.benchmarks.rating.planned import Planned, planned_contrasts, planned_table
-from eqlab.benchmarks.rating.rated import Given, given, rated
-from eqlab.benchmarks.registry import load
 from eqlab.core.design import Design
 from eqlab.core.results import Estimate, Result, Table
-from eqlab.core.runs import PEOPLE, PERSON, BenchmarkConfig
+from eqlab.core.runs import PERSON
+from eqlab.core.studied import Analysed, Contrast, PeopleResult
 from eqlab.publish.report.write import write_results
 from eqlab.store.study.lock import Standing, standing
 from eqlab.store.study.participation import Participation
+from eqlab.study.kinds.registry import kind_of
 from eqlab.study.results import flow
-from eqlab.study.results.participants import Participant, Participants, read_participants, score_columns, scored_of
+from eqlab.study.results.participants import Participant, Participants, read_participants, scored_of
 
 _SENSITIVITY_ROWS = 8
-TEQ = "TEQ Overall"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +27,8 @@ class StudyAnalysis:
     sample: flow.Sample
     people: tuple[Table, ...]
     """Who came, arm by arm, where they left, who is analysed, checks."""
-    planned: tuple[Planned, ...]
-    """The contrasts a rating study planned; empty for other kinds, or if no model fits."""
+    planned: tuple[Contrast, ...]
+    """The contrasts that the study planned; empty for kinds that plan none, or if no model fits."""
     shown: tuple[Table, ...]
     """What a terminal shows of the tables: people, sensitivity, and what is about the plan."""
     result: Result
@@ -51,15 +46,11 @@ def analyse_roll(design: Design, participants: Participants, status: Standing) -
     """The same of people who need not be in any store."""
     plan = design.study.analysis
     found = flow.sample(participants, plan.exclude)
-    (asked,) = design.run.benchmarks
-    raw = score(design, asked, found.kept)
-    planned: tuple[Planned, ...] = ()
-    own: list[Table] = []
-    if asked.name == "rating":
-        ratings = ratings_of(design, found.kept)
-        planned, why = planned_contrasts(ratings, present_arms(design, ratings), plan.alpha)
-        own.append(_labelled(planned_table(planned, why, plan.alpha), status.label))
-        own += [_labelled(table, "exploratory") for table in _moderation(design, found.kept, ratings)]
+    made = people_result(design, found.kept)
+    own = [
+        *(_labelled(table, status.label) for table in made.planned),
+        *(_labelled(table, "exploratory") for table in made.exploratory),
+    ]
     people = (
         flow.flow_table(participants),
         flow.arm_table(design, participants, found),
@@ -67,7 +58,9 @@ def analyse_roll(design: Design, participants: Participants, status: Standing) -
         flow.exclusion_table(found, plan.exclude),
         flow.checks_table(found, design.study.checks.least_seconds),
     )
-    shown = (*people, *own, _sensitivity(raw, score(design, asked, found.everybody) if found.excluded else None))
+    raw = made.result
+    whole = people_result(design, found.everybody).result if found.excluded else None
+    shown = (*people, *own, _sensitivity(raw, whole))
     result = replace(
         raw,
         sentence=f"{status.label.capitalize()}: {raw.sentence}",
@@ -75,46 +68,21 @@ def analyse_roll(design: Design, participants: Participants, status: Standing) -
         caveats=(_why(status), *_preliminary(design, participants), *raw.caveats),
         tables=(*shown, *(_labelled(table, "exploratory") for table in raw.tables)),
     )
-    return StudyAnalysis(design, status, found, people, planned, shown, result)
+    return StudyAnalysis(design, status, found, people, made.contrasts, shown, result)
 
 
-def score(design: Design, asked: BenchmarkConfig, people: Sequence[Participant]) -> Result:
-    """The benchmark's own result of these people."""
-    options: dict[str, Any] = dict(asked.options)
-    if asked.name == "rating":
-        options["reference"] = reference_of(design)
-    return load(asked.name).score(PEOPLE, scored_of(design.run.id, people, asked.name), options)
-
-
-def reference_of(design: Design) -> str:
-    """The arm that the others are compared with."""
-    return design.study.analysis.reference or design.arms[0]
-
-
-def ratings_of(design: Design, people: Sequence[Participant]) -> list[Given]:
-    return given(rated(scored_of(design.run.id, people, "rating")))
-
-
-def present_arms(design: Design, ratings: Sequence[Given]) -> tuple[str, ...]:
-    """Arms that were rated, the reference first, the others by name as in every other table."""
-    return first_arm(sorted({one.arm for one in ratings}), reference_of(design))
+def people_result(design: Design, people: Sequence[Participant]) -> PeopleResult:
+    """What the study's kind makes of these people."""
+    kind = kind_of(design.study)
+    scored = scored_of(design.run.id, people, kind.form().benchmark)
+    scores = {f"{PERSON}{person.person}": person.scores for person in people}
+    return kind.result(design, Analysed(tuple(scored), scores))
 
 
 def write_report(participation: Participation, found: StudyAnalysis, where: Path) -> Path:
     """The HTML report of a study: its result with the label, the people and the checks."""
     stored = participation.store.read_run(participation.design.run.id)
     return write_results([(stored, [found.result])], where)
-
-
-def _moderation(design: Design, people: Sequence[Participant], ratings: Sequence[Given]) -> list[Table]:
-    """The raters' own empathy, where the study asked for it."""
-    arms = present_arms(design, ratings)
-    if TEQ not in score_columns(design) or not arms:
-        return []
-    scores: Mapping[str, float] = {
-        f"{PERSON}{person.person}": value for person in people if (value := person.scores[TEQ]) is not None
-    }
-    return [moderation_table(ratings, arms, scores, "TEQ")]
 
 
 def _sensitivity(planned: Result, whole: Result | None) -> Table:

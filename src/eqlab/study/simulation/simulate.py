@@ -12,11 +12,9 @@ from pathlib import Path
 from statistics import fmean
 
 from eqlab.analysis.intervals import proportion_estimate
-from eqlab.benchmarks.eqbench.rules import PRESETS
-from eqlab.benchmarks.eqbench.score import item_score
-from eqlab.benchmarks.rating.planned import planned_contrasts
 from eqlab.core.design import Design
 from eqlab.core.results import Estimate
+from eqlab.core.studied import Recovered, Truth
 from eqlab.core.study import Panel
 from eqlab.runs.provenance import provenance
 from eqlab.store.open import open_store
@@ -24,17 +22,15 @@ from eqlab.store.study.create import create_study
 from eqlab.store.study.lock import lock_plan
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import count_answers
+from eqlab.study.kinds.registry import kind_of
 from eqlab.study.results import flow
-from eqlab.study.results.analysis import StudyAnalysis, analyse, present_arms, ratings_of, score, write_report
+from eqlab.study.results.analysis import StudyAnalysis, analyse, people_result, write_report
 from eqlab.study.results.participants import read_participants
 from eqlab.study.served import ServedStudy
 from eqlab.study.simulation.in_memory import rehearse
-from eqlab.study.simulation.minds import Truth, World
+from eqlab.study.simulation.minds import World
 from eqlab.study.simulation.personas import Player, players
 from eqlab.study.simulation.walk import Address, Walked, walk_all
-
-_DRAWS = 300
-"""Simulated readings of each dialogue, to know the score that a noise is worth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +43,6 @@ class Simulation:
     seed: int = 0
     at_once: int = 50
     think: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Recovered:
-    """What was put in, and what the analysis finds."""
-
-    name: str
-    put_in: float
-    found: Estimate
-
-    @property
-    def inside(self) -> bool | None:
-        """Whether the 95 % interval holds the truth; None without an interval."""
-        if self.found.low is None or self.found.high is None:
-            return None
-        return self.found.low <= self.put_in <= self.found.high
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,39 +159,8 @@ def repeat(design: Design, wanted: Simulation, seed: int) -> tuple[Recovered, ..
 
 def recovered(design: Design, truth: Truth, sample: flow.Sample) -> tuple[Recovered, ...]:
     """The study's headline questions, with the answers that were put in. Empty where nothing could be estimated."""
-    (asked,) = design.run.benchmarks
-    if asked.name == "rating":
-        ratings = ratings_of(design, sample.kept)
-        contrasts, _ = planned_contrasts(ratings, present_arms(design, ratings), design.study.analysis.alpha)
-        return tuple(Recovered(one.estimate.name, truth.effect, one.estimate) for one in contrasts)
-    result = score(design, asked, sample.kept)
-    if asked.name == "eqbench":
-        edition, rules = asked.options["version"], asked.options["rules"]
-        told = [Recovered(result.headline.name, expected_score(design, truth, edition, rules), result.headline)]
-    else:
-        told = [
-            Recovered("change in Negative Affect, negative situations", truth.effect, one)
-            for one in result.estimates
-            if one.name == "Negative Affect: change"
-        ]
-    return tuple(one for one in told if one.found.value is not None)
-
-
-def expected_score(design: Design, truth: Truth, benchmark_version: str, rules: str) -> float:
-    """The score that readers with this noise get on average on these dialogues, by simulation."""
-    world = World(design, truth, 0)
-    mind = world.mind("expected score")
-    means = []
-    for batch in design.batches:
-        own = []
-        for trial in batch.trials:
-            draws = (
-                item_score(world.answer(mind, trial), trial.key["reference"], benchmark_version, PRESETS[rules])
-                for _ in range(_DRAWS)
-            )
-            own += [value for value in draws if value is not None]
-        means.append(10 * fmean(own))
-    return fmean(means)
+    kind = kind_of(design.study)
+    return tuple(kind.recovered(design, truth, people_result(design, sample.kept)))
 
 
 def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, float, Estimate]]:

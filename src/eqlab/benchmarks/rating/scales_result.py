@@ -1,0 +1,184 @@
+"""People's ratings on scales of a study's own, several at once: means per arm with whole raters drawn again, planned
+contrasts of every scale in the mixed ordinal model with one Holm correction over all, how the scales go together."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from eqlab.analysis.correlation import pearson
+from eqlab.analysis.multiplicity import holm
+from eqlab.benchmarks.rating.arm_shares import arm_shares
+from eqlab.benchmarks.rating.outcome import p_text
+from eqlab.benchmarks.rating.people_result import FOLLOWS, first_arm, fit_crossed
+from eqlab.benchmarks.rating.rated import Given, Rated, rated
+from eqlab.core.benchmark import Scored
+from eqlab.core.forms import Scale
+from eqlab.core.results import Estimate, ItemScore, Result, Table
+from eqlab.core.runs import PEOPLE
+from eqlab.core.studied import Contrast
+
+
+def given_on(scored: Sequence[Scored], scale: Scale) -> list[Given]:
+    """The ratings on one scale, turned round where it is reverse-keyed: more is always better."""
+    found = []
+    for one in rated(scored):
+        if one.answer is not None and one.answer.status == "ok":
+            value = int(one.answer.values[scale.key])
+            value = scale.low + scale.high - value if scale.reverse else value
+            key = one.key
+            found.append(
+                Given(one.arm, one.prompt, one.rater, value, key["emotion"], key["valence"], int(key["words"]))
+            )
+    return found
+
+
+def scale_contrasts(
+    scored: Sequence[Scored], scales: Sequence[Scale], reference: str, alpha: float
+) -> tuple[tuple[Contrast, ...], Table]:
+    """Every arm against the reference on every scale."""
+    found: list[tuple[str, str, str, int, Any]] = []
+    notes = []
+    for scale in scales:
+        ratings = given_on(scored, scale)
+        arms = first_arm(sorted({one.arm for one in ratings}), reference)
+        if len(arms) < 2:
+            notes.append(f"{scale.key}: there is one arm.")
+            continue
+        fit, why = fit_crossed(ratings, arms)
+        if fit is None:
+            notes.append(f"{scale.key}: not fitted ({why})")
+            continue
+        found += [(scale.key, arm, arms[0], len(ratings), fit.contrast({arm: 1.0})) for arm in arms[1:]]
+    adjusted = holm([one.p for *_, one in found])
+    reach = float(ndtri(1 - alpha / 2))
+    contrasts = tuple(
+        Contrast(
+            arm,
+            against,
+            Estimate(f"log-odds, {key}: {arm} − {against}", one.est, n, one.se, one.low, one.high),
+            one.p,
+            one.p if p_holm is None else p_holm,
+            one.est - reach * one.se,
+            one.est + reach * one.se,
+        )
+        for (key, arm, against, n, one), p_holm in zip(found, adjusted, strict=True)
+    )
+    rows = tuple(
+        (key, one.arm, one.reference, one.estimate, f"{one.low:.2f} … {one.high:.2f}", p_text(one.p),
+         p_text(one.p_holm), "yes" if one.p_holm < alpha else "no")
+        for (key, *_), one in zip(found, contrasts, strict=True)
+    )  # fmt: skip
+    table = Table(
+        "Planned contrasts",
+        ("scale", "arm", "against", "log-odds of a higher rating", f"{100 * (1 - alpha):g} % interval", "p",
+         "p after Holm", f"different at {alpha:g}"),
+        rows,
+        " ".join(["Cumulative logit with random raters and prompts, scale by scale; Holm over all rows.", *notes]),
+    )  # fmt: skip
+    return contrasts, table
+
+
+def scales_result(
+    scored: Sequence[Scored], scales: Sequence[Scale], reference: str, options: Mapping[str, Any]
+) -> Result:
+    ratings = {scale.key: given_on(scored, scale) for scale in scales}
+    means: list[tuple[Any, ...]] = []
+    gaps: list[Estimate] = []
+    for scale in scales:
+        own = ratings[scale.key]
+        arms = first_arm(sorted({one.arm for one in own}), reference)
+        shares = arm_shares(own, arms, lambda one: one.rater)
+        for arm in shares.arms:
+            gap = None
+            if arm != shares.arms[0]:
+                gap = shares.mean_gap(arm, shares.arms[0], f"{scale.key}: {arm} − {shares.arms[0]}")
+                gaps.append(gap)
+            means.append((scale.key, f"{scale.low}–{scale.high}", arm, shares.mean(arm), gap))
+    raters = len({one.rater for own in ratings.values() for one in own})
+    n = len(ratings[scales[0].key])
+    headline = gaps[0] if gaps else means[0][3] if means else Estimate("mean rating", None, 0)
+    found = rated(scored)
+    return Result(
+        benchmark="rating",
+        title=f"Replies rated by people on {len(scales)} scales",
+        subject=PEOPLE,
+        rules={**options, "raters": raters, "scales": ", ".join(scale.key for scale in scales)},
+        sentence=_sentence(raters, n, gaps),
+        headline=headline,
+        score_range=(float(scales[0].low), float(scales[0].high)) if not gaps else _span(scales[0]),
+        estimates=tuple(gaps),
+        counts={"planned": len(found), "ok": n},
+        items=tuple(_item(one, scales) for one in found),
+        item_range=(float(scales[0].low), float(scales[0].high)),
+        valid=n > 0,
+        ranked=False,
+        caveats=(FOLLOWS, *((f"{raters} raters are few: the intervals are too narrow.",) if 0 < raters < 10 else ())),
+        tables=(
+            Table(
+                "Mean ratings",
+                ("scale", "range", "arm", "mean", "difference from the reference"),
+                tuple(means),
+                "Whole raters are drawn again; reverse-keyed scales are turned round.",
+            ),
+            *((_together(scales, ratings),) if len(scales) > 1 else ()),
+        ),
+    )
+
+
+def _span(scale: Scale) -> tuple[float, float]:
+    return float(scale.low - scale.high), float(scale.high - scale.low)
+
+
+def _sentence(raters: int, n: int, gaps: Sequence[Estimate]) -> str:
+    if not n:
+        return "Nobody has rated anything yet."
+    said = [f"{gap.name} {gap.value:+.2f} ({gap.low:.2f} to {gap.high:.2f})" for gap in gaps if _bounded(gap)]
+    return f"{raters} people gave {n} ratings. Differences of means: {'; '.join(said) or 'none can be told'}."
+
+
+def _bounded(gap: Estimate) -> bool:
+    return gap.value is not None and gap.low is not None and gap.high is not None
+
+
+def _together(scales: Sequence[Scale], ratings: Mapping[str, Sequence[Given]]) -> Table:
+    """Correlations of two scales over replies' mean ratings, so that a generous rater does not make them."""
+    rows = []
+    for one, other in combinations(scales, 2):
+        first, second = _reply_means(ratings[one.key]), _reply_means(ratings[other.key])
+        common = sorted(set(first) & set(second))
+        r = pearson("r", np.array([first[key] for key in common]), np.array([second[key] for key in common]))
+        rows.append((one.key, other.key, r))
+    return Table(
+        "How the scales go together",
+        ("scale", "with", "r of replies' mean ratings"),
+        tuple(rows),
+        "Near 1: raters do not tell the two apart, and one of them would do.",
+    )
+
+
+def _reply_means(ratings: Sequence[Given]) -> dict[tuple[str, str], float]:
+    own: dict[tuple[str, str], list[int]] = {}
+    for one in ratings:
+        own.setdefault((one.arm, one.prompt), []).append(one.value)
+    return {reply: sum(values) / len(values) for reply, values in own.items()}
+
+
+def _item(one: Rated, scales: Sequence[Scale]) -> ItemScore:
+    values = dict(one.answer.values) if one.answer is not None and one.answer.status == "ok" else {}
+    first = values.get(scales[0].key)
+    return ItemScore(
+        item=one.prompt,
+        trial=one.trial.id,
+        repeat=one.repeat,
+        status=one.status,
+        score=None if first is None else float(first),
+        title=f"Reply of {one.arm} to: {one.key.get('utterance') or one.prompt}",
+        text=one.answer.text if one.answer else "",
+        values=values,
+        reasons={scales[0].key: str(one.key.get("reply", ""))},
+        attempts=one.n_attempts,
+        group=one.arm,
+    )

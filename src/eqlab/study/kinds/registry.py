@@ -1,0 +1,58 @@
+"""The kinds of study by name: ours, those of benchmarks that people can take (`Studied`), and those of other packages
+(entry point group `eqlab.study_kinds`)."""
+
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from eqlab.benchmarks import registry as benchmarks
+from eqlab.core.design import Design
+from eqlab.core.errors import UsageError
+from eqlab.core.studied import Studied, StudyForm, StudyKind, Worded
+from eqlab.core.study import Study
+from eqlab.study.texts import load as load_texts
+
+GROUP = "eqlab.study_kinds"
+_OURS = {
+    "rating": "eqlab.benchmarks.rating.study:RatingStudy",
+    "evoked": "eqlab.benchmarks.emotionbench.study:EvokedStudy",
+    "eqbench": "eqlab.benchmarks.eqbench.study:EqBenchStudy",
+}
+
+
+def find_kind(name: str) -> StudyKind:
+    """The kind of this name, with English words."""
+    if name in _OURS:
+        module, _, attribute = _OURS[name].partition(":")
+        made: StudyKind = getattr(import_module(module), attribute)()
+        return made
+    for point in entry_points(group=GROUP, name=name):
+        theirs: StudyKind = point.load()()
+        return theirs
+    for kind in _of_benchmarks():
+        if kind.form().kind == name:
+            return kind
+    raise UsageError(f"There is no kind of study '{name}'.", f"There are: {', '.join(kind_names())}.")
+
+
+def kind_names() -> tuple[str, ...]:
+    theirs = [point.name for point in entry_points(group=GROUP)]
+    return tuple(dict.fromkeys([*_OURS, *(kind.form().kind for kind in _of_benchmarks()), *theirs]))
+
+
+def kind_of(study: Study) -> StudyKind:
+    """A study's kind, with words in its language."""
+    kind = find_kind(study.kind)
+    language = study.words or study.language
+    if isinstance(kind, Worded) and language != "en":
+        return kind.in_words(load_texts(language).kind(study.kind))
+    return kind
+
+
+def form_of(design: Design) -> StudyForm:
+    return find_kind(design.study.kind).form()
+
+
+def _of_benchmarks() -> list[StudyKind]:
+    """A benchmark registered anywhere brings its kind along."""
+    loaded = (benchmarks.load(name) for name in benchmarks.names())
+    return [one.study() for one in loaded if isinstance(one, Studied)]

@@ -1,0 +1,65 @@
+"""Studies that began with 0.1 keep their pages: the hash of everything they ask, written down before 0.2 was begun."""
+
+import pytest
+
+from eqlab.store.store import Store
+from eqlab.store.study.create import check_begun, create_study
+from eqlab.study.build_design import design_of, open_study
+from eqlab.study.file import read_study
+
+COMMON = """
+title = "A study of 0.1"
+language = "{language}"
+seed = 7
+[consent]
+version = "2"
+text = "What it is about."
+contact = "lab@example.org"
+keep_until = "2030-01-01"
+[tutorial]
+text = "Read first."
+[[tutorial.question]]
+text = "What do you do?"
+options = ["Read", "Run"]
+answer = 1
+[checks]
+attention = 2
+[places]
+people_per_batch = 2
+[debrief]
+text = "Thank you."
+"""
+KINDS = {
+    "rating": ("limit = 12", '[arms]\nours = "author"\nagain = "author"'),
+    "evoked": ('limit = 6\narms_by = "emotion"\ninstruments = ["PANAS"]', ""),
+    "eqbench": ("limit = 12", '[options]\nrules = "published-code"'),
+}
+HASHES = {
+    ("rating", "en"): "983f3d16124fe96627e78e05d04e6034afd5d47f83c5b27592c317fb48cd0188",
+    ("rating", "de"): "b281839164f6b37006231509ea733d14ea49a9e98cdf2d6d35e06a43bfc20747",
+    ("evoked", "en"): "262ba260da96e659405804a050cb87b0c55fca0c2eb7c3951969626f4230c73f",
+    ("evoked", "de"): "592da0743043a41efcba49dcfb9c26e61d2163fa22c420bf0b5e2b2bc0c611c4",
+    ("eqbench", "en"): "c4b50fffcdef793245f71cb088652bf5d94eaea3e397256e962c51bd418c0ece",
+    ("eqbench", "de"): "c9a9b70d7b5df58e362c554b9621f3f8ea488da4c5393d7b57ab499a16d171e9",
+}
+
+
+def text_of(kind, language):
+    top, tables = KINDS[kind]
+    common = COMMON.format(language=language)
+    return f'id = "{kind}-{language}"\nkind = "{kind}"\n{top}\n{common}\n{tables}\n'
+
+
+@pytest.mark.parametrize(("kind", "language"), list(HASHES))
+def test_a_study_of_0_1_has_the_pages_it_began_with(kind, language, tmp_path):
+    """Also where 0.2 would put words of the study's language into the trials."""
+    store = Store(str(tmp_path / "store.db"))
+    older = design_of(read_study(text_of(kind, language), words="en"), store)
+    assert older.sha256 == HASHES[kind, language]
+    path = tmp_path / "study.toml"
+    path.write_text(text_of(kind, language))
+    new = open_study(path, store)[1]
+    assert (new.sha256 == older.sha256) is (language == "en")
+    create_study(store, older, "", "0.1.0", {})
+    assert open_study(path, store)[1].sha256 == older.sha256
+    check_begun(store, open_study(path, store)[1])
