@@ -50,6 +50,7 @@ def test_a_mix_that_makes_no_sense_is_refused(pairs):
 
 def test_the_same_seed_is_the_same_people():
     design = small_design()
+
     def participants(seed):
         return rehearse(design, players(design, World(design, Truth(0.5), seed), 12, MIX, seed))
 

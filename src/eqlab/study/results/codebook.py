@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from eqlab.core.design import Design
 from eqlab.core.forms import Scale
 from eqlab.core.trials import Trial
-from eqlab.study.results.columns import ANSWERS, EVENTS, PARTICIPANTS, Column
+from eqlab.study.results.columns import ANSWERS, EVENTS, PARTICIPANTS, QUESTIONS, Column
 from eqlab.study.results.participants import instrument_of, score_columns
 
 
@@ -37,7 +37,12 @@ FIELDS = tuple(Entry.__slots__)
 
 def codebook(design: Design) -> list[Entry]:
     """In the order of the tables' columns and of the questions."""
-    tables = (("answers", ANSWERS), ("participants", participant_columns(design)), ("events", EVENTS))
+    tables = (
+        ("answers", ANSWERS),
+        ("participants", participant_columns(design)),
+        ("events", EVENTS),
+        ("questions", QUESTIONS),
+    )
     columns = [
         Entry("column", table, column.name, column.meaning, column.kind) for table, own in tables for column in own
     ]
@@ -81,7 +86,7 @@ def _entry(trial: Trial, scale: Scale) -> Entry:
 def as_markdown(title: str, entries: Sequence[Entry]) -> str:
     """For reading: columns table by table, then the scales."""
     lines = [f"# Codebook: {_plain(title)}", ""]
-    for table in ("answers", "participants", "events"):
+    for table in ("answers", "participants", "events", "questions"):
         own = [entry for entry in entries if entry.part == "column" and entry.table == table]
         lines += [f"## {table}", "", "| column | type | meaning |", "|---|---|---|"]
         lines += [f"| `{_plain(entry.name)}` | {entry.kind} | {_plain(entry.meaning)} |" for entry in own]

@@ -21,6 +21,8 @@ class Post:
     shown: float | None = None
     """When the person got the page."""
     away: float = 0.0
+    correct: bool = False
+    """Whether it changes the answer to the page before."""
 
 
 def read_form(body: bytes) -> Post | None:
@@ -35,7 +37,8 @@ def read_form(body: bytes) -> Post | None:
         return None
     values = {name[2:]: _whole(value) for name, value in pairs if name.startswith("v.") and value != ""}
     agree = {"yes": True, "no": False}.get(fields.get("agree", ""))
-    return Post(step, attempt, values, agree, _number(fields.get("shown", "")), _number(fields.get("away", "")) or 0.0)
+    shown, away = _number(fields.get("shown", "")), _number(fields.get("away", "")) or 0.0
+    return Post(step, attempt, values, agree, shown, away, fields.get("correct") == "yes")
 
 
 def believable(post: Post, now: float) -> tuple[float | None, float]:
