@@ -3,6 +3,7 @@ against browsers that say what they please."""
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from small_study import SECONDS, answer_for, take
@@ -47,7 +48,7 @@ def locked(make_participation, clock):
     return participation, people
 
 
-# -- erasing and shutting out ---------------------------------------------------------------------------------------
+# -- erasing and shutting out --
 
 
 def test_a_researcher_who_erases_after_the_lock_loses_the_word_confirmatory(locked, clock):
@@ -93,7 +94,25 @@ def test_a_banned_person_is_left_out_and_the_label_falls(locked):
     assert participation.look(people[1]).state == "banned"
 
 
-# -- looking early ---------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+def test_erased_means_gone_from_the_files_of_the_store_too(make_participation, store_url):
+    participation = make_participation(batches=8, size=6)
+    people = [participation.arrive(f"h{n}", "en") for n in range(12)]
+    for person in people:
+        take(participation, person)
+    gone = people[5]
+    files = [Path(store_url), Path(f"{store_url}-wal")]
+
+    def copies(name):
+        return sum(path.read_bytes().count(name.encode()) for path in files if path.exists())
+
+    assert copies(gone) > 10
+    erase_person(participation, gone, "person")
+    assert copies(gone) == 0
+    assert copies(people[6]) > 10
+
+
+# -- looking early --
 
 
 def test_a_look_before_the_planned_number_is_interim_and_stays_known(make_participation, clock):
@@ -121,7 +140,7 @@ def test_an_export_before_the_planned_number_is_a_look_too(make_participation, c
     assert {one.action for one in standing(participation, *analysis_code()).looks} == {"analysed", "exported"}
 
 
-# -- the lock ----------------------------------------------------------------------------------------------------------
+# -- the lock --
 
 
 def test_the_lock_covers_the_code_that_analyses(make_participation, clock):
@@ -164,7 +183,7 @@ def test_a_lock_file_is_signed_and_a_changed_one_is_found_out(make_participation
             read_lock_file(path)
 
 
-# -- simulated people ---------------------------------------------------------------------------------------------------
+# -- simulated people --
 
 
 def simulated(participation, number):
@@ -221,7 +240,7 @@ def test_a_study_with_simulated_people_cannot_be_locked_until_they_are_cleared(m
         assert take(participation, participation.arrive(name, "en")).state == "finished"  # both places were open
 
 
-# -- time ----------------------------------------------------------------------------------------------------------------
+# -- time --
 
 
 def test_a_page_cannot_have_taken_longer_than_the_server_saw(make_participation, clock):
@@ -260,7 +279,7 @@ def test_reading_twice_within_the_time_that_passed_is_possible(make_participatio
     assert (one.pages[-1].seconds, one.impossible) == (12, 0)
 
 
-# -- the export suffices ---------------------------------------------------------------------------------------------------
+# -- the export suffices --
 
 
 def test_the_analysis_can_be_redone_from_the_export_alone(locked, tmp_path):
@@ -286,7 +305,7 @@ def test_a_changed_export_is_found_out(locked, tmp_path):
 
 
 def test_the_export_has_every_text_position_seed_and_hash(locked, tmp_path):
-    participation, people = locked
+    participation, _ = locked
     export_all(participation, tmp_path / "out")
     about = json.loads((tmp_path / "out" / "study.json").read_text())
     assert about["seed"] == 0
@@ -302,7 +321,7 @@ def test_the_export_has_every_text_position_seed_and_hash(locked, tmp_path):
     assert "steps" in people_csv.splitlines()[0].split(",")
 
 
-# -- the public release ---------------------------------------------------------------------------------------------------
+# -- the public release --
 
 
 def test_the_public_release_has_no_pseudonym_no_time_and_no_rare_cell(locked, tmp_path):

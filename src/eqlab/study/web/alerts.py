@@ -1,5 +1,5 @@
-"""Alerts while a study runs: what a researcher should know at once, told by a web hook or a command, once each. They name
-the study and numbers, and nobody."""
+"""Alerts while a study runs: what a researcher should know at once, told by a web hook or a command, once each. They
+name the study and numbers, and nobody."""
 
 import json
 import logging

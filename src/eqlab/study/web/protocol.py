@@ -1,6 +1,6 @@
-"""HTTP connections that cannot be held open for nothing: the head of a request comes in time or the connection is closed,
-and when there are too many connections the one that waits for its head longest makes room. Neither uvicorn nor h11 has
-such limits by itself."""
+"""HTTP connections that cannot be held open for nothing: the head of a request comes in time or the connection is
+closed, and when there are too many the one that waits for its head longest makes room. Neither uvicorn nor h11 has such
+limits by itself."""
 
 import asyncio
 import resource
