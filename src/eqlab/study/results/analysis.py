@@ -90,7 +90,7 @@ def analyse_roll(design: Design, participants: Participants, status: Standing) -
         raw,
         sentence=f"{status.label.capitalize()}: {raw.sentence}",
         rules={**raw.rules, "standing": status.label},
-        caveats=(_why(status), *_preliminary(status), *_looks(status), *_erased(participants), *raw.caveats),
+        caveats=(_why(status), *_preliminary(design, participants), *_looks(status), *_erased(participants), *raw.caveats),
         tables=(*shown, *(_labelled(table, "exploratory") for table in raw.tables)),
     )
     return StudyAnalysis(design, status, found, people, made.contrasts, shown, result)
@@ -156,7 +156,9 @@ def _why(status: Standing) -> str:
     return f"This analysis is {status.label}{rest}: {status.reason}."
 
 
-def _preliminary(status: Standing) -> tuple[str, ...]:
-    if status.done >= status.planned:
+def _preliminary(design: Design, participants: Participants) -> tuple[str, ...]:
+    places = len(design.batches) * design.study.places.people_per_batch
+    done = sum(person.state == "finished" for person in participants.people)
+    if done >= places:
         return ()
-    return (f"{status.done} of {status.planned} places are done: the result is preliminary.",)
+    return (f"{done} of {places} places are done: the result is preliminary.",)

@@ -41,7 +41,7 @@ def approvals(participation: Participation, secret: bytes, path: Path, column: s
     panel = participation.study.panel
     found = []
     for panel_id in _ids(path, column or panel.person, bool(column)):
-        if read_panel_id({panel.person: panel_id}, panel) is None:
+        if panel.person and read_panel_id({panel.person: panel_id}, panel) is None:
             found.append(Approval(panel_id, "no id of this panel", "look at it", ""))
             continue
         state = known.get(panel_hash(secret, panel_id), "unknown")
@@ -70,7 +70,7 @@ def _write(path: Path, header: list[str], rows: list[list[str]]) -> tuple[Path, 
     if header:
         writer.writerow(header)
     writer.writerows([[f"'{cell}" if cell.startswith(FORMULA) else cell for cell in row] for row in rows])
-    path.write_text(text.getvalue(), encoding="utf-8")
+    path.write_text(text.getvalue().replace("\r\n", "\n"), encoding="utf-8")
     return path, len(rows)
 
 
