@@ -32,6 +32,7 @@ def requests(limit: int | None, benchmarks: Sequence[str]) -> Iterator[Any]:
     """The first try of every trial of the quick run, as the runner asks it."""
     import eqlab as api
     from eqlab.core.forms import json_schema
+    from eqlab.core.messages import one_prompt
     from eqlab.models.chat import ChatRequest
     from eqlab.models.runner import sampling_seed
 
@@ -42,7 +43,7 @@ def requests(limit: int | None, benchmarks: Sequence[str]) -> Iterator[Any]:
         asking = asked.benchmark.asking(trial, asked.options)
         schema = json_schema(trial.form) if trial.mode == "json" and trial.form.scales else None
         seed = sampling_seed(0, trial.id, repeat, 1)
-        yield ChatRequest(trial.prompt, trial.system, asking.temperature, asking.max_tokens, seed, schema)
+        yield ChatRequest(one_prompt(trial.prompt, trial.system), asking.temperature, asking.max_tokens, seed, schema)
 
 
 def measure(setting: str, limit: int | None, benchmarks: Sequence[str]) -> dict[str, Any]:

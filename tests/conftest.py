@@ -7,7 +7,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -104,6 +104,8 @@ class ChatServer:
         self.headers: list[dict[str, str]] = []
         self.files: dict[str, bytes] = {}
         self.delay = 0.0
+        self.before: Callable[[dict[str, Any]], Awaitable[None]] | None = None
+        """Awaited with the request's body before the reply is made."""
         self._lock = threading.Lock()
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
@@ -114,6 +116,8 @@ class ChatServer:
             number = len(self.requests)
         if self.delay:
             await asyncio.sleep(self.delay)
+        if self.before:
+            await self.before(body)
         said = self.reply(body, number)
         if isinstance(said, str):
             said = completion(said, body.get("model", ""))

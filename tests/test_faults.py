@@ -70,7 +70,8 @@ def test_what_passes_by(fault, tmp_path):
         asked = server.requests
         run(server, store)
         assert server.requests == asked  # nothing is asked again
-    assert len(given) == TRIALS
+    assert sum(answer.status == "ok" for answer in given) == TRIALS
+    assert sum(answer.status == "error" for answer in given) <= 1  # the first, which bears the first faults alone
     store.close()
 
 
@@ -133,7 +134,7 @@ def test_answers_under_way_are_kept_when_a_model_is_given_up(tmp_path):
     async def one_is_refused(asked):
         from aiohttp import web
 
-        if asked.number == 1:
+        if asked.number == 2:
             return web.json_response({"error": "no"}, status=401)
         await asyncio.sleep(0.3)
         return None

@@ -88,12 +88,15 @@ def test_missing_items_are_left_out():
 def test_what_cannot_be_tested_is_undefined():
     one = paired([2.0], [1.0])
     assert (one.value, one.n, one.low, one.p, one.probability) == (1.0, 1, None, None, None)
-    constant = paired([2.0, 3.0], [1.0, 2.0])
-    assert (constant.value, constant.p, constant.low) == (1.0, 0.5, None)
+    few = paired([2.0, 3.0, 5.0, 9.0], [1.0, 2.0, 4.5, 4.0])
+    assert (few.n, few.low, few.high, few.p, few.probability) == (4, None, None, None, None)
+    constant = paired(np.arange(6.0) + 1, np.arange(6.0))
+    assert (constant.value, constant.p, constant.low) == (1.0, 2 / 64, None)
     assert unpaired([1.0, 1.0], [2.0, 2.0]).p is None
     assert items_needed(unpaired([1.0, 1.0], [2.0, 2.0])) is None
-    same = paired([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    same = paired(np.arange(7.0), np.arange(7.0))
     assert (same.value, same.p, same.probability, same.superiority) == (0.0, 1.0, 0.5, 0.5)
+    assert (same.low, same.high) == (None, None)
     assert items_needed(same) is None
     with pytest.raises(UsageError):
         paired([1.0, 2.0], [1.0])
@@ -146,3 +149,11 @@ def test_that_many_items_do_separate():
     gaps = random.normal(first.value, first.se * math.sqrt(first.n), (400, needed))
     separated = [paired(row, np.zeros(needed)).p < 0.05 for row in gaps]
     assert 0.73 <= np.mean(separated) <= 0.87
+
+
+def test_on_a_bounded_scale_alike_is_no_certainty():
+    same = paired(np.full(20, 100.0), np.full(20, 100.0), bounds=(0, 100))
+    assert same.low == pytest.approx(-same.high)
+    assert same.high == pytest.approx(100 * (1 - 0.025 ** (1 / 20)))
+    best = paired(np.full(8, 100.0), np.zeros(8), bounds=(0, 100))
+    assert 0 < best.low < 100 == best.high

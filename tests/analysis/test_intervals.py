@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eqlab.analysis.intervals import mean_estimate, proportion_estimate, sample_sd
+from eqlab.analysis.intervals import mean_bounds, mean_estimate, proportion_estimate, sample_sd
+from eqlab.core.errors import UsageError
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=50)
 
@@ -38,3 +39,47 @@ def test_a_share_has_wilsons_interval(hits, n):
     found = proportion_estimate("p", hits, n)
     expected = stats.binomtest(hits, n).proportion_ci(method="wilson")
     assert (found.low, found.high) == pytest.approx((100 * expected.low, 100 * expected.high), abs=1e-9)
+
+
+def test_values_alike_and_few_values_are_no_certainty():
+    assert mean_estimate("m", [1.0, 1.0, 1.0, 1.0]).low is None
+    assert mean_estimate("m", [1.0, 2.0, 3.0, 4.0]).low is None
+    assert mean_estimate("m", [0.1] * 30).low is None
+    assert mean_estimate("m", [100.0] * 4, bounds=(0, 100)).low is None
+    top = mean_estimate("m", [100.0] * 10, bounds=(0, 100))
+    assert (top.low, top.high) == (pytest.approx(100 * 0.025**0.1), 100.0)
+
+
+@pytest.mark.parametrize("hits", [0, 1, 4, 16, 20])
+def test_zeros_and_ones_nearly_all_alike_have_the_exact_interval(hits):
+    low, high = mean_bounds([1.0] * hits + [0.0] * (20 - hits), (0, 1))
+    exact = stats.binomtest(hits, 20).proportion_ci(method="exact")
+    if hits in (0, 20):
+        assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-9)
+    assert low <= exact.low + 1e-9 or hits < 10
+    assert high >= exact.high - 1e-9 or hits > 10
+
+
+@given(st.lists(st.integers(0, 10), min_size=5, max_size=60))
+def test_an_interval_stays_on_the_scale_holds_the_mean_and_has_width(values):
+    low, high = mean_bounds([float(value) for value in values], (0, 10))
+    assert 0 <= low <= fmean(values) <= high <= 10
+    assert high > low
+
+
+def test_a_value_off_the_scale_is_refused():
+    with pytest.raises(UsageError, match="outside"):
+        mean_bounds([1.0, 2.0, 3.0, 4.0, 11.0], (0, 10))
+
+
+@pytest.mark.parametrize(("chance", "n"), [(0.99, 10), (0.99, 40), (0.95, 20), (0.9, 40), (0.7, 20)])
+def test_intervals_on_a_bounded_scale_hold_the_truth(chance, n):
+    """Mostly at the top, else anywhere: where Student's interval is far too narrow."""
+    random = np.random.default_rng(n)
+    truth = chance * 100 + (1 - chance) * 40
+    hits = 0
+    for _ in range(600):
+        values = np.where(random.random(n) < chance, 100.0, random.choice([0.0, 20.0, 60.0, 80.0], n))
+        low, high = mean_bounds(values.tolist(), (0, 100))
+        hits += low <= truth <= high
+    assert hits / 600 >= 0.93

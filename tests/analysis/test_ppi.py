@@ -1,9 +1,9 @@
-"""Prediction-powered inference: it covers, it never loses, a good judge helps."""
+"""Prediction-powered inference: it covers, a good judge helps, a bad one costs little."""
 
 import numpy as np
 import pytest
 
-from eqlab.analysis.ppi import ppi_mean
+from eqlab.analysis.ppi import Arm, ppi_difference, ppi_mean, ppi_wins
 from eqlab.core.errors import UsageError
 
 
@@ -25,7 +25,7 @@ def test_a_biased_judge_is_corrected_and_intervals_cover():
     assert found.gain > 2
 
 
-def test_a_useless_judge_costs_nothing():
+def test_a_useless_judge_costs_little():
     random = np.random.default_rng(99)
     human, _, _ = draw(3)
     found = ppi_mean(human, random.normal(size=150), random.normal(size=1500))
@@ -45,12 +45,15 @@ def test_weight_one_is_the_first_ppi():
     assert nothing.se == pytest.approx(nothing.human_only_se)
 
 
-def test_the_weight_is_that_of_the_second_paper():
+def test_the_weight_is_that_of_the_second_paper_learned_on_other_folds():
     human, judge, rest = draw(8)
-    both = np.cov(human, judge)[0, 1] / 150
-    assert ppi_mean(human, judge, rest).weight == pytest.approx(
-        both / (judge.var(ddof=1) / 150 + rest.var(ddof=1) / 1500)
-    )
+    weights = []
+    for fold in range(10):
+        kept = np.arange(150) % 10 != fold
+        n = int(kept.sum())
+        both = np.cov(human[kept], judge[kept])[0, 1] / n
+        weights.append(both / (judge[kept].var(ddof=1) / n + rest.var(ddof=1) / 1500))
+    assert ppi_mean(human, judge, rest).weight == pytest.approx(np.mean(weights), rel=1e-6)
 
 
 def test_clusters_widen_the_interval():
@@ -69,3 +72,75 @@ def test_clusters_widen_the_interval():
 def test_too_little_raises():
     with pytest.raises(UsageError):
         ppi_mean(np.ones(1), np.ones(1), np.ones(5))
+
+
+def study(seed, raters, *, ratings=10, prompts=100, rater_sd=0.6, prompt_sd=0.3, noise=0.7, arms=1, gap=0.0):
+    """Raters and prompts both vary; a judge sees all replies. The truth is 0 (arm 1: gap)."""
+    random = np.random.default_rng(seed)
+    who_effect, prompt_effect = random.normal(0, rater_sd, raters), random.normal(0, prompt_sd, prompts)
+    found = []
+    for arm in range(arms):
+        quality = gap * arm + prompt_effect + random.normal(0, 0.3, prompts)
+        judge = 0.8 * quality + 0.5 + random.normal(0, 0.4, prompts)
+        who = np.repeat(np.arange(raters), ratings)
+        which = np.concatenate([random.choice(prompts, ratings, replace=False) for _ in range(raters)])
+        human = quality[which] + who_effect[who] + random.normal(0, noise, len(who))
+        rest = np.setdiff1d(np.arange(prompts), which)
+        found.append(Arm(human, judge[which], judge[rest], who, which, rest))
+    return found
+
+
+@pytest.mark.parametrize("raters", [5, 10])
+def test_few_raters_are_covered(raters):
+    inside = 0
+    for seed in range(400):
+        (arm,) = study(seed, raters)
+        found = ppi_mean(
+            arm.human,
+            arm.judge,
+            arm.judge_only,
+            clusters=arm.raters,
+            prompts=arm.prompts,
+            judge_clusters=arm.judge_prompts,
+        )
+        inside += found.low <= 0 <= found.high
+    assert inside / 400 >= 0.92
+    assert found.df == raters - 1 or found.df > 20
+
+
+def test_differences_pair_raters_and_prompts():
+    inside = 0
+    shared, apart = [], []
+    for seed in range(300):
+        one, other = study(seed, 8, arms=2, gap=0.4)
+        found = ppi_difference(other, one)
+        inside += found.low <= 0.4 <= found.high
+        shared.append(found.se)
+        a = ppi_mean(one.human, one.judge, one.judge_only, clusters=one.raters)
+        b = ppi_mean(other.human, other.judge, other.judge_only, clusters=other.raters)
+        apart.append(np.hypot(a.se, b.se))
+    assert inside / 300 >= 0.92
+    assert np.mean(shared) < 0.8 * np.mean(apart)
+
+
+def test_a_difference_turns_round():
+    one, other = study(3, 8, arms=2)
+    forth, back = ppi_difference(one, other), ppi_difference(other, one)
+    assert forth.value == pytest.approx(-back.value)
+    assert (forth.low, forth.se) == pytest.approx((-back.high, back.se))
+
+
+def test_wins_stay_shares():
+    random = np.random.default_rng(0)
+    chance = random.beta(8, 1, 300)
+    human, judge = (random.random(300) < chance).astype(float), (random.random(300) < chance).astype(float)
+    found = ppi_wins(human[:40], judge[:40], judge[40:], raters=np.arange(40) % 10, prompts=np.arange(40))
+    assert 0 <= found.low < found.value < found.high <= 1
+    with pytest.raises(UsageError, match="between 0"):
+        ppi_wins(human[:40] + 1, judge[:40], judge[40:])
+
+
+def test_prompts_need_one_name_each():
+    human, judge, rest = draw(1)
+    with pytest.raises(UsageError, match="one prompt"):
+        ppi_mean(human, judge, rest, prompts=["a"])

@@ -13,10 +13,10 @@ from eqlab.analysis.two_way import crossed_mean
 
 
 def test_own_questions_for_everybody_is_the_plain_mean_over_people():
-    values = np.array([3.0, 5.0, 4.0, 8.0, 1.0, 2.0])
-    found = crossed_mean("m", values, list("aabbcc"), range(6))
-    plain = mean_estimate("m", [4.0, 6.0, 1.5])
-    assert (found.value, found.n, found.of) == (plain.value, 3, "people")
+    values = np.array([3.0, 5.0, 4.0, 8.0, 1.0, 2.0, 7.0, 7.0, 2.0, 4.0])
+    found = crossed_mean("m", values, list("aabbccddee"), range(10))
+    plain = mean_estimate("m", [4.0, 6.0, 1.5, 7.0, 3.0])
+    assert (found.value, found.n, found.of) == (plain.value, 5, "people")
     assert (found.se, found.low, found.high) == pytest.approx((plain.se, plain.low, plain.high))
 
 

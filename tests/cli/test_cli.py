@@ -67,7 +67,7 @@ def test_hostile_replies_do_no_harm(eqlab, server, tmp_path):
     evil = '=HYPERLINK("http://x")\x1b[31mred\x1b[0m [bold]x[/bold] <script>alert(1)</script>'
     server.reply = lambda body, n: evil
     ran = eqlab("run", "m", "-b", "eqbench", "--base-url", server.url, "--limit", 1)
-    assert ran.code == 0, ran.err
+    assert ran.code == 1, ran.err  # not one usable answer
     shown = eqlab("show", "last").out
     assert "\x1b" not in shown
     assert "[bold]x[/bold]" in shown
@@ -99,6 +99,9 @@ def test_hostile_replies_do_no_harm(eqlab, server, tmp_path):
         (["show", "zzz"], ["eqlab run"]),
         (["report"], ["eqlab run"]),
         (["reproduce", "iqbench"], ["iqbench", "eqbench"]),
+        (["reproduce", "sage", "--json", "--markdown"], ["--json", "--markdown"]),
+        (["reproduce", "sage", "--csv", "/nowhere/rows.csv"], ["/nowhere/rows.csv", "--csv"]),
+        (["reproduce", "sage", "--csv", "."], ["folder", "--csv"]),
         (["data", "fetch", "nothing"], ["nothing", "eqbench"]),
         (["run", "--limit", "0"], ["--limit"]),
         (["run", "--limit", "many"], ["--limit", "eqlab run --help"]),
@@ -115,6 +118,10 @@ def test_missing_published_data_name_the_command(eqlab, tmp_path):
         ["reproduce", "empathy"],
     ):
         fails(eqlab(*arguments, EQLAB_CACHE=tmp_path / "cache"), "eqlab data fetch", code=1)
+
+
+def test_missing_results_of_sage_name_the_command(eqlab, tmp_path):
+    fails(eqlab("reproduce", "sage", EQLAB_CACHE=tmp_path / "cache"), "eqlab data fetch sage", code=1)
 
 
 def test_a_corrupt_question_file(eqlab, tmp_path):

@@ -5,8 +5,8 @@ from test_judging import judge, replies
 import eqlab as api
 from eqlab.comparison.compare import compare
 from eqlab.comparison.entries import entries
-from eqlab.comparison.sentences import sentence
 from eqlab.comparison.sources import read_sources
+from eqlab.comparison.tables import sentence
 
 
 def test_the_arms_of_a_judge(server, tmp_path):
@@ -20,8 +20,9 @@ def test_the_arms_of_a_judge(server, tmp_path):
         ("warm", "cold"), "nobody has rated these replies yet"
     )
     (found,) = compare(own, undefined)
-    assert [standing.entry.score.value for standing in found.standings] == [100.0, 0.0]
+    assert [(entry.name, entry.score.value) for entry in found.entries] == [("warm", 100.0), ("cold", 0.0)]
     assert sentence(found).startswith(
-        "warm (rated by gpt-judge) is better than cold (rated by gpt-judge): +100.0 points"
+        "Judge-only: gpt-judge calls Good 100.0 % of the replies by warm, 0.0 % of the replies by cold. "
+        "warm is better than cold by 100.0 points"
     )
-    assert [standing.rank for standing in found.standings] == [(1, 1), (2, 2)]
+    assert [standing.rank for standing in found.verdict.standings] == [(1, 1), (2, 2)]

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from eqlab.comparison.caveats import caveats
 from eqlab.comparison.compare import compare
 from eqlab.comparison.entries import Source, entries
-from eqlab.comparison.sentences import caveats, listed, p_words, round_up, sentence
-from eqlab.comparison.tables import as_data, tables
+from eqlab.comparison.sentences import listed, p_words, round_up
+from eqlab.comparison.tables import as_data, sentence, tables
 from eqlab.core.results import Estimate, ItemScore, Result
 
 
@@ -33,6 +34,7 @@ def result(subject, table, *, benchmark="eqbench", items=None, group="", status=
     lost = int(np.isnan(table).sum())
     basis = {
         "title": "EQ-Bench v2",
+        "noun": "prompts" if benchmark == "rating" else "questions",
         "rules": {"name": "leaderboard", "mode": "text"},
         "counts": {"planned": table.size, "ok": table.size - lost, "unparseable": lost},
     }
@@ -54,29 +56,36 @@ def compared(*results, item_sets=None, missing="drop"):
     return compare(*entries(sources, missing))
 
 
+def ranks(found):
+    return [(one.contender.name, one.rank) for one in found.verdict.standings]
+
+
 def test_a_clear_difference_is_said():
     (found,) = compared(result("model:low", draw(1)), result("model:high", draw(2, gap=10)))
     pair = found.pairs[0]
-    assert (pair.a.name, pair.b.name, pair.difference.method) == ("high", "low", "paired")
+    assert (pair.a.name, pair.b.name, pair.difference.method) == ("low", "high", "paired")  # in the order given
     assert pair.separated
-    assert [standing.rank for standing in found.standings] == [(1, 1), (2, 2)]
-    assert sentence(found).startswith("high is better than low: +")
+    assert pair.better.name == "high"
+    assert ranks(found) == [("high", (1, 1)), ("low", (2, 2))]
+    assert sentence(found).startswith("high is better than low by 1")
     assert "40 shared questions" in sentence(found)
 
 
 def test_no_difference_says_how_many_questions_would_do():
     (found,) = compared(result("model:a", draw(3, gap=0.8)), result("model:b", draw(4)))
     assert found.pairs[0].separated is False
-    assert [standing.rank for standing in found.standings] == [(1, 2), (1, 2)]
-    assert "cannot be separated with these 40 questions" in sentence(found)
-    assert f"about {round_up(found.pairs[0].needed):,} would do" in sentence(found)
+    assert [rank for _, rank in ranks(found)] == [(1, 2), (1, 2)]
+    assert "cannot be told apart" in sentence(found)
+    assert f"about {round_up(found.pairs[0].needed):,} questions" in sentence(found)
+    assert f"about {round_up(found.pairs[0].needed):,}" in tables(found)[1].rows[0]  # the table and the sentence agree
     assert found.pairs[0].needed > 40
 
 
 def test_the_same_answers_can_never_be_separated():
     (found,) = compared(result("model:a", draw(5)), result("model:b", draw(5)))
     assert found.pairs[0].needed is None
-    assert "more questions would not do" in sentence(found)
+    assert found.pairs[0].separated is False
+    assert "they are the same" in sentence(found)
 
 
 def test_pairing_is_by_item_and_not_by_place():
@@ -110,25 +119,28 @@ def test_answers_that_cannot_be_used_are_counted_and_said():
     (zero,) = compared(result("model:a", draw(14)), result("model:b", gappy), missing="zero")
     assert zero.pairs[0].difference.n == 40
     assert zero.pairs[0].difference.value > found.pairs[0].difference.value
-    assert zero.standings[1].entry.score.value == pytest.approx(np.nansum(gappy) / 40)
+    assert zero.entries[1].score.value == pytest.approx(np.nansum(gappy) / 40)
     assert any("count as 0" in said for said in caveats(zero, "zero"))
 
 
-def test_holm_is_over_all_pairs_and_ranks_follow():
-    found = compared(*(result(f"model:m{k}", draw(20 + k, gap=gap)) for k, gap in enumerate((0, 0, 10, 20))))[0]
+def test_every_pair_by_itself_and_over_all_pairs():
+    results = [result(f"model:m{k}", draw(20 + k, gap=gap)) for k, gap in enumerate((0, 0, 10, 20))]
+    found = compared(*results)[0]
     assert len(found.pairs) == 6
-    assert [standing.rank for standing in found.standings] == [(1, 1), (2, 2), (3, 4), (3, 4)]
+    assert [rank for _, rank in ranks(found)] == [(1, 1), (2, 2), (3, 4), (3, 4)]
     for pair in found.pairs:
-        assert pair.p_holm >= pair.difference.p
-    assert sentence(found).startswith("5 of 6 pairs can be separated. m3 is better than all others.")
-    assert "cannot be separated" in sentence(found)
+        assert pair.p_jointly >= pair.difference.p
+        (alone,) = compared(*(one for one in results if one.subject[6:] in (pair.a.name, pair.b.name)))
+        assert alone.pairs[0].separated == pair.separated  # whoever else is compared
+    assert sentence(found).startswith("m3 is best: it scores ")
+    assert "more than m2, m1 and m0." in sentence(found) or "more than m2, m0 and m1." in sentence(found)
 
 
 def test_repeats_split_the_spread():
     (found,) = compared(
         result("model:a", draw(30, n=150, repeats=4)), result("model:b", draw(31, n=150, repeats=4, gap=1))
     )
-    for standing in found.standings:
+    for standing in found.spreads.values():
         variance = standing.components.variance
         assert variance["residual"] == pytest.approx(25, rel=0.2)
         assert variance["item"] == pytest.approx(400, rel=0.4)
@@ -148,20 +160,20 @@ def test_orders_are_told_apart_where_they_were_asked_twice():
     points = 60 + random.normal(0, 5, (60, 1)) + np.repeat(order, 2, axis=1) + random.normal(0, 2, (60, 4))
     trials = [[f"{i}a", f"{i}a", f"{i}b", f"{i}b"] for i in range(60)]
     (found,) = compared(result("model:a", points, trials=trials))
-    standing = found.standings[0]
+    standing = found.spreads["a"]
     assert standing.order_apart
     assert standing.components.variance["order"] == pytest.approx(100, rel=0.4)
     assert "order" in next(t for t in tables(found) if t.title == "Where the spread comes from").columns
     fresh = [[f"{i}-{k}" for k in range(4)] for i in range(60)]
     (mixed,) = compared(result("model:a", points, trials=fresh))
-    assert not mixed.standings[0].order_apart
+    assert not mixed.spreads["a"].order_apart
 
 
 def test_benchmarks_are_compared_apart():
     one = result("model:a", draw(33))
     found = compared(one, result("model:b", draw(34)), result("model:a", draw(35), title="EQ-Bench v1"))
-    assert [(c.title, len(c.standings)) for c in found] == [("EQ-Bench v2", 2), ("EQ-Bench v1", 1)]
-    assert "nothing to compare it with" in sentence(found[1])
+    assert [(c.title, len(c.entries)) for c in found] == [("EQ-Bench v2", 2), ("EQ-Bench v1", 1)]
+    assert sentence(found[1]).startswith("a scores ")
 
 
 def test_what_has_no_item_scores_is_undefined_with_the_reason():
@@ -171,30 +183,45 @@ def test_what_has_no_item_scores_is_undefined_with_the_reason():
     )  # fmt: skip
     people = result("people", draw(36), benchmark="rating")
     people = Result(
-        "rating", "Rated", "people", {}, "", people.headline, (0.0, 100.0), items=(ItemScore("1", "t", 0, "ok", 3.0),)
-    )
+        "rating", "Rated", "people", {}, "", people.headline, (0.0, 100.0), ranked=False,
+        items=(ItemScore("1", "t", 0, "ok", 3.0),), why_no_points="replies in pairs",
+    )  # fmt: skip
     sources = [Source(bare, "run 1", "s"), Source(people, "run 2", "s")]
     found, undefined = entries(sources)
     assert not found
     assert dict(undefined)["c"] == "nobody has rated these replies"
-    assert "rater is the unit" in dict(undefined)["people"]
+    assert "in pairs" in dict(undefined)["people"]
 
 
 def test_arms_of_a_judge_are_compared_by_prompt():
     items = result("judge:j", 100.0 * (draw(37) > 60), benchmark="rating", group="warm").items
     others = result("judge:j", 100.0 * (draw(38) > 75), benchmark="rating", group="cold").items
     both = result("judge:j", draw(39), benchmark="rating")
-    whole = Result("rating", "Rated", "judge:j", {}, "", both.headline, (0.0, 100.0), items=(*items, *others))
+    whole = Result(
+        "rating", "Rated", "judge:j", {}, "", both.headline, (0.0, 100.0), items=(*items, *others), noun="prompts"
+    )
     (found,) = compare(*entries([Source(whole, "run 1", "s")]))
-    assert {s.entry.name for s in found.standings} == {"warm (rated by j)", "cold (rated by j)"}
+    assert ({entry.name for entry in found.entries}, found.rater) == ({"warm", "cold"}, "j")
     assert found.pairs[0].difference.n == 40
-    assert "prompts" in sentence(found)
+    assert sentence(found).startswith(
+        "Judge-only: j calls Good 47.5 % of the replies by warm, 17.5 % of the replies by cold."
+    )
+    assert "shared prompts" in sentence(found)
+
+
+def test_what_two_judges_say_is_not_compared():
+    def rated(judge):
+        items = result(judge, 100.0 * (draw(37) > 60), benchmark="rating", group="warm").items
+        return Result("rating", "Rated", judge, {}, "", Estimate("x", 1.0, 1), (0.0, 100.0), items=items, ranked=False)
+
+    found = compare(*entries([Source(rated(judge), "run 1", "s") for judge in ("judge:j", "judge:k")]))
+    assert [(one.rater, [entry.name for entry in one.entries]) for one in found] == [("j", ["warm"]), ("k", ["warm"])]
 
 
 def test_one_name_in_two_runs_gets_its_run_and_rules_that_differ_are_said():
     other = result("model:a", draw(40), rules={"name": "leaderboard", "mode": "json"})
     (found,) = compared(result("model:a", draw(41)), other)
-    assert {s.entry.name for s in found.standings} == {"a (run 0)", "a (run 1)"}
+    assert {entry.name for entry in found.entries} == {"a (run 0)", "a (run 1)"}
     assert any("(mode)" in said for said in caveats(found, "drop"))
 
 
@@ -215,7 +242,7 @@ def test_many_subjects_list_neighbours_only_but_data_has_all():
     assert len(next(t for t in tables(found) if t.title == "Neighbours").rows) == 11
     data = as_data(found, "drop")
     assert len(data["pairs"]) == 66
-    assert {"p_holm", "probability", "effect", "items_needed", "sentence"} <= set(data["pairs"][0])
+    assert {"p_jointly", "probability", "effect", "items_needed", "sentence"} <= set(data["pairs"][0])
     assert data["subjects"][0]["rank"][0] == 1
 
 

@@ -7,12 +7,15 @@ import pytest
 from aiohttp import web
 from conftest import completion
 
-import eqlab.models.http as http
+import eqlab.models.transport as transport
 from eqlab.core.errors import ModelError, UsageError
-from eqlab.models.chat import ChatRequest, TransportError
-from eqlab.models.http import HttpChat, Line
+from eqlab.models.chat import TransportError
+from eqlab.models.fit import ALLOWANCE
+from eqlab.models.http import HttpChat
 from eqlab.models.providers import PROVIDERS, resolve, shown_url
-from eqlab.models.wire import _duration, retry_after
+from eqlab.models.settings import prompted
+from eqlab.models.transport import Line
+from eqlab.models.wire.waits import duration, retry_after
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +35,7 @@ def ask(server, *requests, timeout=5.0, concurrency=8, url=None):
     return results[0] if len(requests) == 1 else results
 
 
-HELLO = ChatRequest("hello", system="be brief", temperature=0.01, max_tokens=60, seed=5)
+HELLO = prompted("hello", system="be brief", temperature=0.01, max_tokens=60, seed=5)
 
 
 def test_what_is_sent_and_what_comes_back(server, monkeypatch):
@@ -54,12 +57,12 @@ def test_what_is_sent_and_what_comes_back(server, monkeypatch):
 
 
 def test_a_schema_becomes_a_response_format(server):
-    ask(server, ChatRequest("x", schema={"type": "object"}))
+    ask(server, prompted("x", schema={"type": "object"}))
     assert server.requests[0]["response_format"]["json_schema"]["schema"] == {"type": "object"}
 
 
 def test_the_users_settings_win(server):
-    ask(server, ChatRequest("x", temperature=0.01, settings={"temperature": 0.7, "top_p": 0.9}))
+    ask(server, prompted("x", temperature=0.01, settings={"temperature": 0.7, "top_p": 0.9}))
     assert server.requests[0]["temperature"] == 0.7
     assert server.requests[0]["top_p"] == 0.9
 
@@ -101,7 +104,7 @@ def test_a_server_that_stays_broken_costs_one_request_not_the_run(server):
         await chat.close()
         return caught.value.retries
 
-    assert asyncio.run(main()) == http._RETRIES
+    assert asyncio.run(main()) == HELLO.faults
 
 
 def test_a_timeout_is_retried(server):
@@ -118,7 +121,9 @@ def test_a_timeout_is_retried(server):
     assert answer.transport_retries >= 1
 
 
-@pytest.mark.parametrize(("status", "match"), [(401, "key"), (403, "key"), (404, "no model 'm'"), (405, "address")])
+@pytest.mark.parametrize(
+    ("status", "match"), [(401, "key"), (403, "key"), (404, "no such model"), (402, "credit"), (405, "address")]
+)
 def test_hopeless_replies_stop_the_model_at_once(server, status, match):
     server.reply = lambda body, n: web.Response(status=status, text=json.dumps({"error": {"message": "no way"}}))
     error = ask(server, HELLO)
@@ -150,19 +155,20 @@ def test_a_field_the_server_does_not_take_is_renamed_or_dropped(server):
 
     server.reply = reply
     assert ask(server, HELLO).text == "hi"
-    assert server.requests[-1]["max_completion_tokens"] == 60
+    assert server.requests[-1]["max_completion_tokens"] == 60 + ALLOWANCE[None]  # it thinks, then
     assert "temperature" not in server.requests[-1]
 
 
 def test_a_setting_the_user_chose_is_never_dropped_in_silence(server):
     server.reply = lambda body, n: web.Response(status=400, text="temperature is not supported")
-    error = ask(server, ChatRequest("x", settings={"temperature": 0.5}))
-    assert isinstance(error, TransportError)
+    error = ask(server, prompted("x", settings={"temperature": 0.5}))
+    assert isinstance(error, ModelError)
+    assert "--set temperature" in str(error)
 
 
 def test_no_schema_support_is_said_plainly(server):
     server.reply = lambda body, n: web.Response(status=400, text="response_format is not supported")
-    error = ask(server, ChatRequest("x", schema={"type": "object"}))
+    error = ask(server, prompted("x", schema={"type": "object"}))
     assert isinstance(error, ModelError)
     assert "--structured" in str(error)
 
@@ -195,7 +201,7 @@ def test_content_in_parts_and_refusals(server):
 
 
 def test_a_huge_reply_is_not_read_to_its_end(server, monkeypatch):
-    monkeypatch.setattr(http, "_LARGEST_REPLY", 1000)
+    monkeypatch.setattr(transport, "_LARGEST_REPLY", 1000)
     server.reply = lambda body, n: "x" * 5000
     assert isinstance(ask(server, HELLO), TransportError)
 
@@ -212,16 +218,18 @@ def test_retry_after_in_all_its_forms():
     ("text", "seconds"), [("6m0s", 360), ("1.5s", 1.5), ("20ms", 0.02), ("7", 7), ("", 0), ("x", 0)]
 )
 def test_durations(text, seconds):
-    assert _duration(text) == pytest.approx(seconds)
+    assert duration(text) == pytest.approx(seconds)
 
 
 def test_every_provider_resolves(monkeypatch):
     for name, provider in PROVIDERS.items():
+        if provider.url_variable:
+            monkeypatch.setenv(provider.url_variable, f"https://own.example{provider.url_tail}")
         if provider.key_variable:
-            monkeypatch.delenv(provider.key_variable, raising=False)
-            with pytest.raises(ModelError, match=provider.key_variable):
+            monkeypatch.delenv(provider.key_variable.split(",")[0], raising=False)
+            with pytest.raises(ModelError, match=provider.key_variable.split(",")[0]):
                 resolve(f"{name}/x/y")
-            monkeypatch.setenv(provider.key_variable, "k")
+            monkeypatch.setenv(provider.key_variable.split(",")[0], "k")
         endpoint = resolve(f"{name}/x/y")
         assert endpoint.model == "x/y"
         assert endpoint.base_url.startswith("http")

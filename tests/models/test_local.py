@@ -18,6 +18,7 @@ from eqlab.core.errors import ModelError
 from eqlab.models import local
 from eqlab.models.chat import ChatReply, ChatRequest, TransportError
 from eqlab.models.local import LocalChat, open_local
+from eqlab.models.settings import prompted
 
 EMOTIONS = ["Anger", "Relief", "Hope"]
 SCHEMA = {
@@ -30,7 +31,7 @@ ENDLESS = {"ignore_eos": True}
 TASK = "Rate how strongly the speaker feels each emotion, from 0 to 10, as JSON. "
 LINES = ["You promised me.", "They found the dog, it is alive!", "I got the job.", "Leave me alone, all of you."]
 REQUESTS = [
-    ChatRequest(TASK + line, temperature=temperature, seed=seed, max_tokens=24, schema=SCHEMA if seed % 2 else None)
+    prompted(TASK + line, temperature=temperature, seed=seed, max_tokens=24, schema=SCHEMA if seed % 2 else None)
     for seed, (line, temperature) in enumerate(zip(LINES, [0.0, 0.0, 1.0, 1.0], strict=True))
 ]
 
@@ -63,7 +64,7 @@ def texts(chat: LocalChat, requests: list[ChatRequest], at_once: bool = False) -
 
 
 def test_a_reply_follows_the_schema_and_says_what_it_took(chat: LocalChat) -> None:
-    reply = asyncio.run(chat.ask(ChatRequest(TASK + LINES[0], schema=SCHEMA, max_tokens=60)))
+    reply = asyncio.run(chat.ask(prompted(TASK + LINES[0], schema=SCHEMA, max_tokens=60)))
     values = json.loads(reply.text)
     assert list(values) == EMOTIONS
     assert all(value in range(11) for value in values.values())
@@ -94,7 +95,7 @@ def test_a_prompt_gives_the_same_bits_whatever_is_cached(chat: LocalChat, pieces
 
     def bits(*prompts: str) -> list[float]:
         pieces.clear()
-        texts(chat, [ChatRequest(prompt, max_tokens=4, settings={"logprobs": True}) for prompt in prompts])
+        texts(chat, [prompted(prompt, max_tokens=4, settings={"logprobs": True}) for prompt in prompts])
         choices = [choice for piece in pieces for choice in piece["choices"] if choice.get("logprobs")]
         return [token["logprob"] for choice in choices for token in choice["logprobs"]["content"]][-4:]
 
@@ -119,13 +120,13 @@ def test_the_text_depends_on_the_request_and_its_seed_alone(chat: LocalChat, pat
 
 
 def test_another_seed_gives_another_text(chat: LocalChat) -> None:
-    requests = [ChatRequest("Tell me about your day.", temperature=1.0, seed=seed, max_tokens=16) for seed in (1, 2)]
+    requests = [prompted("Tell me about your day.", temperature=1.0, seed=seed, max_tokens=16) for seed in (1, 2)]
     first, second = texts(chat, requests)
     assert first != second
 
 
 def test_a_prefix_that_is_shared_is_read_once(chat: LocalChat, pieces: list[dict[str, Any]]) -> None:
-    texts(chat, [ChatRequest(TASK * 3 + line, max_tokens=1) for line in LINES[:2]])
+    texts(chat, [prompted(TASK * 3 + line, max_tokens=1) for line in LINES[:2]])
     cached = [piece["prompt_progress"]["cache"] for piece in pieces if "prompt_progress" in piece]
     assert cached[0] == 0
     assert cached[-1] > 50
@@ -135,7 +136,7 @@ def test_a_prefix_that_is_shared_is_read_once(chat: LocalChat, pieces: list[dict
 
 def test_switched_off_nothing_is_reused_and_the_texts_stay(chat: LocalChat, path: Path) -> None:
     """The switches of bench/embedded.py: every prompt read from the start, and room for two requests in one runtime."""
-    requests = [ChatRequest(TASK + line, schema=SCHEMA, max_tokens=40) for line in LINES[:2]]
+    requests = [prompted(TASK + line, schema=SCHEMA, max_tokens=40) for line in LINES[:2]]
     other = LocalChat(path, share_prefix=False, batch=2)
     assert other.concurrency == 2
     assert texts(other, requests) == texts(chat, requests)
@@ -145,7 +146,7 @@ def test_switched_off_nothing_is_reused_and_the_texts_stay(chat: LocalChat, path
 
 
 def test_the_users_settings_win(chat: LocalChat) -> None:
-    request = ChatRequest("Count to twenty.", max_tokens=20, settings={"max_completion_tokens": 3})
+    request = prompted("Count to twenty.", max_tokens=20, settings={"max_completion_tokens": 3})
     reply = asyncio.run(chat.ask(request))
     assert (reply.tokens_out, reply.finish) == (3, "length")
 
@@ -153,21 +154,21 @@ def test_the_users_settings_win(chat: LocalChat) -> None:
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [
-        (ChatRequest("word " * 6000), "context"),
-        (ChatRequest("Hello.", settings={"temperature": "hot"}), "temperature"),
-        (ChatRequest("Hello.", max_tokens=40, schema={"type": "nonsense"}), "schema"),
+        (prompted("word " * 6000), "context"),
+        (prompted("Hello.", settings={"min_p": "hot"}), "min_p"),
+        (prompted("Hello.", max_tokens=40, schema={"type": "nonsense"}), "schema"),
     ],
 )
 def test_a_request_that_fails_is_lost_alone(chat: LocalChat, request_: ChatRequest, reason: str) -> None:
     with pytest.raises(TransportError, match=reason):
         asyncio.run(chat.ask(request_))
-    assert texts(chat, [ChatRequest("Hello.", max_tokens=2)])[0]
+    assert texts(chat, [prompted("Hello.", max_tokens=2)])[0]
 
 
 def test_the_event_loop_goes_on_during_a_request(chat: LocalChat) -> None:
     async def ask() -> int:
         turns = 0
-        task = asyncio.create_task(chat.ask(ChatRequest(TASK * 3, max_tokens=8)))
+        task = asyncio.create_task(chat.ask(prompted(TASK * 3, max_tokens=8)))
         while not task.done():
             await asyncio.wait([task], timeout=0.01)
             turns += 1
@@ -180,8 +181,8 @@ def test_the_event_loop_goes_on_during_a_request(chat: LocalChat) -> None:
 def test_a_request_that_is_cancelled_frees_its_slot(chat: LocalChat) -> None:
     async def ask() -> ChatReply:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(chat.ask(ChatRequest("Tell a story.", max_tokens=4000, settings=ENDLESS)), 0.3)
-        return await asyncio.wait_for(chat.ask(ChatRequest("Hello.", max_tokens=2)), 60)
+            await asyncio.wait_for(chat.ask(prompted("Tell a story.", max_tokens=4000, settings=ENDLESS)), 0.3)
+        return await asyncio.wait_for(chat.ask(prompted("Hello.", max_tokens=2)), 60)
 
     assert asyncio.run(ask()).text
 
@@ -197,7 +198,7 @@ def test_a_closed_model_says_so(path: Path) -> None:
     chat = LocalChat(path)
     asyncio.run(chat.close())
     with pytest.raises(ModelError, match="closed"):
-        asyncio.run(chat.ask(ChatRequest("Hello.")))
+        asyncio.run(chat.ask(prompted("Hello.")))
 
 
 def test_a_model_that_was_never_asked_can_be_closed(path: Path) -> None:
@@ -210,13 +211,13 @@ def test_a_model_that_was_never_asked_can_be_closed(path: Path) -> None:
 SCRIPT = """
 import asyncio, sys
 from pathlib import Path
-from eqlab.models.chat import ChatRequest
+from eqlab.models.settings import prompted
 from eqlab.models.local import LocalChat
 chat = LocalChat(Path(sys.argv[1]))
 async def main():
     sys.stdout.write("asking\\n")
     sys.stdout.flush()
-    await chat.ask(ChatRequest("Tell a story.", max_tokens=int(sys.argv[2]), settings={"ignore_eos": True}))
+    await chat.ask(prompted("Tell a story.", max_tokens=int(sys.argv[2]), settings={"ignore_eos": True}))
 try:
     asyncio.run(main())
 except KeyboardInterrupt:

@@ -5,6 +5,7 @@ import json
 import shutil
 
 import pytest
+from presentation import presented
 
 from eqlab.benchmarks.eqbench.baselines import baselines
 from eqlab.benchmarks.eqbench.benchmark import EqBench
@@ -144,3 +145,7 @@ def test_a_corrupt_question_file_is_named(published):
     ):
         with pytest.raises(DataError, match="eq_bench_v2_questions_171"):
             list(EQ.plan({name: broken}, options, Selection()))
+
+
+def test_the_summary_comes_first_and_json_holds_no_python(report, capsys):
+    assert "files agree to two decimals" in presented("eqbench", report, capsys)[0]

@@ -7,6 +7,7 @@ import shutil
 import time
 
 import pytest
+from presentation import presented
 
 from eqlab.core.errors import DataError
 from eqlab.reproduce.emotionbench import reproduce, tables
@@ -255,3 +256,7 @@ def test_a_broken_file_is_named(tmp_path, published, change, message):
     with pytest.raises(DataError, match=message) as caught:
         reproduce(tmp_path)
     assert "gpt-4-PANAS-testing.csv" in str(caught.value)
+
+
+def test_the_summary_comes_first_and_json_holds_no_python(report, capsys):
+    assert "printed cells agree" in presented("emotionbench", report, capsys)[0]

@@ -8,6 +8,7 @@ import time
 from decimal import Decimal
 
 import pytest
+from presentation import presented
 
 from eqlab.analysis.power import gap_power
 from eqlab.benchmarks.empathy.published import PATH, parse_published
@@ -202,3 +203,7 @@ def test_the_mixed_model_is_quick(published):
     start = time.process_time()
     fit_ordinal(data.y, data.groups(), data.crossed())
     assert time.process_time() - start < 5
+
+
+def test_the_summary_comes_first_and_json_holds_no_python(report, capsys):
+    assert "published numbers" in presented("empathy", report, capsys)[0]

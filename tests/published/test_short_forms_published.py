@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from presentation import presented
 
 from eqlab.analysis.held_out import copies, factors, figures, fixed, leave_out
 from eqlab.analysis.item_response import fit
@@ -98,3 +99,7 @@ def test_a_full_set_of_answers_gives_the_full_score(learned):
     known = {number: float(score) for number, score in zip(references, row, strict=True) if not np.isnan(score)}
     found = full_score(known, {"short": 40})
     assert found.value == pytest.approx(10 * np.nanmean(row), abs=0.3)
+
+
+def test_the_summary_comes_first_and_json_holds_no_python(capsys):
+    assert "20 questions" in presented("short-forms", dict(facts()), capsys)[0]

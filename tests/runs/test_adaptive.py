@@ -63,7 +63,7 @@ def test_a_short_run_asks_the_form_and_estimates_the_full_score(server, store, p
     full = go(server, store, published)  # quick profile: ten questions, the plain score
     assert "estimated" not in full.headline.name
     assert result.headline.low < result.headline.value < result.headline.high
-    assert "estimate from 40 of them (90 % interval" in result.sentence
+    assert "estimate from 40 of them (95 % interval" in result.sentence
     assert result.estimates[0].name.startswith("plain score")
     assert any("held out" in caveat for caveat in result.caveats)
     assert {b.name: b.value for b in result.baselines}["always 3"] == pytest.approx(38.9, abs=0.05)

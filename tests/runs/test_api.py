@@ -105,7 +105,7 @@ def test_a_lost_request_is_stored_as_error_and_asked_again_next_time(server, sto
     server.reply = reply
     _, (result,), heard = go(server, store)
     assert result.counts["error"] == 1
-    assert [answer.note for answer in heard if answer.status == "error"] == ["HTTP 500: gone"]
+    assert [answer.note for answer in heard if answer.status == "error"] == ["HTTP 500: gone"] * 2
     server.reply = good
     _, (result,), heard = go(server, store)
     assert result.counts == {"planned": 6, "ok": 6, "unparseable": 0, "refused": 0, "error": 0, "unanswered": 0}

@@ -73,7 +73,7 @@ def test_judge_and_people_are_rows_of_one_table(server, store, tmp_path, structu
     (table,) = group(records)
     assert [row.name for row in table.rows] == ["judge:gpt", "people"]
     assert [row.rank for row in table.rows] == [None, None]
-    assert judge.sentence in table.sentence
+    assert table.sentence.startswith(judge.sentence)  # then warm and cold are compared, as everywhere
     assert people.sentence in table.sentence
     # the judge is calibrated on exactly these people's ratings, without being told where they are
     assert judge.rules["calibration_pairs"] == 120

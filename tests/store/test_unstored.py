@@ -2,6 +2,7 @@
 
 import json
 import stat
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -42,6 +43,7 @@ def test_answers_of_a_failed_session_are_taken_in_once(store):
     take_in(store)
     assert [one.trial for one in stored(store)] == [trial(n).id for n in range(3)]
     assert waiting(store.where) == []
+    path.parent.mkdir(mode=0o700, exist_ok=True)
     path.write_text(copy)  # as if the process had died after the commit and before the file went
     take_in(store)
     assert len(stored(store)) == 3
@@ -65,7 +67,7 @@ def test_a_line_that_was_cut_off_and_answers_of_another_store(store):
         file.write('{"run": "cut o')
     take_in(store)
     assert len(stored(store)) == 1
-    assert waiting(store.where) == [kept.paths[0].resolve()]  # somebody may still want the other one
+    assert waiting(store.where) == [kept.paths[0]]  # somebody may still want the other one
 
 
 def test_a_file_that_is_being_written_is_left_alone(store):
@@ -145,3 +147,123 @@ def test_what_is_kept_is_what_came():
     from dataclasses import asdict
 
     assert unstored._read(json.dumps(asdict(full))) == full
+
+
+def bait(folder, store, target):
+    """What another user of a shared folder could put there for us."""
+    name = f"eqlab-unstored-{store_key(store.where)}-1-1.jsonl"
+    (folder / name).symlink_to(target)
+    return folder / name
+
+
+def test_no_link_is_followed_and_no_file_behind_one_is_deleted(tmp_path, monkeypatch):
+    """A link in a folder that others can write to, dangling or leading to a file of ours: neither read nor deleted."""
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o777)
+    monkeypatch.setenv("TMPDIR", str(shared))
+    opened = Store(str(shared / "s.db"))
+    opened.begin_run(config(), plan(50), {})
+    precious = tmp_path / "precious.jsonl"
+    precious.write_text(json.dumps({"run": config().id}) + "\n")
+    link = bait(shared, opened, precious)
+    take_in(opened)
+    assert precious.exists()
+    link.unlink()
+    bait(shared, opened, tmp_path / "nothing-here")
+    take_in(opened)
+    assert waiting(opened.where) == []
+    opened.close()
+
+
+def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, monkeypatch):
+    """Somebody made our folder's name before us, as a link or open to all: the next one is taken."""
+    where = str(tmp_path / "s.db")
+    (tmp_path / ".s.db.unstored").mkdir(mode=0o755)
+    (tmp_path / ".s.db.unstored").chmod(0o777)
+    kept = Unstored(where)
+    kept.keep([answer(0)])
+    kept.close()
+    assert kept.kept == 1
+    assert kept.paths[0].parent.name == "unstored"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    (tmp_path / ".t.db.unstored").symlink_to(elsewhere)
+    other = Unstored(str(tmp_path / "t.db"))
+    other.keep([answer(0)])
+    other.close()
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_files_of_an_earlier_version_are_still_taken_in(store, tmp_path):
+    """0.1 wrote them beside the store; the shared temporary folder is not looked into any more."""
+    path = sqlite_path(store.where)
+    if path is None:
+        pytest.skip("0.1 kept them beside a file")
+    from dataclasses import asdict
+
+    old = path.parent / f"eqlab-unstored-{store_key(store.where)}-7-7.jsonl"
+    old.write_text(json.dumps(asdict(answer(0))) + "\n")
+    old.chmod(0o600)
+    assert waiting(store.where) == [old]
+    take_in(store)
+    assert len(stored(store)) == 1
+    assert not old.exists()
+
+
+def test_room_that_was_set_aside_goes_with_its_session(store):
+    """While a run works its reserve is no waiting answer; after a kill it is tidied up."""
+    own = Unstored(store.where)
+    own.reserve()
+    (path,) = own.paths
+    assert path.stat().st_size >= unstored.RESERVE
+    assert waiting(store.where) == []
+    take_in(store)
+    assert path.exists()  # its session is still at work
+    own.keep([answer(0)])
+    assert waiting(store.where) == [path]
+    own.close()
+    take_in(store)
+    assert len(stored(store)) == 1
+    assert not path.exists()
+    killed = Unstored(store.where)
+    killed.reserve()
+    import os
+
+    os.close(killed._number)  # as a kill lets go of it
+    take_in(store)
+    assert not killed.paths[0].exists()
+
+
+def test_a_disk_that_is_really_full(tmp_path):
+    """A small file system with the store and all folders on it: what is under way when it fills is kept."""
+    import os
+    import subprocess
+
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", str(disk)], capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        os.environ["EQLAB_HOME"] = str(disk / "home")
+        small = Store(str(disk / "s.db"))
+        small.begin_run(config(), plan(50), {})
+        stopped = []
+        writer = Writer(small, lambda _: None, lambda: stopped.append(True))
+        (disk / "filler").write_bytes(b"")
+        with (disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+            while True:
+                filler.write(b"x" * 4096)
+        for number in range(50):
+            writer.put(answer(number, text="x" * 20_000))
+        with pytest.raises(StoreError, match="answers that came after"):
+            writer.close()
+        assert stopped
+        assert writer._unstored.lost == 0
+        (disk / "filler").unlink()
+        take_in(small)
+        assert len(stored(small)) == 50
+        small.close()
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=False)

@@ -30,10 +30,10 @@ def test_who_is_faster_than_the_disk_waits(store, monkeypatch):
     begun, go_on = threading.Event(), threading.Event()
     add = store.add_answers
 
-    def slow(batch):
+    def slow(batch, turns=()):
         begun.set()
         assert go_on.wait(20)
-        add(batch)
+        add(batch, turns)
 
     monkeypatch.setattr(store, "add_answers", slow)
     writing = Writer(store, lambda _: None)
@@ -62,7 +62,7 @@ def test_an_error_of_the_disk_stops_the_run_and_loses_nothing(store, monkeypatch
     stopped = threading.Event()
     add = store.add_answers
 
-    def broken(batch):
+    def broken(batch, turns=()):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(store, "add_answers", broken)

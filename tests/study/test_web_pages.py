@@ -51,6 +51,7 @@ def test_every_text_is_used_and_every_used_text_is_there():
     shown = set(re.findall(r'"(refused|missing|large|busy|broken|login|panel|unknown|late|cookies|left)"', source))
     shown |= {f"door_{why}" for why in ("paused", "closed", "erased", "simulated")}
     built |= {f"{key}_{part}" for key in shown for part in ("title", "text")}
+    built |= {"instruments_text", "instruction", "own_before", "own_after", "prefer_not"}  # defaults of a study file
     built |= {"delete", "stop_delete", "error_missing", "error_off", "direction"}
     built |= {"change_save", "continue", "contact", "consent_contact"}
     built |= {"instruments_text", "instruction"}  # the study's own, where its file does not say

@@ -1,18 +1,36 @@
 """Is A better than B on these items? Differences with interval, probability and effect size; paired where items are
-shared. The item is the unit: average over repeats first. Missing is NaN, undefined is None."""
+shared. The item is the unit: average over repeats first. Missing is NaN, undefined is None: fewer than five items have
+a difference, and no interval or test.
+
+The one rule of separation is paired. Two subjects looked at alone are separated if the paired test's p is below α; in a
+list of them, if p adjusted for all pairs is (`ranks.adjusted_p`), from which the ranges of the claim `all` follow, or,
+for one subject's range, by the test of its own row (claim `each`)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtr, stdtrit
 
-from eqlab.analysis.ranks import Pairwise, pairwise, ranges, rank_ranges
+from eqlab.analysis.intervals import FEWEST, mean_bounds
+from eqlab.analysis.ranks import Pairwise, adjusted_p, may_be_first, pairwise, ranges, rank_ranges, rank_sets
 from eqlab.core.errors import UsageError
 
-__all__ = ["Difference", "Pairwise", "items_needed", "paired", "pairwise", "ranges", "rank_ranges", "unpaired"]
+__all__ = [
+    "Difference",
+    "Pairwise",
+    "adjusted_p",
+    "items_needed",
+    "may_be_first",
+    "paired",
+    "pairwise",
+    "ranges",
+    "rank_ranges",
+    "rank_sets",
+    "unpaired",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,8 +58,12 @@ class Difference:
     """Share of items (of pairs of items, if unpaired) on which A scores higher, ties half (Vargha & Delaney 2000)."""
 
 
-def paired(a: npt.ArrayLike, b: npt.ArrayLike, level: float = 0.95) -> Difference:
-    """Student's paired comparison over the items that both have: d̄ ± t·s_d/√n. NaN on a side: item left out."""
+def paired(
+    a: npt.ArrayLike, b: npt.ArrayLike, level: float = 0.95, bounds: tuple[float, float] | None = None
+) -> Difference:
+    """Student's paired comparison over the items that both have: d̄ ± t·s_d/√n. NaN on a side: item left out. With the
+    `bounds` of the scale the interval stays inside the differences that are possible, and differences that are nearly
+    all alike have an interval too (`mean_bounds`)."""
     one, other = _pair(a, b)
     shared = np.isfinite(one) & np.isfinite(other)
     one, other = one[shared], other[shared]
@@ -56,7 +78,14 @@ def paired(a: npt.ArrayLike, b: npt.ArrayLike, level: float = 0.95) -> Differenc
     rounding = 1e-12 * float(max(np.abs(one).max(), np.abs(other).max()))
     se = spread / math.sqrt(n) if spread > rounding else 0.0
     effect = _effect(float(gaps.mean()), one, other, n - 1)
-    return _tested(float(gaps.mean()), n, "paired", se, n - 1, effect, won, level)
+    if n < FEWEST:
+        return Difference(float(gaps.mean()), n, "paired", se, n - 1, effect=effect, superiority=won)
+    found = _tested(float(gaps.mean()), n, "paired", se, n - 1, effect, won, level)
+    if bounds is None:
+        return found
+    reach = bounds[1] - bounds[0]
+    low, high = mean_bounds(gaps.tolist(), (-reach, reach), level) or (None, None)
+    return replace(found, low=low, high=high)
 
 
 def unpaired(
@@ -110,8 +139,8 @@ def _tested(
         p = 2.0 ** (1 - n) if method == "paired" else None
         chance = None if p is None else 1 - p / 2 if gap > 0 else p / 2
         return Difference(gap, n, method, 0.0, df, p=p, probability=chance, effect=effect, superiority=won)
-    if se == 0:
-        return Difference(0.0, n, method, 0.0, df, 0.0, 0.0, 1.0, 0.5, effect, won)
+    if se == 0:  # the same everywhere: no sign of a difference, and no interval to say how small it is
+        return Difference(0.0, n, method, 0.0, df, p=1.0, probability=0.5, effect=effect, superiority=won)
     reach = float(stdtrit(df, 0.5 + level / 2)) * se
     t = gap / se
     p, probability = 2 * float(stdtr(df, -abs(t))), float(stdtr(df, t))

@@ -1,10 +1,19 @@
-"""Intervals for means. An interval that cannot be computed is None, never zero width."""
+"""Intervals for means. An interval that cannot be computed is None, never zero width: four answers alike are no
+certainty. On a bounded scale a mean's interval stays inside the scale, and values that are (nearly) all alike have the
+interval that their number allows."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
 
+from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
+
+FEWEST = 5
+"""Values below which a mean has no interval: too few to know their spread by."""
+_NEARLY_ALL = 5
+"""With fewer values than this beside the commonest one, the spread tells nothing and the count of them all."""
 
 
 def t_bounds(mean: float, se: float, df: float, confidence: float = 0.95) -> tuple[float, float]:
@@ -21,17 +30,53 @@ def sample_sd(values: Sequence[float], mean: float) -> float:
     return math.sqrt(math.fsum([(value - mean) ** 2 for value in values]) / (len(values) - 1))
 
 
-def mean_estimate(name: str, values: Sequence[float], *, unit: str = "", note: str = "", digits: int = 2) -> Estimate:
-    """Mean, standard error s/√n and 95 % t-interval of independent values."""
+def mean_bounds(
+    values: Sequence[float], bounds: tuple[float, float] | None = None, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """The interval of a mean. None for fewer than five values, and for values all alike on a scale without ends.
+
+    Student's t, cut to the `bounds` of the scale. Where fewer than five values differ from the commonest, c, their
+    spread is no guide (19 times 100 and once 99 do not say that 0 is impossible), but their number is: with confidence
+    the share of c is at least π = Clopper & Pearson's (1934) lower bound, and the rest lies between the ends, so the
+    mean lies within π·c + (1 − π)·end. For values all alike that is the rule of three, π = (α/2)^(1/n)."""
+    n = len(values)
+    if n < FEWEST:
+        return None
+    if bounds is not None and not (bounds[0] <= min(values) and max(values) <= bounds[1]):
+        raise UsageError(f"A value lies outside the scale from {bounds[0]:g} to {bounds[1]:g}.")
+    mean = fmean(values)
+    se = sample_sd(values, mean) / math.sqrt(n)
+    low, high = t_bounds(mean, se, n - 1, confidence)
+    if bounds is None:
+        return (low, high) if se > 1e-14 * max(abs(mean), 1e-300) else None
+    common, count = Counter(values).most_common(1)[0]
+    if n - count < _NEARLY_ALL:
+        from scipy.special import betaincinv
+
+        held = float(betaincinv(count, n - count + 1, (1 - confidence) / 2))
+        low = min(low, held * common + (1 - held) * bounds[0])
+        high = max(high, held * common + (1 - held) * bounds[1])
+    return max(bounds[0], low), min(bounds[1], high)
+
+
+def mean_estimate(
+    name: str,
+    values: Sequence[float],
+    *,
+    unit: str = "",
+    note: str = "",
+    digits: int = 2,
+    bounds: tuple[float, float] | None = None,
+) -> Estimate:
+    """Mean, standard error s/√n and 95 % interval of independent values; `bounds` are the ends of their scale."""
     n = len(values)
     if n == 0:
         return Estimate(name, None, 0, unit=unit, note=note, digits=digits)
     mean = fmean(values)
     if n == 1:
         return Estimate(name, mean, 1, unit=unit, note=note, digits=digits)
-    se = sample_sd(values, mean) / math.sqrt(n)
-    low, high = t_bounds(mean, se, n - 1)
-    return Estimate(name, mean, n, se, low, high, unit, note, digits)
+    low, high = mean_bounds(values, bounds) or (None, None)
+    return Estimate(name, mean, n, sample_sd(values, mean) / math.sqrt(n), low, high, unit, note, digits)
 
 
 def proportion_estimate(name: str, hits: int, n: int, *, note: str = "") -> Estimate:

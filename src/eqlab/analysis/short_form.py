@@ -112,3 +112,36 @@ def _weights(model: ItemModel, items: tuple[int, ...]) -> tuple[Floats, float]:
     off[at] += weights
     variance = (off @ model.slope) ** 2 + ((off @ model.shared) ** 2).sum() + off**2 @ model.unique
     return weights, float(np.sqrt(variance))
+
+
+@dataclass(frozen=True, slots=True)
+class TwoIntervals:
+    """A short form's estimate and the two questions one may ask of it."""
+
+    mean: float
+    full_low: float
+    full_high: float
+    """Prediction: where the score on *all these* items lies. The interval to compare with a published full score."""
+    items_low: float
+    items_high: float
+    """Sampling: where the score would lie with *other* items of the same kind; never narrower. The interval to compare
+    with that of a full run, whose items are a sample too."""
+
+
+def two_intervals(model: ItemModel, answers: Mapping[int, float], reach: float) -> TwoIntervals | None:
+    """`reach`: what calibration on held-out families multiplies the standard deviation with (held_out.factors). The
+    second adds the spread of the subject's own scores over as many items as the full form has: √(sd² + s²/N), with
+    Student's t of the answered items where that is wider than `reach`. None for fewer than five answers."""
+    from scipy.special import stdtrit
+
+    if len(answers) < 5:
+        return None
+    guess = estimate(model, answers)
+    values = np.array([answers[item] for item in sorted(answers)])
+    prediction = reach * guess.sd
+    quantile = float(stdtrit(len(values) - 1, 0.975))
+    sampling = quantile * float(values.std(ddof=1)) / np.sqrt(model.size)
+    both = float(np.hypot(prediction, sampling))
+    return TwoIntervals(
+        guess.mean, guess.mean - prediction, guess.mean + prediction, guess.mean - both, guess.mean + both
+    )

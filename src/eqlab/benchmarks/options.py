@@ -8,12 +8,15 @@ from eqlab.core.errors import UsageError
 
 
 def read_options(benchmark: str, declared: Sequence[OptionHelp], given: Mapping[str, str]) -> dict[str, Any]:
-    """Every declared option with its value: a boolean for yes/no choices, a whole number where the default is one."""
+    """Every declared option with its value: a boolean for yes/no choices, a whole number where the default is one. An
+    option that came late is left out while it has its default, so that runs of before keep their identity."""
     known = {option.name: option for option in declared}
     for name in given:
         if name not in known:
             raise UsageError(f"{benchmark} has no option '{name}'.", f"It has: {', '.join(known) or 'none'}.")
-    return {option.name: _value(benchmark, option, given.get(option.name, option.default)) for option in declared}
+    read = {option.name: _value(benchmark, option, given.get(option.name, option.default)) for option in declared}
+    late = {option.name: _value(benchmark, option, option.default) for option in declared if option.late}
+    return {name: value for name, value in read.items() if name not in late or value != late[name]}
 
 
 def _value(benchmark: str, option: OptionHelp, text: str) -> Any:

@@ -10,6 +10,7 @@ _OURS = {
     "eqbench": "eqlab.benchmarks.eqbench.benchmark:EqBench",
     "emotionbench": "eqlab.benchmarks.emotionbench.benchmark:EmotionBench",
     "empathy": "eqlab.benchmarks.empathy.benchmark:Empathy",
+    "emobench": "eqlab.benchmarks.emobench.benchmark:EmoBench",
 }
 _STARTED_BY_OTHERS = {
     "rating": "eqlab.benchmarks.rating.benchmark:Ratings",
@@ -19,6 +20,30 @@ _STARTED_BY_OTHERS = {
 
 def names() -> list[str]:
     return [*_OURS, *(point.name for point in entry_points(group="eqlab.benchmarks") if point.name not in _OURS)]
+
+
+def usual() -> list[str]:
+    """What `eqlab run` asks if nobody says what: the three studies that the project began with."""
+    return list(_OURS)[:3]
+
+
+def find(name: str) -> Benchmark | None:
+    """A benchmark of a stored run; None where the package that brings it is not installed here."""
+    try:
+        return load(name)
+    except UsageError:
+        return None
+
+
+def with_option(option: str) -> list[str]:
+    """The benchmarks that have this option."""
+    return [name for name in names() if any(one.name == option for one in load(name).option_help())]
+
+
+def place(name: str) -> int:
+    """Where a benchmark stands in lists; one that is not installed here comes last."""
+    known = [*names(), *_STARTED_BY_OTHERS]
+    return known.index(name) if name in known else len(known)
 
 
 def load(name: str) -> Benchmark:

@@ -1,10 +1,25 @@
 """`eqlab compare`: which subjects differ, by how much, and how sure that is."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+
+if TYPE_CHECKING:
+    from eqlab.comparison.entries import Missing
+
+
+class Chosen(TypedDict):
+    """What sources are read from, and which of their results."""
+
+    store: str
+    data: Path | None
+    benchmarks: Sequence[str]
+    subject: str
+
 
 SourcesArgument = Annotated[
     list[str] | None,
@@ -23,37 +38,73 @@ MissingFlag = Annotated[
 ]
 
 
+SweepFlag = Annotated[
+    Path | None, typer.Option("--sweep", metavar="FILE", help="Every run of this sweep that is in the store.")
+]
+
+
 def compare(
     sources: SourcesArgument = None,
+    sweep: SweepFlag = None,
     benchmark: BenchmarkFlag = None,
     subject: SubjectFlag = "",
     missing: MissingFlag = "drop",
+    joint: Annotated[bool, typer.Option("--joint", help="Also ranks that hold for all at once: wider ranges.")] = False,
+    each_run: Annotated[
+        bool, typer.Option("--each-run", help="Seeds of one model as rivals, not taken together as repeats.")
+    ] = False,
+    baseline: Annotated[
+        str, typer.Option(metavar="SOURCE", help="Compare the one source named with this one: candidate − baseline.")
+    ] = "",
+    fail_if_worse: Annotated[
+        bool, typer.Option("--fail-if-worse", help="With --baseline: exit code 3 if the candidate is worse.")
+    ] = False,
+    margin: Annotated[
+        float, typer.Option(min=0, metavar="POINTS", help="With --baseline: a loss that is allowed.")
+    ] = 0.0,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --baseline: write JUnit XML for a CI server.")
+    ] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a summary for a pull request.")] = None,
     store: StoreFlag = "",
     data: DataFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Compare the subjects of one or more runs, and published models: paired item by item where items are shared.
 
-    Gives each difference with its interval, the probability that A is better, ranks as ranges, and what more
-    items or repeats would buy."""
+    Gives each difference with its interval, ranks as ranges, who may be first, and what more items or repeats would
+    buy. With --baseline it is a gate for CI: see docs/ci.md."""
     from rich.text import Text
 
     from eqlab.cli.output import console, print_json, print_table
+    from eqlab.comparison.caveats import caveats
     from eqlab.comparison.compare import compare as compare_entries
     from eqlab.comparison.entries import entries
-    from eqlab.comparison.sentences import caveats, sentence
     from eqlab.comparison.sources import read_sources
-    from eqlab.comparison.tables import as_data, tables
+    from eqlab.comparison.tables import as_data, sentence, tables
     from eqlab.core.errors import UsageError
 
     if missing not in ("drop", "zero"):
         raise UsageError(f"--missing '{missing}' is unknown.", "Choose drop or zero.")
-    read = read_sources(sources or ["last"], store, data, benchmarks=benchmark or (), subject=subject)
-    own, undefined = entries(read, "zero" if missing == "zero" else "drop")
+    gate_only = {"--fail-if-worse": fail_if_worse, "--margin": margin, "--junit": junit}
+    for flag, value in gate_only.items():
+        if value and not baseline:
+            raise UsageError(f"{flag} needs something to compare with.", "Add --baseline RUN.")
+    named = [*(sources or ()), *(_runs_of(sweep, store, data) if sweep else ())] or ["last"]
+    missing_is: Missing = "zero" if missing == "zero" else "drop"
+    chosen: Chosen = {"store": store, "data": data, "benchmarks": benchmark or (), "subject": subject}
+    if baseline:
+        _gate(named, baseline, chosen, missing_is, margin, fail_if_worse, junit, markdown, as_json)
+        return
+    own, undefined = entries(read_sources(named, **chosen, pool=not each_run), missing_is)
     if not own:
         said = "; ".join(f"{name}: {why}" for name, why in undefined[:3])
         raise UsageError(f"Nothing here has item scores to compare. {said}.")
-    found = compare_entries(own, undefined)
+    found = compare_entries(own, undefined, joint=joint)
+    if markdown:
+        from eqlab.comparison.markdown import comparison_page
+
+        write_file(markdown, comparison_page(found, missing))
     if as_json:
         print_json([as_data(one, missing) for one in found])
         return
@@ -66,3 +117,71 @@ def compare(
         for caveat in caveats(one, missing):
             out.print(Text(f"! {caveat}", style="yellow"))
         typer.echo("")
+
+
+def _gate(
+    named: list[str],
+    baseline: str,
+    chosen: "Chosen",
+    missing: "Missing",
+    margin: float,
+    fail_if_worse: bool,
+    junit: Path | None,
+    markdown: Path | None,
+    as_json: bool,
+) -> None:
+    """Candidate against baseline, A and B in the order given; exit code 3 if it is worse."""
+    from rich.text import Text
+
+    from eqlab.cli.output import console, print_json
+    from eqlab.comparison.entries import entries
+    from eqlab.comparison.gate import as_data, gate, sentences
+    from eqlab.comparison.gate_files import junit_xml, markdown_page
+    from eqlab.comparison.sources import read_sources
+    from eqlab.core.errors import UsageError
+
+    if len(named) != 1:
+        raise UsageError(f"One candidate is compared with the baseline, not {len(named)}.", "Name one run.")
+    candidate, _ = entries(read_sources(named, **chosen), missing)
+    reference, _ = entries(read_sources([baseline], **chosen), missing)
+    found = gate(candidate, reference, margin, names=(named[0], baseline))
+    if junit:
+        write_file(junit, junit_xml(found))
+    if markdown:
+        write_file(markdown, markdown_page(found))
+    if as_json:
+        print_json(as_data(found))
+    else:
+        for text, style in sentences(found):
+            console().print(Text(text, style=style))
+    if found.undecided:
+        raise typer.Exit(1)
+    if found.worse and fail_if_worse:
+        raise typer.Exit(3)
+
+
+def _runs_of(sweep: Path, store: str, data: Path | None) -> list[str]:
+    """The runs of a sweep that have begun."""
+    from eqlab.core.errors import UsageError
+    from eqlab.store.open import open_store
+    from eqlab.sweep.cells import make_cells
+    from eqlab.sweep.file import read_sweep
+
+    cells = make_cells(read_sweep(sweep), data)
+    opened = open_store(store)
+    known = set(opened.run_ids())
+    opened.close()
+    found = [cell.run for cell in cells if cell.run in known]
+    if not found:
+        raise UsageError(f"No run of {sweep} is in the store.", f"Run 'eqlab sweep {sweep}' first.")
+    return found
+
+
+def write_file(path: Path, text: str) -> None:
+    from eqlab.core.errors import UsageError
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Name another file.") from error

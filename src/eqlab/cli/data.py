@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="The published studies' own data: list, fetch, verify.", no_args_is_help=True)
 
-Source = Annotated[list[str] | None, typer.Argument(metavar="[SOURCE]…", help="eqbench, emotionbench or empathy.")]
+Source = Annotated[
+    list[str] | None, typer.Argument(metavar="[SOURCE]…", help="eqbench, emotionbench, empathy, sage or emobench.")
+]
 
 
 @app.command("list")

@@ -6,9 +6,11 @@ import sys
 import typer
 
 
-def end(*, interrupted: bool, failed: bool) -> None:
-    """Return if all is done; else say how to go on, and exit."""
+def end(*, interrupted: bool, failed: bool, unusable: bool = False) -> None:
+    """Return if all is done; else say how to go on, and exit. `unusable`: all was asked, and no answer can be used."""
     if not interrupted and not failed:
+        if unusable:
+            raise typer.Exit(1)
         return
     from eqlab.core.secrets import without_secrets
 

@@ -11,7 +11,10 @@ from eqlab.cli.flags import DataFlag, RepeatsFlag, read_pairs
 def export_task(
     tool: Annotated[str, typer.Argument(metavar="TOOL", help="`lm-eval`: a task folder for lm-evaluation-harness.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write.")],
-    benchmark: Annotated[str, typer.Option("-b", "--benchmark", help="`eqbench` or `emotionbench`.")] = "eqbench",
+    benchmark: Annotated[
+        str,
+        typer.Option("-b", "--benchmark", help="Any whose answers have a score of their own."),
+    ] = "eqbench",
     items: Annotated[str, typer.Option(help="`open` (shipped) or `published` (the studies' own).")] = "open",
     profile: Annotated[str, typer.Option(help="`quick` (a few items) or `full` (all).")] = "full",
     limit: Annotated[int | None, typer.Option(min=1, help="At most N items.")] = None,

@@ -26,7 +26,8 @@ ConcurrencyFlag = Annotated[
     int, typer.Option("--max-concurrency", min=1, help="Requests to one endpoint at once, at most.")
 ]
 BaseUrlFlag = Annotated[
-    str, typer.Option("--base-url", metavar="URL", help="Any server with the OpenAI-compatible chat API.")
+    str,
+    typer.Option("--base-url", metavar="URL", help="Another address, for the provider's dialect or OpenAI's."),
 ]
 SettingFlag = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Model setting, e.g. temperature=0.")
@@ -39,7 +40,29 @@ StructuredFlag = Annotated[
         help="Ask for the form as JSON under a schema.",
     ),
 ]
-TimeoutFlag = Annotated[float, typer.Option("--timeout", min=1.0, help="Seconds until a request counts as lost.")]
+TimeoutFlag = Annotated[float, typer.Option("--timeout", min=1.0, help="Seconds for a whole reply.")]
+SilenceFlag = Annotated[float, typer.Option("--silence", min=1.0, help="Seconds without a byte of a reply.")]
+PatienceFlag = Annotated[
+    float, typer.Option("--patience", min=0.0, help="Seconds that an outage, or a rate limit, is waited for.")
+]
+EffortFlag = Annotated[
+    str,
+    typer.Option(
+        "--effort",
+        metavar="LEVEL",
+        help="How hard to think: none, minimal, low, medium, high or max.",
+        show_default="the model's own",
+    ),
+]
+DialectFlag = Annotated[
+    str,
+    typer.Option(
+        "--dialect",
+        metavar="NAME",
+        help="Wire format: openai_chat, openai_responses, anthropic, gemini, azure.",
+        show_default="the provider's",
+    ),
+]
 ReportFlag = Annotated[Path, typer.Option("--report", metavar="FILE", help="Where the HTML report goes.")]
 RepeatsFlag = Annotated[int | None, typer.Option("--repeats", min=1, help="Ask every trial N times.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
@@ -69,4 +92,17 @@ def read_settings(pairs: Sequence[str]) -> dict[str, Any]:
             settings[name] = json.loads(value)
         except ValueError:
             settings[name] = value
+    return settings
+
+
+def model_settings(pairs: Sequence[str] | None, effort: str = "", dialect: str = "") -> dict[str, Any]:
+    """What --set, --effort and --dialect say together; raises UsageError on what makes no sense."""
+    from eqlab.models.settings import sort_settings
+    from eqlab.models.wire.registry import named_wire
+
+    settings = read_settings(pairs or [])
+    for name, value in (("effort", effort), ("dialect", dialect and named_wire(dialect))):
+        if value:
+            settings[name] = value
+    sort_settings(settings)
     return settings

@@ -18,6 +18,7 @@ from eqlab.cli import (
     instruments,
     judge,
     leaderboard,
+    models,
     power,
     probe,
     ratings,
@@ -85,6 +86,7 @@ app.add_typer(data.app, name="data")
 app.command("probe")(probe.probe)
 app.command("power")(power.power)
 app.command("reproduce")(reproduce.reproduce)
+app.command("models")(models.models)
 app.command("benchmarks")(benchmarks.benchmarks)
 app.command("instruments")(instruments.instruments)
 

@@ -70,8 +70,8 @@ def _cell(cell: str | int | float | Estimate | None) -> str:
     return f"{cell:.1e}" if 0 < abs(cell) < 0.005 else f"{cell:.2f}"  # a small p is not 0.00
 
 
-def print_results(results: Sequence[Result]) -> None:
-    """One table of all results, then each conclusion and its caveats in words."""
+def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
+    """One table of all results, then each conclusion and its caveats in words; what was said above is not repeated."""
     rows = []
     for result in results:
         counts = result.counts
@@ -90,10 +90,13 @@ def print_results(results: Sequence[Result]) -> None:
     print_rows("", [*columns, "unanswered", "rules"], rows, right=["score", "n", "ok"])
     out = console()
     for result in results:
-        out.print(Text(harmless(f"\n{result.sentence}"), style="bold"))
+        repeated = any(result.sentence in above for above in said) or (len(results) > 1 and bool(said))
+        text = f"{result.subject.removeprefix('model:')}, {result.title}" if repeated else result.sentence
+        if not repeated or result.baselines or result.caveats:
+            out.print(Text(harmless(f"\n{text}"), style="" if repeated else "bold"))
         if result.baselines:
             floor = ", ".join(f"{baseline.name} {baseline.value:.1f}" for baseline in result.baselines)
-            out.print(Text(f"Without reading: {floor}.", style="dim"))
+            out.print(Text(f"What takes no skill scores: {floor}.", style="dim"))
         again = [estimate for estimate in result.estimates if estimate.name.startswith("repeatability: ")]
         if again:
             said = "; ".join(_brief(estimate) for estimate in again)

@@ -5,17 +5,18 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.flags import BaseUrlFlag, ConcurrencyFlag, DataFlag, JsonFlag, SettingFlag, TimeoutFlag, read_settings
+from eqlab.models.waits import WHOLE
 
 
 def probe(
     models: Annotated[list[str], typer.Argument(metavar="MODEL…", help="As for `eqlab run`.")],
-    benchmark: Annotated[str, typer.Option("-b", "--benchmark", help="eqbench, emotionbench or empathy.")] = "eqbench",
+    benchmark: Annotated[str, typer.Option("-b", "--benchmark", help="One whose items are texts.")] = "eqbench",
     items: Annotated[str, typer.Option(help="`published`, or `open` to see what chance gives.")] = "published",
     limit: Annotated[int | None, typer.Option(min=10, help="At most N items.")] = None,
     max_concurrency: ConcurrencyFlag = 16,
     base_url: BaseUrlFlag = "",
     setting: SettingFlag = None,
-    timeout: TimeoutFlag = 120.0,
+    timeout: TimeoutFlag = WHOLE,
     data: DataFlag = None,
     as_json: JsonFlag = False,
 ) -> None:

@@ -1,25 +1,77 @@
 """`eqlab reproduce`: a published study's tables, recomputed from its own raw data."""
 
-from typing import Annotated
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag
 
+if TYPE_CHECKING:
+    from eqlab.reproduce import Reproduction
+
+_CsvFlag = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows to a CSV file, too.")]
+_MarkdownFlag = Annotated[bool, typer.Option("--markdown", help="Print Markdown instead of tables.")]
+
 
 def reproduce(
-    study: Annotated[str, typer.Argument(help="eqbench, emotionbench, empathy or short-forms.")],
+    study: Annotated[str, typer.Argument(help="eqbench, emotionbench, empathy, sage or short-forms.")],
     data: DataFlag = None,
     as_json: JsonFlag = False,
+    markdown: _MarkdownFlag = False,
+    csv: _CsvFlag = None,
 ) -> None:
     """Recompute a study's published numbers and explain every difference."""
-    from eqlab.cli.output import print_json, print_table
-    from eqlab.reproduce import load
+    from eqlab.cli.output import print_json
+    from eqlab.core.errors import UsageError
+    from eqlab.reproduce import TITLES, load
+    from eqlab.reproduce.present import as_csv, as_markdown
 
+    if as_json and markdown:
+        raise UsageError("--json and --markdown exclude each other.", "Choose one.")
     module = load(study)
+    if csv is not None:
+        _writable(csv)
     report = module.reproduce(data)
+    if csv is not None:
+        _write(csv, as_csv(module.rows_of(report)))
     if as_json:
         print_json(report)
-        return
+    elif markdown:
+        typer.echo(as_markdown(TITLES[study], module.findings(report), module.tables(report)), nl=False)
+    else:
+        show(module, report)
+    if csv is not None:
+        typer.echo(f"Rows: {csv}", err=True)
+
+
+def show(module: "Reproduction", report: dict[str, Any]) -> None:
+    """The answer in sentences, then the tables."""
+    from eqlab.cli.output import print_table
+    from eqlab.cli.plain import harmless
+
+    for sentence in module.findings(report):
+        typer.echo(harmless(sentence))
     for table in module.tables(report):
+        typer.echo()
         print_table(table)
+
+
+def _writable(path: Path) -> None:
+    """Look before the work, not after it."""
+    from eqlab.core.errors import UsageError
+
+    folder = path.parent
+    if path.is_dir() or not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        why = "is a folder" if path.is_dir() else "cannot be written: its folder is missing or not yours to write in"
+        raise UsageError(f"{path} {why}.", "Name another file with --csv.")
+
+
+def _write(path: Path, content: bytes) -> None:
+    from eqlab.core.errors import DataError
+
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}.", "Name another file with --csv.") from error

@@ -9,16 +9,22 @@ from eqlab.cli.flags import (
     BaseUrlFlag,
     ConcurrencyFlag,
     DataFlag,
+    DialectFlag,
+    EffortFlag,
     JsonFlag,
+    PatienceFlag,
     RepeatsFlag,
     ReportFlag,
     SettingFlag,
+    SilenceFlag,
     StoreFlag,
     StructuredFlag,
     TimeoutFlag,
+    model_settings,
     read_pairs,
     read_settings,
 )
+from eqlab.models.waits import PATIENCE, SILENCE, WHOLE
 
 WIDTH = 10
 """Points of an adaptive run's 90 % interval, if none are named."""
@@ -32,7 +38,7 @@ def run(
     benchmark: Annotated[
         list[str] | None, typer.Option("-b", "--benchmark", help="Benchmark; may be repeated.")
     ] = None,
-    items: Annotated[str, typer.Option(help="`open` (shipped) or `published` (the studies' own).")] = "open",
+    items: Annotated[str, typer.Option(help="`open` (shipped), `published` (the studies') or a file.")] = "open",
     profile: Annotated[str, typer.Option(help="`quick` (a few items) or `full` (all).")] = "quick",
     limit: Annotated[int | None, typer.Option(min=1, help="At most N items.")] = None,
     repeats: RepeatsFlag = None,
@@ -70,7 +76,11 @@ def run(
         ),
     ] = "",
     structured: StructuredFlag = None,
-    timeout: TimeoutFlag = 120.0,
+    timeout: TimeoutFlag = WHOLE,
+    silence: SilenceFlag = SILENCE,
+    patience: PatienceFlag = PATIENCE,
+    effort: EffortFlag = "",
+    dialect: DialectFlag = "",
     report: ReportFlag = REPORT,
     store: StoreFlag = "",
     data: DataFlag = None,
@@ -79,32 +89,24 @@ def run(
     """Ask models the trials of one or more benchmarks.
 
     Answers are stored as they arrive. The same command again continues a stopped run and asks nothing twice."""
-    from eqlab.benchmarks.registry import names
+    from eqlab.benchmarks.registry import usual, with_option
     from eqlab.cli.session import work
     from eqlab.core.errors import UsageError
     from eqlab.runs.request import Request, prepare
     from eqlab.store.open import open_store
 
-    for name, value, allowed in (("items", items, ("open", "published")), ("profile", profile, ("quick", "full"))):
-        if value not in allowed:
-            raise UsageError(f"--{name} '{value}' is unknown.", f"Choose {' or '.join(allowed)}.")
     if width is not None and not adaptive:
         raise UsageError("--width is where an adaptive run stops.", "Add --adaptive.")
-    if perturb and not benchmark:
-        benchmark = ["eqbench"]  # the only one with perturbations
-    if perturb and "eqbench" not in (benchmark or []):
-        raise UsageError("Perturbations exist for EQ-Bench only.", "Add '-b eqbench'.")
     if "temperature" in perturb and "temperature" in read_settings(setting or []):
         raise UsageError("'--set temperature' holds for every trial.", "Drop it, or perturb something else.")
     few = _given(short=str(short or ""), width=str(width or WIDTH) if adaptive else "")
-    if few and not benchmark:
-        benchmark = ["eqbench"]  # the others have no short forms
-    if few and "eqbench" not in (benchmark or []):
-        raise UsageError("Short forms exist for EQ-Bench only.", "Add '-b eqbench'.")
+    only = _given(perturb=perturb) | few
+    if only and not benchmark:
+        benchmark = with_option(next(iter(only)))  # the others cannot do this
     prepared = prepare(
         Request(
             models=tuple(models or ["embedded"]),
-            benchmarks=tuple(benchmark or names()),
+            benchmarks=tuple(benchmark or usual()),
             items=items,
             profile=profile,
             limit=limit,
@@ -112,10 +114,8 @@ def run(
             seed=seed,
             base_url=base_url,
             structured=structured,
-            settings=read_settings(setting or []),
-            options=read_pairs("--option", option or [])
-            | _given(situations=situations, style=style, perturb=perturb)
-            | few,
+            settings=model_settings(setting, effort, dialect),
+            options=read_pairs("--option", option or []) | _given(situations=situations, style=style) | only,
             data=data,
         )
     )
@@ -124,6 +124,8 @@ def run(
         open_store(store),
         concurrency=max_concurrency,
         timeout=timeout,
+        silence=silence,
+        patience=patience,
         report=report,
         as_json=as_json,
     )

@@ -22,11 +22,14 @@ def work(
     *,
     concurrency: int,
     timeout: float,
+    silence: float,
+    patience: float,
     report: Path,
     as_json: bool,
     tables: int = 0,
 ) -> None:
     """Start or continue a run and show what came of it, the first `tables` tables of each result included."""
+    from eqlab.cli.conclusions import conclusions, print_conclusions, without_answers
     from eqlab.cli.output import errors, harmless, print_json, print_results, print_table, result_json
     from eqlab.publish.report.write import write_results
     from eqlab.runs.ask import Listener, run
@@ -36,25 +39,42 @@ def work(
     progress = Progress(out)
     with progress:
         listener = Listener(progress.say, progress.stored, progress.begun, progress.extended)
-        outcome = run(prepared, store, concurrency=concurrency, timeout=timeout, listener=listener)
+        outcome = run(
+            prepared,
+            store,
+            concurrency=concurrency,
+            timeout=timeout,
+            silence=silence,
+            patience=patience,
+            listener=listener,
+        )
     if len(outcome.failures) == len(prepared.config.models) and not progress.heard:
         raise next(iter(outcome.failures.values()))  # nothing was asked: there is nothing to show
     for subject, failure in outcome.failures.items():
         out.print(harmless(f"{_name(subject)} stopped: {failure}"), markup=False, style="red")
+    for subject, lost in outcome.lost.items():
+        out.print(harmless(f"{_name(subject)}: {lost}"), markup=False, style="red")
     stored = store.find_run(outcome.run)
     ((_, found),) = scored = results_of(store, [stored], processes=cores())
     path = write_results(scored, report)
+    said = conclusions(scored)
     if as_json:
-        print_json({"run": outcome.run, "report": str(path), "results": [result_json(result) for result in found]})
+        body = {"run": outcome.run, "report": str(path), "conclusions": [one.data for one in said]}
+        print_json({**body, "results": [result_json(result) for result in found]})
     else:
-        print_results(found)
+        print_conclusions(said)
+        print_results(found, [one.sentence for one in said])
         for table in (table for result in found for table in result.tables[:tables]):
             typer.echo("")
             print_table(table)
         typer.echo(f"\nRun {outcome.run} · item by item: eqlab show {outcome.run}")
         typer.echo(f"Report: {path.resolve()}")
     store.close()
-    end(interrupted=outcome.interrupted, failed=bool(outcome.failures))
+    unusable = without_answers(found)
+    for text in unusable:
+        out.print(harmless(text), markup=False, style="red")
+    failed = bool(outcome.failures or outcome.lost)
+    end(interrupted=outcome.interrupted, failed=failed, unusable=bool(unusable))
 
 
 class Progress:

@@ -62,8 +62,10 @@ def _cell_json(cell: "Cell") -> dict[str, Any]:
 
 def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, report: Path, as_json: bool) -> None:
     """Results of all cells that were begun, the report, the failures; then the exit code."""
-    from eqlab.cli.output import print_json, result_json
+    from eqlab.cli.conclusions import conclusions, print_conclusions, without_answers
+    from eqlab.cli.output import errors, harmless, print_json, result_json
     from eqlab.publish.report.write import write_results
+    from eqlab.runs.pool import pooled
     from eqlab.runs.score import cores, results_of
 
     known = set(store.run_ids())
@@ -71,11 +73,14 @@ def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, 
     stored = [store.read_run(cell.run) for cell in begun]
     scored = results_of(store, stored, processes=cores())
     found = {one.id: results[0] for one, results in scored}
-    path = write_results(scored, report) if stored else None
+    together = pooled(store, scored)
+    path = write_results(together, report) if stored else None
+    said = conclusions(together)
     if as_json:
         print_json(
             {
                 "report": str(path) if path else None,
+                "conclusions": [one.data for one in said],
                 "cells": [
                     {
                         **_cell_json(cell),
@@ -87,12 +92,18 @@ def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, 
             }
         )
     else:
+        print_conclusions(said)
         _print_cells(cells, found)
         if path:
-            typer.echo(f"\nReport: {path.resolve()} · item by item: eqlab show RUN")
+            typer.echo(
+                f"\nReport: {path.resolve()} · item by item: eqlab show RUN · pair by pair: eqlab compare --sweep"
+            )
     store.close()
     _failures(cells, outcome)
-    end(interrupted=outcome.interrupted, failed=bool(outcome.failures))
+    unusable = without_answers([result for _, results in together for result in results])
+    for text in unusable:
+        errors().print(harmless(text), markup=False, style="red")
+    end(interrupted=outcome.interrupted, failed=bool(outcome.failures), unusable=bool(unusable))
 
 
 def _print_cells(cells: "Sequence[Cell]", found: dict[str, Any]) -> None:

@@ -1,11 +1,10 @@
 """Where subjects disagree most: the items on which their scores lie furthest apart, and, for one subject, the items
 on which it lies furthest from people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import fmean
 
-from eqlab.core.results import ItemScore, Result, Table
+from eqlab.core.results import Result, Table
 
 MOST = 10
 """Items listed."""
@@ -26,17 +25,9 @@ class Apart:
         return max(self.points.values()) - min(self.points.values())
 
 
-def item_means(items: Sequence[ItemScore]) -> dict[str, float]:
-    """An item's score, averaged over repeats; items without a score are left out."""
-    found: dict[str, list[float]] = {}
-    for item in items:
-        if item.score is not None:
-            found.setdefault(item.item, []).append(item.score)
-    return {item: fmean(scores) for item, scores in found.items()}
-
-
 def furthest_apart(scores: Mapping[str, Mapping[str, float]], titles: Mapping[str, str] | None = None) -> list[Apart]:
-    """Items that at least two subjects answered, largest range first. `scores`: by subject, then by item."""
+    """Items that at least two subjects answered, largest range first. `scores`: points on the scale of the headline, by
+    subject, then by item."""
     items = list(dict.fromkeys(item for own in scores.values() for item in own))
     found = [
         Apart(item, (titles or {}).get(item, ""), {name: own[item] for name, own in scores.items() if item in own})
@@ -63,7 +54,7 @@ def disagreement(scores: Mapping[str, Mapping[str, float]], titles: Mapping[str,
     left_out = f" The first {MOST_NAMES} of {len(scores)} subjects have columns." if len(scores) > MOST_NAMES else ""
     return Table(
         "Where subjects disagree most",
-        ("item", *names, "range", "answered by"),
+        ("item", *names, "range, points", "answered by"),
         rows,
         f"The {len(rows)} of {len(apart)} shared items with the largest range, chosen because they are extreme: look "
         f"at them, but do not count them as evidence.{left_out}",

@@ -1,18 +1,23 @@
 """What is compared: one subject's points item by item, whatever the benchmark, and what became of its other answers."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from eqlab.analysis.intervals import mean_estimate
+from eqlab.comparison.arms import rater, shares
+from eqlab.comparison.contender import REFERENCE, Contender, told_apart, why_no_rank
 from eqlab.core.results import Estimate, ItemScore, Result
-from eqlab.core.runs import PEOPLE
+from eqlab.core.runs import PEOPLE, PERSON
 
 Floats = npt.NDArray[np.float64]
+SHARE = "P(Good)"
 Missing = Literal["drop", "zero"]
 """What becomes of an item whose answers could not be used: left out, or 0 points."""
 
@@ -26,11 +31,16 @@ class Source:
     """"run 0123456789" or "published"."""
     item_set: str
     """Hash of the item files: items are the same if they have the same id in the same files."""
+    settings: str = ""
+    """The model's own settings, where it has some: tells apart two results of one name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     name: str
+    """Unique among those of one comparison."""
+    rater: str
+    """Who rated it, if a rater did: what different raters say is not compared."""
     origin: str
     item_set: str
     result: Result
@@ -44,15 +54,39 @@ class Entry:
     """Answers, or items whose repeats are scored together, that could not be used."""
     trials: tuple[tuple[str, ...], ...]
     """Items × repeats: which trial it was; another trial of the same item is another order or wording."""
+    counts_zero: bool = False
+    """Whether answers that could not be used count as 0 points, so that a score stands however few could be read."""
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """Entries of one kind are compared: benchmark, title, rater."""
+        return self.result.benchmark, self.result.title, self.rater
 
     @property
     def means(self) -> dict[str, float]:
         """Points per item, averaged over repeats; items without any are left out."""
-        if not self.items:
-            return {}
-        known = np.isfinite(self.points)
-        sums = np.where(known, self.points, 0.0).sum(axis=1) / known.sum(axis=1)
-        return dict(zip(self.items, sums.tolist(), strict=True))
+        rows = zip(self.items, self.points.tolist(), strict=True)
+        return {item: fmean([value for value in row if math.isfinite(value)]) for item, row in rows}
+
+    @property
+    def contender(self) -> Contender:
+        result, points = self.result, self.means
+        people = not self.rater and (result.subject == PEOPLE or result.subject.startswith(PERSON))
+        points = {} if people else points
+        why = why_no_rank(self.score, points, valid=result.valid or self.counts_zero, note=self.score.note)
+        if not self.rater and not result.ranked:
+            why = why_undefined(result)
+        baselines = () if self.rater else result.baselines
+        return Contender(
+            self.name,
+            self.score,
+            points,
+            self.item_set,
+            REFERENCE if people and not why else why,
+            people,
+            baselines,
+            (0.0, 100.0) if self.rater else None,
+        )
 
     @property
     def repeats(self) -> int:
@@ -67,38 +101,56 @@ class Entry:
 
 
 def entries(sources: Iterable[Source], missing: Missing = "drop") -> tuple[list[Entry], list[tuple[str, str]]]:
-    """(what can be compared, (name, why not) of the rest). Names are made unique by where they are from."""
+    """(what can be compared, (name, why not) of the rest). Equal names are told apart by settings, else by the run."""
     found: list[Entry] = []
+    marks: list[str] = []
     undefined: list[tuple[str, str]] = []
     for source in sources:
-        for group in dict.fromkeys(item.group for item in source.result.items):
-            own = [item for item in source.result.items if item.group == group]
-            entry = _entry(source, group, own, missing)
-            if entry.items:
-                found.append(entry)
-            else:
-                undefined.append((entry.name, why_undefined(source.result)))
-        if not source.result.items:
-            undefined.append((_name(source.result.subject, ""), "it has no answers yet"))
-    twice = {name for name, count in Counter(entry.name for entry in found).items() if count > 1}
-    return [
-        replace(entry, name=f"{entry.name} ({entry.origin})") if entry.name in twice else entry for entry in found
-    ], undefined
+        own = list(_entries(source, missing))
+        usable = [entry for entry in own if entry.items or _has_interval(entry)]
+        found += usable
+        marks += [source.settings] * len(usable)
+        undefined += [(entry.name, why_undefined(source.result)) for entry in own if entry not in usable]
+        if not own:
+            why = "it has no answers yet" if not source.result.items else why_undefined(source.result)
+            undefined.append((_name(source.result.subject), why))
+    kinds = [(entry.kind, entry.name) for entry in found]
+    names = dict.fromkeys(kinds)
+    renamed: dict[int, str] = {}
+    for kind, name in names:
+        places = [place for place, one in enumerate(kinds) if one == (kind, name)]
+        settings, origins = [marks[place] for place in places], [found[place].origin for place in places]
+        renamed |= dict(zip(places, told_apart([name] * len(places), settings, origins), strict=True))
+    return [replace(entry, name=renamed[place]) for place, entry in enumerate(found)], undefined
+
+
+def _entries(source: Source, missing: Missing) -> Iterable[Entry]:
+    """One for the subject, or one for each whose replies a rater rated."""
+    result = source.result
+    good = shares(result)
+    groups = list(dict.fromkeys([*good, *(item.group for item in result.items)]))
+    if good or any(groups):
+        groups = [group for group in groups if group]
+    for group in groups:
+        own = [item for item in result.items if item.group == group]
+        yield _entry(source, group, own, missing, good.get(group))
+
+
+def _has_interval(entry: Entry) -> bool:
+    return entry.score.value is not None and entry.score.low is not None and bool(entry.rater or entry.result.ranked)
 
 
 def why_undefined(result: Result) -> str:
-    if result.benchmark == "rating":
-        return (
-            "people rate several replies each, so the rater is the unit; the report compares the arms with whole raters"
-            if result.subject == PEOPLE or result.subject.startswith("person:")
-            else "replies rated in pairs are compared in their own result; see the report"
-        )
+    if result.why_no_points:
+        return result.why_no_points
     if result.headline.value is None:
         return result.headline.note or "it has no score"
-    return f"'{result.headline.name}' is no mean of item scores in which more is better"
+    return f"'{result.headline.name}' is no score in which more is better"
 
 
-def _entry(source: Source, group: str, own: Sequence[ItemScore], missing: Missing) -> Entry:
+def _entry(
+    source: Source, group: str, own: Sequence[ItemScore], missing: Missing, share: Estimate | None = None
+) -> Entry:
     result = source.result
     together = len({item.item for item in own}) == len(own)  # one line per item, its repeats scored together
     repeats = [0] if together else sorted({item.repeat for item in own})
@@ -116,23 +168,27 @@ def _entry(source: Source, group: str, own: Sequence[ItemScore], missing: Missin
             values[column[item.repeat]] = points
     kept = [name for name, values in rows.items() if np.isfinite(values).any()]
     table = np.array([rows[name] for name in kept], dtype=float).reshape(len(kept), len(repeats))
-    whole = not group and missing == "drop"
+    score = share or result.headline
     entry = Entry(
-        name=_name(result.subject, group),
+        name=group or _name(result.subject),
+        rater=rater(result) if group else "",
         origin=source.origin,
         item_set=source.item_set,
         result=result,
-        score=result.headline,
+        score=score,
         counts=result.counts if not group else _counts(own),
         items=tuple(kept),
         points=table,
         unused=sum(item.points is None and item.status is not None for item in own),
         trials=tuple(tuple(trials[name]) for name in kept),
+        counts_zero=missing == "zero" and bool(kept),
     )
-    if whole:
+    if missing == "drop" and (not group or share is not None):
         return entry
-    name = result.headline.name if not group else "P(Good)"
-    return replace(entry, score=mean_estimate(name, list(entry.means.values()), digits=result.headline.digits))
+    means = list(entry.means.values())
+    if group:
+        return replace(entry, score=mean_estimate(SHARE, means, unit="%", digits=1, bounds=(0.0, 100.0)))
+    return replace(entry, score=mean_estimate(score.name, means, digits=score.digits))
 
 
 def _counts(own: Sequence[ItemScore]) -> dict[str, int]:
@@ -140,6 +196,5 @@ def _counts(own: Sequence[ItemScore]) -> dict[str, int]:
     return {"planned": len(own), **counts}
 
 
-def _name(subject: str, group: str) -> str:
-    who = subject.removeprefix("model:")
-    return f"{group} (rated by {who.removeprefix('judge:')})" if group else who
+def _name(subject: str) -> str:
+    return subject.removeprefix("model:")

@@ -8,6 +8,7 @@ from statistics import fmean
 
 from eqlab.analysis.comparison import rank_ranges
 from eqlab.analysis.length import EqualLength, Reply, at_equal_length
+from eqlab.comparison.contender import item_means
 from eqlab.core.results import Estimate, ItemScore, Result
 
 NO_MEAN = "the score is no mean over items"
@@ -36,7 +37,7 @@ class LengthView:
 
 def length_view(members: Mapping[str, Result]) -> LengthView:
     """Results by name: models only, for people's answers have no length. With fewer than two there is no slope."""
-    if any(result.benchmark == "rating" for result in members.values()):
+    if any(result.others is not None for result in members.values()):
         return LengthView(RATED)
     if not all(_is_mean(result.headline, item_means(result.items)) for result in members.values()):
         return LengthView(NO_MEAN)
@@ -53,15 +54,6 @@ def length_view(members: Mapping[str, Result]) -> LengthView:
     ]
     lines.sort(key=lambda line: -(line.estimate.value or 0.0))
     return LengthView("", tuple(lines), found.slope, found.words)
-
-
-def item_means(items: Sequence[ItemScore]) -> dict[str, float]:
-    """Points by item, the mean over repeats."""
-    found: dict[str, list[float]] = {}
-    for item in items:
-        if item.points is not None:
-            found.setdefault(item.item, []).append(item.points)
-    return {item: fmean(points) for item, points in found.items()}
 
 
 def _is_mean(headline: Estimate, points: Mapping[str, float]) -> bool:

@@ -1,17 +1,196 @@
-"""A comparison in words that claim no more than the numbers do."""
+"""The verdict in words that claim no more than it does: one passage for terminal, report, leaderboard and files."""
 
 from collections.abc import Sequence
 
-from eqlab.comparison.compare import POWER, Comparison, Pair
-from eqlab.comparison.entries import Entry
+from eqlab.comparison.contender import REFERENCE, Contender
+from eqlab.comparison.pair import Pair
+from eqlab.comparison.verdict import Verdict
+from eqlab.core.runs import PEOPLE
+from eqlab.core.text import basis_of, number, short_name, value_of
 
-_NOUNS = {"eqbench": "questions", "emotionbench": "situations", "rating": "prompts"}
-_VOLATILE = ("snapshot", "calibration", "calibration_pairs", "raters", "defaults", "repeats")
-"""Rules that may differ without making scores incomparable."""
+_MOST_NAMES = 6
 
 
-def noun(benchmark: str) -> str:
-    return _NOUNS.get(benchmark, "items")
+def conclusion(verdict: Verdict, things: str = "items", rater: str = "") -> str:
+    """Who is first, or which group cannot be told apart; then people, baselines, and who is left out and why. With a
+    rater: whose replies are called Good how often, and how neighbours compare."""
+    ranked = [one.contender for one in verdict.ranked]
+    if rater and ranked:
+        parts = [_rated(verdict, things, rater)]
+    else:
+        parts = [_first(verdict, things)] if ranked else ["No score can be compared."]
+    parts += [_people(verdict, one.contender) for one in verdict.standings if one.contender.why_no_rank == REFERENCE]
+    parts.append(_baselines(ranked))
+    parts += _left_out([one.contender for one in verdict.standings if not one.rank], bool(ranked))
+    return " ".join(part for part in parts if part)
+
+
+def _first(verdict: Verdict, things: str) -> str:
+    ranked, first = [one.contender for one in verdict.ranked], list(verdict.first)
+    if len(ranked) == 1:
+        return f"{_name(ranked[0])} scores {_score(ranked[0])}."
+    if len(ranked) == 2:
+        return pair_sentence(verdict.pair(ranked[0].name, ranked[1].name), things)
+    rest = [one for one in ranked if one not in first]
+    inside = [verdict.pair(a.name, b.name) for i, a in enumerate(first) for b in first[i + 1 :]]
+    clear = all(verdict.pair(a.name, b.name).better is a for a in first for b in rest)
+    if len(first) == 1:
+        opening = f"{_name(first[0])} is best: it scores {_score(first[0])}"
+        found = f"{opening}, more than {_others(rest)}." if clear else f"{opening}; {_others(rest)} come after it."
+    elif not any(one.separated for one in inside):
+        found = f"{_listed_scores(first)} cannot be told apart{_with(inside, things)}"
+        found += _before(first, rest, clear) if rest else "."
+    else:
+        found = f"{_listed_scores(first, 'or')} may be best{_with(inside, things)}: when {len(ranked)} are compared"
+        found += " at once, a lead of this size can be chance"
+        found += _before(first, rest, clear) if rest else "."
+    return " ".join(part for part in (found, _neighbours(verdict)) if part)
+
+
+def _rated(verdict: Verdict, things: str, rater: str) -> str:
+    shown = verdict.ranked[: _MOST_NAMES + 1]
+    shares = ", ".join(f"{value_of(one.contender.score)} of the replies by {_name(one.contender)}" for one in shown)
+    opening = (
+        f"People call Good {shares}." if rater == PEOPLE else f"Judge-only: {short_name(rater)} calls Good {shares}."
+    )
+    if len(verdict.ranked) == 1:
+        return opening
+    pairs = verdict.neighbours()
+    said = [pair_sentence(pair, things) for pair in pairs[:_MOST_NAMES]]
+    more = f" The other {len(pairs) - len(said)} neighbours stand in the tables." if len(pairs) > len(said) else ""
+    return f"{opening} {' '.join(said)}{more}"
+
+
+def _with(pairs: Sequence[Pair], things: str) -> str:
+    sizes = {pair.difference.n for pair in pairs if pair.difference.method == "paired"}
+    return f" with these {sizes.pop()} {things}" if len(sizes) == 1 else f" with these {things}"
+
+
+def _before(first: Sequence[Contender], rest: Sequence[Contender], clear: bool) -> str:
+    who = "both" if len(first) == 2 else f"all {len(first)}"
+    verb = "comes" if len(rest) == 1 else "come"
+    return f"; {who} are better than {_others(rest)}." if clear else f"; {_others(rest)} {verb} after them."
+
+
+def _others(rest: Sequence[Contender]) -> str:
+    return listed([_name(one) for one in rest]) if len(rest) <= 3 else f"the other {len(rest)}"
+
+
+def _neighbours(verdict: Verdict) -> str:
+    """How much the order is worth, where it is long."""
+    if len(verdict.ranked) < 5:
+        return ""
+    pairs = verdict.neighbours()
+    same = sum(not pair.separated for pair in pairs)
+    return f"{same} of {len(pairs)} neighbours in the order of scores cannot be told apart."
+
+
+def pair_sentence(pair: Pair, things: str) -> str:
+    """One difference, the better one first."""
+    a, b, gap = pair.a, pair.b, pair.difference
+    if gap.value is None:
+        return f"{_name(a)} and {_name(b)} cannot be compared: {pair.why}."
+    if pair.separated is None:
+        return f"{_both(pair)} cannot be compared with {gap.n} {things}: {pair.why}."
+    low, high, size = gap.low, gap.high, gap.value
+    if size < 0:
+        low, high, size = (None if high is None else -high), (None if low is None else -low), -size
+    digits = 2 if 0 < size < 0.05 else 1
+    bounds = "the same on each" if low is None or high is None else f"95 % interval {_range(low, high, digits)}"
+    basis = f"{bounds}, {_counted(pair, things)}"
+    if pair.better is not None:
+        worse = b if pair.better is a else a
+        return f"{_name(pair.better)} is better than {_name(worse)} by {number(size, digits)} points ({basis})."
+    text = f"{_both(pair)} cannot be told apart: a difference of {number(size, digits)} points ({basis})"
+    if pair.why:
+        return f"{text}; {pair.why}, so more {things} of this kind would hardly tell."
+    if pair.needed is None:
+        return f"{text}." if gap.value else f"{text}; they score the same."
+    return f"{text}; it would take about {round_up(pair.needed):,} {things} to tell."
+
+
+def _counted(pair: Pair, things: str) -> str:
+    if pair.difference.method == "paired":
+        return f"{pair.difference.n} shared {things}"
+    if pair.a.points and pair.b.points:
+        return f"{len(pair.a.points)} and {len(pair.b.points)} {things}, not the same ones"
+    return "from their two intervals"
+
+
+def _both(pair: Pair) -> str:
+    a, b = (pair.a, pair.b) if (pair.a.score.value or 0.0) >= (pair.b.score.value or 0.0) else (pair.b, pair.a)
+    return f"{_name(a)} ({value_of(a.score)}) and {_name(b)} ({value_of(b.score)})"
+
+
+def _range(low: float, high: float, digits: int) -> str:
+    return f"{number(low, digits)} to {number(high, digits)}"
+
+
+def _people(verdict: Verdict, people: Contender) -> str:
+    """Where people stand, who have no rank."""
+    name = people.name[:1].upper() + people.name[1:]
+    opening = f"{name} score {_score(people)}"
+    places: dict[str, list[str]] = {}
+    for one in verdict.ranked:
+        found = verdict.pair(one.contender.name, people.name)
+        where = (
+            "not to be told apart from" if found.better is None else "less than" if found.better is not people else ""
+        )
+        places.setdefault(where or "more than", []).append(_name(one.contender))
+    said = [f"{where} {listed(names)}" for where, names in sorted(places.items(), key=lambda one: one[0])]
+    return f"{opening}: {'; '.join(said)}." if said else f"{opening}."
+
+
+def _baselines(ranked: Sequence[Contender]) -> str:
+    """Who does not clearly beat the best answer that needs no skill."""
+    weak, floors = [], set()
+    for one in ranked:
+        if one.baselines:
+            top = max(one.baselines, key=lambda baseline: baseline.value)
+            if one.score.low is None or one.score.low <= top.value:
+                weak.append(one)
+                floors.add((top.name, number(top.value, min(one.score.digits, 1))))
+    if not weak:
+        return ""
+    name, value = next(iter(floors))
+    which = f"'{name}', which takes no skill ({value})" if len(floors) == 1 else "the best answer that takes no skill"
+    return f"Not clearly better than {which}: {listed([_name(one) for one in weak])}."
+
+
+def _left_out(rest: Sequence[Contender], some_ranked: bool) -> list[str]:
+    """Who has no rank, by reason; people have their own sentence."""
+    reasons: dict[str, list[Contender]] = {}
+    for one in rest:
+        if one.why_no_rank != REFERENCE:
+            reasons.setdefault(one.why_no_rank, []).append(one)
+    if not some_ranked and len(reasons) == 1:
+        return [f"{why[:1].upper()}{why[1:]}." for why in reasons]
+    return [
+        f"{listed([_with_value(one) for one in own])} {'are' if len(own) > 1 or own[0].people else 'is'} not compared: "
+        f"{why}."
+        for why, own in reasons.items()
+    ]
+
+
+def _with_value(one: Contender) -> str:
+    return _name(one) if one.score.value is None else f"{_name(one)} ({value_of(one.score)}, n = {one.score.n})"
+
+
+def _name(one: Contender) -> str:
+    return short_name(one.name)
+
+
+def _score(one: Contender) -> str:
+    return f"{value_of(one.score)} ({basis_of(one.score)})"
+
+
+def _listed_scores(some: Sequence[Contender], link: str = "and") -> str:
+    return listed([f"{_name(one)} ({value_of(one.score)})" for one in some], link=link)
+
+
+def listed(names: Sequence[str], most: int = _MOST_NAMES, link: str = "and") -> str:
+    shown = list(names) if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1} others"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {link} {shown[-1]}"
 
 
 def round_up(number: int) -> int:
@@ -29,93 +208,3 @@ def chance_words(probability: float | None) -> str:
     if probability is None:
         return "undefined"
     return "> 99.9 %" if probability > 0.999 else "< 0.1 %" if probability < 0.001 else f"{100 * probability:.1f} %"
-
-
-def pair_sentence(pair: Pair, things: str) -> str:
-    a, b, gap = pair.a.name, pair.b.name, pair.difference
-    if gap.value is None:
-        return f"{a} and {b} cannot be compared: one of them has no usable answer."
-    if pair.separated is None:
-        why = "neither side varies" if gap.n > 2 else "too few for a test"
-        return f"{a} and {b} differ by {gap.value:+.2f} points on {gap.n} {things}: {why}."
-    low, high = gap.low, gap.high
-    if pair.separated and gap.value < 0:  # on the shared items the order is the other way round
-        a, b = b, a
-        low, high = (None, None) if low is None or high is None else (-high, -low)
-    bounds = "the same on each" if low is None or high is None else f"95 % interval {low:.1f} to {high:.1f}"
-    if pair.separated:
-        which = "shared" if gap.method == "paired" else "unshared"
-        return f"{a} is better than {b}: {abs(gap.value):+.1f} points ({bounds}, {gap.n} {which} {things})."
-    text = f"{a} and {b} cannot be separated with these {gap.n} {things} ({gap.value:+.1f} points, {bounds})"
-    if pair.needed is None:
-        return f"{text}; they score the same, so more {things} would not do."
-    return f"{text}; about {round_up(pair.needed):,} would do."
-
-
-def sentence(found: Comparison) -> str:
-    things = noun(found.benchmark)
-    if len(found.standings) < 2:
-        name = found.standings[0].entry.name
-        return f"{name} is the only one with scores on {found.title}: there is nothing to compare it with."
-    if len(found.pairs) == 1:
-        return pair_sentence(found.pairs[0], things)
-    tests = [pair for pair in found.pairs if pair.separated is not None]
-    apart = sum(bool(pair.separated) for pair in tests)
-    first = [standing.entry.name for standing in found.standings if standing.rank[0] == 1]
-    text = f"{apart} of {len(tests)} pairs can be separated. "
-    if len(first) == 1:
-        text += f"{first[0]} is better than all others."
-    else:
-        text += f"First place may belong to {listed(first)}."
-    closest = next((pair for pair in found.pairs if pair.separated is False), None)
-    return f"{text} {pair_sentence(closest, things)}" if closest else text
-
-
-def caveats(found: Comparison, missing: str) -> list[str]:
-    entries = [standing.entry for standing in found.standings]
-    things = noun(found.benchmark)
-    said = [*_rules(entries)]
-    lost = [f"{entry.name} {entry.unused}" for entry in entries if entry.unused]
-    if lost:
-        what = "count as 0" if missing == "zero" else f"are left out: a pair is compared on the {things} both answered"
-        other = "" if missing == "zero" else " ('--missing zero' counts them as 0)"
-        said.append(f"Answers that could not be used {what}{other}. Refused, unreadable or failed: {listed(lost)}.")
-    waiting = [entry.name for entry in entries if entry.counts.get("unanswered")]
-    if waiting:
-        said.append(f"Not finished, so preliminary: {listed(waiting)}.")
-    invalid = [entry.name for entry in entries if not entry.result.valid]
-    if invalid:
-        said.append(f"Too few readable answers to be valid by the benchmark's own rule: {listed(invalid)}.")
-    loose = sum(pair.difference.method == "unpaired" for pair in found.pairs)
-    if loose:
-        said.append(
-            f"{loose} of {len(found.pairs)} pairs share too few {things} and are compared unpaired, which needs far "
-            "more of them; a difference may then come from the items."
-        )
-    if any(pair.separated is False for pair in found.pairs):
-        said.append(
-            f"How many would do: for a power of {100 * POWER:.0f} % if the difference seen is the true one, asked as "
-            "often as now."
-        )
-    return said
-
-
-def _rules(entries: Sequence[Entry]) -> list[str]:
-    """Rules that differ between those compared."""
-    said = []
-    for key in dict.fromkeys(key for entry in entries for key in entry.result.rules):
-        if key in _VOLATILE:
-            continue
-        values: dict[str, list[str]] = {}
-        for entry in entries:
-            if key in entry.result.rules:
-                values.setdefault(str(entry.result.rules[key]), []).append(entry.name)
-        if len(values) > 1:
-            parts = "; ".join(f"{value}: {listed(names)}" for value, names in values.items())
-            said.append(f"Not asked or scored alike ({key}): {parts}.")
-    return said
-
-
-def listed(names: Sequence[str], most: int = 6) -> str:
-    shown = list(names) if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1} others"]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

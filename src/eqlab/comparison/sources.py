@@ -1,15 +1,19 @@
 """From what a user names to results: a run of the store, a published EQ-Bench model, or a result file."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from eqlab.benchmarks.eqbench.published import PUBLISHED
 from eqlab.comparison.entries import Source
+from eqlab.comparison.labels import settings_of
 from eqlab.core.errors import UsageError
+from eqlab.core.results import Result
+from eqlab.runs.pool import pooled
 from eqlab.runs.published_results import PublishedResult, Reader
 from eqlab.runs.published_runs import is_published
-from eqlab.runs.score import results
+from eqlab.runs.score import results_of
 from eqlab.store.open import open_store
+from eqlab.store.reader import StoredRun
 from eqlab.store.store import Store
 
 
@@ -20,13 +24,16 @@ def read_sources(
     *,
     benchmarks: Sequence[str] = (),
     subject: str = "",
+    pool: bool = True,
 ) -> list[Source]:
     """Results of run ids, `last`, `published` (all models), `published:MODEL` and files *.json, in the order named.
 
-    A run named twice counts once. `benchmarks` and `subject` (a part of the name) choose among what is found."""
+    A run named twice counts once. `benchmarks` and `subject` (a part of the name) choose among what is found. `pool`:
+    runs that differ in their seeds alone are one result."""
     opened: Store | None = None
     seen: set[str] = set()
     found: list[Source] = []
+    runs: list[StoredRun] = []
     for name in names:
         if is_published(name):
             wanted = name.removeprefix(PUBLISHED).removeprefix(":")
@@ -35,9 +42,14 @@ def read_sources(
             found += _published([Reader(data).file_result(_file(name))], seen)
         else:
             opened = opened or open_store(store)
-            found += _run(opened, name, seen)
+            stored = opened.find_run(name)
+            if stored.id not in seen:
+                seen.add(stored.id)
+                runs.append(stored)
     if opened:
+        found += _runs(opened, runs, pool)
         opened.close()
+        found.sort(key=_place_in(names, runs))
     chosen = [one for one in found if not benchmarks or one.result.benchmark in benchmarks]
     chosen = [one for one in chosen if subject.casefold() in one.result.subject.casefold()]
     if not chosen:
@@ -46,14 +58,32 @@ def read_sources(
     return chosen
 
 
-def _run(store: Store, name: str, seen: set[str]) -> list[Source]:
-    stored = store.find_run(name)
-    if stored.id in seen:
-        return []
-    seen.add(stored.id)
-    asked = [benchmark.items_sha256 for _, benchmark in stored.config.pairs()]
-    own = results(store, stored)
-    return [Source(result, f"run {stored.id}", sha) for result, sha in zip(own, asked, strict=True)]
+def _runs(store: Store, runs: Sequence[StoredRun], pool: bool) -> list[Source]:
+    scored = results_of(store, runs)
+    return [
+        Source(result, f"run {stored.id}", _items_of(stored, result), settings_of(stored.config, result.subject))
+        for stored, own in (pooled(store, scored) if pool else scored)
+        for result in own
+    ]
+
+
+def _items_of(stored: StoredRun, result: Result) -> str:
+    """The hash of the item files behind a result."""
+    named = [asked for asked in stored.config.benchmarks if asked.name == result.benchmark]
+    own = [asked for asked in named if asked.item_set == result.rules.get("item_set", asked.item_set)]
+    return (own or named)[0].items_sha256
+
+
+def _place_in(names: Sequence[str], runs: Sequence[StoredRun]) -> Callable[[Source], int]:
+    """Where a source was named: published results and runs keep the order of the command."""
+    places = {
+        f"run {stored.id}": next(
+            place for place, name in enumerate(names) if name == "last" or stored.id.startswith(name)
+        )
+        for stored in runs
+    }
+    published = [place for place, name in enumerate(names) if is_published(name) or name.endswith(".json")]
+    return lambda source: places.get(source.origin, published[0] if published else 0)
 
 
 def _published(results: Iterable[PublishedResult], seen: set[str]) -> list[Source]:

@@ -1,13 +1,16 @@
 """A comparison as tables and as plain data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from eqlab.analysis.components import RESIDUAL, Design
-from eqlab.comparison.compare import Comparison, Pair, Standing
+from eqlab.comparison.caveats import caveats
+from eqlab.comparison.compare import Comparison, Spread
 from eqlab.comparison.disagreement import disagreement, furthest_apart
-from eqlab.comparison.sentences import caveats, chance_words, noun, p_words, pair_sentence, sentence
+from eqlab.comparison.pair import Pair
+from eqlab.comparison.sentences import chance_words, conclusion, p_words, pair_sentence, round_up
+from eqlab.comparison.verdict import Rank, Verdict
 from eqlab.core.results import Estimate, Table
 
 ALL_PAIRS = 10
@@ -16,74 +19,83 @@ _LOST = ("unparseable", "refused", "error", "unanswered")
 Cell = str | int | float | Estimate | None
 
 
+RANK = "Rank: for any one of them, its true rank among these lies in its range with 95 % confidence."
+FIRST = "May be first: the truly best is among these with 95 % confidence."
+JOINTLY = "Rank, jointly: all true ranks lie in these ranges at once, with 95 % confidence."
+SEPARATED_ALONE = "Told apart: this pair by itself, with 95 % confidence; p_jointly corrects for all pairs."
+SEPARATED = "Told apart: this pair by itself at 95 %; p, all pairs: corrected for the {pairs} of them."
+
+
+def sentence(found: Comparison) -> str:
+    return conclusion(found.verdict, found.things, found.rater)
+
+
 def tables(found: Comparison) -> list[Table]:
     listed = [_standings(found)]
     if found.pairs:
         listed.append(_pairs(found))
-    parts = [standing for standing in found.standings if standing.components is not None]
+    parts = {name: spread for name, spread in found.spreads.items() if spread.components is not None}
     if parts:
-        listed += [_components(found, parts), _designs(found, parts)]
-    apart = disagreement({one.entry.name: one.entry.means for one in found.standings})
+        listed += [_components(parts), _designs(found, parts)]
+    apart = disagreement({entry.name: entry.means for entry in found.entries if entry.items})
     if apart is not None:
         listed.append(apart)
-    if found.undefined:
-        listed.append(Table("Not compared", ("subject", "why"), tuple(found.undefined)))
+    left = [(one.contender.name, one.contender.why_no_rank) for one in found.verdict.standings if not one.rank]
+    if left or found.undefined:
+        listed.append(Table("Without a rank", ("subject", "why"), (*left, *found.undefined)))
     return listed
 
 
+def rank_words(rank: Rank | None) -> str:
+    """ "3–7"; one number where the range is one."""
+    if rank is None:
+        return "none"
+    return f"{rank[0]}" if rank[0] == rank[1] else f"{rank[0]}–{rank[1]}"
+
+
 def _standings(found: Comparison) -> Table:
+    several = len(found.verdict.ranked) > 1
+    joint = any(one.jointly for one in found.verdict.ranked)
+    again = any(spread.variation is not None for spread in found.spreads.values())
+    lost = [status for status in _LOST if any(entry.counts.get(status) for entry in found.entries)]
     rows: list[tuple[Cell, ...]] = []
-    again = any(standing.variation is not None for standing in found.standings)
-    for one in found.standings:
-        low, high = one.rank
-        counts = one.entry.counts
-        row: list[Cell] = [
-            "" if len(found.standings) == 1 else f"{low}" if low == high else f"{low}–{high}",
-            one.entry.name,
-            one.entry.score,
-            len(one.entry.items),
-            one.entry.asked,
-            *(counts.get(status, 0) for status in _LOST),
-        ]
-        rows.append(tuple([*row, one.variation, one.agreement] if again else row))
-    columns = ["rank", "subject", found.standings[0].entry.score.name, noun(found.benchmark), "repeats", *_LOST]
+    for one, entry in zip(found.verdict.standings, found.entries, strict=True):
+        row: list[Cell] = [rank_words(one.rank), "yes" if one.may_be_first else ""] if several else []
+        row += [rank_words(one.jointly)] if joint else []
+        row += [entry.name, entry.score, len(entry.items), entry.asked]
+        row += [entry.counts.get(status, 0) for status in lost]
+        spread = found.spreads[entry.name]
+        rows.append(tuple([*row, spread.variation, spread.agreement] if again else row))
+    columns = ["rank", "may be first"] if several else []
+    columns += ["rank, jointly"] if joint else []
+    columns += ["subject", found.entries[0].score.name if not found.rater else "P(Good)"]
+    columns += [found.things, "repeats", *lost]
     columns += ["CV over repeats, %", "agreement of repeats (ICC)"] if again else []
-    note = (
-        "A rank is a range: from one more than the subjects certainly better, to the number of subjects less those "
-        "certainly worse (pairs that are separated below)."
-    )
-    return Table(found.title, tuple(columns), tuple(rows), note if len(found.standings) > 1 else "")
+    note = " ".join([RANK, FIRST, *([JOINTLY] if joint else [])]) if several else ""
+    title = f"{found.title}: {found.rater}" if found.rater else found.title
+    return Table(title, tuple(columns), tuple(rows), note)
 
 
 def _pairs(found: Comparison) -> Table:
     shown = found.pairs
-    count = len(found.standings)
-    note = "Separated at 0.05."
-    if len(found.pairs) > 1:
-        note = f"Holm's correction over all {len(found.pairs)} pairs; separated at 0.05."
+    count = len(found.verdict.ranked)
+    note = SEPARATED.format(pairs=len(found.pairs)) if len(found.pairs) > 1 else "Told apart: at 95 %."
     if count > ALL_PAIRS:
-        order = {standing.entry.name: index for index, standing in enumerate(found.standings)}
+        order = {one.contender.name: index for index, one in enumerate(found.verdict.ranked)}
         shown = tuple(pair for pair in found.pairs if order[pair.b.name] - order[pair.a.name] == 1)
         note += f" Only the {len(shown)} neighbours are shown; --json has all."
-    rows = tuple(_pair_row(pair) for pair in shown)
-    columns: tuple[str, ...] = (
-        "A",
-        "B",
-        "A − B",
-        "P(A is better)",
-        "effect",
-        "A higher on",
-        "p",
-        "p after Holm",
-        "separated",
-    )
-    columns = (*columns, noun(found.benchmark), "would do")
+    several = len(found.pairs) > 1
+    rows = tuple(_pair_row(pair, several) for pair in shown)
+    columns: tuple[str, ...] = ("A", "B", "A − B", "P(A is better)", "effect", "A higher on", "p")
+    columns += ("p, all pairs",) if several else ()
+    columns = (*columns, "told apart", found.things, "would take")
     return Table("Every two" if count <= ALL_PAIRS else "Neighbours", columns, rows, note)
 
 
-def _pair_row(pair: Pair) -> tuple[Cell, ...]:
+def _pair_row(pair: Pair, several: bool) -> tuple[Cell, ...]:
     gap = pair.difference
-    separated = {True: "yes", False: "no", None: "undefined"}[pair.separated]
+    jointly: tuple[Cell, ...] = (p_words(pair.p_jointly),) if several else ()
+    how = gap.method if pair.a.points and pair.b.points else "from intervals"
     return (
         pair.a.name,
         pair.b.name,
@@ -92,27 +104,27 @@ def _pair_row(pair: Pair) -> tuple[Cell, ...]:
         "undefined" if gap.effect is None else f"{gap.effect:+.2f}",
         "undefined" if gap.superiority is None else f"{100 * gap.superiority:.0f} %",
         p_words(gap.p),
-        p_words(pair.p_holm),
-        separated,
-        f"{gap.n} {gap.method}",
-        pair.needed,
+        *jointly,
+        {True: "yes", False: "no", None: "too few"}[pair.separated],
+        f"{gap.n} {how}",
+        "" if pair.needed is None else f"about {round_up(pair.needed):,}",
     )
 
 
-def _components(found: Comparison, parts: Sequence[Standing]) -> Table:
-    names = ["item", "repeat", *(["order"] if any(one.order_apart for one in parts) else []), RESIDUAL]
+def _components(parts: Mapping[str, Spread]) -> Table:
+    names = ["item", "repeat", *(["order"] if any(one.order_apart for one in parts.values()) else []), RESIDUAL]
     rows: list[tuple[Cell, ...]] = []
-    for one in parts:
+    for name, one in parts.items():
         if one.components is None:
             continue
         share, variance = one.components.share, one.components.variance
-        cells = (_component(variance.get(name), share.get(name)) for name in names)
-        rows.append((one.entry.name, one.components.n, *cells))
+        cells = (_component(variance.get(part), share.get(part)) for part in names)
+        rows.append((name, one.components.n, *cells))
     note = (
         "Standard deviation in points of the score, and share of one answer's variance. item: some are harder; repeat: "
         "a whole repeat is better or worse; residual: the same item answered differently."
     )
-    if not all(one.order_apart for one in parts):
+    if not all(one.order_apart for one in parts.values()):
         note += " Orders that differ from repeat to repeat are part of the residual."
     return Table("Where the spread comes from", ("subject", "answers", *names), tuple(rows), note)
 
@@ -123,16 +135,18 @@ def _component(variance: float | None, share: float | None) -> str:
     return "undefined" if share is None else f"{variance**0.5:.2f} ({100 * share:.0f} %)"
 
 
-def _designs(found: Comparison, parts: Sequence[Standing]) -> Table:
+def _designs(found: Comparison, parts: Mapping[str, Spread]) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    lines: list[tuple[str, Sequence[Design]]] = [(f"score of {one.entry.name}", one.designs) for one in parts[:6]]
+    lines: list[tuple[str, Sequence[Design]]] = [
+        (f"score of {name}", one.designs) for name, one in list(parts.items())[:6]
+    ]
     lines += [(f"{pair.a.name} − {pair.b.name}", pair.designs) for pair in found.pairs if pair.designs][:6]
     repeats = sorted({design.repeats for _, own in lines for design in own})
     for name, own in lines:
         for items in sorted({design.items for design in own}):
             by_repeats = {design.repeats: design.se for design in own if design.items == items}
             rows.append((name, items, *(by_repeats.get(count) for count in repeats)))
-    columns = ("standard error of", noun(found.benchmark), *(_times(count) for count in repeats))
+    columns = ("standard error of", found.things, *(_times(count) for count in repeats))
     note = (
         "What more repeats and more items would buy. Half the standard error needs four times as many of what counts."
     )
@@ -145,44 +159,72 @@ def _times(count: int) -> str:
 
 def as_data(found: Comparison, missing: str) -> dict[str, Any]:
     """For --json: plain values, nothing rounded."""
-    things = noun(found.benchmark)
+    things = found.things
     return {
         "benchmark": found.benchmark,
         "title": found.title,
+        "rated_by": found.rater or None,
         "sentence": sentence(found),
+        "claims": {"rank": RANK, "may_be_first": FIRST, "rank_jointly": JOINTLY, "separated": SEPARATED_ALONE},
         "subjects": [
             {
-                "name": one.entry.name,
-                "origin": one.entry.origin,
-                "rank": list(one.rank),
-                "score": asdict(one.entry.score),
-                "items": len(one.entry.items),
-                "repeats": one.entry.asked,
-                "counts": dict(one.entry.counts),
-                "repeatability": [asdict(e) for e in (one.variation, one.agreement) if e is not None],
-                "variance": None if one.components is None else one.components.variance,
-                "designs": [asdict(design) for design in one.designs],
+                "name": one.contender.name,
+                "origin": entry.origin,
+                "rank": list(one.rank) if one.rank else None,
+                "may_be_first": one.may_be_first,
+                "rank_jointly": list(one.jointly) if one.jointly else None,
+                "why_no_rank": one.contender.why_no_rank,
+                "score": asdict(entry.score),
+                "items": len(entry.items),
+                "repeats": entry.asked,
+                "counts": dict(entry.counts),
+                "repeatability": [asdict(e) for e in (spread.variation, spread.agreement) if e is not None],
+                "variance": None if spread.components is None else spread.components.variance,
+                "designs": [asdict(design) for design in spread.designs],
             }
-            for one in found.standings
+            for one, entry in zip(found.verdict.standings, found.entries, strict=True)
+            for spread in (found.spreads[entry.name],)
         ],
-        "pairs": [
-            {
-                "a": pair.a.name,
-                "b": pair.b.name,
-                **asdict(pair.difference),
-                "shared": pair.shared,
-                "p_holm": pair.p_holm,
-                "separated": pair.separated,
-                "items_needed": pair.needed,
-                "designs": [asdict(design) for design in pair.designs],
-                "sentence": pair_sentence(pair, things),
-            }
-            for pair in found.pairs
-        ],
+        "pairs": [pair_data(pair, things) for pair in found.pairs],
         "disagreement": [
             {"item": one.item, "range": one.range, "points": dict(one.points)}
-            for one in furthest_apart({one.entry.name: one.entry.means for one in found.standings})
+            for one in furthest_apart({entry.name: entry.means for entry in found.entries if entry.items})
         ],
         "undefined": [{"name": name, "why": why} for name, why in found.undefined],
         "caveats": caveats(found, missing),
+    }
+
+
+def pair_data(pair: Pair, things: str) -> dict[str, Any]:
+    return {
+        "a": pair.a.name,
+        "b": pair.b.name,
+        **asdict(pair.difference),
+        "shared": pair.shared,
+        "p_jointly": pair.p_jointly,
+        "separated": pair.separated,
+        "better": pair.better.name if pair.better else None,
+        "items_needed": pair.needed,
+        "designs": [asdict(design) for design in pair.designs],
+        "sentence": pair_sentence(pair, things),
+    }
+
+
+def verdict_data(verdict: Verdict, things: str, rater: str = "") -> dict[str, Any]:
+    """A verdict as plain values, wherever a file holds one: the sentence, the ranks, neighbours compared."""
+    return {
+        "sentence": conclusion(verdict, things, rater),
+        "rated_by": rater or None,
+        "may_be_first": [one.name for one in verdict.first],
+        "standings": [
+            {
+                "name": one.contender.name,
+                "score": asdict(one.contender.score),
+                "rank": list(one.rank) if one.rank else None,
+                "may_be_first": one.may_be_first,
+                "why_no_rank": one.contender.why_no_rank,
+            }
+            for one in verdict.standings
+        ],
+        "neighbours": [pair_data(pair, things) for pair in verdict.neighbours()],
     }

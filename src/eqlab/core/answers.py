@@ -6,6 +6,8 @@ from operator import attrgetter
 from typing import Any, Literal
 
 Status = Literal["ok", "unparseable", "refused", "error"]
+PROVIDER_REFUSED = ("content_filter", "refusal")
+"""The finish of an answer that a provider, and not the model's text, refused: it stands, and is not asked again."""
 STATUSES: tuple[Status, ...] = ("ok", "unparseable", "refused", "error")
 
 
@@ -35,6 +37,7 @@ class Answer:
     model: str = ""
     """The model id that the server said answered."""
     temperature: float | None = None
+    """As it was sent; None where none was."""
     latency: float | None = None
     """Seconds from sending the request that succeeded to its last byte."""
     transport_retries: int = 0
@@ -43,6 +46,10 @@ class Answer:
     finish: str = ""
     at: float = 0.0
     """Unix time of arrival."""
+    sent: Mapping[str, Any] = field(default_factory=dict)
+    """What the request really said: dialect, room, seed, effort …; what is absent was not sent. Empty before 0.2."""
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    """What else came back: reasoning_tokens, cached_tokens, cost in US dollars where the provider says it."""
 
     @property
     def answered(self) -> bool:

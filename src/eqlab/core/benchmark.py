@@ -1,22 +1,38 @@
-"""The contract of a benchmark. Whatever fulfils it has model runs, a report section and a leaderboard column;
-a package registers one under the entry point group `eqlab.benchmarks`."""
+"""The contract of a benchmark. Whatever fulfils `Benchmark` has model runs, a report section, comparisons, a
+leaderboard table and exports; the protocols below it are optional, and each adds one thing. A package registers a
+benchmark under the entry point group `eqlab.benchmarks`; what people need is in `core.studied`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from pathlib import PurePath
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from eqlab.core.answers import Answer, Reading
+from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Result
+from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.core.trials import Trial
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that a benchmark needs: shipped with the package (`open`) or one of a published study's own."""
+    """A file that a benchmark needs."""
 
-    kind: Literal["open", "published"]
+    kind: Literal["open", "published", "package", "file"]
+    """`open`: shipped with eqlab; `published`: one of a study's own; `package`: shipped with the package that brings
+    the benchmark; `file`: a user's."""
     path: str
-    """`open`: file name in data/open; `published`: `<source>/<path>` as in the manifest."""
+    """`open`: file name in data/open; `published`: `<source>/<path>` as in the manifest; `package`: path inside the
+    package; `file`: any path."""
+    package: str = ""
+    """`package` only: the package's import name."""
+
+    @property
+    def name(self) -> str:
+        """What the file is called among a benchmark's files. Where a user keeps it says nothing about what is in it."""
+        return f"own/{PurePath(self.path).name}" if self.kind == "file" else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +43,9 @@ class OptionHelp:
     default: str
     help: str
     choices: tuple[str, ...] = ()
+    late: bool = False
+    """Whether it came after the benchmark's first release. At its default such an option is no part of a run's
+    options, and so not of its identity: a run of before is still the same run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +83,48 @@ class Scored:
     attempts: tuple[Answer, ...]
 
 
+class OtherRun(Protocol):
+    """Another run of the store with the same benchmark."""
+
+    @property
+    def config(self) -> RunConfig: ...
+    @property
+    def asked(self) -> BenchmarkConfig: ...
+    def scored(self, subject: str) -> Iterable[Scored]: ...
+
+
+class Context(Protocol):
+    """What scoring may know besides the answers. Looked up when asked for, so it costs nobody who does not ask."""
+
+    @property
+    def model(self) -> ModelConfig | None:
+        """Who answered; None where people did, or where nobody knows."""
+        ...
+
+    def others(self) -> Iterable[OtherRun]:
+        """All runs of the store with this benchmark, newest first, the one being scored among them."""
+        ...
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What `make` gives, made once for all results of a command."""
+        ...
+
+
+class NoContext:
+    """Answers alone."""
+
+    model: ModelConfig | None = None
+
+    def others(self) -> Iterable[OtherRun]:
+        return ()
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        return make()
+
+
+NO_CONTEXT = NoContext()
+
+
 class Benchmark(Protocol):
     @property
     def name(self) -> str: ...
@@ -77,10 +138,13 @@ class Benchmark(Protocol):
     def option_help(self) -> Sequence[OptionHelp]: ...
 
     def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
-        """Every option with its value as plain JSON; raises UsageError on an unknown name or value."""
+        """Every option with its value as plain JSON, and "item_set"; raises UsageError on an unknown name or value."""
         ...
 
-    def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]: ...
+    def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
+        """The files with its items, whose content is part of a run's identity. Without any, the trials of the whole
+        plan are: items written in Python, or made by a seed."""
+        ...
 
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
@@ -92,11 +156,16 @@ class Benchmark(Protocol):
 
     def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading: ...
 
-    def score(self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result: ...
+    def score(
+        self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
+    ) -> Result: ...
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
         """One trial by itself, for looking at; its score is None where only many trials together have one."""
         ...
+
+
+# -- optional ------------------------------------------------------------------------------------------------------
 
 
 @runtime_checkable
@@ -113,4 +182,63 @@ class Adaptive(Protocol):
     ) -> Sequence[tuple[Trial, int]]:
         """The next round, given everything planned and answered so far; empty when enough is known. The same answers
         must give the same round. `scored` can be read once, and need not be: a large run's answers fill memory."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One trial of a talk with the attempt that counts: a good one, or the last where the tries were used up."""
+
+    trial: Trial
+    answer: Answer
+
+
+@runtime_checkable
+class Talks(Protocol):
+    """A benchmark whose trials can go on. `plan` holds the first turn of each talk; every later turn is a trial too,
+    stored when its answer arrives, and talks advance independently of each other."""
+
+    def next_turn(self, turns: Sequence[Turn], options: Mapping[str, Any]) -> Trial | None:
+        """What is asked next in this talk, whose turns so far are given; None ends it. The same turns must give the
+        same trial. Its `messages` are what was said before its prompt; `talk` and `turn` are filled in."""
+        ...
+
+
+@runtime_checkable
+class Seated(Protocol):
+    """A benchmark whose talks have other models in them. A trial with a `seat` is asked of that seat's model; its
+    answer is stored with the talk, under the subject that is measured."""
+
+    def seats(self, options: Mapping[str, Any]) -> Mapping[str, ModelConfig]: ...
+
+
+@runtime_checkable
+class OwnItems(Protocol):
+    """A benchmark that takes a user's item file (`eqlab run --items FILE`); its item set is called "own"."""
+
+    def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
+        """As `sources`, with `Source("file", path)` in place of the items shipped."""
+        ...
+
+
+@runtime_checkable
+class Probed(Protocol):
+    """A benchmark whose items are texts that a model may know by heart (`eqlab probe`)."""
+
+    def probe_options(self) -> Mapping[str, str]:
+        """Options with which the fewest files are needed."""
+        ...
+
+    def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
+        """The texts by item."""
+        ...
+
+
+@runtime_checkable
+class Rated(Protocol):
+    """A benchmark whose answers are replies without a score of their own: people or judges rate them
+    (`eqlab judge --on RUN`), and other tools cannot score them."""
+
+    def replies(self, arm: str, scored: Iterable[Scored]) -> Iterable[ReplyRow]:
+        """The replies that somebody can read, under the arm's name."""
         ...

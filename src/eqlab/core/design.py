@@ -6,15 +6,15 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from eqlab.core.runs import RunConfig
 from eqlab.core.study import Study, told
 from eqlab.core.trials import Trial
 
-StepKind = Literal["consent", "instrument", "quiz", "trial", "attention", "debrief"]
+StepKind = Literal["consent", "question", "instrument", "quiz", "trial", "attention", "gold", "repeat", "debrief"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,32 @@ class Design:
     like the quiz's."""
     shuffle: bool = True
     """Whether a batch is put in a personal order; not where trials follow from each other."""
+    before: Trial | None = None
+    """The researcher's own questions, after the consent."""
+    after: Trial | None = None
+    """Those before the debriefing."""
+    gold: tuple[Trial, ...] = ()
+    """Pages like trials, for everybody; the key of each holds the answers that are right: {"accept": {key: [1]}}."""
 
     @cached_property
     def trials(self) -> Mapping[str, Trial]:
         """Everything that can be asked, by id."""
         asked = [trial for batch in self.batches for trial in batch.trials]
-        return {trial.id: trial for trial in (*self.instruments, *self.quizzes, *self.attention, *asked)}
+        again = self.again.values()
+        others = (*self.own_pages, *self.instruments, *self.quizzes, *self.attention, *self.gold)
+        return {trial.id: trial for trial in (*others, *asked, *again)}
+
+    @property
+    def own_pages(self) -> tuple[Trial, ...]:
+        return tuple(page for page in (self.before, self.after) if page)
+
+    @cached_property
+    def again(self) -> Mapping[str, Trial]:
+        """By a trial's id the same page once more, as a trial of its own: its answer is none of the benchmark's."""
+        if not self.study.checks.repeat:
+            return {}
+        asked = (trial for batch in self.batches for trial in batch.trials)
+        return {one.id: replace(one, benchmark="repeat", key={"repeats": one.id}, prompt="", id="") for one in asked}
 
     @property
     def quizzes(self) -> tuple[Trial, ...]:
@@ -98,11 +118,15 @@ class Design:
             del said[free]
         asked = [[batch.arm, batch.number, [trial.id for trial in batch.trials]] for batch in self.batches]
         common = [trial.id for trial in (*self.instruments, *self.quizzes, *self.attention)]
+        common += [trial.id for trial in (*self.own_pages, *self.gold)]
         text = json.dumps([said, asked, common, self.run.id, self.shuffle], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def places(self) -> Iterator[Place]:
         """Every batch has its first place before any has its second, in an order drawn by the study's seed."""
+        if self.in_order:
+            yield from self._planned_places()
+            return
         draw = random.Random(self.study.seed)
         rounds = sorted({batch.round for batch in self.batches})
         number = 0
@@ -113,10 +137,72 @@ class Design:
                 yield Place(number, batch.arm, batch.number)
                 number += 1
 
+    def _planned_places(self) -> Iterator[Place]:
+        """Stratum by stratum in permuted blocks: each arm is in a block equally often, until its places are given out
+        or the stratum's quota is full."""
+        number = 0
+        for stratum, quota in self.quotas:
+            draw = random.Random(f"{self.study.seed} {stratum}")
+            queues = {arm: self._queue(arm, draw) for arm in self.arms}
+            left = dict.fromkeys(self.arms, quota) if quota is not None else self._own_places()
+            wanted = sum(left.values()) if quota is None else quota
+            while wanted:
+                order = [arm for arm in self.arms for _ in range(min(self.study.places.block, left[arm]))]
+                draw.shuffle(order)
+                for arm in order[:wanted]:
+                    yield Place(number, arm, next(queues[arm]))
+                    left[arm] -= 1
+                    number += 1
+                wanted -= len(order[:wanted])
+
+    def _own_places(self) -> dict[str, int]:
+        """Places of each arm where no quota says otherwise."""
+        batches = Counter(batch.arm for batch in self.batches)
+        return {arm: count * self.study.places.people_per_batch for arm, count in batches.items()}
+
+    def _queue(self, arm: str, draw: random.Random) -> Iterator[int]:
+        """An arm's batches over and over, each time in another order."""
+        own = [batch for batch in self.batches if batch.arm == arm]
+        while True:
+            for turn in sorted({batch.round for batch in own}):
+                order = [batch.number for batch in own if batch.round == turn]
+                draw.shuffle(order)
+                yield from order
+
+    @property
+    def quotas(self) -> tuple[tuple[str, int | None], ...]:
+        """(stratum, people) of each; one without a name for everybody where there are no quotas."""
+        return self.study.quota.places or (("", None),)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether places are given out in the order of their numbers, whatever the arm."""
+        return bool(self.study.quota.places) or self.study.places.order == "blocks"
+
+    def stratum(self, values: Mapping[str, Any]) -> str | None:
+        """Where a person belongs by the answers to the questions before; None where nobody is wanted."""
+        name = self.study.quota.question
+        if not name or self.before is None:
+            return ""
+        (scale,) = (one for one in self.before.form.scales if one.key == name)
+        label = dict(scale.anchors).get(values.get(name, 0), "")
+        return label if label in dict(self.study.quota.places) else None
+
+    def numbers(self, stratum: str) -> range:
+        """The numbers of a stratum's places."""
+        first = 0
+        for name, count in self.quotas:
+            size = sum(self._own_places().values()) if count is None else count
+            if name == stratum:
+                return range(first, first + size)
+            first += size
+        return range(0)
+
     def first_steps(self) -> tuple[Step, ...]:
         """What everybody gets before a place is claimed."""
         return (
             Step("consent"),
+            *((Step("question", self.before.id),) if self.before else ()),
             *(Step("instrument", trial.id) for trial in self.instruments),
             *(Step("quiz", trial.id) for trial in self.quizzes),
         )
@@ -128,9 +214,28 @@ class Design:
         if self.shuffle:
             trials = _shuffled(trials, self.batch(arm, batch).blocks, draw)
         steps = [Step("trial", trial.id) for trial in trials]
+        steps = self._with_gold(steps, draw)
         for position, trial in _checks(self.attention, self.study.checks.attention, len(steps), draw):
             steps.insert(position, Step("attention", trial.id))
-        return (*steps, Step("debrief"))
+        steps += self._repeated(trials, draw)
+        after = (Step("question", self.after.id),) if self.after else ()
+        return (*steps, *after, Step("debrief"))
+
+    def _with_gold(self, steps: list[Step], draw: random.Random) -> list[Step]:
+        """Among the trials, never first: nobody can tell from the place that a page is one."""
+        if not self.gold:
+            return steps
+        order = list(self.gold)
+        draw.shuffle(order)
+        for trial in order:
+            steps.insert(draw.randrange(1, len(steps) + 1), Step("gold", trial.id))
+        return steps
+
+    def _repeated(self, trials: Sequence[Trial], draw: random.Random) -> list[Step]:
+        """Trials of the first half, so that others lie between, at the end."""
+        early = list(trials[: max(1, len(trials) // 2)])
+        count = min(self.study.checks.repeat, len(early))
+        return [Step("repeat", self.again[one.id].id) for one in (draw.sample(early, count) if count else ())]
 
 
 def _shuffled(trials: list[Trial], blocks: Sequence[int], draw: random.Random) -> list[Trial]:

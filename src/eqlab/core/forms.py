@@ -1,14 +1,17 @@
-"""What a subject fills in: scales, or one free-text field. A form knows its JSON schema, so every
-benchmark has a structured answer mode without code of its own."""
+"""What a subject fills in: scales above all, also several of a list, a number, a text. A form knows its JSON schema, so
+every benchmark has a structured answer mode without code of its own. A form without fields is one free text."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+Problem = Literal["", "missing", "off", "short", "long"]
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """One closed question."""
+    """One closed question; a choice of one is a scale whose anchors name every value."""
 
     key: str
     text: str
@@ -23,22 +26,69 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
+class Several:
+    """Any number of a list. Its value is the list of the chosen options' numbers, from 1, in their order."""
+
+    key: str
+    text: str
+    options: tuple[str, ...]
+    optional: bool = False
+    alone: str = ""
+    """An option that excludes all others ("prefer not to say"), with the next number; empty: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number in a range. None where it was declined, or left empty where that is allowed."""
+
+    key: str
+    text: str
+    low: float
+    high: float
+    optional: bool = False
+    declined: str = ""
+    """What to tick instead ("prefer not to say"); empty: nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """A text. None where it was declined, or left empty where that is allowed."""
+
+    key: str
+    text: str
+    least_words: int = 0
+    most: int = 2000
+    """Characters."""
+    long: bool = True
+    """Whether it has several lines."""
+    optional: bool = False
+    declined: str = ""
+
+
+Field = Scale | Several | Number | Writing
+
+
+@dataclass(frozen=True, slots=True)
 class Form:
-    """An ordered tuple of scales; without scales, one free-text field."""
+    """An ordered tuple of fields. Most have scales only, which can be given as such."""
 
     scales: tuple[Scale, ...] = ()
+    fields: tuple[Field, ...] = ()
+    """All fields in order; the scales are among them."""
     keys: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "keys", tuple(scale.key for scale in self.scales))
+        if self.fields:
+            object.__setattr__(self, "scales", tuple(one for one in self.fields if isinstance(one, Scale)))
+        else:
+            object.__setattr__(self, "fields", self.scales)
+        object.__setattr__(self, "keys", tuple(one.key for one in self.fields))
 
 
 def json_schema(form: Form) -> dict[str, Any]:
-    """The scales as a JSON schema. Values are an enum, which every server's constrained decoding knows. A free text
-    is never asked for as JSON: it would gain nothing."""
-    properties: dict[str, Any] = {
-        scale.key: {"type": "integer", "enum": list(range(scale.low, scale.high + 1))} for scale in form.scales
-    }
+    """The fields as a JSON schema. Values are an enum, which every server's constrained decoding knows. A form without
+    fields is never asked for as JSON: it would gain nothing."""
+    properties = {one.key: _schema(one) for one in form.fields}
     return {
         "type": "object",
         "properties": properties,
@@ -47,16 +97,133 @@ def json_schema(form: Form) -> dict[str, Any]:
     }
 
 
+def _schema(one: Field) -> dict[str, Any]:
+    if isinstance(one, Scale):
+        return {"type": "integer", "enum": list(range(one.low, one.high + 1))}
+    if isinstance(one, Several):
+        return {"type": "array", "items": {"type": "integer", "enum": list(_numbers(one))}}
+    if isinstance(one, Number):
+        return {"type": "number", "minimum": one.low, "maximum": one.high}
+    return {"type": "string"}
+
+
 def check_values(form: Form, values: Mapping[str, Any]) -> str:
     """Why these values do not fill in the form; empty when they do."""
-    missing = [key for key in form.keys if key not in values]
+    missing = [one.key for one in form.fields if one.key not in values and not _may_be_empty(one)]
     if missing:
         return f"no value for {', '.join(missing)}"
     unknown = [key for key in values if key not in form.keys]
     if unknown:
         return f"unknown key {', '.join(sorted(unknown))}"
-    for scale in form.scales:
-        value = values[scale.key]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not scale.holds(value):
-            return f"{scale.key}: {value!r} is not a value from {scale.low} to {scale.high}"
+    for one in form.fields:
+        if one.key in values and problem(one, values[one.key]):
+            return f"{one.key}: {values[one.key]!r} is not {_range(one)}"
     return ""
+
+
+def problem(one: Field, value: Any) -> Problem:
+    """What is wrong with a value that was given; None says that the field was declined or left empty."""
+    if value is None:
+        declined = isinstance(one, Number | Writing) and one.declined
+        return "" if declined or _may_be_empty(one) else "missing"
+    if isinstance(one, Scale | Number):
+        fine = not isinstance(value, bool) and isinstance(value, int | float) and one.low <= value <= one.high
+        return "" if fine else "off"
+    if isinstance(one, Several):
+        return _several(one, value)
+    if not isinstance(value, str):
+        return "off"
+    if len(value) > one.most:
+        return "long"
+    return "short" if len(value.split()) < one.least_words else ""
+
+
+def problems(form: Form, values: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with an answer, by field; under "" with the whole. Words are another's affair."""
+    found: dict[str, str] = {}
+    for one in form.fields:
+        if one.key in values:
+            why: str = problem(one, values[one.key])
+        else:
+            why = "" if _may_be_empty(one) else "missing"
+        if why:
+            found[one.key] = why
+    if not found and any(key not in form.keys for key in values):
+        found[""] = "unknown"
+    return found
+
+
+def settled(form: Form, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a page has posted, text or lists of texts, as values of the form. What cannot be one stays as it is, for
+    `problems` to refuse. A blank is no value; where one may be left, it is None."""
+    kinds = {one.key: one for one in form.fields}
+    found = {}
+    for key, value in values.items():
+        made = _settled(kinds[key], value) if key in kinds else value
+        if made is not None or value is None:
+            found[key] = made
+    return {one.key: None for one in form.fields if _may_be_empty(one)} | found
+
+
+def _may_be_empty(one: Field) -> bool:
+    return not isinstance(one, Scale) and one.optional
+
+
+def _settled(one: Field, value: Any) -> Any:
+    if isinstance(one, Several):
+        listed = value if isinstance(value, list | tuple) else [value]
+        numbers = [int(part) if isinstance(part, str) and _WHOLE.fullmatch(part) else part for part in listed]
+        sortable = all(isinstance(part, int) and not isinstance(part, bool) for part in numbers)
+        return (sorted(set(numbers)) if sortable else numbers) or None
+    if not isinstance(value, str):
+        return value
+    if isinstance(one, Scale):
+        return int(value) if _WHOLE.fullmatch(value) else (value or None)
+    if isinstance(one, Number):
+        text = value.strip().replace(",", ".")
+        return (float(text) if "." in text else int(text)) if _DECIMAL.fullmatch(text) else (text or None)
+    return value.replace("\r\n", "\n").strip() or None
+
+
+def _several(one: Several, value: Any) -> Problem:
+    numbers = _numbers(one)
+    if not isinstance(value, list) or not value or any(type(part) is not int or part not in numbers for part in value):
+        return "off"
+    alone = one.alone and numbers[-1] in value and len(value) > 1
+    return "off" if alone or len(set(value)) < len(value) else ""
+
+
+def _numbers(one: Several) -> range:
+    return range(1, len(one.options) + 1 + bool(one.alone))
+
+
+def _range(one: Field) -> str:
+    if isinstance(one, Scale):
+        return f"a value from {one.low} to {one.high}"
+    if isinstance(one, Several):
+        return f"a list of numbers from 1 to {_numbers(one)[-1]}"
+    if isinstance(one, Number):
+        return f"a number from {one.low:g} to {one.high:g}"
+    return f"a text of {one.least_words} words or more and {one.most} characters or fewer"
+
+
+_WHOLE = re.compile(r"-?\d{1,6}", re.ASCII)
+_DECIMAL = re.compile(r"-?\d{1,12}(?:\.\d{1,6})?", re.ASCII)
+
+
+def fields_to_json(form: Form) -> list[Any]:
+    """A scale as the list it has always been, other fields as objects."""
+    return [
+        [one.key, one.text, one.low, one.high, one.anchors, one.reverse]
+        if isinstance(one, Scale)
+        else {"field": type(one).__name__.casefold(), **{name: getattr(one, name) for name in one.__slots__}}
+        for one in form.fields
+    ]
+
+
+def field_from_json(body: Mapping[str, Any]) -> Field:
+    """What `fields_to_json` wrote of a field that is no scale."""
+    kinds: Mapping[str, Any] = {"several": Several, "number": Number, "writing": Writing}
+    own = {name: tuple(value) if isinstance(value, list) else value for name, value in body.items() if name != "field"}
+    made: Field = kinds[body["field"]](**own)
+    return made

@@ -63,6 +63,8 @@ class FilledPage:
     """When the person got the page."""
     away: float = 0.0
     """Seconds for which it was out of sight."""
+    pasted: int = 0
+    """Characters that were pasted into its fields."""
     correct: bool = False
     """Whether it changes the answer to the page before the current one."""
 

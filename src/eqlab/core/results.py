@@ -96,6 +96,21 @@ class ByEmotion:
 
 
 @dataclass(frozen=True, slots=True)
+class OfOthers:
+    """What a rater's result says of those whose replies were rated."""
+
+    title: str
+    """What they were rated for."""
+    detail: str
+    """What the numbers are."""
+    shares: tuple[tuple[str, Estimate], ...] = ()
+    """By whose replies they were; empty where they have no number of their own."""
+    written_by_people: str = ""
+    """Which of them are replies that people wrote."""
+    score_range: tuple[float, float] = (0.0, 100.0)
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """One subject on one benchmark in one run."""
 
@@ -126,3 +141,9 @@ class Result:
     """The subject's number and that of people in a published study, of the same measure."""
     people: Estimate | None = None
     """The headline of people in a published study; undefined, with the reason as note, if they lack what it takes."""
+    noun: str = "items"
+    """What its items are called, in sentences."""
+    others: OfOthers | None = None
+    """Set where the trials show other subjects' replies."""
+    why_no_points: str = ""
+    """Why its items have no points, where that is meant so: nothing can be compared item by item then."""

@@ -4,12 +4,14 @@ continues it."""
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
 
 PEOPLE = "people"
 """Everybody of a run who is a person (`person:<pseudonym>`), taken together."""
+OWN = "own"
+"""The item set of a run that asked a user's own file."""
 PERSON = "person:"
 """How the subject of one person begins."""
 
@@ -24,8 +26,8 @@ class ModelConfig:
     structured: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Sampling settings that override the benchmark's (temperature, max_tokens, top_p …)."""
-    role: Literal["model", "judge"] = "model"
-    """A judge is a model whose trials show somebody's reply."""
+    role: Literal["model", "judge", "seat"] = "model"
+    """A judge is a model whose trials show somebody's reply; one in a seat takes part in another model's talk."""
 
     @property
     def subject(self) -> str:
@@ -60,9 +62,40 @@ class RunConfig:
 
     @cached_property
     def id(self) -> str:
-        """Ten hex digits of the configuration's hash; made once, for it takes long with many models."""
-        text = json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
+        """Ten hex digits of the identity's hash; made once, for it takes long with many models."""
+        text = json.dumps(identity(self), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+# -- identity ------------------------------------------------------------------------------------------------------
+
+IDENTITY = 1
+"""How a configuration becomes an id. A field that came after 0.1 is told only where it is not at its default, so the
+same configuration has the same id in every version; raise this, and tell it, when that can no longer be."""
+_FIELDS: Mapping[type, frozenset[str]] = {
+    ModelConfig: frozenset({"spec", "base_url", "structured", "settings", "role"}),
+    BenchmarkConfig: frozenset({"name", "protocol", "item_set", "items_sha256", "options"}),
+    RunConfig: frozenset({"models", "benchmarks", "profile", "limit", "repeats", "seed"}),
+}
+"""What is always told, since identity 1."""
+
+
+def identity(config: RunConfig) -> dict[str, Any]:
+    """What makes a run the run it is, as plain values."""
+    told = _told(config)
+    told["models"] = [_told(model) for model in config.models]
+    told["benchmarks"] = [_told(benchmark) for benchmark in config.benchmarks]
+    return told if IDENTITY == 1 else {"identity": IDENTITY, **told}
+
+
+def _told(part: RunConfig | ModelConfig | BenchmarkConfig) -> dict[str, Any]:
+    always = _FIELDS[type(part)]
+    values = {field.name: (getattr(part, field.name), _default(field)) for field in fields(part)}
+    return {name: value for name, (value, default) in values.items() if name in always or value != default}
+
+
+def _default(field: "Field[Any]") -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def config_to_json(config: RunConfig) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from sys import intern
 from typing import Any, Literal
 
-from eqlab.core.forms import Form, Scale
+from eqlab.core.forms import Form, Scale, field_from_json, fields_to_json
+from eqlab.core.messages import Message
 
 AnswerMode = Literal["text", "json"]
 
@@ -30,6 +31,14 @@ class Trial:
     order_seed: int | None = None
     key: Mapping[str, Any] = field(default_factory=dict)
     """What scoring needs and no subject sees (references, labels). Plain JSON values."""
+    messages: tuple[Message, ...] = ()
+    """A later turn of a talk: what was said before `prompt`."""
+    talk: str = ""
+    """A later turn: the id of the talk's first trial."""
+    turn: int = 0
+    """A later turn: how many trials of the talk came before."""
+    seat: str = ""
+    """Who answers: empty for the subject, else one of the benchmark's `seats` (a simulated person who talks to it)."""
     id: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -37,32 +46,50 @@ class Trial:
             object.__setattr__(self, "id", _content_hash(to_json(self)))
 
 
+def outgoing(trial: Trial) -> tuple[Message, ...]:
+    """The messages as a model gets them."""
+    system = (Message("system", trial.system),) if trial.system else ()
+    return (*system, *trial.messages, Message("user", trial.prompt))
+
+
 def to_json(trial: Trial) -> str:
-    """Canonical JSON of everything but the id."""
-    body = {
+    """Canonical JSON of everything but the id. What only talks have is left out elsewhere: a question of before there
+    were talks keeps its id."""
+    body: dict[str, Any] = {
         "benchmark": trial.benchmark,
         "items": trial.items,
         "condition": trial.condition,
         "stimulus": trial.stimulus,
-        "form": [[s.key, s.text, s.low, s.high, s.anchors, s.reverse] for s in trial.form.scales],
+        "form": fields_to_json(trial.form),
         "prompt": trial.prompt,
         "system": trial.system,
         "mode": trial.mode,
         "order_seed": trial.order_seed,
         "key": trial.key,
     }
+    if trial.messages or trial.talk:
+        body["messages"] = [[message.role, message.text] for message in trial.messages]
+        body["talk"] = [trial.talk, trial.turn]
+    if trial.seat:
+        body["seat"] = trial.seat
     return json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def from_json(text: str, trial_id: str = "") -> Trial:
     """The trial that `to_json` wrote. `trial_id` is trusted when given, which saves hashing on reading."""
     body = json.loads(text)
-    scales = tuple(  # the same few keys and words again and again: kept once, they are also found faster
-        Scale(intern(key), intern(label), low, high, tuple((value, intern(name)) for value, name in anchors), reverse)
-        for key, label, low, high, anchors, reverse in body.pop("form")
-    )
+    fields = tuple(_scale(*one) if isinstance(one, list) else field_from_json(one) for one in body.pop("form"))
     body["items"] = tuple(body["items"])
-    return Trial(form=Form(scales), id=trial_id, **body)
+    if "talk" in body:
+        body["talk"], body["turn"] = body["talk"]
+        body["messages"] = tuple(Message(role, said) for role, said in body["messages"])
+    return Trial(form=Form(fields=fields), id=trial_id, **body)
+
+
+def _scale(key: str, label: str, low: int, high: int, anchors: list[Any], reverse: bool) -> Scale:
+    """The same few keys and words again and again: kept once, they are also found faster."""
+    labels = tuple((value, intern(name)) for value, name in anchors)
+    return Scale(intern(key), intern(label), low, high, labels, reverse)
 
 
 def _content_hash(text: str) -> str:

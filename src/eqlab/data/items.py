@@ -1,4 +1,4 @@
-"""The item files of a benchmark, open or published, as bytes."""
+"""The item files of a benchmark as bytes, wherever they are: ours, a study's, another package's or a user's."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from eqlab.core.benchmark import Source
+from eqlab.core.errors import DataError, UsageError
 from eqlab.data import published
 
 
@@ -13,11 +14,37 @@ def read_sources(sources: Sequence[Source], folder: Path | None) -> dict[str, by
     """The content of each source by its name."""
     content = {}
     for source in sources:
-        if source.kind == "open":
-            content[source.path] = files("eqlab.data").joinpath("open", source.path).read_bytes()
-        else:
-            content[source.path] = published.read(source.path, published.published_folder(folder))
+        if source.name in content:
+            raise UsageError(f"Two item files are called '{source.name}'.", "Rename one of them.")
+        content[source.name] = _read(source, folder)
     return content
+
+
+def _read(source: Source, folder: Path | None) -> bytes:
+    if source.kind == "open":
+        return files("eqlab.data").joinpath("open", source.path).read_bytes()
+    if source.kind == "package":
+        return _in_package(source)
+    if source.kind == "file":
+        return _users(Path(source.path))
+    return published.read(source.path, published.published_folder(folder))
+
+
+def _in_package(source: Source) -> bytes:
+    try:
+        return files(source.package).joinpath(source.path).read_bytes()
+    except (ModuleNotFoundError, OSError, TypeError, ValueError) as error:
+        raise DataError(
+            f"The package '{source.package}' has no file '{source.path}' ({type(error).__name__}).",
+            "Install it anew, with its data files.",
+        ) from error
+
+
+def _users(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.", "Name a file of items.") from error
 
 
 def items_sha256(content: Mapping[str, bytes]) -> str:

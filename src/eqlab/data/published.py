@@ -1,4 +1,4 @@
-"""The three studies' own files: found in a folder the user names or in the cache, fetched from pinned commits.
+"""The published studies' own files: found in a folder the user names or in the cache, fetched from pinned commits.
 
 A folder holds `<source>/<path>` for each row of the manifest, and may hold more or less than the manifest knows."""
 

@@ -1,63 +1,61 @@
-"""A model behind the OpenAI-compatible chat API: one session per endpoint, retries for the transport, nothing else.
+"""A model behind an API: asked in its dialect, adapted to without loss, waited for.
 
-What can go wrong is sorted once: worth another try (overload, server faults, broken replies), hopeless for this
+What can go wrong is sorted by the wire formats: worth another try (overload, outages, server faults), hopeless for this
 request (TransportError), or hopeless for the model (ModelError: wrong key, unknown model, nobody there)."""
 
 import asyncio
+import ipaddress
 import json
 import random
 import time
-from collections.abc import Mapping
-from typing import Any
-
-import aiohttp
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from eqlab.core.errors import ModelError
-from eqlab.models.chat import ChatReply, ChatRequest, TransportError
-from eqlab.models.limiter import Limiter
-from eqlab.models.providers import Endpoint, shown_url
-from eqlab.models.wire import HIDDEN, LONG_KEY, LONGEST_WAIT, TryAgain, error_text, read_reply, retry_after, window_wait
+from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, Unasked
+from eqlab.models.fit import Change, Fit, changed
+from eqlab.models.providers import shown_url
+from eqlab.models.secrets import reply_without_key, without_key
+from eqlab.models.transport import Line as Line
+from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, Outgoing, TryAgain, Verdict
+from eqlab.models.wire.registry import wire
+from eqlab.models.wire.waits import LONGEST_WAIT, window_wait
 
-_RETRIES = 6
 _RETRIES_UNMET = 2
 """While the server has never answered: whoever mistyped an address should learn it soon."""
-_LARGEST_REPLY = 16 * 2**20
-_RENAMED = {"max_tokens": "max_completion_tokens"}
-_OPTIONAL = ("temperature", "seed", "top_p")
+_REPEATED = 2
+"""Repeats of a request that timed out: it was probably billed."""
+_LONGEST_BACKOFF = 15.0
+_MOST_CHANGES = 24
+_ALONE_NEAR, _ALONE_FAR = 0.2, 2.0
+"""Seconds that a model's first request has for itself, by where the server is: long enough to be refused."""
 
 
-class Line:
-    """One address: a session and a limit that all its models share."""
+class Post(Protocol):
+    """What carries a request: HTTP, or a library in this process."""
 
-    def __init__(self, concurrency: int, timeout: float = 120.0) -> None:
-        self.limiter = Limiter(concurrency)
-        self.timeout = aiohttp.ClientTimeout(total=timeout, sock_connect=min(timeout, 15.0))
-        self.met = False
-        """Whether the server has ever answered anything sensible."""
-        self._session: aiohttp.ClientSession | None = None
-
-    @property
-    def session(self) -> aiohttp.ClientSession:
-        if self._session is None:  # made late: a session belongs to the running event loop
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=75)
-            self._session = aiohttp.ClientSession(connector=connector, timeout=self.timeout)
-        return self._session
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
+    async def __call__(self, outgoing: Outgoing) -> Incoming | TryAgain | Hopeless: ...
 
 
 class HttpChat:
-    def __init__(self, endpoint: Endpoint, line: Line) -> None:
+    def __init__(
+        self, endpoint: Endpoint, line: Line, say: Callable[[str], None] = lambda _: None, post: Post | None = None
+    ) -> None:
         self._endpoint = endpoint
         self._line = line
         self._limiter = line.limiter
-        self._headers = {"Content-Type": "application/json"}
-        if endpoint.key:
-            self._headers["Authorization"] = f"Bearer {endpoint.key}"
-        self._dropped: dict[str, str] = {}
-        """Fields that the server refused, with the name it wants instead (or none)."""
+        self._say = say
+        self._post: Post = post or self._over_http
+        self._wire = wire(endpoint.wire)
+        self._fit = Fit(endpoint.wire, thinks=self._wire.thinks, streams=endpoint.streams)
+        self._learnt: list[str] = []
+        self._scout: asyncio.Future[None] | None = None
+        self._settled = False
+        self._hopeless: ModelError | None = None
+        self._schema_worked = False
+        self._hurried = asyncio.Event()
         self._random = random.Random()
 
     @property
@@ -65,123 +63,231 @@ class HttpChat:
         return self._limiter.highest
 
     def identity(self) -> Mapping[str, Any]:
-        return {"endpoint": shown_url(self._endpoint.base_url), "model": self._endpoint.model}
+        return {
+            "endpoint": shown_url(self._endpoint.base_url),
+            "model": self._endpoint.model,
+            "dialect": self._endpoint.wire,
+        }
+
+    def learnt(self) -> Sequence[str]:
+        return tuple(self._learnt)
 
     async def close(self) -> None:
         await self._line.close()
 
     async def ask(self, request: ChatRequest) -> ChatReply:
-        retries = 0
-        while True:
-            await self._limiter.acquire()
+        """Raises TransportError for one lost request, ModelError when the model cannot be asked at all."""
+        if self._settled:
+            return await self._ask(request)
+        if self._scout is None:
+            self._scout = asyncio.get_running_loop().create_future()
             try:
-                return await self._post(request, retries)
-            except TryAgain as again:
-                if again.overload:
-                    self._limiter.overloaded(again.wait or 0.0)
-                allowed = _RETRIES if self._line.met else _RETRIES_UNMET
-                if retries >= allowed and not self._line.met:
-                    raise self._nobody_there(again.reason) from again
-                if retries >= allowed:
-                    raise TransportError(again.reason, retries) from again
-                wait = again.wait if again.wait is not None else self._backoff(retries)
-                retries += 1
+                return await self._ask(request)
+            finally:
+                self._settled = True
+                if not self._scout.done():
+                    self._scout.set_result(None)
+        await asyncio.wait([self._scout], timeout=_alone(self._endpoint.base_url))
+        return await self._ask(request)
+
+    async def _ask(self, request: ChatRequest) -> ChatReply:
+        tries = _Tries(request.faults)
+        while True:
+            if self._hopeless is not None:
+                raise self._hopeless
+            started = await self._limiter.acquire(self._nap)
+            try:
+                outgoing = self._wire.build(self._endpoint, request, self._fit)
+                came = await self._post(outgoing)
+                verdict = self._wire_of(outgoing).read(outgoing, came) if isinstance(came, Incoming) else came
+                self._note_met(came)
+                if type(verdict) is ChatReply:
+                    return self._took(request, verdict, came, tries.retries)
+                wait = await self._judge(outgoing, verdict, started, tries)
             finally:
                 self._limiter.release()
-            await asyncio.sleep(wait)
+            if wait:
+                await self._nap(wait)
+
+    def hurry(self) -> None:
+        self._hurried.set()
+
+    async def _nap(self, seconds: float) -> None:
+        """Sleep, unless the session ends: nobody wants to wait for an outage to pass after Ctrl-C."""
+        try:
+            await asyncio.wait_for(self._hurried.wait(), seconds)
+        except TimeoutError:
+            return
+        raise Unasked("the session ended while the question waited")
+
+    # -- verdicts ----------------------------------------------------------------------------------------------
+
+    async def _judge(self, outgoing: Outgoing, verdict: Verdict, started: float, tries: "_Tries") -> float:
+        """Seconds to wait before the same question is sent again; raises when it is not."""
+        match verdict:
+            case Adapt():
+                self._adapt(outgoing, verdict, tries)
+                return 0.0
+            case Hopeless():
+                message = without_key(verdict.message, self._endpoint.key)
+                if not verdict.model:
+                    raise TransportError(message, tries.retries, outgoing.sent)
+                raise self._end(f"{self._named}: {message}.", verdict.hint)
+            case TryAgain():
+                return await self._again(outgoing, verdict, started, tries)
+        raise TypeError(f"{type(verdict).__name__} is no verdict")
+
+    def _adapt(self, outgoing: Outgoing, adapt: Adapt, tries: "_Tries") -> None:
+        """Learn what the server refuses; a request that was under way when it was learnt is only sent again."""
+        said = without_key(adapt.said, self._endpoint.key)[:300]
+        now = changed(self._fit, adapt.change)
+        tries.changes += 1
+        if (now == self._fit and outgoing.fit == self._fit) or tries.changes > _MOST_CHANGES:
+            raise TransportError(f"the server refuses what it asked for: {said}", tries.retries, outgoing.sent)
+        if now != self._fit:
+            self._learn(adapt.change, now, said)
+
+    def _learn(self, change: Change, now: Fit, why: str = "") -> None:
+        self._fit = now
+        if change.kind == "wire":
+            self._wire = wire(change.value)
+            self._fit = replace(now, thinks=now.thinks or self._wire.thinks)
+        self._learnt.append(f"{change} (the server said: {why})" if why else str(change))
+        if why or change.kind != "streams":
+            self._say(f"{self._endpoint.model}: {self._learnt[-1]}")
+
+    async def _again(self, outgoing: Outgoing, again: TryAgain, started: float, tries: "_Tries") -> float:
+        reason = without_key(again.reason, self._endpoint.key)
+        wait = again.wait
+        if wait is not None and wait > LONGEST_WAIT:
+            self._say(f"{self._named} asks to wait {wait:.0f} s; waiting {LONGEST_WAIT:.0f} s.")
+            wait = LONGEST_WAIT
+        if again.rate:
+            self._limiter.refused(started, wait)
+        if again.rate or again.overload:
+            self._limiter.overloaded(wait or 0.0)
+        if again.timed_out:
+            self._slow(outgoing)
+        if again.timed_out and tries.timed_out >= _REPEATED:
+            raise TransportError(reason, tries.retries, outgoing.sent)
+        if not self._line.met and tries.retries >= _RETRIES_UNMET:
+            where = shown_url(self._endpoint.base_url)
+            raise self._end(f"{where} cannot be reached ({reason}).", "Start the server, or mend --base-url.")
+        if again.rate or again.gone:
+            self._be_patient(reason)
+        elif not again.timed_out:
+            if tries.faults <= 0:
+                raise TransportError(reason, tries.retries, outgoing.sent)
+            tries.faults -= 1
+            await self._blame_schema(outgoing, again, tries)
+        tries.timed_out += again.timed_out
+        tries.retries += 1
+        if again.rate:
+            return 0.0  # the limiter holds everybody back
+        return self._backoff(tries.retries - 1) if wait is None else wait
+
+    def _be_patient(self, reason: str) -> None:
+        """An outage, or a rate: waited for as long as patience lasts since it began and nobody had a good reply."""
+        now = time.monotonic()
+        self._line.bad_since = now if self._line.bad_since is None else self._line.bad_since
+        silent = now - self._line.bad_since
+        patience = self._line.waits.patience
+        if silent > patience:
+            message = f"{self._named} has not answered for {silent:.0f} s (last: {reason})."
+            raise self._end(message, "Run the same command again to go on; --patience waits longer.")
+        if silent > 5 and not self._line.told:
+            self._line.told = True
+            self._say(f"{self._named}: {reason}. Waiting for it, up to {patience:.0f} s (--patience).")
+
+    def _slow(self, outgoing: Outgoing) -> None:
+        """A reply that did not come in time is streamed from now on, so that silence is told from slowness."""
+        change = Change("streams")
+        now = changed(self._fit, change)
+        if now != self._fit and not outgoing.fit.streams:
+            self._learn(change, now, "nothing in time")
+
+    async def _blame_schema(self, outgoing: Outgoing, again: TryAgain, tries: "_Tries") -> None:
+        """Some servers answer 500 to a schema (llama.cpp's Python server): one question without it tells."""
+        if again.status != 500 or outgoing.request.schema is None or self._schema_worked or tries.blamed:
+            return
+        tries.blamed = True
+        bare = self._wire.build(self._endpoint, replace(outgoing.request, schema=None), self._fit)
+        came = await self._post(bare)
+        if isinstance(came, Incoming) and isinstance(self._wire.read(bare, came), ChatReply):
+            reason = without_key(again.reason, self._endpoint.key)
+            raise self._end(f"{self._named} fails on a JSON schema ({reason}).", "Run without --structured.")
+
+    def _end(self, message: str, hint: str) -> ModelError:
+        self._hopeless = self._hopeless or ModelError(message, hint)
+        return self._hopeless
+
+    @property
+    def _named(self) -> str:
+        return f"{self._endpoint.model} at {shown_url(self._endpoint.base_url)}"
 
     def _backoff(self, retries: int) -> float:
         """Exponential with full jitter, so that many clients do not return together."""
-        return self._random.uniform(0.1, min(LONGEST_WAIT, 0.5 * 2**retries))
+        return self._random.uniform(0.1, min(_LONGEST_BACKOFF, 0.5 * 2 ** min(retries, 10)))
 
-    def _nobody_there(self, reason: str) -> ModelError:
-        where = shown_url(self._endpoint.base_url)
-        return ModelError(f"{where} cannot be reached ({reason}).", "Start the server, or mend --base-url.")
+    # -- the way there and back --------------------------------------------------------------------------------
 
-    async def _post(self, request: ChatRequest, retries: int) -> ChatReply:
-        body = json.dumps(self._body(request), ensure_ascii=False).encode()
-        started = time.perf_counter()
-        try:
-            async with self._line.session.post(
-                f"{self._endpoint.base_url}/chat/completions", data=body, headers=self._headers
-            ) as response:
-                raw = await response.content.read(_LARGEST_REPLY + 1)
-                while len(raw) <= _LARGEST_REPLY and not response.content.at_eof():
-                    raw += await response.content.read(_LARGEST_REPLY + 1 - len(raw))
-                status, headers = response.status, response.headers
-        except TimeoutError:
-            raise TryAgain(f"no reply within {self._line.timeout.total:g} s", overload=True) from None
-        except (aiohttp.ClientError, OSError) as error:
-            raise TryAgain(f"{type(error).__name__}: {error}") from error
-        latency = time.perf_counter() - started
-        if status != 200:
-            self._line.met = self._line.met or status not in (502, 503, 504)
-            raise self._refused(status, raw, headers, request)
-        if len(raw) > _LARGEST_REPLY:
-            raise TransportError(f"the reply is larger than {_LARGEST_REPLY // 2**20} MB", retries)
-        key = self._endpoint.key
-        if len(key) >= LONG_KEY:  # a server that shows what it was sent
-            raw = raw.replace(key.encode(), HIDDEN.encode())
-        reply = read_reply(raw, latency, retries)
-        self._line.met = True
+    async def _over_http(self, outgoing: Outgoing) -> Incoming | TryAgain | Hopeless:
+        body = json.dumps(outgoing.body, ensure_ascii=False).encode("utf-8", "replace")
+        return await self._line.post(self._endpoint.base_url + outgoing.path, outgoing.headers, body)
+
+    def _wire_of(self, outgoing: Outgoing) -> Any:
+        """The dialect that a request was sent in; another may have been learnt since."""
+        return self._wire if outgoing.fit.wire == self._fit.wire else wire(outgoing.fit.wire)
+
+    def _note_met(self, came: Incoming | TryAgain | Hopeless) -> None:
+        if isinstance(came, Incoming):
+            self._line.met = True
+
+    def _took(self, request: ChatRequest, reply: ChatReply, came: Any, retries: int) -> ChatReply:
+        line = self._line
+        line.bad_since = None
+        line.told = False
         self._limiter.went_well()
-        exhausted = window_wait(headers)
+        exhausted = window_wait(came.headers)
         if exhausted:
-            self._limiter.pause(exhausted)
+            self._limiter.pause(min(exhausted, LONGEST_WAIT))
+        if request.schema is not None and reply.finish != LENGTH and not reply.refusal:
+            self._check_schema(reply)
+        if not self._fit.thinks and (reply.reasoning or "reasoning_tokens" in reply.usage or "<think" in reply.text):
+            change = Change("thinks")
+            self._learn(change, changed(self._fit, change))
+        key = self._endpoint.key
+        text, reasoning = reply_without_key(reply.text, key), reply_without_key(reply.reasoning, key)
+        if retries or text is not reply.text or reasoning is not reply.reasoning:
+            return replace(reply, text=text, reasoning=reasoning, transport_retries=retries)
         return reply
 
-    def _body(self, request: ChatRequest) -> dict[str, Any]:
-        messages = [{"role": "system", "content": request.system}] if request.system else []
-        body: dict[str, Any] = {
-            "model": self._endpoint.model,
-            "messages": [*messages, {"role": "user", "content": request.prompt}],
-            "temperature": request.temperature,
-            "max_tokens": request.max_tokens,
-        }
-        if request.seed is not None and self._endpoint.takes_seed:
-            body["seed"] = request.seed
-        if request.schema is not None:
-            body["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": "form", "strict": True, "schema": dict(request.schema)},
-            }
-        body |= request.settings
-        for name, instead in self._dropped.items():
-            if name in body:
-                value = body.pop(name)
-                if instead:
-                    body[instead] = value
-        return body
+    def _check_schema(self, reply: ChatReply) -> None:
+        """A server that ignores a schema does so without a word: we do not."""
+        if self._schema_worked:
+            return
+        self._schema_worked = True
+        if "{" not in reply.text:
+            said = "takes a schema without a word and does not follow it: its answers are free text, read as JSON"
+            self._learnt.append(said)
+            self._say(f"{self._named} {said}.")
 
-    def _refused(self, status: int, raw: bytes, headers: Mapping[str, str], request: ChatRequest) -> Exception:
-        """What a reply other than 200 means."""
-        said = error_text(raw, self._endpoint.key)
-        model, where = self._endpoint.model, shown_url(self._endpoint.base_url)
-        if status == 429 or status >= 500:
-            if "insufficient_quota" in said:
-                return ModelError(f"{where}: the account has no quota left ({said}).", "Mend it and run again.")
-            wait = retry_after(headers)
-            return TryAgain(f"HTTP {status}: {said}", overload=status in (429, 503, 529), wait=wait)
-        if status in (401, 403):
-            return ModelError(
-                f"{where} refuses the key (HTTP {status}: {said}).", "Check the key's environment variable."
-            )
-        if status == 404:
-            return ModelError(
-                f"{where} knows no model '{model}' (HTTP 404: {said}).", "Check the name and the address."
-            )
-        if status in (400, 422):
-            if self._adapt(said, request):
-                return TryAgain(f"HTTP {status}: {said}", wait=0.0)
-            if request.schema is not None and ("response_format" in said or "json_schema" in said):
-                return ModelError(f"{where} does not take a JSON schema ({said}).", "Run without --structured.")
-            return TransportError(f"HTTP {status}: {said}")
-        return ModelError(f"{where} answers HTTP {status}: {said}.", "Check the address; it should end in /v1.")
 
-    def _adapt(self, said: str, request: ChatRequest) -> bool:
-        """Drop or rename a field that the server says it does not take; the user's own settings are left alone."""
-        for name in (*_RENAMED, *_OPTIONAL):
-            if name in said and name not in self._dropped and name not in request.settings:
-                self._dropped[name] = _RENAMED.get(name, "")
-                return True
-        return False
+class _Tries:
+    """What one question has cost so far."""
+
+    __slots__ = ("blamed", "changes", "faults", "retries", "timed_out")
+
+    def __init__(self, faults: int) -> None:
+        self.faults = faults
+        self.retries = self.timed_out = self.changes = 0
+        self.blamed = False
+
+
+def _alone(base_url: str) -> float:
+    host = urlsplit(base_url).hostname or ""
+    try:
+        near = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        near = host == "localhost"
+    return _ALONE_NEAR if near else _ALONE_FAR

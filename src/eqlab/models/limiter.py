@@ -1,32 +1,51 @@
-"""How many requests an endpoint gets at once: all it was given while it goes well, half after each sign of overload."""
+"""How many requests an endpoint gets at once, and how fast: all it was given while it goes well, less after each sign
+of overload, and no faster than the rate it turned out to allow."""
 
 import asyncio
 import time
 from collections import deque
+from collections.abc import Awaitable, Callable
 
+Nap = Callable[[float], Awaitable[None]]
 _CALM = 1.0
 """Seconds between two halvings: one burst of refusals is one sign, not fifty."""
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
+_FIRST_INTERVAL = 0.1
+_TRUSTED = 10
+"""Requests that went well in a row, after which the rate is tried a good deal higher, not a little."""
 
 
 class Limiter:
-    """Additive increase, multiplicative decrease (Chiu & Jain 1989), with a pause the server may ask for."""
+    """Additive increase, multiplicative decrease of what is under way (Chiu & Jain 1989); a pause the server may ask
+    for; and, once the server has refused for its rate (429), the same idea for the time between two requests."""
 
     def __init__(self, highest: int) -> None:
         self.highest = highest
         self.limit = float(highest)
+        self.interval = 0.0
+        """Seconds between two requests; 0 while no rate is known."""
         self._under_way = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._paused_until = 0.0
+        self._next = 0.0
         self._halved_at = float("-inf")
+        self._slowed_at = time.monotonic()
+        self._good = 0
+        """Requests that went well since the rate was last refused."""
+        self._pause = _SHORTEST_PAUSE / 2
 
-    async def acquire(self) -> None:
+    async def acquire(self, nap: Nap = asyncio.sleep) -> float:
+        """Wait for one's turn; returns when that was, which `refused` wants to know. `nap` sleeps out a pause."""
         while True:
-            pause = self._paused_until - time.monotonic()
+            now = time.monotonic()
+            pause = (max(self._paused_until, self._next) if self.interval else self._paused_until) - now
             if pause > 0:
-                await asyncio.sleep(pause)
+                await nap(pause)
             elif self._under_way < int(self.limit):
                 self._under_way += 1
-                return
+                if self.interval:
+                    self._next = now + self.interval
+                return now
             else:
                 turn = asyncio.get_running_loop().create_future()
                 self._waiting.append(turn)
@@ -37,17 +56,43 @@ class Limiter:
         self._wake()
 
     def went_well(self) -> None:
-        """One more at once for every round of requests that went well."""
+        """One more at once for every round of requests that went well; a little faster, too."""
+        self._good += 1
         if self.limit < self.highest:
             self.limit = min(self.highest, self.limit + 1 / self.limit)
+        if self.interval:
+            self.interval *= 0.98 if self._good <= _TRUSTED else 0.9
+            if self.interval < 0.01:
+                self.interval = 0.0
 
     def overloaded(self, pause: float = 0.0) -> None:
-        """The server refused or timed out; `pause` seconds is what it asked for."""
+        """The server is overloaded or timed out; `pause` seconds is what it asked for."""
         now = time.monotonic()
         self._paused_until = max(self._paused_until, now + pause)
         if now - self._halved_at >= _CALM:
             self._halved_at = now
             self.limit = max(1.0, self.limit / 2)
+
+    def refused(self, started: float, pause: float | None = None) -> None:
+        """The server refused a request of that moment for its rate; it may have said how long to wait."""
+        now = time.monotonic()
+        if pause is not None:
+            self._paused_until = max(self._paused_until, now + pause)
+        if started < self._slowed_at:
+            return  # sent before we slowed down: the same burst
+        if self._good:
+            took = (now - self._slowed_at) / self._good
+            self.interval = max(
+                _FIRST_INTERVAL, 1.25 * self.interval, min(took, _LONGEST_PAUSE) if self.interval else 0
+            )
+            self._pause = max(_SHORTEST_PAUSE, self._pause / 2)
+        else:
+            self.interval = min(_LONGEST_PAUSE, max(_FIRST_INTERVAL, 2 * self.interval))
+            self._pause = min(_LONGEST_PAUSE, max(_SHORTEST_PAUSE, 2 * self._pause))
+        if pause is None:
+            self._paused_until = max(self._paused_until, now + self._pause)
+        self._good = 0
+        self._slowed_at = now
 
     def pause(self, seconds: float) -> None:
         """Wait without slowing down: the allowance of this window is used up."""

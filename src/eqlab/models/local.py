@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -37,7 +37,6 @@ _WHOLE_HASH = 2**30
 _ARM = ("aarch64", "arm64")
 _COMPACT = {"x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}}
 """A small model left free to put white space into JSON may go on with it until its tokens are used up."""
-_OWN_LIMITS = {"n_predict", "max_completion_tokens"}
 
 
 def open_local(spec: str, say: Callable[[str], None] | None = None) -> "LocalChat":
@@ -120,12 +119,20 @@ class LocalChat:
     async def ask(self, request: ChatRequest) -> ChatReply:
         if self._closing.is_set():
             raise ModelError(f"{self._name} was closed.")
+        if request.effort is not None:
+            raise ModelError(f"{self._name} runs in this process and takes no effort.", "Leave out --effort.")
         given_up = threading.Event()
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, self._answer, request, given_up)
         except asyncio.CancelledError:
             given_up.set()
             raise
+
+    def learnt(self) -> Sequence[str]:
+        return ()
+
+    def hurry(self) -> None:
+        """Nothing waits here but for the machine."""
 
     async def close(self) -> None:
         """Gives up what is under way and frees the model. Interpreters that forget to close exit cleanly too."""
@@ -149,7 +156,7 @@ class LocalChat:
                 server.handle_chat_completions(body | {"cache_prompt": False}, call.receive)
             with self._reading:
                 self._read = self._read.and_of(call)
-            reply = call.reply(self._name, time.perf_counter() - started)
+            reply = call.reply(self._name, time.perf_counter() - started, _sent(body))
             if request.schema is not None and reply.finish == "stop":
                 # llama.cpp drops a schema that it cannot follow without a word.
                 json.loads(reply.text)
@@ -162,16 +169,22 @@ class LocalChat:
             self._idle.put(server)
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
-        system = [{"role": "system", "content": request.system}] if request.system else []
         # 2**32 - 1 asks llama.cpp for a random seed.
         seed = (self._seed if request.seed is None else request.seed) % (2**32 - 1)
-        body: dict[str, Any] = {"temperature": request.temperature, "seed": seed}
-        if not _OWN_LIMITS & request.settings.keys():
-            body["max_tokens"] = request.max_tokens
+        body: dict[str, Any] = {
+            "seed": seed,
+            "max_tokens": (request.max_tokens if request.room is None else request.room) + request.more_room,
+        }
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+        if request.top_p is not None:
+            body["top_p"] = request.top_p
+        if request.stop:
+            body["stop"] = list(request.stop)
         if request.schema is not None:
             body["grammar"] = self._grammar({**_COMPACT, **request.schema})
-        body |= request.settings
-        body["messages"] = [*system, {"role": "user", "content": request.prompt}]
+        body |= request.extra
+        body["messages"] = [{"role": message.role, "content": message.text} for message in request.messages]
         # A stream can be given up between tokens; a whole reply could not.
         return body | {"stream": True, "stream_options": {"include_usage": True}, "return_progress": True}
 
@@ -214,7 +227,7 @@ class _Call:
         self.usage = piece.get("usage") or self.usage
         return self.thin or self.given_up()
 
-    def reply(self, model: str, latency: float) -> ChatReply:
+    def reply(self, model: str, latency: float, sent: Mapping[str, Any]) -> ChatReply:
         if self.error or not self.finish:
             raise TransportError(f"{model}: {self.error or 'the reply was given up'}")
         return ChatReply(
@@ -225,7 +238,14 @@ class _Call:
             tokens_in=self.usage.get("prompt_tokens"),
             tokens_out=self.usage.get("completion_tokens"),
             latency=latency,
+            sent=sent,
         )
+
+
+def _sent(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What is recorded of a request."""
+    names = {"temperature": "temperature", "top_p": "top_p", "seed": "seed", "room": "max_tokens"}
+    return {"dialect": "llama.cpp"} | {name: body[field] for name, field in names.items() if field in body}
 
 
 def _ends_thin(tokens: int) -> bool:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 from eqlab.core.runs import ModelConfig
 from eqlab.models.chat import Chat
+from eqlab.models.waits import Waits
 
 if TYPE_CHECKING:
-    from eqlab.models.http import Line
+    from eqlab.models.transport import Line
 
 
 def is_local(model: ModelConfig) -> bool:
@@ -15,20 +16,24 @@ def is_local(model: ModelConfig) -> bool:
 
 
 def open_chats(
-    models: Iterable[ModelConfig], *, concurrency: int, timeout: float, say: Callable[[str], None]
+    models: Iterable[ModelConfig], *, concurrency: int, waits: Waits, say: Callable[[str], None]
 ) -> dict[str, Chat]:
     """A chat for each model by its subject. Raises UsageError or ModelError before anything is asked."""
-    from eqlab.models.http import Line
-    from eqlab.models.providers import resolve
+    from eqlab.models.providers import locate
+    from eqlab.models.settings import sort_settings
+    from eqlab.models.transport import Line
 
-    endpoints = {model.subject: resolve(model.spec, model.base_url) for model in models if not is_local(model)}
-    lines = {endpoint.base_url: Line(concurrency, timeout) for endpoint in endpoints.values()}
-    return {
-        model.subject: open_chat(
-            model, lines[endpoints[model.subject].base_url] if model.subject in endpoints else None, say=say
-        )
-        for model in models
+    models = list(models)
+    addresses: dict[str, str] = {}
+    for model in models:
+        sort_settings(model.settings)
+        if not is_local(model):
+            addresses[model.subject] = model.spec if _in_litellm(model) else locate(model.spec, model.base_url).base_url
+    lines = {
+        address: Line(concurrency, waits.whole, waits.silence, waits.patience)
+        for address in dict.fromkeys(addresses.values())
     }
+    return {model.subject: open_chat(model, lines.get(addresses.get(model.subject, "")), say=say) for model in models}
 
 
 def open_chat(
@@ -40,6 +45,17 @@ def open_chat(
 
         return open_local(model.spec, say)
     from eqlab.models.http import HttpChat
-    from eqlab.models.providers import resolve
+    from eqlab.models.providers import LITELLM, resolve
 
-    return HttpChat(resolve(model.spec, model.base_url, key_variable), line)
+    if _in_litellm(model):
+        from eqlab.models.in_litellm import LitellmPost, litellm_endpoint
+
+        return HttpChat(
+            litellm_endpoint(model.spec.removeprefix(f"{LITELLM}/")), line, say, LitellmPost(line.waits.silence)
+        )
+    dialect = str(model.settings.get("dialect") or "")
+    return HttpChat(resolve(model.spec, model.base_url, key_variable, dialect), line, say)
+
+
+def _in_litellm(model: ModelConfig) -> bool:
+    return not model.base_url and model.spec.startswith("litellm/")

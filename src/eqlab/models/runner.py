@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from eqlab.core.answers import Answer, Reading
@@ -14,12 +14,19 @@ from eqlab.core.benchmark import Benchmark
 from eqlab.core.errors import ModelError
 from eqlab.core.forms import json_schema
 from eqlab.core.runs import ModelConfig
-from eqlab.models.chat import Chat, ChatReply, ChatRequest, TransportError
+from eqlab.core.trials import Trial, outgoing
+from eqlab.models.chat import LENGTH, Chat, ChatReply, ChatRequest, TransportError, Unasked
 from eqlab.models.reasoning import split_reasoning
+from eqlab.models.settings import Settings, sort_settings
+from eqlab.models.talks import Talking
 from eqlab.store.store import Planned
 
 _HOPELESS = 8
 """Requests lost in a row, after all their retries, until a model is given up for this session."""
+_FAULTS = 6
+"""Failures of the server that one trial may cost in all: with its tries and one more for a reply that was cut off, that
+is the most requests that a trial can take."""
+_MORE_ROOM = 1024
 _GRACE = 30.0
 """Seconds that requests under way get when a model is given up: their answers are paid for."""
 _READER_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
@@ -56,6 +63,29 @@ class Session:
     given_up: bool = field(default=False, init=False)
     """Whether this model's part is over early; the others go on."""
     lost_in_a_row: int = field(default=0, init=False)
+    empty_in_a_row: int = field(default=0, init=False)
+    last_error: str = field(default="", init=False)
+    lost: list[Planned] = field(default_factory=list, init=False)
+    """Trials whose request was lost in this session: asked once more before it ends."""
+    talking: Talking | None = None
+    """Set where answers may lead to further turns."""
+    seats: Mapping[str, tuple[ModelConfig, Chat]] = field(default_factory=dict)
+    """The other models of its talks."""
+    _settings: dict[str, Settings] = field(default_factory=dict, init=False)
+
+    def seated(self, trial: Trial) -> tuple[ModelConfig, Chat]:
+        """Who answers a trial."""
+        if not trial.seat:
+            return self.model, self.chat
+        if trial.seat not in self.seats:
+            raise ModelError(f"No model sits in the seat '{trial.seat}' here.", "Start this with 'eqlab run'.")
+        return self.seats[trial.seat]
+
+    def settings(self, trial: Trial) -> Settings:
+        """How whoever answers a trial is asked."""
+        if trial.seat not in self._settings:
+            self._settings[trial.seat] = sort_settings(self.seated(trial)[0].settings)
+        return self._settings[trial.seat]
 
     @property
     def ending(self) -> bool:
@@ -63,9 +93,17 @@ class Session:
 
 
 async def run_model(session: Session) -> None:
-    """Ask everything that is not answered yet. Raises when the model, or the store, cannot go on."""
-    waiting = _waiting(session)
+    """Ask everything that is not answered yet; what was lost is asked once more at the end. Raises when the model, or
+    the store, cannot go on."""
+    await _work_off(session, _waiting(session))
+    lost, session.lost = session.lost, []
+    if lost and not session.ending:
+        await _work_off(session, iter(lost))
+
+
+async def _work_off(session: Session, waiting: Iterator[Planned]) -> None:
     workers = [asyncio.create_task(_work(session, waiting)) for _ in range(session.chat.concurrency)]
+    hurrying = asyncio.create_task(_hurry(session))
     try:
         done, under_way = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
         if under_way:
@@ -77,7 +115,15 @@ async def run_model(session: Session) -> None:
     finally:
         for worker in workers:
             worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+        hurrying.cancel()
+        await asyncio.gather(*workers, hurrying, return_exceptions=True)
+
+
+async def _hurry(session: Session) -> None:
+    """Once nothing new is to be started, what only waits for a server is given up."""
+    await session.stop.wait()
+    for chat in (session.chat, *(chat for _, chat in session.seats.values())):
+        chat.hurry()
 
 
 def _waiting(session: Session) -> Iterator[Planned]:
@@ -90,26 +136,41 @@ def _waiting(session: Session) -> Iterator[Planned]:
 
 
 async def _work(session: Session, waiting: Iterator[Planned]) -> None:
+    talking = session.talking
     while not session.ending:
-        planned = next(waiting, None)
+        planned = await talking.take(waiting, session.chat.concurrency) if talking else next(waiting, None)
         if planned is None:
             return
-        await _ask(session, planned)
+        asked = False
+        try:
+            await _ask(session, planned)
+            asked = True
+        finally:
+            if talking and asked:
+                talking.over(planned, session.ending)
+            if talking and (session.ending or not asked):
+                talking.give_up()
 
 
 async def _ask(session: Session, planned: Planned) -> None:
-    """One trial, attempt after attempt. The temperature rises only when a reply could not be read."""
+    """One trial, attempt after attempt. The temperature rises only when a whole reply could not be read."""
     asked = session.asked[planned.benchmark]
     asking = asked.benchmark.asking(planned.trial, asked.options)
-    attempt, failed = planned.attempts, planned.failed
+    attempt, failed, faults, more_room = planned.attempts, planned.failed, _FAULTS, 0
     while failed < asking.tries and not (session.ending and attempt > planned.attempts):
         attempt += 1
-        request = _request(session, planned, asking.temperature_of(failed), asking.max_tokens, attempt)
+        request = _request(
+            session, planned, asking.temperature_of(failed), asking.max_tokens, attempt, more_room, faults
+        )
         try:
-            reply = await session.chat.ask(request)
+            reply = await session.seated(planned.trial)[1].ask(request)
+        except Unasked:
+            return
         except TransportError as error:
-            session.put(_lost(session, planned, attempt, request, error))
+            session.put(_lost(session, planned, attempt, error))
+            session.lost.append(replace(planned, attempts=attempt, failed=failed))
             session.lost_in_a_row += 1
+            session.last_error = str(error)
             if session.lost_in_a_row >= _HOPELESS:
                 raise ModelError(
                     f"{session.model.spec} failed {_HOPELESS} times in a row (last: {error}).",
@@ -117,12 +178,42 @@ async def _ask(session: Session, planned: Planned) -> None:
                 ) from error
             return
         session.lost_in_a_row = 0
+        faults = max(0, faults - reply.transport_retries)
         text, thought = split_reasoning(reply.text)
-        reading = _read(asked, planned, text)
-        session.put(_answer(session, planned, attempt, request, reply, text, thought, reading))
-        if reading.status == "ok":
+        reading = _reading(asked, planned, reply, text, bool(thought))
+        session.put(_answer(session, planned, attempt, reply, text, thought, reading))
+        _notice_emptiness(session, reply)
+        if reading.status == "ok" or reply.refusal:
             return
-        failed += 1
+        if reply.finish == LENGTH and not more_room and request.room is None:
+            more_room = max(_MORE_ROOM, int(reply.sent.get("room") or request.max_tokens))
+        else:
+            failed += 1
+
+
+def _reading(asked: Asked, planned: Planned, reply: ChatReply, text: str, thought: bool) -> Reading:
+    """A provider's refusal is one whatever it says. What was cut off is no answer, unless it is a whole JSON object."""
+    if reply.refusal:
+        return Reading("refused", note=f"the provider declined: {reply.refusal}")
+    reading = _read(asked, planned, text)
+    if reply.finish != LENGTH or (reading.status == "ok" and planned.trial.mode == "json"):
+        return reading
+    while_thinking = not text.strip() and (thought or reply.reasoning or reply.usage.get("reasoning_tokens"))
+    where = "while it was thinking" if while_thinking else "before its end"
+    return Reading("unparseable", note=f"the reply was cut off {where}, at {reply.sent.get('room', 'its')} tokens")
+
+
+def _notice_emptiness(session: Session, reply: ChatReply) -> None:
+    """Nothing but empty replies: paid for, and for nothing."""
+    if reply.text.strip() or reply.refusal or reply.finish == LENGTH:
+        session.empty_in_a_row = 0
+        return
+    session.empty_in_a_row += 1
+    if session.empty_in_a_row >= _HOPELESS:
+        raise ModelError(
+            f"{session.model.spec} gave {_HOPELESS} empty replies in a row (finish: {reply.finish or 'not said'}).",
+            "Look at one with 'eqlab show'; a thinking model may need '--set thinking_tokens=32000'.",
+        )
 
 
 def _read(asked: Asked, planned: Planned, text: str) -> Reading:
@@ -133,16 +224,24 @@ def _read(asked: Asked, planned: Planned, text: str) -> Reading:
         return Reading("unparseable", note=f"{planned.benchmark} failed to read this: {type(fault).__name__}: {fault}")
 
 
-def _request(session: Session, planned: Planned, temperature: float, max_tokens: int, attempt: int) -> ChatRequest:
+def _request(
+    session: Session,
+    planned: Planned,
+    temperature: float,
+    max_tokens: int,
+    attempt: int,
+    more_room: int,
+    faults: int,
+) -> ChatRequest:
     trial = planned.trial
-    return ChatRequest(
-        prompt=trial.prompt,
-        system=trial.system,
+    return session.settings(trial).request(
+        outgoing(trial),
         temperature=temperature,
         max_tokens=max_tokens,
         seed=sampling_seed(session.seed, trial.id, planned.repeat, attempt),
         schema=json_schema(trial.form) if trial.mode == "json" else None,
-        settings=session.model.settings,
+        more_room=more_room,
+        faults=faults,
     )
 
 
@@ -152,20 +251,8 @@ def sampling_seed(seed: int, trial: str, repeat: int, attempt: int) -> int:
     return int.from_bytes(digest[:4], "big") >> 1
 
 
-def _temperature(request: ChatRequest) -> float | None:
-    value = request.settings.get("temperature", request.temperature)
-    return float(value) if isinstance(value, int | float) else None
-
-
 def _answer(
-    session: Session,
-    planned: Planned,
-    attempt: int,
-    request: ChatRequest,
-    reply: ChatReply,
-    text: str,
-    thought: str,
-    reading: Reading,
+    session: Session, planned: Planned, attempt: int, reply: ChatReply, text: str, thought: str, reading: Reading
 ) -> Answer:
     return Answer(
         run=session.run,
@@ -179,17 +266,19 @@ def _answer(
         note=reading.note,
         reasoning="\n".join(part for part in (reply.reasoning, thought) if part),
         model=reply.model,
-        temperature=_temperature(request),
+        temperature=reply.sent.get("temperature"),
         latency=reply.latency,
         transport_retries=reply.transport_retries,
         tokens_in=reply.tokens_in,
         tokens_out=reply.tokens_out,
         finish=reply.finish,
         at=time.time(),
+        sent=reply.sent,
+        usage=reply.usage,
     )
 
 
-def _lost(session: Session, planned: Planned, attempt: int, request: ChatRequest, error: TransportError) -> Answer:
+def _lost(session: Session, planned: Planned, attempt: int, error: TransportError) -> Answer:
     return Answer(
         run=session.run,
         trial=planned.trial.id,
@@ -199,7 +288,8 @@ def _lost(session: Session, planned: Planned, attempt: int, request: ChatRequest
         text="",
         status="error",
         note=str(error),
-        temperature=_temperature(request),
+        temperature=error.sent.get("temperature"),
         transport_retries=error.retries,
         at=time.time(),
+        sent=error.sent,
     )

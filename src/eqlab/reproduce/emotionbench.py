@@ -19,10 +19,10 @@ from eqlab.data import published
 from eqlab.instruments.catalogue import PANAS
 from eqlab.instruments.definition import OVERALL
 from eqlab.reproduce.emotionbench_notes import explanation
-from eqlab.reproduce.emotionbench_tables import tables
+from eqlab.reproduce.emotionbench_tables import findings, tables
 from eqlab.reproduce.emotionbench_views import views
 
-__all__ = ["reproduce", "tables"]
+__all__ = ["findings", "reproduce", "rows_of", "tables"]
 
 HUMAN = "human"
 _PATTERN = "emotionbench/results/**/*.csv"
@@ -50,6 +50,10 @@ def reproduce(data: Path | None) -> dict[str, Any]:
     rows += _people_rows(crowd) if crowd else []
     rows += [row for result in others for row in _challenging_rows(result)]
     return {"rows": rows, "summary": _summary(rows, results, crowd)}
+
+
+def rows_of(report: dict[str, Any]) -> list[Row]:
+    return list(report["rows"])
 
 
 def _read(path: Path, folder: Path) -> ResultFile:

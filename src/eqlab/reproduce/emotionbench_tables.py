@@ -11,6 +11,19 @@ ARROWS = {"up": "↑", "down": "↓", "none": "–"}
 _VERDICTS = {True: "agrees", False: "differs", None: "not printed"}
 
 
+def findings(report: dict[str, Any]) -> list[str]:
+    summary = report["summary"]
+    said = [
+        f"{summary['agree']} of {summary['compared']} printed cells agree. "
+        f"Of the {summary['cells_compared']} changes {summary['values_equal']} values and "
+        f"{summary['arrows_equal']} arrows are as printed."
+    ]
+    if summary["differences"]:
+        most, count = next(iter(summary["differences"].items()))
+        said.append(f"The most frequent reason for a difference, {count} times: {most}.")
+    return said
+
+
 def tables(report: dict[str, Any]) -> list[Table]:
     """One table of cells per source and questionnaire, the differences with their reasons, and the stricter views."""
     rows, summary = report["rows"], report["summary"]
@@ -18,7 +31,7 @@ def tables(report: dict[str, Any]) -> list[Table]:
     for row in rows:
         by_file.setdefault((row["source"], row["questionnaire"]), []).append(row)
     found = [_cells_table(source, questionnaire, own) for (source, questionnaire), own in by_file.items()]
-    found.append(_differences_table(rows, summary))
+    found.append(_differences_table(rows))
     if summary["views"]["models"]:
         found.append(views_table(summary["views"]))
     return found
@@ -52,7 +65,7 @@ def _cells_table(source: str, questionnaire: str, rows: list[Row]) -> Table:
     )
 
 
-def _differences_table(rows: list[Row], summary: dict[str, Any]) -> Table:
+def _differences_table(rows: list[Row]) -> Table:
     return Table(
         "Where the paper and its raw data differ",
         ("source", "questionnaire", "scale", "row", "printed", "recomputed", "why"),
@@ -68,11 +81,6 @@ def _differences_table(rows: list[Row], summary: dict[str, Any]) -> Table:
             )
             for row in rows
             if row["agrees"] is False
-        ),
-        note=(
-            f"{summary['agree']} of {summary['compared']} printed cells agree. "
-            f"Of the {summary['cells_compared']} changes {summary['values_equal']} values and "
-            f"{summary['arrows_equal']} arrows are as printed."
         ),
     )
 

@@ -20,9 +20,9 @@ from eqlab.reproduce.empathy_raters import (
     sequential_json,
     teq_json,
 )
-from eqlab.reproduce.empathy_tables import tables
+from eqlab.reproduce.empathy_tables import findings, rows_of, tables
 
-__all__ = ["reproduce", "tables"]
+__all__ = ["findings", "reproduce", "rows_of", "tables"]
 
 
 def reproduce(data: Path | None) -> dict[str, Any]:

@@ -13,6 +13,27 @@ def tables(report: Mapping[str, Any]) -> list[Table]:
     return [_arms(report), _five(report), _model(report), _emotions(report), _claims(report)]
 
 
+def findings(report: Mapping[str, Any]) -> list[str]:
+    verdicts = Counter(claim["verdict"] for claim in report["published"])
+    counts = ", ".join(f"{verdict} {count}" for verdict, count in verdicts.most_common())
+    said = [f"{len(report['published'])} published numbers: {counts}."]
+    bounds = report["clustering"]["cluster_bootstrap_95ci"]["p_good"]
+    for arm, group in report["arms"].items():
+        low, high = bounds[arm]
+        share = 100 * group["good"] / group["n"]
+        within = "" if low is None else f" (95 % interval over raters {100 * low:.1f} to {100 * high:.1f})"
+        said.append(f"{_ARMS[arm]}: {share:.1f} % of {group['n']:,} ratings are Good{within}.")
+    return said
+
+
+def rows_of(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every published number; a few are of several parts and are written out."""
+    return [
+        claim | {name: _text(claim[name]) for name in ("printed", "recomputed") if isinstance(claim[name], Mapping)}
+        for claim in report["published"]
+    ]
+
+
 def _percent(name: str, share: float, n: int, bounds: list[float | None]) -> Estimate:
     low, high = (None if bound is None else 100 * bound for bound in bounds)
     return Estimate(name, 100 * share, n, None, low, high, "%", digits=1)
@@ -119,12 +140,10 @@ def _claims(report: Mapping[str, Any]) -> Table:
         )
         for claim in report["published"]
     ]
-    verdicts = Counter(claim["verdict"] for claim in report["published"])
     return Table(
         "Every published number",
         ("paper", "claim", "printed", "recomputed", "verdict", "from", "explanation"),
         tuple(rows),
-        note=", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common()) + ".",
     )
 
 

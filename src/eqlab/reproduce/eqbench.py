@@ -1,6 +1,7 @@
 """EQ-Bench's published leaderboard, scored anew from the raw text of every result file that is there, or from the
 figures that ship with the package."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -86,14 +87,30 @@ def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "agree": sum(row["agrees"] for row in known),
         "agree_strict": len(strict),
         "max_difference": max((abs(row["difference"]) for row in known), default=None),
-        "rules": {name: str(preset) for name, preset in PRESETS.items()},
+        "rules": {name: asdict(preset) for name, preset in PRESETS.items()},
     }
+
+
+def findings(report: dict[str, Any]) -> list[str]:
+    summary = report["summary"]
+    said = [
+        f"{summary['agree']} of {summary['files']} files agree to two decimals under the leaderboard's rules, "
+        f"{summary['agree_strict']} under the published code's (strict)."
+    ]
+    if summary["max_difference"]:
+        said.append(f"The largest difference from a recorded score is {summary['max_difference']:.2f} points.")
+    if summary["from_figures"]:
+        said.append(_FETCH)
+    return said
+
+
+def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(report["rows"])
 
 
 def tables(report: dict[str, Any]) -> list[Table]:
     rows = sorted(report["rows"], key=lambda row: -(row["score"] if row["score"] is not None else -1e9))
     summary = report["summary"]
-    more = f" {_FETCH}" if summary["from_figures"] else ""
     return [
         Table(
             f"EQ-Bench, scored anew from {_FIGURES if summary['from_figures'] else 'the raw model text'}",
@@ -113,9 +130,6 @@ def tables(report: dict[str, Any]) -> list[Table]:
                 )
                 for row in rows
             ),
-            note=(
-                f"{summary['agree']} of {summary['files']} files agree to two decimals under the leaderboard's rules, "
-                f"{summary['agree_strict']} under the published code's (strict).{more}"
-            ),
+            note="Strict: under the published code's rules.",
         )
     ]

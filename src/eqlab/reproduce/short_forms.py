@@ -123,6 +123,26 @@ def _round(value: float) -> float:
     return round(float(value), 3) + 0.0
 
 
+def findings(report: dict[str, Any]) -> list[str]:
+    said = []
+    for size in ("20", "40", "100"):
+        held = report["held_out"]["families"][size]
+        said.append(
+            f"{size} questions give the score of a model whose family was held out to {held['mae']:.1f} points on "
+            f"average (95 % interval {held['mae_low']:.1f} to {held['mae_high']:.1f}, {held['subjects']:.0f} models); "
+            f"{100 * held['covered']:.0f} % of the 90 % intervals hold the score of all questions."
+        )
+    return said
+
+
+def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"form": form, "held_out": WAYS[way], **found}
+        for way, forms in report["held_out"].items()
+        for form, found in forms.items()
+    ]
+
+
 def tables(report: dict[str, Any]) -> list[Table]:
     fitted = report["fitted_to"]
     items = sorted(parameters(report["items"]).items(), key=lambda pair: -pair[1][1])

@@ -3,20 +3,23 @@
 import asyncio
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Adaptive
+from eqlab.core.benchmark import Adaptive, Seated, Talks
 from eqlab.core.errors import EqlabError
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial
 from eqlab.models.chat import Chat
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Session, run_model
+from eqlab.models.talks import Talking
+from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Waits
 from eqlab.runs.provenance import provenance
 from eqlab.runs.request import Prepared
+from eqlab.runs.talks import open_talks
 from eqlab.store.lock import run_lock
-from eqlab.store.store import Store
+from eqlab.store.store import NextTurn, Store
 from eqlab.store.writer import Writer
 
 
@@ -26,6 +29,8 @@ class Outcome:
     failures: Mapping[str, EqlabError]
     """Why models stopped early, by subject."""
     interrupted: bool
+    lost: Mapping[str, str] = field(default_factory=dict)
+    """What got no answer although its model went on, in words, by subject: asking again may help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +46,26 @@ class Listener:
 
 
 def run(
-    prepared: Prepared, store: Store, *, concurrency: int = 16, timeout: float = 120.0, listener: Listener | None = None
+    prepared: Prepared,
+    store: Store,
+    *,
+    concurrency: int = 16,
+    timeout: float = WHOLE,
+    silence: float = SILENCE,
+    patience: float = PATIENCE,
+    listener: Listener | None = None,
 ) -> Outcome:
-    """Start the run, or continue it where it stopped."""
+    """Start the run, or continue it where it stopped. Seconds: `timeout` for a whole reply, `silence` without a byte
+    of it, `patience` while nothing good comes from an address at all."""
     heard = listener or Listener()
     config = prepared.config
     with run_lock(store, config.id):
-        return asyncio.run(_run(prepared, store, concurrency, timeout, heard))
+        return asyncio.run(_run(prepared, store, concurrency, Waits(timeout, silence, patience), heard))
 
 
-async def _run(prepared: Prepared, store: Store, concurrency: int, timeout: float, heard: Listener) -> Outcome:
-    chats = open_chats(prepared.config.models, concurrency=concurrency, timeout=timeout, say=heard.say)
+async def _run(prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener) -> Outcome:
+    everybody = [*prepared.config.models, *seated(prepared).values()]
+    chats = open_chats(everybody, concurrency=concurrency, waits=waits, say=heard.say)
     stop, tasks = asyncio.Event(), list[asyncio.Task[None]]()
     try:
         with on_interrupt(stop, tasks, heard.say):
@@ -76,40 +90,96 @@ async def ask(
     heard.begun(store.progress(config.id))
     loop = asyncio.get_running_loop()
     writer = Writer(store, heard.stored, lambda: _set(stop, loop))
+    seats = {name: (model, chats[model.subject]) for name, model in seated(prepared).items()}
     sessions = [
-        Session(config.id, model, config.seed, chats[model.subject], prepared.asked, store, writer.put, stop)
+        Session(
+            config.id, model, config.seed, chats[model.subject], prepared.asked, store, writer.put, stop, seats=seats
+        )
         for model in config.models
     ]
     own = [asyncio.create_task(_rounds(prepared, session, store, writer, heard)) for session in sessions]
     tasks += own
     ends = await asyncio.gather(*own, return_exceptions=True)
     await asyncio.to_thread(writer.close)
+    store.add_learnt(config.id, {subject: found for subject, chat in chats.items() if (found := chat.learnt())})
     failures = {}
     for session, end in zip(sessions, ends, strict=True):
         if isinstance(end, EqlabError):
             failures[session.model.subject] = end
         elif isinstance(end, BaseException) and not isinstance(end, asyncio.CancelledError):
             raise end
-    return Outcome(config.id, failures, stop.is_set())
+    lost = {session.model.subject: _unanswered(session) for session in sessions if session.lost}
+    return Outcome(
+        config.id, failures, stop.is_set(), {who: words for who, words in lost.items() if who not in failures}
+    )
+
+
+def _unanswered(session: Session) -> str:
+    count = len(session.lost)
+    return f"{count} {'trial' if count == 1 else 'trials'} got no answer (last: {session.last_error})."
 
 
 async def _rounds(prepared: Prepared, session: Session, store: Store, writer: Writer, heard: Listener) -> None:
     while True:
+        go_on_talking(prepared, session, store, writer, heard)
         await run_model(session)
         if session.stop.is_set():
             return
         await asyncio.to_thread(writer.flush)
         if session.stop.is_set():  # the store may have failed meanwhile
             return
-        planned = next_round(prepared, store, session.model)
+        planned = next_round(prepared, store, session.model, talks=False)
         if planned is None:
             return
         heard.extended(session.model.subject, planned)
 
 
-def next_round(prepared: Prepared, store: Store, model: ModelConfig) -> int | None:
+def seated(prepared: Prepared) -> dict[str, ModelConfig]:
+    """The other models of a run's talks, by seat."""
+    found: dict[str, ModelConfig] = {}
+    for asked in prepared.asked.values():
+        if isinstance(asked.benchmark, Seated):
+            for name, model in asked.benchmark.seats(asked.options).items():
+                found[name] = replace(model, role="seat")
+    return found
+
+
+def go_on_talking(prepared: Prepared, session: Session, store: Store, writer: Writer, heard: Listener) -> None:
+    """Where answers lead to further turns: what was said in talks that are not over, and what follows from it."""
+    if not any(isinstance(asked.benchmark, Talks) for asked in prepared.asked.values()):
+        return
+    run, subject = session.run, session.model.subject
+    asked = {name: (one.benchmark, one.options) for name, one in prepared.asked.items()}
+    count = store.progress(run).get(subject, (0, 0))[1]
+
+    def put_turn(turn: NextTurn) -> None:
+        nonlocal count
+        count += 1
+        writer.put(turn)
+        heard.extended(subject, count)
+
+    talking = Talking(run, subject, asked, put_turn)
+    for name, (benchmark, options) in asked.items():
+        known = open_talks(name, benchmark, options, store.scored(run, subject, name))
+        talking.turns |= known.turns
+        talking.passed |= known.passed
+        if known.following:
+            count = store.extend_plan(run, subject, known.following)
+            heard.extended(subject, count)
+
+    talking.planned = count
+
+    def put(answer: Answer) -> None:
+        talking.heard(answer)
+        writer.put(answer)
+
+    session.talking, session.put = talking, put
+
+
+def next_round(prepared: Prepared, store: Store, model: ModelConfig, *, talks: bool = True) -> int | None:
     """Where a benchmark decides from the answers what to ask next, plan that: how many trials are planned now, or
-    None when there is nothing more to ask."""
+    None when there is nothing more to ask. `talks`: whether turns that follow are planned here too, round by round,
+    as workers need it who have no store."""
     run, subject, selection = prepared.config.id, model.subject, prepared.selection(model)
     more: list[tuple[str, Trial, int]] = []
     for name, asked in prepared.asked.items():
@@ -117,6 +187,8 @@ def next_round(prepared: Prepared, store: Store, model: ModelConfig) -> int | No
             scored = store.scored(run, subject, name)
             found = asked.benchmark.more(prepared.files[name], asked.options, selection, scored)
             more += [(name, trial, repeat) for trial, repeat in found]
+        if talks and isinstance(asked.benchmark, Talks):
+            more += open_talks(name, asked.benchmark, asked.options, store.scored(run, subject, name)).following
     return store.extend_plan(run, subject, more) if more else None
 
 

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eqlab.benchmarks.empathy.published import pseudonym
+from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.imported import ImportedRating, Prompts, read_ratings
 from eqlab.benchmarks.rating.table_file import BadRow
 from eqlab.benchmarks.rating.trials import single
-from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.folders import data_folder
-from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
+from eqlab.core.runs import PEOPLE, RunConfig
 from eqlab.core.trials import Trial
-from eqlab.data.items import items_sha256
+from eqlab.runs.identity import configured
 from eqlab.runs.judge import known_prompts, read_file
 from eqlab.runs.provenance import provenance
 from eqlab.store.lock import run_lock
@@ -51,12 +51,9 @@ def import_ratings(store: Store, path: Path, name: str, data: Path | None = None
     if not found:
         why = "; ".join(f"line {one.line}: {one.reason}" for one in bad[:3])
         raise DataError(f"{path} has no usable rating ({len(bad)} bad rows: {why}).", "Mend the rows and import again.")
-    benchmark = load("rating")
+    benchmark = Ratings()
     options = {**benchmark.options("imported", {"purpose": "people"}), "imported_as": name}
-    digest = items_sha256({"ratings": content})
-    config = RunConfig(
-        (), (BenchmarkConfig(benchmark.name, benchmark.protocol, "imported", digest, options),), "full", None, None, 0
-    )
+    config = RunConfig((), (configured(benchmark, options, {"ratings": content}),), "full", None, None, 0)
     planned = [(f"person:{one.rater}", single(one.reply), one) for one in found]
     with run_lock(store, config.id):
         store.begin_run(config, _plan(planned), provenance({}))
@@ -73,7 +70,7 @@ def hashed(rater: str, key: bytes) -> str:
 
 def _plan(planned: Sequence[tuple[str, Trial, ImportedRating]]) -> Iterator[tuple[str, str, Trial, int]]:
     for subject, trial, _ in planned:
-        yield subject, "rating", trial, 0
+        yield subject, Ratings.name, trial, 0
 
 
 def _add_missing(store: Store, run: str, planned: Sequence[tuple[str, Trial, ImportedRating]]) -> int:
@@ -103,7 +100,7 @@ def _add_missing(store: Store, run: str, planned: Sequence[tuple[str, Trial, Imp
 
 def _stored(store: Store, run: str) -> Mapping[str, set[str]]:
     found: dict[str, set[str]] = {}
-    for scored in store.scored(run, PEOPLE, "rating"):
+    for scored in store.scored(run, PEOPLE, Ratings.name):
         for answer in scored.attempts:
             found.setdefault(answer.subject, set()).add(answer.trial)
     return found

@@ -8,16 +8,17 @@ from typing import Any
 
 from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, from_published, parse_open
 from eqlab.benchmarks.empathy.published import PATH, parse_published
-from eqlab.benchmarks.empathy.result import given_replies
+from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.imported import Prompts, bad_rows_text, read_replies
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, in_all_arms, to_jsonl
-from eqlab.benchmarks.registry import load
-from eqlab.core.benchmark import Source
+from eqlab.benchmarks.registry import find
+from eqlab.core.benchmark import Rated, Source
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
-from eqlab.data.items import items_sha256, read_sources
+from eqlab.core.runs import ModelConfig, RunConfig
+from eqlab.data.items import read_sources
 from eqlab.models.runner import Asked
-from eqlab.runs.request import Prepared
+from eqlab.runs.identity import configured
+from eqlab.runs.request import Prepared, check_counts
 from eqlab.store.store import Store, StoredRun
 
 CALIBRATION_PROMPTS = 100
@@ -46,23 +47,20 @@ class JudgeRequest:
 
 def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> Prepared:
     """Collect the replies; raises before anything is asked or stored."""
-    for name, count in (("limit", request.limit), ("repeats", request.repeats)):
-        if count is not None and count < 1:
-            raise UsageError(f"--{name} {count} makes no sense.", "Give 1 or more.")
+    check_counts(limit=request.limit, repeats=request.repeats)
     rows = comparable(collect(request.on, store, request.data, say), say)
     content = {FILE: to_jsonl(rows)}
-    benchmark = load("rating")
+    benchmark = Ratings()
     given = {
         "pairwise": "yes" if request.pairwise else "no",
         "purpose": "calibration" if request.calibration else "judging",
     }
     options = benchmark.options("published" if request.on == ("published",) else "replies", given)
-    config = BenchmarkConfig(
-        benchmark.name, benchmark.protocol, options["item_set"], items_sha256(content), dict(options)
-    )
     models = tuple(_judge(spec, request) for spec in dict.fromkeys(request.judges))
     return Prepared(
-        RunConfig(models, (config,), "full", request.limit, request.repeats, request.seed),
+        RunConfig(
+            models, (configured(benchmark, options, content),), "full", request.limit, request.repeats, request.seed
+        ),
         {benchmark.name: Asked(benchmark, options)},
         {benchmark.name: content},
     )
@@ -104,7 +102,7 @@ def newest_with_replies(store: Store) -> StoredRun:
     """`last` means the newest run that has something to judge, whatever ran since."""
     for run in store.run_ids():
         stored = store.read_run(run)
-        if any(benchmark.name == "empathy" for benchmark in stored.config.benchmarks):
+        if stored.config.models and any(isinstance(find(asked.name), Rated) for asked in stored.config.benchmarks):
             return stored
     raise UsageError("No run in the store has replies.", "Make some with 'eqlab run -b empathy MODEL'.")
 
@@ -134,28 +132,25 @@ def published_replies(data: Path | None) -> list[ReplyRow]:
 
 
 def run_replies(store: Store, stored: StoredRun) -> list[ReplyRow]:
-    """Every subject of an `empathy` run is an arm."""
-    asked = [benchmark for benchmark in stored.config.benchmarks if benchmark.name == "empathy"]
-    if not asked:
+    """Every subject of a run with replies is an arm."""
+    replied: list[tuple[str, Rated]] = []
+    for asked in stored.config.benchmarks:
+        benchmark = find(asked.name)
+        if isinstance(benchmark, Rated):
+            replied.append((asked.name, benchmark))
+    if not replied:
         raise UsageError(f"Run {stored.id} has no replies.", "Make some with 'eqlab run -b empathy MODEL'.")
-    rows = []
-    for model in stored.config.models:
-        for one in given_replies(store.scored(stored.id, model.subject, "empathy")):
-            if one.text:
-                key = one.trial.key
-                rows.append(
-                    ReplyRow(
-                        model.spec,
-                        one.trial.items[0],
-                        one.text,
-                        key["emotion"],
-                        key["valence"],
-                        key["situation"],
-                        key["utterance"],
-                        key["batch"],
-                        one.repeat,
-                    )
-                )
+    if not stored.config.models:
+        raise UsageError(
+            f"The replies of run {stored.id} were written by people and nobody has moderated them.",
+            "Write them to a table with 'eqlab study replies FILE', decide there, and name the table.",
+        )
+    rows = [
+        row
+        for model in stored.config.models
+        for name, benchmark in replied
+        for row in benchmark.replies(model.spec, store.scored(stored.id, model.subject, name))
+    ]
     if not rows:
         raise UsageError(f"Run {stored.id} holds no reply yet.", "Continue it with the command that started it.")
     return rows

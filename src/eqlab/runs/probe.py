@@ -6,18 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eqlab.analysis.memorisation import Probed, halves, probed, words
-from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
-from eqlab.benchmarks.empathy.benchmark import Empathy
-from eqlab.benchmarks.eqbench.benchmark import EqBench
+from eqlab.analysis import memorisation
+from eqlab.analysis.memorisation import halves, probed, words
+from eqlab.benchmarks.registry import load, names
 from eqlab.benchmarks.spread import spread
+from eqlab.core.benchmark import Probed
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Table
 from eqlab.core.runs import ModelConfig
 from eqlab.data.items import read_sources
-from eqlab.models.chat import Chat, ChatRequest, TransportError
+from eqlab.models.chat import Chat, TransportError
 from eqlab.models.open import open_chats
 from eqlab.models.reasoning import split_reasoning
+from eqlab.models.settings import prompted
+from eqlab.models.waits import Waits
 
 PROMPT = """\
 Below is the first half of a text. Go on with it exactly as the original does, word for word, as far as you remember it.
@@ -34,28 +36,22 @@ class Probe:
     model: str
     benchmark: str
     item_set: str
-    found: Probed
+    found: memorisation.Probed
     lost: int
     """Requests without a reply."""
 
 
 def texts(benchmark: str, item_set: str, data: Path | None) -> dict[str, str]:
     """The texts of a benchmark's items by id."""
-    if benchmark == "eqbench":
-        eq = EqBench()
-        options = eq.options(item_set, {})
-        return {q.id: q.dialogue for q in eq.questions(read_sources(eq.sources(item_set, options), data), options)}
-    if benchmark == "emotionbench":
-        emotion = EmotionBench()
-        options = emotion.options(item_set, {"people": "no", "controls": "no", "wording": "own"})
-        files = read_sources(emotion.sources(item_set, options), data)
-        return {situation.id: situation.text for situation in emotion.situations(files, options)}
-    if benchmark == "empathy":
-        empathy = Empathy()
-        options = empathy.options(item_set, {})
-        files = read_sources(empathy.sources(item_set, options), data)
-        return {item.id: f"{item.situation} {item.utterance}" for item in empathy.prompts(files, options)}
-    raise UsageError(f"There is no probe for '{benchmark}'.", "Choose eqbench, emotionbench or empathy.")
+    asked = load(benchmark)
+    if not isinstance(asked, Probed):
+        raise UsageError(f"There is no probe for '{benchmark}'.", f"There is one for: {', '.join(probed_names())}.")
+    options = asked.options(item_set, asked.probe_options())
+    return dict(asked.texts(read_sources(asked.sources(item_set, options), data), options))
+
+
+def probed_names() -> list[str]:
+    return [name for name in names() if isinstance(load(name), Probed)]
 
 
 def probe(
@@ -65,7 +61,7 @@ def probe(
     concurrency: int = 16,
     timeout: float = 120.0,
     say: Callable[[str], None] = lambda _: None,
-) -> tuple[Probed, int]:
+) -> tuple[memorisation.Probed, int]:
     """What one model knows of the texts, and how many requests were lost."""
     parts = {name: halves(text) for name, text in items.items()}
     replies = asyncio.run(
@@ -78,7 +74,7 @@ def probe(
 async def _ask_all(
     model: ModelConfig, firsts: Mapping[str, str], concurrency: int, timeout: float, say: Callable[[str], None]
 ) -> dict[str, str]:
-    chat = open_chats([model], concurrency=concurrency, timeout=timeout, say=say)[model.subject]
+    chat = open_chats([model], concurrency=concurrency, waits=Waits(timeout), say=say)[model.subject]
     waiting = iter(firsts.items())
     replies: dict[str, str] = {}
 
@@ -98,7 +94,7 @@ async def _ask_all(
 async def _ask(chat: Chat, first: str, model: ModelConfig) -> str | None:
     """Temperature 0, and room for a half as long as the first; None where the request was lost."""
     room = 64 + 2 * len(words(first))
-    request = ChatRequest(PROMPT.format(first=first), temperature=0.0, max_tokens=room, settings=model.settings)
+    request = prompted(PROMPT.format(first=first), temperature=0.0, max_tokens=room, settings=model.settings)
     try:
         reply = await chat.ask(request)
     except TransportError:

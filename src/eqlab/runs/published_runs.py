@@ -9,7 +9,8 @@ from typing import Any
 from eqlab.benchmarks.eqbench.benchmark import EqBench
 from eqlab.benchmarks.eqbench.published import PUBLISHED
 from eqlab.core.results import Result
-from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
+from eqlab.core.runs import ModelConfig, RunConfig
+from eqlab.runs.identity import named
 from eqlab.runs.published_results import PublishedResult, Reader
 from eqlab.store.reader import StoredRun
 
@@ -33,8 +34,7 @@ def as_run(found: PublishedResult) -> tuple[StoredRun, Result]:
     result = _with_recorded(found.result, facts.get("benchmark_score"))
     if not run.revised:
         result = replace(result, caveats=("No reply has a revision: it was probably not asked for.", *result.caveats))
-    benchmark = EqBench()
-    asked = BenchmarkConfig(benchmark.name, benchmark.protocol, "published", run.items_sha256, dict(run.options))
+    asked = named(EqBench(), run.options, run.items_sha256, item_set="published")
     config = RunConfig((ModelConfig(run.model),), (asked,), "full", None, None, 0)
     provenance = {
         "published file": run.file,

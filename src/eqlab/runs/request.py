@@ -1,18 +1,23 @@
 """From what a user asks for to a run that can start: names looked up, items read, everything checked once."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from eqlab.benchmarks.registry import load
-from eqlab.core.benchmark import Selection
+from eqlab.core.benchmark import Benchmark, OwnItems, Selection, Source
 from eqlab.core.errors import UsageError
-from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
+from eqlab.core.runs import OWN, ModelConfig, RunConfig
 from eqlab.core.secrets import holds_secret, secret_among
 from eqlab.core.trials import Trial
-from eqlab.data.items import items_sha256, read_sources
+from eqlab.data.items import read_sources
 from eqlab.models.runner import Asked
+from eqlab.runs.identity import configured
+
+ITEM_SETS = ("open", "published")
+PROFILES = ("quick", "full")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,7 @@ class Request:
     models: tuple[str, ...] = ("embedded",)
     benchmarks: tuple[str, ...] = ("eqbench",)
     items: str = "open"
+    """`open`, `published`, or the path of a file with items of one's own."""
     profile: str = "full"
     limit: int | None = None
     repeats: int | None = None
@@ -57,20 +63,16 @@ class Prepared:
 
 def prepare(request: Request) -> Prepared:
     """Look everything up and read the items; raises before anything is asked or stored."""
-    for name, count in (("limit", request.limit), ("repeats", request.repeats)):
-        if count is not None and count < 1:
-            raise UsageError(f"--{name} {count} makes no sense.", "Give 1 or more.")
-    _check_secrets(request)
+    check(request)
+    item_set = request.items if request.items in ITEM_SETS else OWN
     asked, files, configs = {}, {}, []
     for name in dict.fromkeys(request.benchmarks):
         benchmark = load(name)
         known = {option.name for option in benchmark.option_help()}
-        options = benchmark.options(request.items, {k: v for k, v in request.options.items() if k in known})
+        options = benchmark.options(item_set, {k: v for k, v in request.options.items() if k in known})
         asked[name] = Asked(benchmark, options)
-        files[name] = read_sources(benchmark.sources(request.items, options), request.data)
-        configs.append(
-            BenchmarkConfig(name, benchmark.protocol, request.items, items_sha256(files[name]), dict(options))
-        )
+        files[name] = read_sources(_sources(benchmark, request, item_set, options), request.data)
+        configs.append(configured(benchmark, options, files[name], item_set=item_set))
     _check_options(request, asked)
     models = tuple(
         ModelConfig(
@@ -83,6 +85,37 @@ def prepare(request: Request) -> Prepared:
     )
     config = RunConfig(models, tuple(configs), request.profile, request.limit, request.repeats, request.seed)
     return Prepared(config, asked, files)
+
+
+def check(request: Request) -> None:
+    """What can be known without looking anything up; the same for the command line and for Python."""
+    if not request.models or not request.benchmarks:
+        raise UsageError("There is nothing to ask.", "Name a model and a benchmark.")
+    if request.items not in ITEM_SETS and not Path(request.items).is_file():
+        near = get_close_matches(request.items, ITEM_SETS, 1)
+        choose = f"Choose {' or '.join(ITEM_SETS)}, or name a file of your own."
+        raise UsageError(
+            f"--items '{request.items}' is unknown, and there is no such file.",
+            f"Did you mean {near[0]}? {choose}" if near else choose,
+        )
+    if request.profile not in PROFILES:
+        raise UsageError(f"--profile '{request.profile}' is unknown.", f"Choose {' or '.join(PROFILES)}.")
+    check_counts(limit=request.limit, repeats=request.repeats)
+    _check_secrets(request)
+
+
+def check_counts(**counts: int | None) -> None:
+    for name, count in counts.items():
+        if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+            raise UsageError(f"--{name} {count} makes no sense.", "Give 1 or more.")
+
+
+def _sources(benchmark: Benchmark, request: Request, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
+    if item_set != OWN:
+        return benchmark.sources(item_set, options)
+    if not isinstance(benchmark, OwnItems):
+        raise UsageError(f"{benchmark.name} takes no items of your own.", "Leave it out with -b, or drop --items.")
+    return benchmark.own_sources(request.items, options)
 
 
 def _check_secrets(request: Request) -> None:

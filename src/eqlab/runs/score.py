@@ -9,10 +9,10 @@ from dataclasses import replace
 from multiprocessing import get_context
 
 from eqlab.benchmarks.registry import load
-from eqlab.core.benchmark import Scored
+from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
 from eqlab.core.results import Result
 from eqlab.core.runs import BenchmarkConfig
-from eqlab.runs.rating_context import RATING, rating_result
+from eqlab.runs.context import Known, StoreContext
 from eqlab.store.quick import open_quickly
 from eqlab.store.reader import Reader, StoredRun
 
@@ -24,9 +24,11 @@ MANY = 20_000
 Job = tuple[StoredRun, str, BenchmarkConfig]
 
 
-def results(store: Reader, stored: StoredRun) -> list[Result]:
-    """Every subject's result on every benchmark of a run."""
-    return results_of(store, [stored])[0][1]
+def results(store: Reader, stored: StoredRun, known: Known | None = None) -> list[Result]:
+    """Every subject's result on every benchmark of a run. Who makes several gives what is `known` from one to the
+    next."""
+    about = known or Known(store)
+    return [_result(about, (stored, subject, asked)) for subject, asked in stored.config.pairs()]
 
 
 def results_of(store: Reader, runs: Sequence[StoredRun], *, processes: int = 1) -> list[tuple[StoredRun, list[Result]]]:
@@ -37,13 +39,14 @@ def results_of(store: Reader, runs: Sequence[StoredRun], *, processes: int = 1) 
     if processes > 1 and _planned(store, runs) >= MANY:
         found = _together(store, jobs, processes)
     else:
-        found = (_result(store, job) for job in jobs)
+        known = Known(store)
+        found = (_result(known, job) for job in jobs)
     return [(one, [next(found) for _ in one.config.pairs()]) for one in runs]
 
 
-def score(subject: str, asked: BenchmarkConfig, scored: Iterable[Scored]) -> Result:
+def score(subject: str, asked: BenchmarkConfig, scored: Iterable[Scored], context: Context = NO_CONTEXT) -> Result:
     """One subject's result on one benchmark, from the answers."""
-    result = load(asked.name).score(subject, scored, asked.options)
+    result = load(asked.name).score(subject, scored, asked.options, context)
     if subject == "model:embedded":
         result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
     return result
@@ -54,11 +57,11 @@ def cores() -> int:
     return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
-def _result(store: Reader, job: Job) -> Result:
+def _result(known: Known, job: Job) -> Result:
     stored, subject, asked = job
-    if asked.name == RATING:  # needs what the store knows besides: calibrations, people's ratings
-        return rating_result(store, stored, subject, asked)
-    return score(subject, asked, store.scored(stored.id, subject, asked.name))
+    model = next((model for model in stored.config.models if model.subject == subject), None)
+    scored = known.store.scored(stored.id, subject, asked.name)
+    return score(subject, asked, scored, StoreContext(known, asked.name, model))
 
 
 def _planned(store: Reader, runs: Sequence[StoredRun]) -> int:
@@ -74,23 +77,24 @@ def _together(store: Reader, jobs: Sequence[Job], processes: int) -> Iterator[Re
     try:
         theirs = [pool.submit(_result_elsewhere, job) for job in jobs]
         own: list[Result] = []
+        known = Known(store)
         while theirs and theirs[-1].cancel():
             theirs.pop()
-            own.append(_result(store, jobs[len(theirs)]))
+            own.append(_result(known, jobs[len(theirs)]))
         yield from (one.result() for one in theirs)
         yield from reversed(own)
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-_opened: list[Reader] = []
-"""In another process: its own store."""
+_opened: list[Known] = []
+"""In another process: what it knows of its own store."""
 
 
 def _begin(where: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
     gc.disable()  # results hold no cycles, and looking for some takes a tenth of the time
-    _opened.append(open_quickly(where) or _open_fully(where))
+    _opened.append(Known(open_quickly(where) or _open_fully(where)))
 
 
 def _open_fully(where: str) -> Reader:

@@ -140,6 +140,7 @@ class Reader(ABC):
                 page.append((trial, repeat, []))
             if cells[0] is not None:  # else a trial without an answer
                 cells[_VALUES] = _read_values(cells[_VALUES])
+                cells[-2:] = [orjson.loads(cell) if cell else {} for cell in cells[-2:]]  # sent, usage
                 page[-1][2].append(Answer(run, trial, who, repeat, *cells))
         yield from self._with_trials(page)
 

@@ -9,7 +9,7 @@ from sqlalchemy.engine import URL, make_url
 from eqlab.core.answers import Answer
 from eqlab.store.engine import take_turn, writing
 from eqlab.store.schema import answers
-from eqlab.store.store import Store, write_answers
+from eqlab.store.store import NextTurn, Store, write_answers
 
 _CHUNK = 500
 
@@ -45,7 +45,9 @@ def _key(answer: Answer) -> tuple[str, str, str, int, int]:
 class SharedStore(Store):
     """A store that several workers write to at once."""
 
-    def add_answers(self, batch: Sequence[Answer]) -> None:
+    def add_answers(self, batch: Sequence[Answer], turns: Sequence[NextTurn] = ()) -> None:
+        if turns:
+            super().add_answers((), turns)
         add_absent(self, batch)
 
     def add_missing(self, batch: Sequence[Answer]) -> list[Answer]:

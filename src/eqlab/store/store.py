@@ -8,9 +8,9 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, func, insert, select, text
+from sqlalchemy import Connection, Row, and_, func, insert, select, text, update
 
-from eqlab.core.answers import Answer
+from eqlab.core.answers import PROVIDER_REFUSED, Answer
 from eqlab.core.runs import RunConfig, config_to_json
 from eqlab.core.trials import Trial, to_json
 from eqlab.store.engine import open_engine, patiently, reading, said_plainly, take_turn, writing
@@ -35,7 +35,18 @@ class Planned:
     failed: int
     """Attempts that were answered but could not be read."""
     done: bool
-    """Whether a good answer is stored."""
+    """Whether a good answer is stored, or a provider's refusal, which is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextTurn:
+    """A trial that follows from an answer: planned when that answer is stored."""
+
+    run: str
+    subject: str
+    benchmark: str
+    trial: Trial
+    repeat: int
 
 
 class Store(Reader):
@@ -67,6 +78,18 @@ class Store(Reader):
             connection.execute(
                 insert(sessions), {"run_id": config.id, "started_at": now, "provenance": json.dumps(provenance)}
             )
+
+    def add_learnt(self, run: str, learnt: Mapping[str, Sequence[str]]) -> None:
+        """What was found out about models while they were asked, to the provenance of the newest session."""
+        if not learnt:
+            return
+        newest = select(sessions).where(sessions.c.run_id == run).order_by(sessions.c.id.desc()).limit(1)
+        with writing(self.engine) as connection:
+            row = connection.execute(newest).first()
+            if row is not None:
+                whole = {**json.loads(row.provenance), "learnt": {name: list(said) for name, said in learnt.items()}}
+                of_session = update(sessions).where(sessions.c.id == row.id)
+                connection.execute(of_session.values(provenance=json.dumps(whole)))
 
     def extend_plan(self, run: str, subject: str, plan: Iterable[tuple[str, Trial, int]]) -> int:
         """Write down what else a subject will be asked: (benchmark, trial, repeat), after what is planned already.
@@ -116,10 +139,24 @@ class Store(Reader):
         _write_bodies(connection, bodies)
         connection.execute(insert(planned), rows)
 
-    def add_answers(self, batch: Sequence[Answer]) -> None:
-        """Durable when this returns."""
+    def add_answers(self, batch: Sequence[Answer], turns: Sequence[NextTurn] = ()) -> None:
+        """Durable when this returns, together with the turns that follow: a turn is planned once, and never without
+        the answer it follows from."""
         with writing(self.engine) as connection:
-            write_answers(connection, batch)
+            if turns:
+                take_turn(connection, "plan")
+                for turn in turns:
+                    self._plan_turn(connection, turn)
+            if batch:
+                write_answers(connection, batch)
+
+    def _plan_turn(self, connection: Connection, turn: NextTurn) -> None:
+        own = (planned.c.run_id == turn.run, planned.c.subject == turn.subject)
+        same = (planned.c.trial_id == turn.trial.id, planned.c.repeat == turn.repeat)
+        if connection.execute(select(planned.c.position).where(*own, *same)).first() is None:
+            last = connection.execute(select(func.max(planned.c.position)).where(*own)).scalar()
+            row = (turn.subject, turn.benchmark, turn.trial, turn.repeat)
+            self._write_plan(connection, turn.run, [row], {} if last is None else {turn.subject: int(last)})
 
     def add_missing(self, batch: Sequence[Answer]) -> list[Answer]:
         """Store what is not there yet, after a failure that left it open what was; returns answers of unknown runs.
@@ -174,7 +211,7 @@ class Store(Reader):
                     answers.c.repeat == page.c.repeat,
                 )
                 rows = connection.execute(
-                    select(page, answers.c.attempt, answers.c.status)
+                    select(page, answers.c.attempt, answers.c.status, answers.c.finish)
                     .outerjoin(answers, tried)
                     .order_by(page.c.position)
                 ).all()
@@ -214,7 +251,7 @@ def _planned(rows: Sequence[Row[Any]], known: Mapping[str, Trial]) -> Planned:
         repeat=first.repeat,
         attempts=max((row.attempt for row in rows if row.attempt is not None), default=0),
         failed=sum(status in ("unparseable", "refused") for status in statuses),
-        done="ok" in statuses,
+        done="ok" in statuses or any(row.status == "refused" and row.finish in PROVIDER_REFUSED for row in rows),
     )
 
 
@@ -238,7 +275,15 @@ def answer_row(answer: Answer) -> dict[str, Any]:
         "tokens_out": answer.tokens_out,
         "finish": _clean(answer.finish),
         "at": answer.at,
+        "sent": _extras(answer.sent),
+        "usage": _extras(answer.usage),
     }
+
+
+def _extras(values: Mapping[str, Any]) -> str | None:
+    """As JSON; the temperature has a column of its own."""
+    found = {name: value for name, value in values.items() if name != "temperature"}
+    return json.dumps(found) if found else None
 
 
 def _clean(text: str) -> str:

@@ -2,19 +2,21 @@
 
 from eqlab.core.errors import StoreError
 from eqlab.store.store import Store
-from eqlab.store.unstored import held, waiting
+from eqlab.store.unstored import held, remove_empty, waiting
 
 
 def take_in(store: Store) -> None:
     """Harmless when repeated or interrupted: an answer that is there already is not stored again. A file with
     answers of runs that this store does not know (it is another one of the same name) is left alone."""
     for path in waiting(store.where):
-        with held(path) as answers:
-            if answers is None:  # its session is still at work
+        with held(path) as found:
+            if found is None:  # its session is still at work
                 continue
+            answers, remove = found
             try:
                 unknown = store.add_missing(answers)
             except StoreError as error:
                 raise StoreError(f"{error.message} {len(answers)} answers still wait in {path}.", error.hint) from error
             if not unknown:
-                path.unlink()
+                remove()
+    remove_empty(store.where)

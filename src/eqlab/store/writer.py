@@ -1,4 +1,4 @@
-"""One thread that writes answers in batches: durable within a fraction of a second, and never in the way of asking.
+"""One thread that writes answers: each at once when it is alone, all that came during a commit by the next one.
 
 A store that fails stops the run and loses nothing: what arrives from then on goes to a file beside it."""
 
@@ -11,11 +11,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from eqlab.core.answers import Answer
 from eqlab.core.errors import StoreError
 from eqlab.store.engine import patiently, reason
-from eqlab.store.store import Store
+from eqlab.store.store import NextTurn, Store
 from eqlab.store.unstored import Unstored
 
-_LINGER = 0.04
-"""Seconds to wait for company before a commit; far below the 0.2 s in which an answer must be durable."""
 _MOST_WAITING = 1000
 """Answers that wait to be stored; a model that is faster than the disk is slowed down, or memory would grow."""
 
@@ -33,15 +31,16 @@ class Writer:
         self._store = store
         self._on_stored = on_stored
         self._on_failure = on_failure
-        self._queue: queue.Queue[Answer | threading.Event | None] = queue.Queue(_MOST_WAITING)
+        self._queue: queue.Queue[Answer | NextTurn | threading.Event | None] = queue.Queue(_MOST_WAITING)
         self._failure: Exception | None = None
         self._unstored = Unstored(store.where)
-        self._wake = threading.Event()
+        self._unstored.reserve()
         self._thread = threading.Thread(target=self._work, name="eqlab-writer", daemon=True)
         self._thread.start()
 
-    def put(self, answer: Answer) -> None:
-        self._queue.put(answer)
+    def put(self, item: Answer | NextTurn) -> None:
+        """An answer, or the turn of a talk that follows from one that was put before."""
+        self._queue.put(item)
 
     def flush(self) -> None:
         """Wait until everything handed over so far is stored, or kept after a failure."""
@@ -52,7 +51,6 @@ class Writer:
     def close(self) -> None:
         """Wait until everything is stored; raises if the store has failed, and says where the answers are."""
         self._queue.put(None)
-        self._wake.set()
         self._thread.join()
         self._unstored.close()
         if self._failure is not None:
@@ -75,27 +73,28 @@ class Writer:
         open_ = True
         while open_:
             batch = [self._queue.get()]
-            self._wake.wait(_LINGER)
             while not self._queue.empty():
                 batch.append(self._queue.get())
             open_ = None not in batch
             answers = [answer for answer in batch if isinstance(answer, Answer)]
-            if answers and self._failure is None and self._stored(answers):
+            turns = [turn for turn in batch if isinstance(turn, NextTurn)]
+            if (answers or turns) and self._failure is None and self._stored(answers, turns):
                 self._tell(answers)
-            elif answers:
+            elif answers:  # the turns follow from them, and are found again when they are taken in
                 self._unstored.keep(answers)
             for waiting in batch:
                 if isinstance(waiting, threading.Event):
                     waiting.set()
 
-    def _stored(self, answers: Sequence[Answer]) -> bool:
+    def _stored(self, answers: Sequence[Answer], turns: Sequence[NextTurn]) -> bool:
         try:
             try:
-                self._store.add_answers(answers)
+                self._store.add_answers(answers, turns)
             except StoreError:
                 if self._store.engine.dialect.name != "postgresql":
                     raise
                 # Restarted: the commit may or may not have been done before it went.
+                patiently(self._store.engine, lambda: self._store.add_answers((), turns))
                 patiently(self._store.engine, lambda: self._store.add_missing(answers))
         except (StoreError, SQLAlchemyError, OSError) as error:
             self._failure = error

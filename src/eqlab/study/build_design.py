@@ -11,21 +11,23 @@ from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import Benchmark, Source
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.runs import BenchmarkConfig, RunConfig
+from eqlab.core.runs import RunConfig
 from eqlab.core.studied import StudyForm
 from eqlab.core.study import Study
 from eqlab.core.toml_file import decoded
-from eqlab.data.items import items_sha256, read_sources
+from eqlab.data.items import read_sources
 from eqlab.data.published import published_folder
 from eqlab.instruments.catalogue import instrument as find_instrument
 from eqlab.instruments.listing import wording_file
 from eqlab.instruments.wording import QUESTIONNAIRES, Wording, own_wording, read_instrument_file, read_questionnaires
 from eqlab.runs import judge as judging
+from eqlab.runs.identity import configured
 from eqlab.store.store import Store
 from eqlab.store.study.create import begun_with
 from eqlab.study.file import read_study
 from eqlab.study.kinds import common
 from eqlab.study.kinds.registry import kind_of
+from eqlab.study.texts import load as load_texts
 
 Say = Callable[[str], None]
 _PEOPLE = {"purpose": "people"}
@@ -70,6 +72,7 @@ def design_of(
     instruments = tuple(
         common.instrument_page(study, find_instrument(key), wording_of(key, data)) for key in study.instruments
     )
+    texts = load_texts(study.language)
     made = Design(
         study,
         _run(study, benchmark, files, options),
@@ -78,6 +81,9 @@ def design_of(
         common.quiz(study.tutorial),
         pages.checks,
         shuffle=not pages.in_order,
+        before=common.own_page("before", study.before, texts("own_before"), texts),
+        after=common.own_page("after", study.after, texts("own_after"), texts),
+        gold=common.gold_pages(study, pages.batches),
     )
     _check_reference(made)
     return made
@@ -106,13 +112,7 @@ def _replies(
 
 def _run(study: Study, benchmark: Benchmark, content: Mapping[str, bytes], options: Mapping[str, Any]) -> RunConfig:
     """The run of a study is its own: the study's id is part of it."""
-    config = BenchmarkConfig(
-        benchmark.name,
-        benchmark.protocol,
-        options["item_set"],
-        items_sha256(content),
-        {**options, "study": study.id},
-    )
+    config = configured(benchmark, {**options, "study": study.id}, content)
     return RunConfig((), (config,), "full", study.limit, None, study.seed)
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from statistics import mean
 
 from eqlab.core.design import Batch, Design
+from eqlab.core.forms import Several, Writing
 from eqlab.core.study import ENDINGS, Study
 from eqlab.core.trials import Trial
 from eqlab.study.kinds.registry import kind_of
@@ -15,6 +16,8 @@ from eqlab.study.kinds.template import PLACEHOLDER
 _WORDS_PER_SECOND = 220 / 60
 _SECONDS_PER_SCALE, _SECONDS_PER_PAGE = 4.0, 3.0
 """Rough, and checked against one study: 16 questionnaire lines and 10 ratings took people nine to ten minutes."""
+_TYPED_WORDS, _SECONDS_PER_TYPED_WORD = 30, 2.0
+"""Words of a longer text, and what one takes to think of and type."""
 _NOT_YET = re.compile(r"change|todo|xxx|placeholder|^code\d*$", re.IGNORECASE)
 _LONG_MINUTES = 5
 """A study longer than this wants two attention checks."""
@@ -54,6 +57,7 @@ def overview(design: Design) -> Overview:
     minutes = expected_minutes(design)
     sizes = [len(batch.trials) for batch in design.batches]
     others = len(design.first_steps()) + 1 + min(study.checks.attention, len(design.attention))
+    others += len(design.gold) + study.checks.repeat + (design.after is not None)
     pay = study.pay
     return Overview(
         arms=tuple(_arm(name, design, [place.arm for place in places].count(name)) for name in design.arms),
@@ -76,10 +80,12 @@ def expected_minutes(design: Design) -> float:
     """For one person with a batch of mean length."""
     study = design.study
     told = _seconds(_words(study.consent.text), 1) + _seconds(_words(study.debrief), 0)
-    common = sum(_page_seconds(trial) for trial in (*design.instruments, *design.quizzes))
+    others = (*design.own_pages, *design.instruments, *design.quizzes, *design.gold)
+    common = sum(_page_seconds(trial) for trial in others)
     checks = [_page_seconds(trial) for trial in design.attention]
     checked = mean(checks) * min(study.checks.attention, len(checks)) if checks else 0.0
     own = mean(_batch_seconds(batch) for batch in design.batches)
+    own += mean(_batch_seconds(batch) / len(batch.trials) for batch in design.batches) * study.checks.repeat
     return (told + common + checked + own) / 60
 
 
@@ -90,9 +96,12 @@ def _batch_seconds(batch: Batch) -> float:
 def _page_seconds(trial: Trial) -> float:
     """Labels are read once where all questions of a page have the same."""
     labels = {scale.anchors for scale in trial.form.scales}
-    words = sum(_words(scale.text) for scale in trial.form.scales)
+    words = sum(_words(one.text) for one in trial.form.fields)
     words += sum(_words(label) for anchors in labels for _, label in anchors)
-    return _seconds(_words(trial.stimulus) + words, len(trial.form.scales))
+    words += sum(_words(" ".join(one.options)) for one in trial.form.fields if isinstance(one, Several))
+    long = [one for one in trial.form.fields if isinstance(one, Writing) and one.long and not one.optional]
+    typed = sum(max(_TYPED_WORDS, one.least_words) for one in long)
+    return _seconds(_words(trial.stimulus) + words, len(trial.form.fields)) + _SECONDS_PER_TYPED_WORD * typed
 
 
 def _seconds(words: int, scales: int) -> float:

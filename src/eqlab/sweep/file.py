@@ -15,6 +15,7 @@ from eqlab.core.secrets import holds_secret, is_secret, secret_among
 from eqlab.core.toml_file import decoded, read_toml
 from eqlab.core.toml_section import Section
 from eqlab.models.providers import is_web_address
+from eqlab.models.waits import WHOLE
 
 _PROTOCOL = ("model", "messages", "stream", "response_format")
 """Settings that would change the protocol."""
@@ -122,7 +123,7 @@ def _sweep(top: Section, path: str) -> Sweep:
         endpoints={name: _endpoint(name, one) for name, one in top.named("endpoints", _ENDPOINT).items()},
         seeds=top.wholes("seeds", (0,), -(2**63), 2**63 - 1),
         max_concurrency=top.whole("max_concurrency", 16, 1, _MOST),
-        timeout=_seconds(top, "timeout", 120.0),
+        timeout=_seconds(top, "timeout", WHOLE),
     )
 
 

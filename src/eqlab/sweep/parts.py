@@ -26,6 +26,7 @@ LINGER = 1.0
 MOST = 1000
 """Answers in a part, at most."""
 _COLUMNS = [field.name for field in fields(Answer)]
+_MAPPINGS = ("values", "sent", "usage")
 _NUMBERS = {"repeat": int, "attempt": int, "transport_retries": int, "tokens_in": int, "tokens_out": int} | {
     "temperature": float,
     "latency": float,
@@ -139,7 +140,10 @@ def _write_privately(root: Path, name: str, content: bytes) -> None:
 def to_parquet(answers: Sequence[Answer]) -> bytes:
     import polars as pl
 
-    rows = [asdict(answer) | {"values": json.dumps(dict(answer.values), ensure_ascii=False)} for answer in answers]
+    rows = [
+        asdict(answer) | {name: json.dumps(dict(getattr(answer, name)), ensure_ascii=False) for name in _MAPPINGS}
+        for answer in answers
+    ]
     for row in rows:
         for name, value in row.items():
             if isinstance(value, str):  # lone surrogates of broken models have no UTF-8
@@ -157,4 +161,4 @@ def from_parquet(content: bytes) -> list[Answer]:
         rows = pl.read_parquet(io.BytesIO(content)).select(_COLUMNS).to_dicts()
     except pl.exceptions.PolarsError as error:
         raise StoreError(f"A part is not what eqlab writes: {error}.", "Remove foreign files from --parts.") from error
-    return [Answer(**row | {"values": json.loads(row["values"])}) for row in rows]
+    return [Answer(**row | {name: json.loads(row[name]) for name in _MAPPINGS}) for row in rows]

@@ -139,7 +139,7 @@ def test_emotion_and_factor():
 
 
 def test_options_that_make_no_sense_are_refused():
-    for given, word in (({"people": "yes", "instrument": "AGQ"}, "PANAS"), ({"situations": "all"}, "open items")):
+    for given, word in (({"people": "yes", "instrument": "AGQ"}, "PANAS"), ({"situations": "all"}, "published items")):
         with pytest.raises(UsageError, match=word):
             EB.options("open", given)
     assert EB.options("open", {"instrument": "AGQ"})["controls"] is False

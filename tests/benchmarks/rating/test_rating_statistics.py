@@ -2,6 +2,7 @@
 ratings give the published numbers; pairs lose their position bias."""
 
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -157,13 +158,15 @@ def test_arms_that_differ_by_chance_only_are_not_separated():
     rows = [replace(row, human=()) for row in study()]
     result = BENCHMARK.score("judge:j", judged(rows, lambda row: draw.choice((1, 2, 3))), JUDGING)
     assert result.headline.low < 0 < result.headline.high
-    assert "cannot be told apart" in result.sentence
+    shares = [float(share) for share in re.findall(r"([\d.]+) % of the replies", result.sentence)]
+    assert shares == sorted(shares, reverse=True)
 
 
-def test_several_arms_have_no_single_number():
+def test_the_headline_of_several_arms_is_the_best_share():
     result = BENCHMARK.score("judge:j", judged(study(20, ("a", "b", "c")), human), JUDGING)
-    assert result.headline.value is None
-    assert "3 arms" in result.headline.note
+    best = max((row[5] for row in result.tables[0].rows), key=lambda share: share.value)
+    assert (result.headline.name, result.headline.value) == ("highest P(Good)", best.value)
+    assert "the tables have all 3" in result.headline.note
     assert len(result.tables[1].rows) == 3
 
 
@@ -280,7 +283,9 @@ def test_the_published_ratings_as_peoples_ratings(published: Path):
     from eqlab.runs.judge import published_replies
 
     result = BENCHMARK.score(PEOPLE, people(published_replies(published)), JUDGING | {"purpose": "people"})
-    assert result.sentence.startswith("600 people call Good 49.3 % of human, 63.4 % of chatgpt, 64.8 %")
+    assert result.sentence.startswith(
+        "600 people call Good 49.3 % of the replies by human, 63.4 % of the replies by chatgpt, 64.8 %"
+    )
     table = {table.title: table for table in result.tables}
     arms = table["Arms (600 people)"]
     assert [row[:5] for row in arms.rows] == [

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from eqlab.analysis.comparison import paired
+from eqlab.comparison.pair import from_intervals
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
 from eqlab.publish.leaderboard.build import Sources, build
-from eqlab.publish.leaderboard.difference import from_intervals
 from eqlab.publish.leaderboard.entries import run_entries
 from eqlab.publish.leaderboard.published import published_entries, published_reader
 from eqlab.publish.leaderboard.site import Site, site_files
@@ -45,7 +45,7 @@ def test_every_published_model_is_ranked_as_its_items_allow(entries, golden):
     top = board.entered[0][0]
     assert top.name == "gpt-4-0314"
     assert top.rank[0] == 1 < top.rank[1]
-    assert "cannot be separated from gpt-4-0613" in board.sentence
+    assert board.sentence.startswith("gpt-4-0314 (85.73) and gpt-4-0613 (84.79) cannot be told apart with these 171")
     assert re.search(r"\d+ of 53 neighbours", board.sentence)
     assert {"always 3", "random"} <= {line.name for line in board.lines if line.kind == "baseline"}
 
@@ -131,9 +131,10 @@ def test_a_hostile_name_stays_in_its_cell(run, store, tmp_path):
 
 def test_own_runs_show_replies_and_the_same_replies_are_ranked_once(run, store, tmp_path):
     run("alpha", "gamma")
-    run("alpha", seed=1)
+    run("alpha", settings={"temperature": 0.5})
     built = build(tmp_path / "site", Sources(store=store))
     (board,) = built.boards
+    assert {"alpha", "alpha (temperature 0.5)"} <= {line.name for line in board.lines}
     ranked = [line for line in board.lines if line.rank]
     copies = [line for line in board.lines if "word for word" in line.why_no_rank]
     assert len(board.entered) == 3
@@ -141,6 +142,21 @@ def test_own_runs_show_replies_and_the_same_replies_are_ranked_once(run, store, 
     assert len(ranked) + len(copies) == 3
     page = next((tmp_path / "site" / "models").glob("alpha-*-items-1.html")).read_text()
     assert "<pre" in page
+
+
+def test_seeds_of_one_model_are_one_row(run, store, tmp_path):
+    runs = [run("alpha", "gamma", seed=seed).id for seed in (0, 1)]
+    (board,) = build(tmp_path / "site", Sources(store=store)).boards
+    assert [line.name for line, _ in board.entered] == sorted(
+        ["alpha", "gamma"], key=lambda name: -score_of(board, name)
+    )
+    for _, entry in board.entered:
+        assert {item.repeat for item in entry.result.items} == {0, 1}
+        assert any(all(one in said for one in runs) for said in entry.result.caveats)
+
+
+def score_of(board, name):
+    return next(line.estimate.value for line in board.lines if line.name == name)
 
 
 def test_changes_since_the_last_build(run, store, tmp_path):
@@ -189,15 +205,15 @@ def test_runs_with_other_items_or_modes_have_tables_of_their_own(run, store, tmp
 
 
 def test_empathy_shows_whose_replies_were_rated_and_says_what_is_left_out(run, store):
-    from eqlab.core.results import Table
+    from eqlab.core.results import OfOthers
 
     stored = run("alpha")
     left_out: dict[str, str] = {}
     (entry,) = run_entries(store, stored, left_out)
     share = Estimate("P(Good), human", 60.0, 50, None, 50.0, 70.0, "%", digits=1)
-    arms = Table("Arms (judge-only)", ("arm", "P(Good)"), (("human", share), ("model:x", share)), whiskers="P(Good)")
+    others = OfOthers("Empathy", "replies called Good", (("human", share), ("model:x", share)), "human")
     rated = replace(
-        entry.result, benchmark="rating", subject="judge:j", tables=(arms,), rules={"purpose": "judging"}, items=()
+        entry.result, benchmark="rating", subject="judge:j", others=others, rules={"purpose": "judging"}, items=()
     )
     from eqlab.publish.leaderboard.entries import _arms
 

@@ -9,7 +9,7 @@ from test_page import Page, item, page, record, result
 
 from eqlab.analysis.length import SAME_LENGTH
 from eqlab.comparison.equal_length import NO_MEAN, NO_WORDS, RATED, length_view
-from eqlab.core.results import Estimate
+from eqlab.core.results import Estimate, OfOthers
 from eqlab.core.runs import PEOPLE
 
 
@@ -49,7 +49,7 @@ def test_what_has_no_such_view_says_why():
     bare = replace(other, items=tuple(replace(own, text="") for own in other.items))
     assert length_view({"a": one, "b": bare}).why == NO_WORDS
     assert length_view({"a": one, "b": one}).why == SAME_LENGTH
-    assert length_view({"a": replace(one, benchmark="rating"), "b": other}).why == RATED
+    assert length_view({"a": replace(one, others=OfOthers("Empathy", "replies called Good")), "b": other}).why == RATED
 
 
 def test_the_report_has_the_switch_and_both_tables():

@@ -1,12 +1,15 @@
 """People beside models in one report: a row with its own interval and number of people, in words that fit them."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
 import eqlab as api
-from eqlab.comparison.conclusion import conclusion
+from eqlab.comparison.contender import contender
+from eqlab.comparison.sentences import conclusion
+from eqlab.comparison.verdict import judge
 from eqlab.core.answers import Answer
 from eqlab.core.results import Estimate, Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, ModelConfig, RunConfig
@@ -44,10 +47,8 @@ def test_people_join_the_table_of_the_same_questions_in_any_answer_mode():
     page = render([record(free), record(forced), record(CROWD, options=STUDY)], generated_at=0.0, version="0")
     assert page.count('id="subject-1"') == 1
     assert page.count(">24 people</td>") == 2
-    assert (
-        "People score highest (70.00, 95 % CI 66.00 to 74.00, n = 24 people); their interval lies above that of a."
-        in page
-    )
+    assert "a scores 60.00 (95 % CI 55.00 to 65.00, n = 24). People score 70.00 (95 % CI 66.00 to 74.00, " in page
+    assert "n = 24 people): more than a." in page
 
 
 @pytest.mark.parametrize(
@@ -72,32 +73,32 @@ def test_two_studies_of_the_same_questions_are_one_table():
     assert all(row.name.startswith("people (run ") for row in one.rows)
 
 
+def said(*results):
+    return conclusion(judge([contender(one.subject.removeprefix("model:"), one) for one in results]))
+
+
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (
-            (60, 55, 65),
-            "People score highest (70.00, 95 % CI 66.00 to 74.00, n = 24 people); their interval lies above",
-        ),
-        ((68, 64, 72), "their interval overlaps that of a (68.00"),
-        (
-            (80, 76, 84),
-            "a scores highest (80.00, 95 % CI 76.00 to 84.00, n = 24); its interval lies above that of people.",
-        ),
-        ((70, 66, 74), "and people (70.00, 95 % CI 66.00 to 74.00, n = 24 people) share the highest score"),
+        ((60, 55, 65), "n = 24 people): more than a."),
+        ((68, 64, 72), "n = 24 people): not to be told apart from a."),
+        ((80, 76, 84), "n = 24 people): less than a."),
+        ((70, 66, 74), "n = 24 people): not to be told apart from a."),
     ],
 )
-def test_the_conclusion_speaks_of_people_in_the_plural(model, words):
-    named = sorted([CROWD, made("model:a", *model)], key=lambda one: one.subject != PEOPLE)
-    assert words in conclusion(named, ["people", "a"])
+def test_people_are_a_reference_without_a_rank(model, words):
+    text = said(CROWD, made("model:a", *model))
+    assert text.startswith("a scores ")
+    assert text.endswith(words)
+    (table,) = group([record(made("model:a", *model)), record(CROWD, options=STUDY)])
+    assert {row.name: row.rank for row in table.rows} == {"a": (1, 1), "people": None}
 
 
-def test_people_without_an_interval_or_a_score_are_left_out_in_the_plural():
+def test_people_without_an_interval_or_a_score_are_left_out():
     one = replace(CROWD, headline=replace(CROWD.headline, low=None, high=None, n=1))
-    text = conclusion([made("model:a", 60, 55, 65), one])
-    assert text.endswith("People have a score (70.00, n = 1 person) but no interval, and are not compared.")
+    assert said(made("model:a", 60, 55, 65), one).endswith("people (70.00, n = 1) are not compared: no interval.")
     none = replace(CROWD, headline=replace(CROWD.headline, value=None, low=None, high=None, n=0))
-    assert "People have no defined score (n = 0 people)." in conclusion([made("model:a", 60, 55, 65), none])
+    assert said(made("model:a", 60, 55, 65), none).endswith("people are not compared: no score.")
 
 
 def test_raters_are_not_ranked():
@@ -155,7 +156,7 @@ def test_eqbench_of_people_and_models_through_the_store(server, tmp_path):
     path = api.write_report(store, stored, tmp_path / "report.html")
     html = path.read_text(encoding="utf-8")
     assert ">6 people</td>" in html
-    assert "People score highest" in html
+    assert re.search(r"m scores .*? People score .*?: more than m\.", html)
     assert html.count('class="scores"') == 1
     assert "Took part, EQ-Bench v2" in html
     assert "Human norms" in html

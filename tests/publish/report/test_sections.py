@@ -11,7 +11,7 @@ from test_page import Page, item, page, record, result
 from eqlab.benchmarks.eqbench.items import parse_open, parse_published
 from eqlab.benchmarks.eqbench.word_groups import OTHER, deviations, group_of
 from eqlab.comparison import disagreement
-from eqlab.core.results import ByEmotion, Estimate, Table
+from eqlab.core.results import ByEmotion, Estimate, OfOthers
 from eqlab.publish.report import heat, item_pages
 from eqlab.publish.report.page import group, render
 from eqlab.publish.report.sections import item_files
@@ -106,8 +106,8 @@ def test_a_profile_has_every_benchmark_on_its_own_axis_and_people_beneath():
 
 
 def test_a_rated_subject_has_its_share_of_good_in_its_profile():
-    arms = Table("Arms (judge-only)", ("arm", "P(Good)"), (("human", ANGER), ("a/one", JOY)), whiskers="P(Good)")
-    judged = result("judge:j", benchmark="rating", title="Empathy, rated", ranked=False, tables=(arms,))
+    others = OfOthers("Empathy", "replies called Good", (("human", ANGER), ("a/one", JOY)), "human")
+    judged = result("judge:j", benchmark="rating", title="Empathy, rated", ranked=False, others=others)
     html = page(record(result()), record(judged, seed=2))
     profile = re.search(r'<table class="profiled.*?</table>', html, re.DOTALL).group()
     assert "Empathy, rated by a judge, j" in profile
@@ -161,7 +161,10 @@ def test_every_published_word_has_a_group(published):
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_disagreement_needs_two_subjects(count):
-    subjects = [result(f"model:{n}", items=(item(1, float(n)), item(2, 3.0))) for n in range(count)]
+    subjects = [
+        result(f"model:{n}", items=(item(1, float(n), points=10.0 * n), item(2, 3.0, points=30.0)))
+        for n in range(count)
+    ]
     (one,) = group([record(*subjects)])
     assert ("Where subjects disagree most" in page(record(*subjects))) == (count == 2)
     assert len(one.rows) == count

@@ -24,7 +24,7 @@ from eqlab.benchmarks.options import read_options
 from eqlab.benchmarks.refusal import is_refusal
 from eqlab.benchmarks.structured import read_json
 from eqlab.core.answers import Reading
-from eqlab.core.benchmark import Asking, OptionHelp, Scored, Selection, Source
+from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON
@@ -69,8 +69,10 @@ class EmotionBench:
             options[name] = _number(name, options[name], least)
         if options["people"] and not panas:
             raise UsageError("People filled in the PANAS only.", "Drop '-o people=yes' or the instrument.")
-        if item_set == "open" and "situations" in given:
-            raise UsageError("The open items have no tested part.", "Add '--items published' or drop 'situations'.")
+        if item_set != "published" and "situations" in given:
+            raise UsageError(
+                "Only published items have a tested part.", "Add '--items published' or drop 'situations'."
+            )
         return {**options, "item_set": item_set}
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
@@ -86,10 +88,22 @@ class EmotionBench:
         shipped = [Source("open", OPEN)] if item_set == "open" or options["controls"] else []
         return [*shipped, *(Source("published", name) for name in names)]
 
+    def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
+        return [Source("file", path), *self.sources("own", options)]
+
+    def probe_options(self) -> Mapping[str, str]:
+        return {"people": "no", "controls": "no", "wording": "own"}
+
+    def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
+        return {situation.id: situation.text for situation in self.situations(files, options)}
+
     def situations(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[Situation]:
         ours = parse_open(files[OPEN]) if OPEN in files else []
         controls = [situation for situation in ours if situation.emotion in CONTROLS] if options["controls"] else []
-        if options["item_set"] == "open":
+        if options["item_set"] == "own":
+            name = next(name for name in files if name.startswith("own/"))
+            negative = [situation for situation in parse_open(files[name], name) if situation.emotion not in CONTROLS]
+        elif options["item_set"] == "open":
             negative = [situation for situation in ours if situation.emotion not in CONTROLS]
         elif options["situations"] == "all":
             negative = parse_published(files[SITUATIONS])
@@ -129,7 +143,9 @@ class EmotionBench:
             return Reading("ok", filled.values)
         return Reading("refused" if is_refusal(text) else "unparseable", note=filled.why)
 
-    def score(self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
+    def score(
+        self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
+    ) -> Result:
         if subject == PEOPLE or subject.startswith(PERSON):
             from eqlab.benchmarks.emotionbench.people_study import people_result
 

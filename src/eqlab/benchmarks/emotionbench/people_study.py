@@ -47,6 +47,7 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
     answered = len(given) - counts["unanswered"]
     valid = headline.value is not None and counts["ok"] >= MIN_READABLE * answered
     return Result(
+        noun="situations",
         benchmark="emotionbench",
         title="EmotionBench" if panas else f"EmotionBench, {options['instrument']}",
         subject=PEOPLE,

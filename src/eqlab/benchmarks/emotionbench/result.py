@@ -42,6 +42,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     shown = [one.shown for one in given if one.status == "ok"]
     flat = flatness(shown)
     return Result(
+        noun="situations",
         benchmark="emotionbench",
         title="EmotionBench" if panas else f"EmotionBench, {options['instrument']}",
         subject=subject,

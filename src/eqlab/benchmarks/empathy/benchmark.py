@@ -10,7 +10,8 @@ from eqlab.benchmarks.empathy.replies import read_reply
 from eqlab.benchmarks.empathy.trials import plan
 from eqlab.benchmarks.options import read_options
 from eqlab.core.answers import Reading
-from eqlab.core.benchmark import Asking, OptionHelp, Scored, Selection, Source
+from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
+from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.trials import Trial
 
@@ -34,13 +35,13 @@ class Empathy:
         return {**read_options(self.name, _OPTIONS, given), "item_set": item_set}
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
-        return (Source("open", OPEN_PATH),) if item_set == "open" else (Source("published", PATH),)
+        return (Source("published", PATH),) if item_set == "published" else (Source("open", OPEN_PATH),)
 
     def prompts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[EmpathyItem]:
         ((path, content),) = files.items()
-        if options["item_set"] == "open":
-            return parse_open(content, path)
-        return from_published(parse_published(content, path).prompts)
+        if options["item_set"] == "published":
+            return from_published(parse_published(content, path).prompts)
+        return parse_open(content, path)
 
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
@@ -54,10 +55,30 @@ class Empathy:
     def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
         return read_reply(text)
 
-    def score(self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
+    def score(
+        self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
+    ) -> Result:
         from eqlab.benchmarks.empathy.result import result
 
         return result(subject, scored, options)
+
+    def replies(self, arm: str, scored: Iterable[Scored]) -> Iterator[ReplyRow]:
+        from eqlab.benchmarks.empathy.result import given_replies
+
+        for one in given_replies(scored):
+            if one.text:
+                key = one.trial.key
+                about = (key["emotion"], key["valence"], key["situation"], key["utterance"], key["batch"])
+                yield ReplyRow(arm, one.trial.items[0], one.text, *about, one.repeat)
+
+    def probe_options(self) -> Mapping[str, str]:
+        return {}
+
+    def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
+        return {item.id: f"{item.situation} {item.utterance}" for item in self.prompts(files, options)}
+
+    def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
+        return (Source("file", path),)
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
         from eqlab.benchmarks.empathy.result import reply_shown

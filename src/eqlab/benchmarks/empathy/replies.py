@@ -31,4 +31,4 @@ def reply_text(answer: Answer | None) -> str:
     """The words of a reply that was read; empty if there is none."""
     if answer is None or answer.status != "ok":
         return ""
-    return answer.text.strip()
+    return str(answer.values.get("reply") or answer.text).strip()  # a person fills in a form, a model only speaks

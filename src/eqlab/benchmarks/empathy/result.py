@@ -52,6 +52,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     counts = Counter(one.status or "unanswered" for one in given)
     words = mean_estimate("words per reply", [one.facts["words"] for one in replied], digits=1)
     return Result(
+        noun="prompts",
         benchmark="empathy",
         title="Empathy",
         subject=subject,

@@ -14,7 +14,7 @@ from eqlab.benchmarks.eqbench.trials import plan, trials_of
 from eqlab.benchmarks.options import read_options
 from eqlab.benchmarks.refusal import is_refusal
 from eqlab.core.answers import Reading
-from eqlab.core.benchmark import Asking, OptionHelp, Scored, Selection, Source
+from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON
@@ -32,11 +32,14 @@ _OPTIONS = (
     OptionHelp("language", "en", "language of the published questions (German: v2 only)", ("en", "de")),
     OptionHelp("revision", "no", "ask for a critique and revised scores as well", ("yes", "no")),
     OptionHelp("rules", "leaderboard", "rules for reading and scoring", tuple(PRESETS)),
-    OptionHelp("short", "0", "estimate the score from a short form of N published questions; 0: ask all"),
+    OptionHelp("short", "0", "estimate the score from a short form of N published questions; 0: ask all", late=True),
     OptionHelp(
-        "perturb", "no", "ask again with other instruction, order, temperature (a list with commas); no: do not"
+        "perturb",
+        "no",
+        "ask again with other instruction, order, temperature (a list with commas); no: do not",
+        late=True,
     ),
-    OptionHelp("width", "0", "ask until the estimate's 90 % interval is this many points wide; 0: ask all"),
+    OptionHelp("width", "0", "ask until the estimate's 90 % interval is this many points wide; 0: ask all", late=True),
 )
 
 
@@ -50,17 +53,14 @@ class EqBench:
 
     def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
         options = read_options(self.name, _OPTIONS, given)
-        if item_set == "open" and (options["version"], options["language"]) != ("v2", "en"):
+        if item_set != "published" and (options["version"], options["language"]) != ("v2", "en"):
             raise UsageError(
-                "The open items are English and scored as v2.", "Add '--items published' for v1 or German questions."
+                "Open items, and your own, are English and scored as v2.",
+                "Add '--items published' for v1 or German questions.",
             )
         if (options["version"], options["language"]) == ("v1", "de"):
             raise UsageError("There are no German questions for v1.", "Use '-o version=v2' with German.")
-        for name in ("short", "width"):
-            if not options[name]:
-                del options[name]  # a run without them is the run it was before there were short forms
-        kinds = [] if options["perturb"] == "no" else read_kinds(options["perturb"], item_set)
-        del options["perturb"]  # a run without it is the run it was before
+        kinds = read_kinds(options.pop("perturb", ""), item_set)
         if kinds:
             options["perturb"] = kinds
         if kinds and short.is_short(options):
@@ -70,15 +70,24 @@ class EqBench:
         return {**options, "item_set": item_set}
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
-        if item_set == "open":
-            return (Source("open", "eqbench.toml"),)
-        return (Source("published", _FILES[options["version"], options["language"]]),)
+        if item_set == "published":
+            return (Source("published", _FILES[options["version"], options["language"]]),)
+        return (Source("open", "eqbench.toml"),)
+
+    def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
+        return (Source("file", path),)
+
+    def probe_options(self) -> Mapping[str, str]:
+        return {}
+
+    def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
+        return {question.id: question.dialogue for question in self.questions(files, options)}
 
     def questions(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[Question]:
         ((path, content),) = files.items()
-        if options["item_set"] == "open":
-            return parse_open(content, path)
-        return parse_published(content, path, options["version"], options["language"])
+        if options["item_set"] == "published":
+            return parse_published(content, path, options["version"], options["language"])
+        return parse_open(content, path)
 
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
@@ -124,7 +133,9 @@ class EqBench:
             return Reading("refused" if is_refusal(text) else "unparseable", note=note)
         return Reading("unparseable", values, "only one of the two passes could be read")
 
-    def score(self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
+    def score(
+        self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
+    ) -> Result:
         if subject == PEOPLE or subject.startswith(PERSON):
             from eqlab.benchmarks.eqbench.people_result import people_result
 

@@ -39,6 +39,7 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
     floor = baselines([one.reference for one in found], version, rules)
     valid = bool(rated) and len(rated) >= rules.min_parseable * answered
     return Result(
+        noun="questions",
         benchmark="eqbench",
         title=f"EQ-Bench {version}",
         subject=PEOPLE,

@@ -66,7 +66,7 @@ def _run_estimate(name: str, iterations: Sequence[RunScore], rules: EqBenchRules
         around.n,
         around.se,
         None if around.low is None else around.low + shift,
-        None if around.high is None else around.high + shift,
+        None if around.high is None else min(100.0, around.high + shift),
         note=note,
     )
 
@@ -87,6 +87,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     whole = [one for one in items if set(one.reference) <= set(one.values)]
     flat = flatness([one.values[key] for key in one.reference] for one in whole)
     found = Result(
+        noun="questions",
         benchmark="eqbench",
         title=f"EQ-Bench {version}",
         subject=subject,
@@ -224,9 +225,9 @@ def _sentence(subject: str, score: Estimate, n_questions: int, valid: bool, floo
 
 
 def against(score: Estimate, floor: Sequence[Baseline]) -> str:
-    """Whether a score lies above the best answers without reading."""
+    """Whether a score lies above the best answer that takes no skill."""
     best = max(floor, key=lambda baseline: baseline.value)
-    where = f"what '{best.name}' gets without reading ({best.value:.1f})"
+    where = f"what the answer '{best.name}' gets without any skill ({best.value:.1f})"
     if score.low is not None and score.low > best.value:
         return f"above {where}."
     if score.high is not None and score.high < best.value:

@@ -130,7 +130,7 @@ class FullScore:
 
     @property
     def se(self) -> float:
-        return (self.high95 - self.low95) / 2 / 1.959963984540054
+        return (self.value - self.low95) / 1.959963984540054
 
 
 def full_score(scores: Mapping[str, float], options: Mapping[str, Any]) -> FullScore | None:
@@ -147,9 +147,9 @@ def full_score(scores: Mapping[str, float], options: Mapping[str, Any]) -> FullS
     return FullScore(
         value,
         value - half90,
-        value + half90,
+        min(100.0, value + half90),
         value - half95,
-        value + half95,
+        min(100.0, value + half95),
         guess.ability,
         guess.spread,
         not fitted["lowest"] <= value <= fitted["highest"],

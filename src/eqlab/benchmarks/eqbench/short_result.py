@@ -37,13 +37,13 @@ def as_short(plain: Result, options: Mapping[str, Any]) -> Result:
             *plain.estimates,
         ),
         baselines=floor,
-        items=_without_points(plain.items) if options.get("width") else plain.items,
+        items=_without_points(plain.items),
         caveats=(*_caveats(plain, found, asked, total, options), *plain.caveats),
     )
 
 
 def _without_points(items: Sequence[ItemScore]) -> tuple[ItemScore, ...]:
-    """An adaptive run asks each subject other questions, chosen by its answers: means of them compare nobody."""
+    """The estimate is no mean of the points of the questions asked, so it is the estimates that are compared."""
     return tuple(replace(item, points=None) for item in items)
 
 
@@ -62,12 +62,12 @@ def _sentence(plain: Result, found: FullScore | None, n: int, total: int, floor:
         return f"No answer of {who} could be scored, so there is no estimate."
     text = (
         f"{who} would score about {found.value:.1f} on all {total} questions of {plain.headline.name}: an estimate "
-        f"from {n} of them (90 % interval {found.low90:.1f} to {found.high90:.1f})"
+        f"from {n} of them (95 % interval {found.low95:.1f} to {found.high95:.1f})"
     )
     if not plain.valid:
         return f"{text}, but too few answers could be read: by the published rule the run has failed."
     best = max(floor, key=lambda baseline: baseline.value)
-    where = f"what '{best.name}' gets without reading ({best.value:.1f})"
+    where = f"what the answer '{best.name}' gets without any skill ({best.value:.1f})"
     if found.low95 > best.value:
         return f"{text}, above {where}."
     if found.high95 < best.value:

@@ -32,6 +32,11 @@ class ArmShares:
             return replace(proportion_estimate(name, counts.good, counts.n), note="Wilson: every rating was the same")
         return self._estimate(name, lambda totals: 100 * self._share(totals, arm), counts.n, unit="%", digits=1)
 
+    def highest(self) -> Estimate:
+        """The best arm's share, under a name that does not depend on which it is."""
+        best = max(self.arms, key=lambda arm: self.good(arm).value or 0.0)
+        return replace(self.good(best), name="highest P(Good)", note=f"of {best}; the tables have all {len(self.arms)}")
+
     def mean(self, arm: str) -> Estimate:
         return self._estimate(f"mean rating, {arm}", lambda totals: self._mean(totals, arm), self.counts[arm].n)
 

@@ -11,9 +11,10 @@ from eqlab.benchmarks.rating.rated import item_of, rated
 from eqlab.benchmarks.rating.reply_rows import FILE, from_jsonl
 from eqlab.benchmarks.rating.trials import plan
 from eqlab.core.answers import Reading
-from eqlab.core.benchmark import Asking, OptionHelp, Scored, Selection, Source
+from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result
+from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
 
 PURPOSES = ("judging", "calibration", "people")
@@ -51,10 +52,16 @@ class Ratings:
     def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
         return read_rating(trial, text)
 
-    def score(self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
-        from eqlab.benchmarks.rating.result import result
+    def score(
+        self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
+    ) -> Result:
+        if context.model is None or subject == PEOPLE:
+            from eqlab.benchmarks.rating.result import result
 
-        return result(subject, scored, options)
+            return result(subject, scored, options)
+        from eqlab.benchmarks.rating.known import judged
+
+        return judged(context.model, scored, options, context)
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
         return item_of(rated([scored])[0])

@@ -53,8 +53,11 @@ class Prompts:
 
 def read_replies(content: bytes, path: str, prompts: Prompts, arm: str) -> tuple[list[ReplyRow], list[BadRow]]:
     """Columns: `reply`, and `prompt` (an id) or `utterance`; optional `arm` (else the file's name), `emotion`,
-    `situation`."""
+    `situation`, `use`: with that one, only rows that say yes are taken, as a moderator has decided."""
     rows, bad = read_table(content, path, ["reply"])
+    if any("use" in row.cells for row in rows) or _has_column(content, "use"):
+        bad += [BadRow(row.line, "no 'yes' in the column 'use'") for row in rows if not _is_yes(row)]
+        rows = [row for row in rows if _is_yes(row)]
     found: dict[tuple[str, str], ReplyRow] = {}
     for row in rows:
         made = _reply(row, prompts, arm)
@@ -114,6 +117,16 @@ def _rating(row: Row, prompts: Prompts, hashed: Callable[[str], str]) -> Importe
     if isinstance(reply, str):
         return reply
     return ImportedRating(row.line, hashed(row.cells["rater"]), _RATINGS[given], reply)
+
+
+def _is_yes(row: Row) -> bool:
+    return row.cells.get("use", "").casefold() in ("yes", "y", "1", "true")
+
+
+def _has_column(content: bytes, name: str) -> bool:
+    """Whether the first line of a CSV names a column, be it empty throughout."""
+    first = content.decode("utf-8-sig", "replace").split("\n", 1)[0]
+    return name in [cell.strip().strip('"').casefold() for cell in first.split(",")]
 
 
 def _squeezed(text: str) -> str:

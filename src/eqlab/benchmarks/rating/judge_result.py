@@ -3,18 +3,20 @@ with prediction-powered intervals where people rated some of them."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
+from eqlab.analysis.comparison import paired
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.analysis.ppi import PpiMean, ppi_mean
 from eqlab.benchmarks.rating import calibration
 from eqlab.benchmarks.rating.arm_length import length_table
 from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares
 from eqlab.benchmarks.rating.families import family
-from eqlab.benchmarks.rating.outcome import Outcome, gap_words
-from eqlab.benchmarks.rating.rated import GOOD, Rated, arms_of, given
+from eqlab.benchmarks.rating.outcome import Outcome
+from eqlab.benchmarks.rating.rated import GOOD, Given, Rated, arms_of, given
 from eqlab.core.results import Estimate, Table
 
 ONE_RATER = (
@@ -32,13 +34,14 @@ def outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any]) 
     helped = {arm: ppi for arm in shares.arms if (ppi := prediction_powered(ratings, arm)) is not None}
     if options["purpose"] == "calibration":
         return _calibration_outcome(judge, shares, found, ratings)
+    points = prompt_points(usable)
     gaps = {
-        (arm, reference): shares.gap(arm, reference)
+        (arm, reference): _gap(arm, reference, points)
         for reference, arm in list(combinations(shares.arms, 2))[:_MOST_PAIRS]
     }
     return Outcome(
         title="Empathy, rated by a judge",
-        sentence=_sentence(judge, shares, gaps, helped),
+        sentence=_sentence(judge, shares, helped),
         headline=_headline(shares, gaps),
         score_range=(-100.0, 100.0) if len(shares.arms) == 2 else (0.0, 100.0),
         estimates=(
@@ -90,20 +93,38 @@ def _headline(shares: ArmShares, gaps: Mapping[tuple[str, str], Estimate]) -> Es
         return shares.good(shares.arms[0])
     if len(shares.arms) == 2:
         return next(iter(gaps.values()))
-    n = sum(counts.n for counts in shares.counts.values())
-    why = "no rating could be read" if not shares.arms else f"{len(shares.arms)} arms: see the tables"
-    return Estimate("P(Good)", None, n, unit="%", note=why, digits=1)
+    if not shares.arms:
+        return Estimate("P(Good)", None, 0, unit="%", note="no rating could be read", digits=1)
+    return shares.highest()
 
 
-def _sentence(
-    judge: str, shares: ArmShares, gaps: Mapping[tuple[str, str], Estimate], helped: Mapping[str, PpiMean]
-) -> str:
+def prompt_points(usable: Sequence[Given]) -> dict[str, dict[str, float]]:
+    """By arm and prompt, 100 if the reply is called Good; the mean over repeats."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for one in usable:
+        found.setdefault(one.arm, {}).setdefault(one.prompt, []).append(100.0 * (one.value == GOOD))
+    return {arm: {prompt: fmean(values) for prompt, values in own.items()} for arm, own in found.items()}
+
+
+def _gap(arm: str, reference: str, points: Mapping[str, Mapping[str, float]]) -> Estimate:
+    """Paired over the prompts that both replied to, as everywhere where two are compared."""
+    shared = [prompt for prompt in points[arm] if prompt in points[reference]]
+    own, other = ([points[name][prompt] for prompt in shared] for name in (arm, reference))
+    gap = paired(own, other)
+    low = None if gap.low is None else max(gap.low, -100.0)
+    high = None if gap.high is None else min(gap.high, 100.0)
+    return Estimate(
+        f"P(Good), {arm} − {reference}", gap.value, gap.n, gap.se, low, high, "points", digits=1, of="prompts"
+    )
+
+
+def _sentence(judge: str, shares: ArmShares, helped: Mapping[str, PpiMean]) -> str:
+    """Shares, highest first; who is better than whom is decided in one place, above all benchmarks."""
     if not shares.arms:
         return f"No rating of the judge {judge} could be read."
-    said = ", ".join(f"{shares.good(arm).value:.1f} % of {arm}" for arm in shares.arms)
+    best_first = sorted(((shares.good(arm).value or 0.0, arm) for arm in shares.arms), key=lambda one: -one[0])
+    said = ", ".join(f"{value:.1f} % of the replies by {arm}" for value, arm in best_first)
     text = f"Judge-only: {judge} calls Good {said}."
-    others = "; ".join(gap_words(arm, reference, gap) for (arm, reference), gap in gaps.items())
-    text += f" In P(Good), {others}." if others else ""
     if helped:
         people = ", ".join(f"{100 * ppi.value:.1f} % of {arm}" for arm, ppi in helped.items())
         text += f" With people's ratings of some replies: {people} (prediction-powered)."
@@ -129,7 +150,7 @@ def _gap_table(gaps: Mapping[tuple[str, str], Estimate]) -> Table:
         "Differences between arms (judge-only)",
         ("arm", "against", "difference in P(Good), points"),
         tuple((arm, reference, gap) for (arm, reference), gap in gaps.items()),
-        "Same prompts in both arms; prompts drawn again. Not corrected for the number of comparisons.",
+        "Paired over the prompts that both replied to; n counts them. Each pair by itself: not corrected for others.",
         whiskers="difference in P(Good), points",
     )
 

@@ -25,12 +25,12 @@ def gap_words(arm: str, reference: str, gap: Estimate) -> str:
     if gap.value is None:
         return f"{arm} and {reference} cannot be compared"
     if gap.low is None or gap.high is None:
-        return f"{arm} lies {gap.value:+.1f} points from {reference}, without an interval"
+        return f"{arm} and {reference} differ by {abs(gap.value):.1f} points, too few for an interval"
     bounds = f"{gap.value:+.1f} points, 95 % interval {gap.low:.1f} to {gap.high:.1f}"
     if gap.low > 0:
-        return f"{arm} lies above {reference} ({bounds})"
+        return f"{arm} is called Good more often than {reference} ({bounds})"
     if gap.high < 0:
-        return f"{arm} lies below {reference} ({bounds})"
+        return f"{arm} is called Good less often than {reference} ({bounds})"
     return f"{arm} and {reference} cannot be told apart ({bounds})"
 
 

@@ -86,17 +86,16 @@ def _headline(shares: ArmShares, gaps: dict[str, Estimate]) -> Estimate:
         return shares.good(shares.arms[0])
     if len(gaps) == 1:
         return next(iter(gaps.values()))
-    n = sum(counts.n for counts in shares.counts.values())
-    return Estimate("P(Good)", None, n, unit="%", note=f"{len(shares.arms)} arms: see the tables", digits=1)
+    return shares.highest() if shares.arms else Estimate("P(Good)", None, 0, unit="%", note="no rating yet", digits=1)
 
 
 def _sentence(shares: ArmShares, raters: int, gaps: dict[str, Estimate]) -> str:
     if not shares.arms:
         return "Nobody has rated anything yet."
-    said = ", ".join(f"{shares.good(arm).value:.1f} % of {arm}" for arm in shares.arms)
+    said = ", ".join(f"{shares.good(arm).value:.1f} % of the replies by {arm}" for arm in shares.arms)
     text = f"{raters} people call Good {said}."
     others = "; ".join(gap_words(arm, shares.arms[0], gap) for arm, gap in gaps.items())
-    return f"{text} In P(Good), {others}." if others else text
+    return f"{text} {others[:1].upper()}{others[1:]}." if others else text
 
 
 def _as_published(shares: ArmShares, reference: str, others: Sequence[str]) -> Table:

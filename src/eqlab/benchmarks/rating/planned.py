@@ -1,13 +1,14 @@
-"""The contrasts that a rating study plans: every other arm against the reference, in the mixed ordinal model, with
-Holm's correction at the level that the plan names."""
+"""The contrasts that a rating study plans: every other arm against the reference, in the mixed ordinal model with
+raters, prompts and replies, with Holm's correction at the level that the plan names."""
 
 from collections.abc import Sequence
 
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
+from eqlab.analysis.confirmatory import Decision, decide
+from eqlab.analysis.maximise import FitError
 from eqlab.analysis.multiplicity import holm
 from eqlab.benchmarks.rating.outcome import p_text
-from eqlab.benchmarks.rating.people_result import fit_crossed
 from eqlab.benchmarks.rating.rated import Given
 from eqlab.core.results import Estimate, Table
 from eqlab.core.studied import Contrast
@@ -16,27 +17,51 @@ from eqlab.core.studied import Contrast
 def planned_contrasts(
     ratings: Sequence[Given], arms: Sequence[str], alpha: float = 0.05
 ) -> tuple[tuple[Contrast, ...], str]:
-    """One for each arm after the first, which is the reference; and why there are none."""
+    """One for each arm after the first, which is the reference; and in words what the model has, or why there is
+    none."""
     if len(arms) < 2:
         return (), "There is one arm."
-    fit, why = fit_crossed(ratings, arms)
-    if fit is None:
-        return (), why
-    found = [fit.contrast({arm: 1.0}) for arm in arms[1:]]
-    adjusted = holm([one.p for one in found])
-    reach = float(ndtri(1 - alpha / 2))
-    return tuple(
-        Contrast(
-            arm,
-            arms[0],
-            Estimate(f"log-odds, {arm} − {arms[0]}", one.est, len(ratings), one.se, one.low, one.high),
-            one.p,
-            one.p if p_holm is None else p_holm,
-            one.est - reach * one.se,
-            one.est + reach * one.se,
+    found, why = contrasts_of(ratings, arms[0], "", alpha)
+    return corrected(found), why
+
+
+def contrasts_of(
+    ratings: Sequence[Given], reference: str, prefix: str, alpha: float
+) -> tuple[tuple[Contrast, ...], str]:
+    """Every arm against the reference, not yet corrected for their number. `prefix` begins their names."""
+    try:
+        made = decide(
+            [one.value for one in ratings],
+            [one.arm for one in ratings],
+            [one.rater for one in ratings],
+            [one.prompt for one in ratings],
+            reference=reference,
+            omnibus=False,
         )
-        for arm, one, p_holm in zip(arms[1:], found, adjusted, strict=True)
-    ), ""
+    except FitError as error:
+        return (), f"Not fitted: {error}"
+    found = []
+    for one in sorted((one for one in made.contrasts if one.against == reference), key=lambda one: one.arm):
+        reach = float(stdtrit(one.df, 1 - alpha / 2)) * one.se
+        name = f"log-odds, {prefix}{one.arm} − {reference}"
+        estimate = Estimate(name, one.est, len(ratings), one.se, one.low, one.high)
+        found.append(Contrast(one.arm, reference, estimate, one.p, one.p, one.est - reach, one.est + reach))
+    return tuple(found), _model(made)
+
+
+def corrected(found: Sequence[Contrast]) -> tuple[Contrast, ...]:
+    """Holm's correction over all of them."""
+    from dataclasses import replace
+
+    adjusted = holm([one.p for one in found])
+    return tuple(
+        replace(one, p_holm=one.p if p_holm is None else p_holm) for one, p_holm in zip(found, adjusted, strict=True)
+    )
+
+
+def _model(made: Decision) -> str:
+    lost = "".join(f" No {name} effect: {why}." for name, why in made.left_out.items() if why)
+    return f"Random effects: {', '.join(made.random) or 'none'}.{lost}"
 
 
 def planned_table(found: Sequence[Contrast], why: str, alpha: float) -> Table:
@@ -64,5 +89,5 @@ def planned_table(found: Sequence[Contrast], why: str, alpha: float) -> Table:
             f"different at {alpha:g}",
         ),
         rows,
-        f"Cumulative logit with random raters and prompts.{f' Not fitted: {why}' if not found else ''}",
+        f"Cumulative logit with random raters, prompts and replies as far as the design has them. {why}",
     )

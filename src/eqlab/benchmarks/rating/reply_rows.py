@@ -2,29 +2,16 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from eqlab.core.errors import DataError
+from eqlab.core.replies import ReplyRow
+
+__all__ = ["FILE", "REFERENCE_ARMS", "ReplyRow", "from_jsonl", "in_all_arms", "order_arms", "to_jsonl"]
 
 FILE = "replies.jsonl"
 REFERENCE_ARMS = ("human", "author")
 """Arms that others are compared with, if they are there."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyRow:
-    arm: str
-    """Who replied. No rater sees it."""
-    prompt: str
-    reply: str
-    emotion: str = ""
-    valence: str = ""
-    situation: str = ""
-    utterance: str = ""
-    batch: int | None = None
-    repeat: int = 0
-    human: tuple[tuple[str, int], ...] = ()
-    """(rater, rating) of people who have rated this very reply."""
 
 
 def order_arms(arms: Iterable[str]) -> tuple[str, ...]:

@@ -5,20 +5,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from eqlab.benchmarks.flat import flatness
-from eqlab.benchmarks.rating import judge_result, pairwise_result, people_result
+from eqlab.benchmarks.rating import judge_result, pairwise_result, people_pairs, people_result
 from eqlab.benchmarks.rating.outcome import Outcome
 from eqlab.benchmarks.rating.rated import Rated, item_of, rated
+from eqlab.benchmarks.rating.scales_result import scales_result
+from eqlab.benchmarks.rating.trials import SCALES
 from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
-from eqlab.core.results import Result
+from eqlab.core.results import Estimate, OfOthers, Result, Table
 from eqlab.core.runs import PEOPLE
 
+HUMAN = "human"
+"""The arm of the empathy study whose replies people wrote."""
 MIN_READABLE = 5 / 6
 """A smaller share of readable ratings makes a result invalid."""
 
 
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
-    ratings = rated(scored)
+    ratings = rated(scored := list(scored))
+    if ratings and ratings[0].trial.condition == SCALES:
+        return scales_result(scored, ratings[0].trial.form.scales, options.get("reference", ""), options)
     found = _outcome(subject, ratings, options)
     flat = flatness([one.value] for one in ratings if one.value is not None) if subject != PEOPLE else None
     counts: Counter[str] = Counter(one.status or "unanswered" for one in ratings)
@@ -51,10 +57,36 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         ranked=options["purpose"] == "calibration",
         caveats=(*(flat.caveats if flat else ()), *found.caveats, *_caveats(ratings, counts, snapshots)),
         tables=found.tables,
+        noun="prompts",
+        others=OfOthers("Empathy", "replies called Good", _shares(found.tables, options), HUMAN),
+        why_no_points=_why_no_points(subject, options),
     )
 
 
+def _shares(tables: Sequence[Table], options: Mapping[str, Any]) -> tuple[tuple[str, Estimate], ...]:
+    """The share of Good of everybody whose replies were rated one by one."""
+    if options["purpose"] == "calibration" or options["pairwise"]:
+        return ()
+    return tuple(
+        (str(cells[0]), share)
+        for table in tables
+        if table.whiskers == "P(Good)" and table.title.startswith("Arms")
+        for cells in table.rows
+        if isinstance(share := cells[table.columns.index("P(Good)")], Estimate)
+    )
+
+
+def _why_no_points(subject: str, options: Mapping[str, Any]) -> str:
+    if subject == PEOPLE or subject.startswith("person:"):
+        return (
+            "people rate several replies each, so the rater is the unit; the report compares the arms with whole raters"
+        )
+    return "replies rated in pairs are compared in their own result; see the report" if options["pairwise"] else ""
+
+
 def _outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any]) -> Outcome:
+    if options["pairwise"] and subject == PEOPLE:
+        return people_pairs.outcome(ratings, options.get("reference", ""))
     if options["pairwise"]:
         return pairwise_result.outcome(subject, ratings)
     if subject == PEOPLE or subject.startswith("person:"):

@@ -2,17 +2,16 @@
 contrasts of every scale in the mixed ordinal model with one Holm correction over all, how the scales go together."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from eqlab.analysis.correlation import pearson
-from eqlab.analysis.multiplicity import holm
 from eqlab.benchmarks.rating.arm_shares import arm_shares
-from eqlab.benchmarks.rating.outcome import p_text
-from eqlab.benchmarks.rating.people_result import FOLLOWS, first_arm, fit_crossed
+from eqlab.benchmarks.rating.people_result import FOLLOWS, first_arm
+from eqlab.benchmarks.rating.planned import contrasts_of, corrected, planned_table
 from eqlab.benchmarks.rating.rated import Given, Rated, rated
 from eqlab.core.benchmark import Scored
 from eqlab.core.forms import Scale
@@ -39,46 +38,22 @@ def scale_contrasts(
     scored: Sequence[Scored], scales: Sequence[Scale], reference: str, alpha: float
 ) -> tuple[tuple[Contrast, ...], Table]:
     """Every arm against the reference on every scale."""
-    found: list[tuple[str, str, str, int, Any]] = []
+    found: list[Contrast] = []
+    keys: list[str] = []
     notes = []
     for scale in scales:
-        ratings = given_on(scored, scale)
-        arms = first_arm(sorted({one.arm for one in ratings}), reference)
-        if len(arms) < 2:
-            notes.append(f"{scale.key}: there is one arm.")
-            continue
-        fit, why = fit_crossed(ratings, arms)
-        if fit is None:
-            notes.append(f"{scale.key}: not fitted ({why})")
-            continue
-        found += [(scale.key, arm, arms[0], len(ratings), fit.contrast({arm: 1.0})) for arm in arms[1:]]
-    adjusted = holm([one.p for *_, one in found])
-    reach = float(ndtri(1 - alpha / 2))
-    contrasts = tuple(
-        Contrast(
-            arm,
-            against,
-            Estimate(f"log-odds, {key}: {arm} − {against}", one.est, n, one.se, one.low, one.high),
-            one.p,
-            one.p if p_holm is None else p_holm,
-            one.est - reach * one.se,
-            one.est + reach * one.se,
-        )
-        for (key, arm, against, n, one), p_holm in zip(found, adjusted, strict=True)
+        own, why = contrasts_of(given_on(scored, scale), reference, f"{scale.key}: ", alpha)
+        found += own
+        keys += [scale.key] * len(own)
+        notes.append(f"{scale.key}: {why}")
+    contrasts = corrected(found)
+    table = planned_table(contrasts, " ".join(notes), alpha)
+    return contrasts, replace(
+        table,
+        columns=("scale", *table.columns),
+        rows=tuple((key, *row) for key, row in zip(keys, table.rows, strict=True)),
+        note=f"{table.note} Holm over all rows.",
     )
-    rows = tuple(
-        (key, one.arm, one.reference, one.estimate, f"{one.low:.2f} … {one.high:.2f}", p_text(one.p),
-         p_text(one.p_holm), "yes" if one.p_holm < alpha else "no")
-        for (key, *_), one in zip(found, contrasts, strict=True)
-    )  # fmt: skip
-    table = Table(
-        "Planned contrasts",
-        ("scale", "arm", "against", "log-odds of a higher rating", f"{100 * (1 - alpha):g} % interval", "p",
-         "p after Holm", f"different at {alpha:g}"),
-        rows,
-        " ".join(["Cumulative logit with random raters and prompts, scale by scale; Holm over all rows.", *notes]),
-    )  # fmt: skip
-    return contrasts, table
 
 
 def scales_result(

@@ -32,7 +32,7 @@ TEQ = "TEQ Overall"
 
 @dataclass(frozen=True, slots=True)
 class RatingStudy:
-    words: Mapping[str, str] = field(default_factory=lambda: words_of.WORDS)
+    words: Mapping[str, str] = field(default_factory=lambda: words_of.RATING_WORDS)
 
     def in_words(self, words: Mapping[str, str]) -> "RatingStudy":
         return replace(self, words={**self.words, **words})
@@ -69,7 +69,7 @@ class RatingStudy:
         return StudyPages(tuple(batches), instructed(study.checks, scales[0], _middle_first(scales[0])))
 
     def warnings(self, design: Design) -> Iterable[str]:
-        if len(design.study.arms) == 1:
+        if len(design.study.arms or design.arms) == 1:
             yield "There is one arm: nothing is compared. Name another under [arms]."
         yield from about_replies(design)
 
@@ -105,13 +105,13 @@ def reference_of(design: Design) -> str:
 
 def about_replies(design: Design) -> Iterable[str]:
     """Replies that give their writer away, or are none."""
-    replies: dict[str, dict[str, str]] = {}
+    replies: dict[str, set[tuple[str, str]]] = {}
     for batch in design.batches:
         for trial in batch.trials:
             for arm, reply in _replies(trial.key):
-                replies.setdefault(arm, {})[str(trial.key["prompt"])] = reply
+                replies.setdefault(arm, set()).add((str(trial.key["prompt"]), reply))
     for arm, own in replies.items():
-        found = [manners(reply) for reply in own.values()]
+        found = [manners(reply) for _, reply in own]
         refused = sum(one.refusal for one in found)
         machine = sum(one.says_it_is_ai for one in found)
         if refused:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from eqlab.core.errors import DataError
+from eqlab.core.spreadsheet import unguarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,4 +90,4 @@ def _text(value: object) -> str:
 
 
 def _cells(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    return {name: cell.strip() for name, cell in pairs if name and cell.strip()}
+    return {name: unguarded(cell.strip()) for name, cell in pairs if name and cell.strip()}

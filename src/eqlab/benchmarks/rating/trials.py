@@ -13,6 +13,9 @@ from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
 
+SCALES = "scales"
+"""Condition of trials with scales of a study's own."""
+
 
 def plan(rows: Sequence[ReplyRow], options: Mapping[str, Any], selection: Selection) -> Iterator[tuple[Trial, int]]:
     chosen = choose(rows, selection.limit, selection.seed)
@@ -52,7 +55,7 @@ def single(
     return Trial(
         benchmark="rating",
         items=(row.prompt,),
-        condition="absolute",
+        condition="absolute" if [scale.key for scale in scales] == [wording.RATING.key] else SCALES,
         stimulus=shown + replies,
         form=Form(scales),
         prompt=wording.build(shown, replies, pairwise=False, structured=structured) if ours else "",
@@ -100,13 +103,17 @@ def _pair(first: ReplyRow, second: ReplyRow, selection: Selection) -> Trial:
         prompt=wording.build(shown, replies, pairwise=True, structured=selection.structured),
         mode="json" if selection.structured else "text",
         order_seed=selection.seed,
-        key={
-            **_prompt_key(first),
-            "arms": [first.arm, second.arm],
-            "replies": [first.reply, second.reply],
-            "words": [len(first.reply.split()), len(second.reply.split())],
-        },
+        key=pair_key(first, second),
     )
+
+
+def pair_key(first: ReplyRow, second: ReplyRow) -> dict[str, Any]:
+    return {
+        **_prompt_key(first),
+        "arms": [first.arm, second.arm],
+        "replies": [first.reply, second.reply],
+        "words": [len(first.reply.split()), len(second.reply.split())],
+    }
 
 
 def _prompt_key(row: ReplyRow) -> dict[str, Any]:

@@ -5,17 +5,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from eqlab.benchmarks.registry import load
+from eqlab.benchmarks.registry import load, names
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Adaptive, Benchmark, Scored
+from eqlab.core.benchmark import Adaptive, Benchmark, Scored, Talks
 from eqlab.core.errors import EqlabError
 from eqlab.core.runs import BenchmarkConfig, RunConfig
 from eqlab.core.trials import Trial
-from eqlab.data.items import items_sha256, read_sources
+from eqlab.data.items import read_sources
 from eqlab.models.runner import Asked
 from eqlab.publish.leaderboard.submission import Refused
-from eqlab.runs.rating_context import RATING
+from eqlab.runs.identity import configured
 from eqlab.runs.request import Prepared
+from eqlab.runs.talks import open_talks
 
 Place = tuple[str, str, str, int]
 """Subject, benchmark, trial, repeat."""
@@ -25,7 +26,7 @@ def prepared(config: RunConfig, data: Path | None) -> Prepared:
     """The benchmarks as they are here, if they are the ones the run was made with."""
     asked, files = {}, {}
     for one in config.benchmarks:
-        if one.name == RATING or one.name in asked:
+        if one.name not in names() or one.name in asked:
             raise Refused(f"benchmark {one.name!r} cannot be submitted, or stands there twice")
         try:
             benchmark = load(one.name)
@@ -37,7 +38,7 @@ def prepared(config: RunConfig, data: Path | None) -> Prepared:
             raise Refused(f"its items are not here, so it cannot be scored anew: {error}") from error
         if one.protocol != benchmark.protocol:
             raise Refused(f"it was made with protocol {one.protocol!r} of {one.name}; this is {benchmark.protocol}")
-        if one.items_sha256 != items_sha256(files[one.name]):
+        if one.items_sha256 != configured(benchmark, one.options, files[one.name]).items_sha256:
             raise Refused(f"its item set of {one.name} is another one than here (sha256 {str(one.items_sha256)[:10]}…)")
         asked[one.name] = Asked(benchmark, one.options)
     if not asked:
@@ -89,9 +90,9 @@ def _add(found: dict[Place, Trial], trials: Iterable[tuple[str, str, Trial, int]
 def _next_round(
     here: Prepared, subject: str, name: str, found: Mapping[Place, Trial], attempts: Mapping[Place, list[Answer]]
 ) -> list[tuple[Trial, int]]:
-    """What an adaptive benchmark asks after these answers: the same answers always lead to the same questions."""
+    """What a benchmark asks after these answers, adaptive or in talks: the same answers always lead to the same."""
     asked = here.asked[name]
-    if not isinstance(asked.benchmark, Adaptive):
+    if not isinstance(asked.benchmark, Adaptive | Talks):
         return []
     (model,) = [model for model in here.config.models if model.subject == subject]
     scored = [
@@ -99,5 +100,7 @@ def _next_round(
         for place, trial in found.items()
         if place[:2] == (subject, name)
     ]
-    more = asked.benchmark.more(here.files[name], asked.options, here.selection(model), scored)
+    more = [(trial, n) for _, trial, n in open_talks(name, asked.benchmark, asked.options, scored).following]
+    if isinstance(asked.benchmark, Adaptive):
+        more += asked.benchmark.more(here.files[name], asked.options, here.selection(model), scored)
     return [(trial, repeat) for trial, repeat in more if (subject, name, trial.id, repeat) not in found]

@@ -55,6 +55,7 @@ def line_facts(board: "Board", line: "Line") -> dict[str, Any]:
         "id": entry.id if entry else "",
         "rank_best": line.rank[0] if line.rank else None,
         "rank_worst": line.rank[1] if line.rank else None,
+        "may_be_first": line.may_be_first if line.rank else None,
         "score": head.value,
         "low": head.low,
         "high": head.high,
@@ -77,9 +78,9 @@ def line_facts(board: "Board", line: "Line") -> dict[str, Any]:
 
 
 LINES: Mapping[str, type] = {
-    "table": str, "kind": str, "name": str, "id": str, "rank_best": int, "rank_worst": int, "score": float,
-    "low": float, "high": float, "se": float, "n": int, "planned": int, "ok": int, "unparseable": int, "refused": int,
-    "error": int, "unanswered": int, "words_per_reply": float, "score_at_equal_length": float,
+    "table": str, "kind": str, "name": str, "id": str, "rank_best": int, "rank_worst": int, "may_be_first": bool,
+    "score": float, "low": float, "high": float, "se": float, "n": int, "planned": int, "ok": int, "unparseable": int,
+    "refused": int, "error": int, "unanswered": int, "words_per_reply": float, "score_at_equal_length": float,
     "low_at_equal_length": float, "high_at_equal_length": float, "rank_best_at_equal_length": int,
     "rank_worst_at_equal_length": int, "participants": int, "valid": bool,
     "not_ranked_because": str, "origin": str, "source": str, "caveats": str,

@@ -2,25 +2,25 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
 from typing import Literal
 
-from eqlab.comparison.conclusion import subject_name
-from eqlab.comparison.equal_length import item_means
+from eqlab.comparison.arms import arms, rater
+from eqlab.comparison.contender import item_means
+from eqlab.comparison.labels import subject_name
 from eqlab.core.errors import EqlabError
-from eqlab.core.results import Estimate, ItemScore, Result
+from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import PEOPLE
 from eqlab.publish.report.page import RunRecord, table_key
-from eqlab.runs.rating_context import RATING
+from eqlab.runs.context import Known
+from eqlab.runs.pool import pooled
 from eqlab.runs.score import results
 from eqlab.store.store import Store, StoredRun
 
 Origin = Literal["published", "submission", "run"]
-_WRITTEN_BY_PEOPLE = "human"
-"""The arm of the empathy study whose replies people wrote."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,20 @@ class Entry:
     """How many people answered, where people did."""
     arm: str = ""
     """Empathy: whose replies were rated; the result is the rater's."""
+    arm_points: Mapping[str, float] = field(default_factory=dict)
+    """Empathy: by prompt, 100 where the reply was called Good; empty where the rater is the unit."""
     texts: bool = True
     """Whether replies, values and references may stand on the item pages."""
 
     @property
     def people(self) -> bool:
-        return self.result.subject == PEOPLE or self.arm == _WRITTEN_BY_PEOPLE
+        others = self.result.others
+        return self.result.subject == PEOPLE or bool(self.arm and others and self.arm == others.written_by_people)
+
+    @property
+    def rater(self) -> str:
+        """Who rated the replies; empty where nobody did."""
+        return PEOPLE if self.arm and self.result.subject == PEOPLE else rater(self.result) if self.arm else ""
 
     @property
     def name(self) -> str:
@@ -53,7 +61,7 @@ class Entry:
     def table(self) -> str:
         """Entries with the same key may be compared."""
         if self.arm:  # raters differ: one rater's judgements are one table
-            return f"{RATING}/{self.record.config.id}/{self.result.rules.get('rater', '')}"
+            return f"{self.result.benchmark}/{self.record.config.id}/{self.result.rules.get('rater', '')}"
         return table_key(self.record, self.result)
 
     @cached_property
@@ -77,7 +85,7 @@ class Entry:
     @cached_property
     def item_scores(self) -> dict[str, float]:
         """Points by item, the mean over repeats; their mean is the score. Empty where the score is no such mean."""
-        return item_means(self.result.items)
+        return dict(self.arm_points) if self.arm or self.people else item_means(self.result.items)
 
 
 def without_texts(entry: Entry) -> Entry:
@@ -103,21 +111,30 @@ def _score_only(item: ItemScore) -> ItemScore:
 
 
 def store_entries(store: Store, say_left_out: dict[str, str]) -> Iterator[Entry]:
-    """Every result of every run; what has no place on a leaderboard is named in `say_left_out` with the reason."""
+    """Every result of every run, seeds of one model taken together; what has no place on a leaderboard is named in
+    `say_left_out` with the reason."""
+    known = Known(store)
+    found = []
     for run in reversed(store.run_ids()):
         try:
-            yield from run_entries(store, store.read_run(run), say_left_out)
+            stored = store.read_run(run)
+            found.append((stored, results(store, stored, known)))
         except EqlabError as error:
             say_left_out[f"run {run}"] = str(error)
+    for stored, own in pooled(store, found):
+        yield from _of_run(store, stored, own, say_left_out)
 
 
 def run_entries(store: Store, stored: StoredRun, say_left_out: dict[str, str]) -> Iterator[Entry]:
-    found = results(store, stored)
+    return _of_run(store, stored, results(store, stored), say_left_out)
+
+
+def _of_run(store: Store, stored: StoredRun, found: Sequence[Result], say_left_out: dict[str, str]) -> Iterator[Entry]:
     record = RunRecord(stored.config, stored.created_at, stored.provenance, tuple(found))
     people = sum(subject.startswith("person:") for subject in store.progress(stored.id))
     for result in found:
         where = f"run {stored.id}, {subject_name(result.subject)}"
-        if result.benchmark == RATING:
+        if result.others is not None:
             arms = list(_arms(record, result, stored.id, people))
             if not arms:
                 say_left_out[where] = f"{result.title}: a calibration or pairs, no share of Good per subject"
@@ -129,25 +146,21 @@ def run_entries(store: Store, stored: StoredRun, say_left_out: dict[str, str]) -
 
 
 def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[Entry]:
-    """Empathy: whoever's replies were rated is on the board, not the rater."""
-    if result.rules.get("purpose") == "calibration" or result.rules.get("pairwise"):
+    """Whoever's replies were rated is on the board, not the rater."""
+    if result.others is None:
         return
-    rater = f"people ({people})" if result.subject == PEOPLE else result.subject
-    for table in result.tables:
-        if table.whiskers != "P(Good)" or not table.title.startswith("Arms"):
-            continue
-        for cells in table.rows:
-            share = cells[table.columns.index("P(Good)")]
-            if isinstance(share, Estimate):
-                own = replace(
-                    result,
-                    headline=share,
-                    score_range=(0.0, 100.0),
-                    items=(),
-                    estimates=(),
-                    baselines=(),
-                    counts={"planned": share.n, "ok": share.n},
-                    rules={**result.rules, "rater": rater},
-                    title=f"{result.title}: {rater.removeprefix('judge:')}",
-                )
-                yield Entry(record, own, "run", run, people or None, arm=str(cells[0]))
+    who = f"people ({people})" if result.subject == PEOPLE else result.subject
+    for one in arms(result):
+        share = one.score
+        own = replace(
+            result,
+            headline=share,
+            score_range=result.others.score_range,
+            items=(),
+            estimates=(),
+            baselines=(),
+            counts={"planned": share.n, "ok": share.n},
+            rules={**result.rules, "rater": who},
+            title=f"{result.title}: {who.removeprefix('judge:')}",
+        )
+        yield Entry(record, own, "run", run, people or None, arm=one.name, arm_points=one.points)

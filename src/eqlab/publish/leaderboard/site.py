@@ -10,12 +10,13 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
 
+from eqlab.comparison.pair import Pair
 from eqlab.core import text
 from eqlab.core.results import Estimate, ItemScore
 from eqlab.publish.leaderboard import data_files
 from eqlab.publish.leaderboard.changes import Change, rank_text
+from eqlab.publish.leaderboard.compare_page import compare_data
 from eqlab.publish.leaderboard.data_files import line_facts, table_files
-from eqlab.publish.leaderboard.difference import as_estimate, compare_data, difference
 from eqlab.publish.leaderboard.entries import Entry, without_texts
 from eqlab.publish.leaderboard.tables import Board, Line
 from eqlab.publish.report.item_pages import pages as item_pages
@@ -128,15 +129,17 @@ def _near(board: Board, line: Line) -> list[tuple[Line, Estimate, str]]:
     chosen += [other for other in others if other.kind == "people" and other not in chosen and other is not line]
     found = []
     for other in chosen:
-        gap = as_estimate(difference(board, line, other), line.estimate.digits)
-        found.append((other, gap, _verdict(gap)))
+        pair = board.verdict.pair(line.name, other.name)
+        gap = pair.difference
+        shown = Estimate("difference", gap.value, gap.n, gap.se, gap.low, gap.high, digits=line.estimate.digits)
+        found.append((other, shown, _words(pair)))
     return found
 
 
-def _verdict(gap: Estimate) -> str:
-    if gap.low is None or gap.high is None:
-        return "undefined"
-    return "higher" if gap.low > 0 else "lower" if gap.high < 0 else "cannot be separated"
+def _words(pair: Pair) -> str:
+    if pair.separated is None:
+        return pair.why
+    return "cannot be told apart" if pair.better is None else "better" if pair.better is pair.a else "worse"
 
 
 def _estimate_rows(line: Line, entry: Entry) -> Iterator[dict[str, Any]]:

@@ -10,13 +10,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from eqlab.benchmarks.registry import names
 from eqlab.core.answers import Answer
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Result
-from eqlab.core.runs import RunConfig
+from eqlab.core.runs import OWN, RunConfig
 from eqlab.core.secrets import is_secret, without_secrets
 from eqlab.publish.leaderboard import keys
-from eqlab.runs.rating_context import RATING
 from eqlab.runs.score import results
 from eqlab.store.store import Store, StoredRun
 
@@ -130,9 +130,14 @@ def _shareable_config(config: RunConfig) -> RunConfig:
 def _check(store: Store, stored: StoredRun) -> None:
     if not stored.config.models:
         raise UsageError(f"Run {stored.id} holds people's answers.", "Only models' runs can be submitted.")
-    if any(asked.name == RATING for asked in stored.config.benchmarks):
+    if any(asked.name not in names() for asked in stored.config.benchmarks):
         raise UsageError(
             f"Run {stored.id} holds ratings of other subjects' replies.", "Submit the run whose replies were rated."
+        )
+    if any(asked.item_set == OWN for asked in stored.config.benchmarks):
+        raise UsageError(
+            f"Run {stored.id} asked items of your own, which nobody else has.",
+            "Submit a run of open or published ones.",
         )
     for subject, asked in stored.config.pairs():
         for scored in store.scored(stored.id, subject, asked.name):

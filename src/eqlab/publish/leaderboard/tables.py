@@ -9,17 +9,18 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 
-from eqlab.analysis.comparison import rank_ranges
-from eqlab.comparison.conclusion import ranks
+from eqlab.benchmarks.registry import place
+from eqlab.comparison.contender import REFERENCE, Contender, told_apart, why_no_rank
 from eqlab.comparison.equal_length import LengthLine, LengthView, length_view
+from eqlab.comparison.labels import settings_of
+from eqlab.comparison.sentences import conclusion
+from eqlab.comparison.verdict import Verdict, judge
 from eqlab.core.results import Estimate
 from eqlab.core.text import is_number
 from eqlab.publish.leaderboard.entries import Entry
-from eqlab.publish.leaderboard.words import sentence
 from eqlab.publish.report.figures import Range, common_range
 from eqlab.publish.report.page import facts_of
 
-_ORDER = ("eqbench", "emotionbench", "rating")
 _ORIGINS = ("run", "submission", "published")
 
 
@@ -31,6 +32,7 @@ class Line:
     estimate: Estimate
     entry: Entry | None = None
     rank: tuple[int, int] | None = None
+    may_be_first: bool = False
     why_no_rank: str = ""
     study: bool = False
     """People of a published study, who are no entry: their number is known, or why there is none."""
@@ -64,6 +66,7 @@ class Board:
     items: tuple[str, ...]
     """The items behind the scores; empty where scores are no means over items and are compared by their intervals."""
     caveats: tuple[str, ...]
+    verdict: Verdict
     length: LengthView | None = None
     """The ranked rows at equal length; None where fewer than two are ranked."""
 
@@ -101,7 +104,7 @@ class Board:
 
 
 def boards(entries: Iterable[Entry]) -> list[Board]:
-    """EQ-Bench first; whole item sets before parts of them, large tables before small ones."""
+    """Benchmarks in the order of `eqlab benchmarks`; whole item sets before parts, large tables first."""
     groups: dict[str, list[Entry]] = {}
     for entry in entries:
         groups.setdefault(entry.table, []).append(entry)
@@ -109,9 +112,8 @@ def boards(entries: Iterable[Entry]) -> list[Board]:
 
 
 def _place(board: Board) -> tuple[int, bool, int, str]:
-    known = _ORDER.index(board.benchmark) if board.benchmark in _ORDER else len(_ORDER)
     part = any(fact.startswith("limit ") or fact == "profile quick" for fact in board.facts)
-    return known, part, -len(board.entered), board.key
+    return place(board.benchmark), part, -len(board.entered), board.key
 
 
 def _board(key: str, members: Sequence[Entry]) -> Board:
@@ -121,44 +123,48 @@ def _board(key: str, members: Sequence[Entry]) -> Board:
     unranked = {entry.id: why for entry in members if (why := _why_unranked(entry, copies, named))}
     first = members[0]
     items = tuple(dict.fromkeys(item for entry in members for item in sorted(entry.item_scores, key=_natural)))
-    ranked = [entry for entry in members if entry.id not in unranked]
-    draft = Board(
+    verdict = judge([_contender(entry, named[entry.id], unranked.get(entry.id, "")) for entry in members])
+    lines = [_line(verdict, named[entry.id], entry) for entry in members]
+    lines += [Line(estimate.name, estimate) for estimate in _baselines(members)]
+    lines += _people_of_a_study(members)
+    lines.sort(key=lambda line: (not is_number(line.estimate.value), -(line.estimate.value or 0.0), line.name))
+    return Board(
         key=hashlib.sha256(key.encode()).hexdigest()[:8],
         benchmark=first.result.benchmark,
         title=first.result.title,
         facts=facts_of(first.record, first.result),
-        sentence="",
+        sentence=conclusion(_without_copies(verdict, copies, named), first.result.noun, first.rater),
         scale=common_range([entry.result.score_range for entry in members]),
-        lines=(),
+        lines=tuple(lines),
         items=items,
         caveats=_shared(members),
+        verdict=verdict,
+        length=_at_length(lines),
     )
-    found = _ranks(draft, ranked)
-    lines = [
-        Line(named[entry.id], entry.result.headline, entry, found.get(entry.id), unranked.get(entry.id, ""))
-        for entry in members
-    ]
-    lines += [Line(estimate.name, estimate) for estimate in _baselines(members)]
-    lines += _people_of_a_study(members)
-    lines.sort(key=lambda line: (not is_number(line.estimate.value), -(line.estimate.value or 0.0), line.name))
-    whole = replace(draft, lines=tuple(lines), length=_at_length(lines))
-    return replace(whole, sentence=sentence(whole))
+
+
+def _contender(entry: Entry, name: str, why: str) -> Contender:
+    """All of a table were asked the same files, which its key holds."""
+    head = entry.result.headline
+    if entry.arm:
+        return Contender(name, head, entry.item_scores, "", why, bounds=(0.0, 100.0))
+    return Contender(name, head, entry.item_scores, "", why, entry.people, entry.result.baselines)
+
+
+def _line(verdict: Verdict, name: str, entry: Entry) -> Line:
+    found = verdict.of(name)
+    return Line(name, entry.result.headline, entry, found.rank, found.may_be_first, found.contender.why_no_rank)
+
+
+def _without_copies(verdict: Verdict, copies: Mapping[str, Entry], named: Mapping[str, str]) -> Verdict:
+    """One result under a second name is not worth a sentence; its row says what it is."""
+    left = {named[copy] for copy in copies}
+    return replace(verdict, standings=tuple(one for one in verdict.standings if one.contender.name not in left))
 
 
 def _at_length(lines: Sequence[Line]) -> LengthView | None:
     ranked = {line.name: line.entry.result for line in lines if line.rank and line.entry}
     return length_view(ranked) if len(ranked) > 1 else None
-
-
-def _ranks(board: Board, ranked: Sequence[Entry]) -> dict[str, tuple[int, int]]:
-    """Item by item where scores are means over items, else by overlapping intervals."""
-    if not ranked:
-        return {}
-    if board.items:
-        ranges: Sequence[tuple[int, int] | None] = rank_ranges(np.array([board.row(entry) for entry in ranked]))
-    else:
-        ranges = ranks([entry.result for entry in ranked])
-    return {entry.id: found for entry, found in zip(ranked, ranges, strict=True) if found is not None}
 
 
 def _copies(members: Sequence[Entry]) -> dict[str, Entry]:
@@ -173,24 +179,21 @@ def _copies(members: Sequence[Entry]) -> dict[str, Entry]:
 
 def _why_unranked(entry: Entry, copies: Mapping[str, Entry], named: Mapping[str, str]) -> str:
     head = entry.result.headline
-    if entry.people:
-        return "people are a reference"
-    if not entry.result.valid:
-        return "not valid: too few answers could be read"
-    if not (is_number(head.value) and is_number(head.low) and is_number(head.high)):
-        return "no score or no interval"
-    if entry.id in copies:
+    why = why_no_rank(head, entry.item_scores, valid=entry.result.valid, note=head.note)
+    if entry.people and not entry.arm and not why:
+        return REFERENCE
+    if not why and entry.id in copies:
         return f"the same replies, word for word, as {named[copies[entry.id].id]}"
-    return ""
+    return why
 
 
 def _names(members: Sequence[Entry]) -> list[str]:
-    """Subjects by name, with their source where one stands there more than once."""
-    plain = [entry.name for entry in members]
-    return [
-        f"{name} ({_short_source(entry)})" if plain.count(name) > 1 else name
-        for name, entry in zip(plain, members, strict=True)
-    ]
+    """Subjects by name, with their settings or source where one stands there more than once."""
+    return told_apart(
+        [entry.name for entry in members],
+        [settings_of(entry.record.config, entry.result.subject) for entry in members],
+        [_short_source(entry) for entry in members],
+    )
 
 
 def _short_source(entry: Entry) -> str:
@@ -211,7 +214,7 @@ def _baselines(members: Sequence[Entry]) -> list[Estimate]:
 
 def _people_of_a_study(members: Sequence[Entry]) -> list[Line]:
     known = next((entry.result.people for entry in members if entry.result.people), None)
-    why = "people are a reference" if known and known.value is not None else known.note if known else ""
+    why = REFERENCE if known and known.value is not None else known.note if known else ""
     return [Line(f"People, published ({known.n})", known, why_no_rank=why, study=True)] if known else []
 
 

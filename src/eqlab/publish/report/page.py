@@ -16,8 +16,12 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from eqlab.analysis.intervals import mean_estimate
-from eqlab.comparison.conclusion import comparable, conclusion, mode_name, ranks, rules_name, subject_name
+from eqlab.comparison.arms import arms, rater
+from eqlab.comparison.contender import REFERENCE, contender, told_apart
 from eqlab.comparison.disagreement import against_reference
+from eqlab.comparison.labels import comparable, mode_name, rules_name, settings_of, subject_name
+from eqlab.comparison.sentences import conclusion
+from eqlab.comparison.verdict import Verdict, judge
 from eqlab.core import text
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
@@ -86,6 +90,10 @@ class Group:
     sentence: str
     baselines: tuple[tuple[str, str, str], ...]
     """The key to the ticks: (letter, name, value or range of values)."""
+    verdicts: tuple[tuple[str, Verdict], ...]
+    """The verdict on the rows, after the empty name; or by rater, on those whose replies were rated."""
+    things: str = "items"
+    """What the items are called."""
 
     @property
     def compares(self) -> bool:
@@ -178,6 +186,8 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -
     known = set(anchors)
     results = [result for _, result in pairs]
     names = _names(pairs)
+    verdicts = _verdicts(pairs, names)
+    found = {one.contender.name: one.rank for rater, verdict in verdicts if not rater for one in verdict.standings}
     letters = {name: _letter(i) for i, name in enumerate(dict.fromkeys(b.name for r in results for b in r.baselines))}
     rows = tuple(
         Row(
@@ -185,11 +195,11 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -
             result,
             name,
             anchors.setdefault(id(pair), f"subject-{len(anchors) + 1}"),
-            rank,
+            found.get(name),
             tuple((letters[baseline.name], baseline.name, baseline.value) for baseline in result.baselines),
             id(pair) in known,
         )
-        for pair, name, rank in zip(pairs, names, ranks(results), strict=True)
+        for pair, name in zip(pairs, names, strict=True)
         for record, result in (pair,)
     )
     every = [baseline for result in results for baseline in result.baselines]
@@ -200,25 +210,52 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -
         facts=(*facts_of(*shared), *(("people on a form",) if len({row.people for row in rows}) == 2 else ())),
         rows=rows,
         scale=scale,
-        sentence=conclusion(results, names),
+        sentence=_sentence(results, verdicts),
         baselines=tuple((letter, name, _spread(name, every, scale, digits)) for name, letter in letters.items()),
+        verdicts=verdicts,
+        things=results[0].noun,
     )
+
+
+def _verdicts(pairs: Sequence[tuple[RunRecord, Result]], names: Sequence[str]) -> tuple[tuple[str, Verdict], ...]:
+    """One on all rows; or, where the rows are raters, one on those whose replies each of them rated."""
+    if any(result.ranked for _, result in pairs):
+        return (("", judge([contender(name, result) for name, (_, result) in zip(names, pairs, strict=True)])),)
+    return tuple((rater(result), judge(own)) for _, result in pairs if (own := arms(result)))
+
+
+def _sentence(results: Sequence[Result], verdicts: Sequence[tuple[str, Verdict]]) -> str:
+    """What a benchmark says of its only row, or of people's ratings, which a plan decides about, is said as it is."""
+    if len(results) == 1 and results[0].ranked and results[0].sentence:
+        return results[0].sentence
+    things = results[0].noun
+    if any(result.ranked for result in results):
+        return conclusion(verdicts[0][1], things)
+    judged = dict(verdicts)
+    said = [
+        conclusion(judged[who], things, who)
+        if (who := rater(result)) in judged and result.subject != PEOPLE
+        else result.sentence
+        for result in results
+    ]
+    return " ".join(said)
 
 
 def _order(pair: tuple[RunRecord, Result]) -> tuple[bool, float]:
     """Highest score first; what cannot be ranked comes last, in the order of the run."""
     result = pair[1]
-    value = result.headline.value if ranks([result])[0] else None
+    own = contender("", result)
+    value = result.headline.value if own.ranked or own.why_no_rank == REFERENCE else None
     return (value is None, -(value or 0.0))
 
 
 def _names(pairs: Sequence[tuple[RunRecord, Result]]) -> list[str]:
-    """Subjects by name, with their run where one subject stands in the table more than once."""
-    plain = [subject_name(result.subject) for _, result in pairs]
-    return [
-        f"{name} (run {record.config.id})" if plain.count(name) > 1 else name
-        for name, (record, _) in zip(plain, pairs, strict=True)
-    ]
+    """Subjects by name, with settings or the run where one subject stands in the table more than once."""
+    return told_apart(
+        [subject_name(result.subject) for _, result in pairs],
+        [settings_of(record.config, result.subject) for record, result in pairs],
+        [f"run {record.config.id}" for record, _ in pairs],
+    )
 
 
 def _letter(index: int) -> str:

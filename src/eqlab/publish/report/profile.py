@@ -4,13 +4,10 @@ people beneath where they answered the same. Scales are never mixed, so there is
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from eqlab.comparison.conclusion import subject_name
-from eqlab.core.results import Estimate, Result, Table
+from eqlab.comparison.labels import subject_name
+from eqlab.core.results import Estimate, Result
 from eqlab.core.text import number
 from eqlab.publish.report.figures import Range, common_range, table_range
-
-HUMAN = "human"
-"""The arm of the empathy study whose replies people wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ def profiles(tables: Sequence[Sequence[Member]]) -> list[Profile]:
     for members in tables:
         own_people = [_line(one, f"{one.title}: people") for one in members if one.people]
         for one in members:
-            if one.result.benchmark == "rating":
+            if one.result.others is not None:
                 for arm, lines in _arms(one):
                     found.setdefault(arm, Profile(arm)).lines.extend(lines)
             elif not one.people:
@@ -89,28 +86,19 @@ def _beside_people(one: Member) -> Iterator[Line]:
 
 
 def _arms(one: Member) -> Iterator[tuple[str, list[Line]]]:
-    """Whoever's replies were rated has the share of Good in its profile, and the rater named beside it."""
-    shares = {name: share for table in one.result.tables for name, share in _shares(table)}
-    if one.result.rules.get("purpose") == "calibration" or one.result.rules.get("pairwise"):
+    """Whoever's replies were rated has its number in its profile, and the rater named beside it."""
+    told = one.result.others
+    if told is None:
         return
     rater = "people" if one.people else f"a judge, {subject_name(one.result.subject).removeprefix('judge:')}"
-    scale = common_range([(0.0, 100.0)])
-    title = f"Empathy, rated by {rater}"
-    detail = "replies called Good"
+    scale = common_range([told.score_range])
+    title = f"{told.title}, rated by {rater}"
     human = [
-        Line(f"{title}: people", f"{detail}, written by people", share, scale, people=True)
-        for name, share in shares.items()
-        if name == HUMAN
+        Line(f"{title}: people", f"{told.detail}, written by people", share, scale, people=True)
+        for name, share in told.shares
+        if name == told.written_by_people
     ]
-    for name, share in shares.items():
-        if name != HUMAN:
-            line = Line(title, detail, share, scale, valid=one.result.valid, anchor=one.anchor)
+    for name, share in told.shares:
+        if name != told.written_by_people:
+            line = Line(title, told.detail, share, scale, valid=one.result.valid, anchor=one.anchor)
             yield subject_name(name), [line, *human]
-
-
-def _shares(table: Table) -> Iterator[tuple[str, Estimate]]:
-    if table.whiskers == "P(Good)" and table.title.startswith("Arms"):
-        for cells in table.rows:
-            share = cells[table.columns.index("P(Good)")]
-            if isinstance(share, Estimate):
-                yield str(cells[0]), share

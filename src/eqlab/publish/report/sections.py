@@ -7,6 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from eqlab.comparison import disagreement
+from eqlab.comparison.contender import item_means
 from eqlab.comparison.equal_length import LengthView, length_view
 from eqlab.core.results import Table
 from eqlab.publish.report import heat, item_pages, profile
@@ -46,7 +47,7 @@ def length_of(one: Group) -> LengthView | None:
 
 def apart_of(one: Group) -> Table | None:
     """Where the subjects of one table disagree most."""
-    scores = {row.name: disagreement.item_means(row.result.items) for row in one.rows if row.result.ranked}
+    scores = {row.name: item_means(row.result.items) for row in one.rows if row.result.ranked}
     titles = {item.item: item.title for row in one.rows for item in row.result.items}
     return disagreement.disagreement({name: own for name, own in scores.items() if own}, titles)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from eqlab.core.results import Result
+from eqlab.runs.pool import pooled
 from eqlab.runs.score import results_of
 from eqlab.store.reader import Reader, StoredRun
 
@@ -22,7 +23,8 @@ def write_report(
 ) -> Path:
     """Write the HTML report of some runs, and of results from elsewhere beside them; with `items` every item too, on
     pages in a folder beside it."""
-    return write_results([*results_of(store, stored, processes=processes), *beside], where, items=items)
+    found = pooled(store, results_of(store, stored, processes=processes))
+    return write_results([*found, *beside], where, items=items)
 
 
 def write_results(

@@ -23,11 +23,21 @@ from inspect_ai.model import (
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from eqlab.benchmarks.registry import load, names
 from eqlab.core.answers import Answer
 from eqlab.core.errors import UsageError
 from eqlab.core.trials import Trial
 from eqlab.models.runner import Asked, sampling_seed
-from eqlab.publish.tools.tasks import Question, asked_with, exported, figures, question_from, read_answer, score
+from eqlab.publish.tools.tasks import (
+    Question,
+    asked_with,
+    can_be_exported,
+    exported,
+    figures,
+    question_from,
+    read_answer,
+    score,
+)
 
 ATTEMPTS = "eqlab_attempts"
 """Where a sample keeps its answers, every attempt of them."""
@@ -35,16 +45,15 @@ _REASONS = {"refused": "refusal", "unparseable": "invalid_response_format"}
 """Our status in Inspect's words."""
 
 
-@task
-def eqbench(**parameters: Any) -> Task:
-    """EQ-Bench: how strongly does a character feel each of four emotions?"""
-    return _task("eqbench", **parameters)
+def _register(name: str, title: str) -> Any:
+    """A benchmark as a task that Inspect finds by its name."""
 
+    def made(**parameters: Any) -> Task:
+        return _task(name, **parameters)
 
-@task
-def emotionbench(**parameters: Any) -> Task:
-    """EmotionBench: does a situation move the model as it moves people?"""
-    return _task("emotionbench", **parameters)
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = f"{title}, asked and scored as `eqlab run` does."
+    return task(made)
 
 
 def _task(
@@ -195,3 +204,8 @@ def _metadata(one: SampleScore) -> Mapping[str, Any]:
 
 def _attempts(one: SampleScore) -> list[Answer]:
     return [Answer(**attempt) for attempt in (one.score.metadata or {}).get(ATTEMPTS, [])]
+
+
+for _benchmark in map(load, names()):
+    if can_be_exported(_benchmark):
+        globals()[_benchmark.name] = _register(_benchmark.name, _benchmark.title)

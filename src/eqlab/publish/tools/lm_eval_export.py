@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from eqlab.core.errors import UsageError
 from eqlab.publish.tools.lm_eval_steps import DOCUMENTS, METRICS, TASK
-from eqlab.publish.tools.tasks import UNRATED, Exported, Question, asked_with
+from eqlab.publish.tools.tasks import Exported, Question, asked_with
 
 _YAML = """\
 # Written by `eqlab export-task lm-eval` (eqlab {version}). Needs eqlab to be installed where lm_eval runs.
@@ -73,11 +72,6 @@ class Written:
 
 def write_task(task: Exported, folder: Path) -> Written:
     """Write the folder; files of an earlier export in it are replaced."""
-    if task.benchmark in UNRATED:
-        raise UsageError(
-            f"Replies of '{task.benchmark}' have no score before somebody has rated them.",
-            "Export eqbench or emotionbench; ask for replies with 'eqlab run' and have them rated with 'eqlab judge'.",
-        )
     folder.mkdir(parents=True, exist_ok=True)
     name = f"eqlab_{task.benchmark}"
     asked = asked_with(task.benchmark, task.options)

@@ -9,16 +9,13 @@ from typing import Any
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Scored
+from eqlab.core.benchmark import Benchmark, Rated, Scored, Talks
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.models.reasoning import split_reasoning
 from eqlab.models.runner import Asked
 from eqlab.runs.request import Request, prepare
-
-UNRATED = ("empathy",)
-"""Benchmarks whose replies have no score before somebody has rated them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +62,6 @@ def exported(
     data: Path | None = None,
 ) -> Exported:
     """The same trials, with the same ids, as `eqlab run` would ask (free text)."""
-    for name, value, allowed in (("items", items, ("open", "published")), ("profile", profile, ("quick", "full"))):
-        if value not in allowed:
-            raise UsageError(f"{name} '{value}' is unknown.", f"Choose {' or '.join(allowed)}.")
     prepared = prepare(
         Request(
             models=("exported",),
@@ -82,8 +76,24 @@ def exported(
             data=data,
         )
     )
+    _check(prepared.asked[benchmark].benchmark)
     questions = tuple(Question(place, trial, n) for place, (_, _, trial, n) in enumerate(prepared.plan()))
-    return Exported(benchmark, items, prepared.asked[benchmark].options, questions)
+    return Exported(benchmark, prepared.config.benchmarks[0].item_set, prepared.asked[benchmark].options, questions)
+
+
+def can_be_exported(benchmark: Benchmark) -> bool:
+    return not isinstance(benchmark, Rated | Talks)
+
+
+def _check(benchmark: Benchmark) -> None:
+    """Another tool asks single questions and scores them at once."""
+    if isinstance(benchmark, Rated):
+        raise UsageError(
+            f"Replies of '{benchmark.name}' have no score before somebody has rated them.",
+            "Ask for replies with 'eqlab run' and have them rated with 'eqlab judge'; export another benchmark.",
+        )
+    if isinstance(benchmark, Talks):
+        raise UsageError(f"'{benchmark.name}' is a talk, which other tools cannot lead.", "Use 'eqlab run'.")
 
 
 def asked_with(benchmark: str, options: Mapping[str, Any]) -> Asked:

@@ -3,14 +3,16 @@ next. Decided on locked rows; what is to be written is left to the changes."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from eqlab.core.answers import Answer
 from eqlab.core.design import Design, Step, steps_from_json, steps_to_json
-from eqlab.core.forms import check_values
+from eqlab.core.forms import problems, settled
 from eqlab.core.moves import ENDED, Consent, FilledPage, Saved, State, is_simulated
+from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
 from eqlab.store.schema import answers, planned
 from eqlab.store.study import places
@@ -20,6 +22,16 @@ _SLACK = 1.0
 """Seconds by which a page's own word about its time may pass what the server saw, before it counts as impossible."""
 FIXED = frozenset({"consent", "quiz", "debrief"})
 """Pages whose answer cannot be changed afterwards."""
+_ANSWERED = (
+    select(answers.c["values"])
+    .where(
+        answers.c.run_id == bindparam("run"),
+        answers.c.subject == bindparam("who"),
+        answers.c.trial_id == bindparam("trial"),
+    )
+    .order_by(answers.c.attempt.desc())
+    .limit(1)
+)
 
 
 class Answering:
@@ -55,16 +67,18 @@ class Answering:
         step = steps_from_json(who.steps)[who.step]
         trial = self._design.trials.get(step.trial)
         if trial is not None:
-            problems = _problems(trial, page.values)
-            if problems:
-                return Saved(who.person, "refused", problems)
+            page = replace(page, values=settled(trial.form, page.values))
+            wrong = problems(trial.form, page.values)
+            if wrong:
+                return Saved(who.person, "refused", wrong)
             took, possible = self._took(who, page)
             self._changes.answer(self._answer(page, trial, page.attempt, took))
-            away = min(round(max(0.0, page.away), 1), took)
-            odd = {} if possible else {"impossible": True}
-            self._changes.note(who.person, "saved", page=page.number, attempt=page.attempt, away=away, **odd)
+            more: dict[str, Any] = {"away": min(round(max(0.0, page.away), 1), took)}
+            more |= {"pasted": page.pasted} if page.pasted else {}
+            more |= {} if possible else {"impossible": True}
         else:
-            self._changes.note(who.person, "saved", page=page.number, attempt=page.attempt, away=0.0)
+            more = {"away": 0.0}
+        self._changes.note(who.person, "saved", page=page.number, attempt=page.attempt, **more)
         if step.kind == "quiz" and trial is not None and not is_right(trial, page.values):
             self._wrong(who)
         elif step.kind == "debrief":
@@ -107,9 +121,10 @@ class Answering:
             return Saved(who.person, "again")
         trial = self._design.trials[steps[page.number].trial]
         given = last_given(self._connection, self._design.run.id, who.person, trial.id)
-        problems = _problems(trial, page.values)
-        if problems:
-            return Saved(who.person, "refused", problems)
+        page = replace(page, values=settled(trial.form, page.values))
+        wrong = problems(trial.form, page.values)
+        if wrong:
+            return Saved(who.person, "refused", wrong)
         if not given or dict(given[-1][1]) == dict(page.values):
             return Saved(who.person, "again")
         attempt = given[-1][0] + 1
@@ -122,7 +137,7 @@ class Answering:
         if who.state != "full" or who.consented_at is None or who.step != len(self._first) - 1:
             return
         until = self._now + self._study.places.lease_minutes * 60
-        held = self._open_places().claim(who.person, who.seed, until)
+        held = self._claim(who, until)
         if held is not None:
             self._assign(who, held)
             self._changes.change(who, step=who.step + 1, attempt=1, seen_at=self._now, ended_at=None)
@@ -141,17 +156,34 @@ class Answering:
         if who.place is not None:
             self._changes.renew(who.place, who.person, until)
         elif following == len(self._first):
-            held = self._open_places().claim(who.person, who.seed, until)
+            held = self._claim(who, until)
             if held is None:
                 self.end(who, "full")
                 return
             self._assign(who, held)
         self._changes.change(who, step=following, attempt=1, seen_at=self._now)
 
+    def _claim(self, who: Person, until: float) -> places.Claim | None:
+        if not self._design.in_order:
+            return self._open_places().claim(who.person, who.seed, until)
+        stratum = self._stratum(who)
+        return None if stratum is None else self._open_places().claim_in_order(who.person, stratum, until)
+
+    def _stratum(self, who: Person) -> str | None:
+        """By what the person has answered before, in this transaction or an earlier one."""
+        before = self._design.before
+        if before is None or not self._study.quota.question:
+            return ""
+        values = self._changes.answered(who.person, before.id)
+        if values is None:
+            asked = {"run": self._design.run.id, "who": f"{PERSON}{who.person}", "trial": before.id}
+            stored = self._connection.execute(_ANSWERED, asked).scalar()
+            values = json.loads(stored) if stored else {}
+        return self._design.stratum(values)
+
     def _open_places(self) -> places.Openings:
         if self._openings is None:
-            design = self._design
-            self._openings = places.Openings(self._connection, self._study.id, design.arms, design.sizes, self._now)
+            self._openings = places.Openings(self._connection, self._design, self._now)
             for place, person in self._openings.reopened:
                 self._changes.note(person, "expired", place=place)
         return self._openings
@@ -205,9 +237,19 @@ def last_given(connection: Connection, run: str, person: str, trial: str) -> lis
 
 
 def is_right(trial: Trial, values: Mapping[str, Any]) -> bool:
-    """Whether a quiz or an attention check was answered as it should be."""
-    right: Mapping[str, int] = trial.key["right"]
-    return all(values.get(key) == value for key, value in right.items())
+    """Whether a quiz, an attention check or a gold item was answered as it should be."""
+    right: Mapping[str, int] = trial.key.get("right", {})
+    accepted: Mapping[str, list[int]] = trial.key.get("accept", {})
+    return all(_same(values.get(key), value) for key, value in right.items()) and all(
+        values.get(key) in some for key, some in accepted.items()
+    )
+
+
+def _same(given: Any, wanted: Any) -> bool:
+    """A word that was asked for may be written in any case, with marks around it."""
+    if isinstance(given, str) and isinstance(wanted, str):
+        return given.strip(" \t\n.,;:!?\"'“”„»«").casefold() == wanted.casefold()
+    return bool(given == wanted)
 
 
 def _out_of_turn(who: Person, page: FilledPage) -> Saved | None:
@@ -219,17 +261,3 @@ def _out_of_turn(who: Person, page: FilledPage) -> Saved | None:
     if not here or who.step == 0:
         return Saved(who.person, "ahead")
     return None
-
-
-def _problems(trial: Trial, values: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong with an answer, by field; `missing`, `off` or, under "", the whole. Words are the page's affair."""
-    found = {}
-    for scale in trial.form.scales:
-        value = values.get(scale.key)
-        if value is None:
-            found[scale.key] = "missing"
-        elif isinstance(value, bool) or not isinstance(value, int) or not scale.holds(value):
-            found[scale.key] = "off"
-    if not found and check_values(trial.form, values):
-        found[""] = "unknown"
-    return found

@@ -3,7 +3,7 @@ at its end, since a statement costs far more than a row."""
 
 import json
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Table, bindparam, insert, select, update
 
 from eqlab.core.answers import Answer
 from eqlab.core.moves import Unknown
+from eqlab.core.runs import PERSON
 from eqlab.store.schema import events, panel_ids, participants, planned
 from eqlab.store.store import write_answers
 from eqlab.store.study import places
@@ -60,6 +61,11 @@ class Changes:
 
     def answer(self, answer: Answer) -> None:
         self._answers.append(answer)
+
+    def answered(self, person: str, trial: str) -> Mapping[str, Any] | None:
+        """What this transaction will write of a person's answer to a trial."""
+        own = [one for one in self._answers if one.subject == f"{PERSON}{person}" and one.trial == trial]
+        return own[-1].values if own else None
 
     def renew(self, place: int, person: str, until: float) -> None:
         self._renewed.append(places.Renewal(place, person, until))

@@ -1,7 +1,7 @@
 """Places in SQL: open, held (every save renews), done. A place becomes somebody's only by an update that finds it open,
 so two people can never hold one; whoever counts open places has taken the study's turn, so arms stay even."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
@@ -18,6 +18,12 @@ _OPEN_BY_ARM = select(places.c.arm, func.count()).where(*_OPEN).group_by(places.
 _FIRST_OPEN = (
     select(places.c.number, places.c.batch)
     .where(*_OPEN, places.c.arm == bindparam("in_arm"))
+    .order_by(places.c.number)
+    .limit(1)
+)
+_FIRST_OF_STRATUM = (
+    select(places.c.number, places.c.arm, places.c.batch)
+    .where(*_OPEN, places.c.number >= bindparam("low"), places.c.number < bindparam("high"))
     .order_by(places.c.number)
     .limit(1)
 )
@@ -75,10 +81,9 @@ class Openings:
     """The open places of a study, counted once while this transaction has the turn, and given out one by one. What was
     held too long without a save is open again."""
 
-    def __init__(
-        self, connection: Connection, study: str, arms: Sequence[str], sizes: Mapping[str, int], now: float
-    ) -> None:
-        self._connection, self._study, self._arms, self._sizes = connection, study, arms, sizes
+    def __init__(self, connection: Connection, design: Design, now: float) -> None:
+        study = design.study.id
+        self._connection, self._study, self._design = connection, study, design
         take_turn(connection, f"places {study}")
         overdue = connection.execute(_FIND_OVERDUE, {"study": study, "now": now}).all()
         if overdue:
@@ -91,7 +96,8 @@ class Openings:
 
     def claim(self, person: str, seed: int, until: float) -> Claim | None:
         """Hold the next place of the arm with most open ones; None when the study is full."""
-        while (arm := choose_arm(self._counts, self._arms, seed, self._sizes)) is not None:
+        design = self._design
+        while (arm := choose_arm(self._counts, design.arms, seed, design.sizes)) is not None:
             first = self._connection.execute(_FIRST_OPEN, {"study": self._study, "in_arm": arm}).first()
             if first is not None:
                 hold = {"study": self._study, "place": first.number, "who": person, "until": until}
@@ -99,6 +105,16 @@ class Openings:
                     self._counts[arm] -= 1
                     return Claim(first.number, arm, first.batch)
             self._counts = self._count()  # whose place it was has come back for it at this moment
+        return None
+
+    def claim_in_order(self, person: str, stratum: str, until: float) -> Claim | None:
+        """Hold the next place of a stratum, in the order that was drawn before the study began."""
+        numbers = self._design.numbers(stratum)
+        within = {"study": self._study, "low": numbers.start, "high": numbers.stop}
+        while (first := self._connection.execute(_FIRST_OF_STRATUM, within).first()) is not None:
+            hold = {"study": self._study, "place": first.number, "who": person, "until": until}
+            if self._connection.execute(_HOLD_OPEN, hold).rowcount:
+                return Claim(first.number, first.arm, first.batch)
         return None
 
 

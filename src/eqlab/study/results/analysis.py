@@ -90,7 +90,13 @@ def analyse_roll(design: Design, participants: Participants, status: Standing) -
         raw,
         sentence=f"{status.label.capitalize()}: {raw.sentence}",
         rules={**raw.rules, "standing": status.label},
-        caveats=(_why(status), *_preliminary(design, participants), *_looks(status), *_erased(participants), *raw.caveats),
+        caveats=(
+            _why(status),
+            *_preliminary(design, participants),
+            *_looks(status),
+            *_erased(participants),
+            *raw.caveats,
+        ),
         tables=(*shown, *(_labelled(table, "exploratory") for table in raw.tables)),
     )
     return StudyAnalysis(design, status, found, people, made.contrasts, shown, result)
@@ -157,7 +163,7 @@ def _why(status: Standing) -> str:
 
 
 def _preliminary(design: Design, participants: Participants) -> tuple[str, ...]:
-    places = len(design.batches) * design.study.places.people_per_batch
+    places = sum(design.sizes.values())
     done = sum(person.state == "finished" for person in participants.people)
     if done >= places:
         return ()

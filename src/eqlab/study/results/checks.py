@@ -26,12 +26,12 @@ class Page:
     away: float
     attempts: int
     right: bool | None
-    """Of a quiz or an attention check: whether it was answered as it should be."""
+    """Of a quiz, an attention check or a gold item: whether it was answered as it should be."""
 
 
 def straight_lining(pages: Sequence[Page]) -> bool:
     """One value on all trial pages together (five values or more), or throughout one page of ten or more scales."""
-    together = [value for page in pages if page.kind == "trial" for value in page.values.values()]
+    together = [value for page in pages if page.kind == "trial" for value in page.values.values() if value is not None]
     if len(together) >= _FEWEST_VALUES and len(set(together)) == 1:
         return True
     return any(

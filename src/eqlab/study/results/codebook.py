@@ -1,10 +1,11 @@
 """The codebook of a study's exports: every column, and every scale with its words, range, anchors, key and source."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from eqlab.core.design import Design
-from eqlab.core.forms import Scale
+from eqlab.core.forms import Field, Number, Scale, Several
 from eqlab.core.trials import Trial
 from eqlab.study.results.columns import ANSWERS, EVENTS, PARTICIPANTS, QUESTIONS, Column
 from eqlab.study.results.participants import instrument_of, score_columns
@@ -48,7 +49,7 @@ def codebook(design: Design) -> list[Entry]:
     ]
     scales: dict[Entry, None] = {}
     for trial in design.trials.values():
-        scales.update(dict.fromkeys(_entry(trial, scale) for scale in trial.form.scales))
+        scales.update(dict.fromkeys(_entry(trial, field) for field in trial.form.fields))
     return [*columns, *scales]
 
 
@@ -61,26 +62,39 @@ def participant_columns(design: Design) -> tuple[Column, ...]:
     return (*PARTICIPANTS, *scores)
 
 
-def _entry(trial: Trial, scale: Scale) -> Entry:
+def _entry(trial: Trial, field: Field) -> Entry:
     instrument = instrument_of(trial)
-    right = trial.key.get("right", {}).get(scale.key)
-    asked = f"{trial.stimulus} {scale.text}".strip() if trial.benchmark == "attention" else scale.text
+    right = trial.key.get("right", {}).get(field.key)
+    asked = f"{trial.stimulus} {field.text}".strip() if trial.benchmark in ("attention", "gold") else field.text
+    kind, low, high, answers = _answers(field)
     return Entry(
         "scale",
         trial.benchmark,
-        scale.key,
+        field.key,
         asked,
-        "integer",
-        scale.low,
-        scale.high,
-        "; ".join(f"{value} = {label}" for value, label in scale.anchors),
-        scale.reverse,
+        kind,
+        low,
+        high,
+        answers,
+        isinstance(field, Scale) and field.reverse,
         right,
-        " ".join(trial.items) if trial.benchmark in ("quiz", "attention") else "",
+        " ".join(trial.items) if trial.benchmark in ("quiz", "attention", "gold", "question") else "",
         instrument.name if instrument else "",
         instrument.source if instrument else "",
         instrument.licence if instrument else "",
     )
+
+
+def _answers(field: Field) -> tuple[str, int | None, int | None, str]:
+    """Type, range and words of what may be answered."""
+    if isinstance(field, Scale):
+        return "integer", field.low, field.high, "; ".join(f"{value} = {label}" for value, label in field.anchors)
+    if isinstance(field, Several):
+        return "several", None, None, "; ".join((*field.options, *((field.alone,) if field.alone else ())))
+    told = f"{field.declined}: empty" if field.declined else ""
+    if isinstance(field, Number):
+        return "number", math.floor(field.low), math.ceil(field.high), told
+    return "text", None, None, told
 
 
 def as_markdown(title: str, entries: Sequence[Entry]) -> str:
@@ -105,7 +119,7 @@ def _scale_line(entry: Entry) -> str:
         belongs,
         f"`{entry.name}`",
         entry.meaning,
-        f"{entry.low} to {entry.high}",
+        "" if entry.low is None else f"{entry.low} to {entry.high}",
         entry.anchors,
         "yes" if entry.reverse else "no",
         "" if entry.right is None else str(entry.right),

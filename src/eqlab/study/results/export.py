@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from eqlab.core.design import steps_to_json
 from eqlab.core.errors import UsageError
+from eqlab.core.forms import Field, Number, Scale, Several
 from eqlab.core.moves import is_simulated
 from eqlab.core.spreadsheet import safe_csv
 from eqlab.core.trials import Trial
@@ -112,8 +113,7 @@ def _answers(person: Participant) -> Iterator[dict[str, Any]]:
 
 
 def _values(person: Participant, one: Given, counts: bool) -> Iterator[dict[str, Any]]:
-    for scale in one.trial.form.scales:
-        value = one.values.get(scale.key)
+    for field in one.trial.form.fields:
         yield {
             "person": person.person,
             "arm": person.arm,
@@ -125,10 +125,8 @@ def _values(person: Participant, one: Given, counts: bool) -> Iterator[dict[str,
             "condition": one.trial.condition,
             "item": " ".join(one.trial.items),
             "reply_of": one.trial.key.get("arm") if one.trial.benchmark == "rating" else None,
-            "scale": scale.key,
-            "value": value,
-            "label": dict(scale.anchors).get(value) if value is not None else None,
-            "reverse": scale.reverse,
+            "scale": field.key,
+            **_value(field, one.values.get(field.key)),
             "attempt": one.attempt,
             "counts": counts,
             "seconds": one.seconds,
@@ -145,9 +143,21 @@ def _question(trial: Trial) -> dict[str, Any]:
         "condition": trial.condition,
         "item": " ".join(trial.items),
         "stimulus": trial.stimulus,
-        "scales": json.dumps([asdict(scale) for scale in trial.form.scales], ensure_ascii=False),
+        "scales": json.dumps([asdict(field) for field in trial.form.fields], ensure_ascii=False),
         "key": json.dumps(dict(trial.key), ensure_ascii=False),
     }
+
+
+def _value(field: Field, value: Any) -> dict[str, Any]:
+    """A value in the column of its kind."""
+    found: dict[str, Any] = {"value": None, "label": None, "number": None, "text": None, "reverse": False}
+    if isinstance(field, Scale):
+        return {**found, "value": value, "label": dict(field.anchors).get(value), "reverse": field.reverse}
+    if value is None:
+        return found
+    if isinstance(field, Several):
+        return {**found, "label": "; ".join((*field.options, field.alone)[number - 1] for number in value)}
+    return {**found, "number": float(value)} if isinstance(field, Number) else {**found, "text": str(value)}
 
 
 def _person(person: Participant) -> dict[str, Any]:
@@ -168,6 +178,9 @@ def _person(person: Participant) -> dict[str, Any]:
         "trials_answered": sum(page.kind == "trial" for page in person.pages),
         "attention_passed": person.checks(True),
         "attention_failed": person.checks(False),
+        "gold_passed": person.gold(True),
+        "gold_failed": person.gold(False),
+        "repeat_apart": person.apart,
         "quiz_attempts": person.quiz_attempts,
         "straight_lining": person.straight_lining,
         "too_fast": person.too_fast,

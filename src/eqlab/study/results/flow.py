@@ -32,6 +32,8 @@ RULES: Mapping[Exclusion, str] = {
     "too_fast": "answered more than half of the pages faster than the study's least_seconds",
     "straight_lining": "gave one value throughout",
     "incomplete": "did not come to the end",
+    "failed_gold": "answered a gold item otherwise than is right",
+    "inconsistent": "answered a repeated page more than half a scale away from before, on average",
 }
 
 
@@ -76,7 +78,7 @@ def arm_table(design: Design, participants: Participants, sample: Sample) -> Tab
         rows.append(
             (
                 arm,
-                sum(batch.arm == arm for batch in design.batches) * design.study.places.people_per_batch,
+                design.sizes[arm],
                 len(own),
                 *(ends[name] for name in FLOW[6:10]),
                 sum(person.person in sample.excluded for person in own),
@@ -107,6 +109,8 @@ def reasons(person: Participant, rules: Sequence[Exclusion]) -> tuple[Exclusion,
         "too_fast": 2 * person.too_fast > person.timed,
         "straight_lining": person.straight_lining,
         "incomplete": not person.complete,
+        "failed_gold": person.gold(False) > 0,
+        "inconsistent": person.apart is not None and person.apart > 0.5,
     }
     return tuple(rule for rule in rules if against[rule])
 

@@ -82,6 +82,21 @@ class Participant:
     def checks(self, passed: bool) -> int:
         return sum(page.kind == "attention" and page.right is passed for page in self.pages)
 
+    def gold(self, passed: bool) -> int:
+        return sum(page.kind == "gold" and page.right is passed for page in self.pages)
+
+    @property
+    def apart(self) -> float | None:
+        """How far apart the answers to repeated pages are, as a share of their scales; None without such a page."""
+        first = {one.trial.id: one.values for one in self.given if one.kind == "trial"}
+        found = []
+        for one in self.given:
+            before = first.get(str(one.trial.key.get("repeats", "")))
+            if one.kind == "repeat" and before is not None:
+                spans = ((scale.key, scale.high - scale.low) for scale in one.trial.form.scales)
+                found += [abs(one.values[key] - before[key]) / span for key, span in spans]
+        return sum(found) / len(found) if found else None
+
     @property
     def quiz_attempts(self) -> int:
         return sum(page.attempts for page in self.pages if page.kind == "quiz")
@@ -233,7 +248,7 @@ def _pages(given: Sequence[Given], steps: Sequence[Step]) -> tuple[Page, ...]:
             one.seconds if one.seconds is not None else first[number].seconds,
             one.away,
             tries[number],
-            is_right(one.trial, one.values) if "right" in one.trial.key else None,
+            is_right(one.trial, one.values) if {"right", "accept"} & set(one.trial.key) else None,
         )
         for number, one in last.items()
     )

@@ -35,7 +35,7 @@ def publish(participation: Participation, folder: Path, smallest: int = SMALLEST
     folder.mkdir(parents=True, exist_ok=True)
     tables = {
         "people": coarse_people(people, names, smallest),
-        "answers": coarse_answers(people, names, set(participation.design.trials)),
+        "answers": coarse_answers(people, names, smallest),
         "questions": [_question(trial) for trial in participation.design.trials.values()],
     }
     written = []
@@ -96,28 +96,52 @@ def merged(values: Sequence[T], other: T, smallest: int) -> list[T]:
         found = [other if value in rare else value for value in found]
 
 
-def coarse_answers(people: Sequence[Participant], names: dict[str, str], known: set[str]) -> list[dict[str, Any]]:
-    """The answers that count, of every scale. What people wrote themselves is never published."""
-    rows = []
+def coarse_answers(people: Sequence[Participant], names: dict[str, str], smallest: int) -> list[dict[str, Any]]:
+    """The answers that count, of every scale. Of questions about the person (age group, gender) a rare answer is left
+    empty. What people wrote themselves is never published, and no number that they gave of themselves."""
+    rare = _rare(people, smallest)
+    rows: list[dict[str, Any]] = []
     for person in people:
         for one in person.counted:
             for scale in one.trial.form.scales:
                 value = one.values.get(scale.key)
                 if not isinstance(value, int):
                     continue
+                if (one.trial.id, scale.key, value) in rare:
+                    value = None
                 seconds = None if one.seconds is None else min(round(one.seconds), _LONGEST)
                 rows.append(
                     {
                         "person": names[person.person],
                         "position": one.page,
                         "kind": one.kind,
-                        "trial": one.trial.id if one.trial.id in known else MERGED,
+                        "trial": one.trial.id,
                         "scale": scale.key,
                         "value": value,
                         "seconds": seconds,
                     }
                 )
     return sorted(rows, key=lambda row: (row["person"], row["position"], row["scale"]))
+
+
+def _rare(people: Sequence[Participant], smallest: int) -> set[tuple[str, str, int]]:
+    """(question, scale, value) of answers about oneself that too few people have given. Where one is rare, so is the
+    next rarest: otherwise it could be worked out which was left empty."""
+    counts: dict[tuple[str, str], Counter[int]] = {}
+    for person in people:
+        for one in person.counted:
+            if one.kind == "question":
+                for scale in one.trial.form.scales:
+                    value = one.values.get(scale.key)
+                    if isinstance(value, int):
+                        counts.setdefault((one.trial.id, scale.key), Counter())[value] += 1
+    found = set()
+    for (trial, key), values in counts.items():
+        given = list(values.elements())
+        found |= {
+            (trial, key, value) for value, kept in zip(given, merged(given, -1, smallest), strict=True) if kept == -1
+        }
+    return found
 
 
 def _question(trial: Trial) -> dict[str, Any]:

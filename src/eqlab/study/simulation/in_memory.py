@@ -1,7 +1,8 @@
 """Simulated people without a server: the same personas on the same plans, straight to the analysis. For many
 repetitions, where the server has been walked once and only the analysis is in question."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from eqlab.core.design import Design, Step, choose_arm, personal_seed
 from eqlab.core.moves import State
@@ -15,16 +16,27 @@ class _Places:
     """Open places by arm, in the order in which a participation gives them out. Nobody here comes back late."""
 
     def __init__(self, design: Design) -> None:
+        self._design = design
         self._arms = design.arms
         self._open: dict[str, list[int]] = {arm: [] for arm in design.arms}
-        for place in design.places():
+        self._queues: dict[str, list[tuple[str, int]]] = {}
+        places = list(design.places())
+        for place in places:
             self._open[place.arm].append(place.batch)
+        if design.in_order:
+            for stratum, _ in design.quotas:
+                own = design.numbers(stratum)
+                self._queues[stratum] = [(place.arm, place.batch) for place in places[own.start : own.stop]]
 
     @property
     def left(self) -> bool:
-        return any(self._open.values())
+        return any(self._queues.values()) if self._queues else any(self._open.values())
 
-    def claim(self, seed: int) -> tuple[str, int] | None:
+    def claim(self, seed: int, values: Mapping[str, Any]) -> tuple[str, int] | None:
+        """`values`: what the person answered to the questions before."""
+        if self._queues:
+            queue = self._queues.get(self._design.stratum(values) or "", [])
+            return queue.pop(0) if queue else None
         arm = choose_arm({arm: len(own) for arm, own in self._open.items()}, self._arms, seed)
         return None if arm is None else (arm, self._open[arm].pop(0))
 
@@ -44,6 +56,7 @@ def _walk(design: Design, places: _Places, player: Player) -> Participant:
     state: State = "arrived" if places.left else "full"
     held: tuple[str, int] | None = None
     consented = False
+    values_before: Mapping[str, Any] = {}
     while state in ("arrived", "taking"):
         step = steps[number]
         trial = design.trials.get(step.trial)
@@ -55,6 +68,8 @@ def _walk(design: Design, places: _Places, player: Player) -> Participant:
             state = "declined"
             break
         consented = True
+        if step.kind == "question" and held is None:
+            values_before = act.values
         if trial is not None:
             given.append(Given(number, step.kind, trial, attempt, act.values, act.seconds, 0.0, now))
             if step.kind == "quiz" and act.values != trial.key["right"]:
@@ -67,7 +82,7 @@ def _walk(design: Design, places: _Places, player: Player) -> Participant:
             break
         number, attempt = number + 1, 1
         if number == len(steps):
-            held = places.claim(seed)
+            held = places.claim(seed, values_before)
             if held is None:
                 state = "full"
                 break

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from eqlab.core.design import Design
-from eqlab.core.forms import Scale
+from eqlab.core.forms import Field, Number, Scale, Several
 from eqlab.core.studied import Truth
 from eqlab.core.trials import Trial
 from eqlab.study.kinds.registry import find_kind
 
+_SAID = ("I", "found", "it", "easy", "to", "follow", "and", "would", "take", "part", "again", "soon")
 __all__ = ["Mind", "Truth", "World"]
 
 
@@ -33,6 +34,7 @@ class World:
         kind = find_kind(design.study.kind)
         self._benchmark = kind.form().benchmark
         self._people = kind.simulated(design, truth, seed)
+        self._asked = {trial.id: trial for batch in design.batches for trial in batch.trials}
 
     def mind(self, seed: str) -> Mind:
         draw = random.Random(seed)
@@ -44,7 +46,28 @@ class World:
             return dict(trial.key["right"])
         if trial.benchmark == self._benchmark:
             return self._people.answer(mind.person, trial, mind.draw)
+        if "accept" in trial.key:
+            return {**_middling(trial), **{key: some[0] for key, some in trial.key["accept"].items()}}
+        if "repeats" in trial.key:
+            return self.answer(mind, self._asked[trial.key["repeats"]])
+        if trial.benchmark == "question":
+            return {one.key: _about_oneself(mind, one) for one in trial.form.fields}
         return {scale.key: _about_self(mind, scale) for scale in trial.form.scales}
+
+
+def _middling(trial: Trial) -> dict[str, Any]:
+    return {scale.key: (scale.low + scale.high) // 2 for scale in trial.form.scales}
+
+
+def _about_oneself(mind: Mind, one: Field) -> Any:
+    """A fact about somebody: one is as likely as another."""
+    if isinstance(one, Scale):
+        return mind.draw.randint(one.low, one.high)
+    if isinstance(one, Several):
+        return sorted(mind.draw.sample(range(1, len(one.options) + 1), mind.draw.randint(1, len(one.options))))
+    if isinstance(one, Number):
+        return round(mind.draw.uniform(one.low, one.high))
+    return " ".join(mind.draw.choices(_SAID, k=max(one.least_words, 5)))
 
 
 def _about_self(mind: Mind, scale: Scale) -> int:

@@ -26,7 +26,7 @@ class ReadPage:
 
     @property
     def scales(self) -> frozenset[str]:
-        return frozenset(name[2:] for name in self.choices if name.startswith("v."))
+        return frozenset(name[2:] for name in (*self.choices, *self.fields) if name.startswith("v."))
 
 
 def bare(text: str) -> str:
@@ -82,6 +82,8 @@ class _Reader(HTMLParser):
             self._select = name
         elif tag == "option" and self._select:
             self._inside.choices.setdefault(self._select, []).append(value)
+        elif tag == "textarea" and name:
+            self._inside.fields[name] = ""
         elif tag == "button" and name:
             self._inside.choices.setdefault(name, []).append(value)
         elif tag == "input" and name:

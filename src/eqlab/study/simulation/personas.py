@@ -8,6 +8,7 @@ from typing import Any
 
 from eqlab.core.design import Design
 from eqlab.core.errors import UsageError
+from eqlab.core.forms import Form, Number, Scale, Several
 from eqlab.core.trials import Trial
 from eqlab.study.simulation.minds import Mind, World
 
@@ -69,10 +70,10 @@ class Player:
             wrong = self.persona == "failing" or (self.persona == "second-try" and attempt == 1)
             return Act(_wrong(trial) if wrong else self.world.answer(self.mind, trial), self._seconds())
         if self.persona == "careless":
-            return Act({scale.key: self._same(scale.low, scale.high) for scale in trial.form.scales}, self._seconds())
+            same = {scale.key: self._same(scale.low, scale.high) for scale in trial.form.scales}
+            return Act({**about_nothing(trial.form, self.mind.draw), **same}, self._seconds())
         if self.persona == "random":
-            draw = self.mind.draw
-            return Act({s.key: draw.randint(s.low, s.high) for s in trial.form.scales}, self._seconds())
+            return Act(about_nothing(trial.form, self.mind.draw), self._seconds())
         return Act(self.world.answer(self.mind, trial), self._seconds())
 
     def _same(self, low: int, high: int) -> int:
@@ -83,6 +84,21 @@ class Player:
         if self.persona == "careless":
             return self.mind.draw.uniform(0.1, 0.9) * min(self.least_seconds, 1.0)
         return self.least_seconds * (1.5 + self.mind.draw.expovariate(0.5)) + 1.0
+
+
+def about_nothing(form: Form, draw: random.Random) -> dict[str, Any]:
+    """Values that fill in a form and mean nothing."""
+    found: dict[str, Any] = {}
+    for one in form.fields:
+        if isinstance(one, Scale):
+            found[one.key] = draw.randint(one.low, one.high)
+        elif isinstance(one, Several):
+            found[one.key] = [draw.randint(1, len(one.options))]
+        elif isinstance(one, Number):
+            found[one.key] = round(draw.uniform(one.low, one.high))
+        else:
+            found[one.key] = " ".join(["asdf"] * max(one.least_words, 1))
+    return found
 
 
 def _wrong(trial: Trial) -> dict[str, Any]:

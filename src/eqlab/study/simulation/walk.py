@@ -202,13 +202,15 @@ class _Walk:
     async def _send(self, page: ReadPage, act: Act) -> ReadPage | None:
         """The form as a browser posts it. Reading takes no time here: the page is dated back instead, unless the
         simulation thinks for real."""
-        filled = dict(page.fields)
-        if act.values is not None:
-            filled |= {f"v.{key}": str(value) for key, value in act.values.items()}
+        filled: dict[str, str | list[str]] = dict(page.fields)
+        for key, value in (act.values or {}).items():
+            filled[f"v.{key}"] = [str(one) for one in value] if isinstance(value, list) else _posted(value)
+            if value is None and f"d.{key}" in page.choices:
+                filled[f"d.{key}"] = "1"
         if "agree" in page.choices:
             filled["agree"] = "yes" if act.agree else "no"
         if not self._think and "shown" in filled:
-            filled["shown"] = f"{float(filled['shown']) - act.seconds:.3f}"
+            filled["shown"] = f"{float(page.fields['shown']) - act.seconds:.3f}"
         if self._player.persona != "impatient":
             return await self._post(self._page, filled)
         first, _ = await asyncio.gather(self._post(self._page, filled), self._post(self._page, filled))
@@ -221,9 +223,10 @@ class _Walk:
     async def _get(self, address: str, parameters: Mapping[str, str]) -> ReadPage | None:
         return await self._ask("GET", address, params=parameters)
 
-    async def _post(self, address: str, fields: Mapping[str, str]) -> ReadPage | None:
+    async def _post(self, address: str, fields: Mapping[str, str | list[str]]) -> ReadPage | None:
         """Posted again until it is answered: a repeated post changes nothing."""
-        return await self._ask("POST", address, data=fields)
+        pairs = [(name, one) for name, own in fields.items() for one in (own if isinstance(own, list) else [own])]
+        return await self._ask("POST", address, data=pairs)
 
     async def _ask(self, method: str, address: str, **more: Any) -> ReadPage | None:
         for _ in range(_TRIES):
@@ -239,3 +242,7 @@ class _Walk:
                 pass  # the server is away for a moment, as servers are
             await asyncio.sleep(_PAUSE)
         raise WalkError(f"{self._address.base} does not answer.", "Is the study being served there?")
+
+
+def _posted(value: Any) -> str:
+    return "" if value is None else str(value)

@@ -3,8 +3,9 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
+from eqlab.core import forms
 from eqlab.core.moves import State, View
 from eqlab.study.web.pages import save
 from eqlab.study.web.post import Post
@@ -13,14 +14,25 @@ from eqlab.study.web.visit import visit_of
 router = APIRouter(prefix="/api/s/{study}", tags=["participants"])
 
 
-class ScaleBody(BaseModel):
-    """One closed question."""
+class FieldBody(BaseModel):
+    """One field of the form."""
 
+    field: Literal["scale", "several", "number", "writing"]
     key: str
     text: str
-    low: int
-    high: int
-    anchors: list[tuple[int, str]]
+    low: float | None = None
+    high: float | None = None
+    anchors: list[tuple[int, str]] = []
+    options: list[str] = []
+    """several: their numbers, from 1, are the values."""
+    alone: str = ""
+    """several: an option, with the next number, that excludes the others."""
+    optional: bool = False
+    declined: str = ""
+    """number, writing: null is an answer, and means this."""
+    least_words: int = 0
+    most: int | None = None
+    """writing: characters."""
 
 
 class PageBody(BaseModel):
@@ -35,8 +47,12 @@ class PageBody(BaseModel):
     from outside."""
     attempt: int
     stimulus: str
-    form: list[ScaleBody]
+    form: list[FieldBody]
     ending: str | None
+
+
+Value = StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=20_000)] | list[StrictInt] | None
+"""Of a scale or several the number of an answer, or their list; a number; a text; null where that is an answer."""
 
 
 class PostBody(BaseModel):
@@ -46,7 +62,7 @@ class PostBody(BaseModel):
 
     step: Annotated[StrictInt, Field(ge=0, le=100_000)]
     attempt: Annotated[StrictInt, Field(ge=1, le=100)] = 1
-    values: Annotated[dict[str, StrictInt], Field(max_length=400)] = {}
+    values: Annotated[dict[str, Value], Field(max_length=400)] = {}
     agree: bool | None = None
     shown: Annotated[float, Field(ge=0, le=1e11)] | None = None
     away: Annotated[float, Field(ge=0, le=1e9)] = 0.0
@@ -83,19 +99,18 @@ async def read_page(request: Request, study: str) -> PageBody:
 @router.post("/page", responses=_UNKNOWN)
 async def post_page(request: Request, study: str, body: PostBody) -> SavedBody:
     """Keep the answer to a page. Repeating it changes nothing."""
-    post = Post(body.step, body.attempt, dict(body.values), body.agree, body.shown, body.away, body.correct)
+    post = Post(body.step, body.attempt, dict(body.values), body.agree, body.shown, body.away, correct=body.correct)
     saved = await save(visit_of(request), post)
     return SavedBody(outcome=saved.outcome, problems=dict(saved.problems))
 
 
 def _kind(kind: str) -> str:
     """As little as a participant's page tells: whatever stands among the trials is one."""
-    return kind if kind in ("consent", "instrument", "quiz", "debrief") else "trial"
+    return kind if kind in ("consent", "question", "instrument", "quiz", "debrief") else "trial"
 
 
 def _body(view: View) -> PageBody:
     trial = view.trial
-    scales = trial.form.scales if trial else ()
     return PageBody(
         state="finished" if view.state == "extra" else view.state,
         number=view.number,
@@ -103,6 +118,26 @@ def _body(view: View) -> PageBody:
         kind=_kind(view.step.kind) if view.step else None,
         attempt=view.attempt,
         stimulus=trial.stimulus if trial else "",
-        form=[ScaleBody(key=s.key, text=s.text, low=s.low, high=s.high, anchors=list(s.anchors)) for s in scales],
+        form=[_field(one) for one in trial.form.fields] if trial else [],
         ending=view.ending,
     )
+
+
+def _field(one: forms.Field) -> FieldBody:
+    if isinstance(one, forms.Scale):
+        return FieldBody(
+            field="scale", key=one.key, text=one.text, low=one.low, high=one.high, anchors=list(one.anchors)
+        )
+    if isinstance(one, forms.Several):
+        return FieldBody(
+            field="several",
+            key=one.key,
+            text=one.text,
+            options=list(one.options),
+            alone=one.alone,
+            optional=one.optional,
+        )
+    common = {"key": one.key, "text": one.text, "optional": one.optional, "declined": one.declined}
+    if isinstance(one, forms.Number):
+        return FieldBody.model_validate({"field": "number", "low": one.low, "high": one.high, **common})
+    return FieldBody.model_validate({"field": "writing", "least_words": one.least_words, "most": one.most, **common})

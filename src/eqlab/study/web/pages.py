@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from eqlab.core.forms import Field, Number, Writing, settled
 from eqlab.core.moves import Consent, FilledPage, Saved, View
 from eqlab.core.trials import Trial
 from eqlab.store.study.erase import erase_person
@@ -15,7 +16,7 @@ from eqlab.study.panel_ids import resume_code, way_back
 from eqlab.study.texts import Texts
 from eqlab.study.web import door
 from eqlab.study.web.post import Post, believable, read_form
-from eqlab.study.web.shown import blocks, questions
+from eqlab.study.web.shown import blocks, columns, questions
 from eqlab.study.web.visit import Visit, visit_of
 
 
@@ -52,7 +53,7 @@ async def save(visit: Visit, post: Post) -> Saved:
             return Saved(visit.person, "refused" if at_consent else "again", problems)
         return await visit.served.make(Consent(visit.person, post.agree))
     shown, away = believable(post, visit.served.participation.clock())
-    page = FilledPage(visit.person, post.step, post.attempt, post.values, shown, away, post.correct)
+    page = FilledPage(visit.person, post.step, post.attempt, post.values, shown, away, post.pasted, post.correct)
     return await visit.served.make(page)
 
 
@@ -145,9 +146,11 @@ def _show(visit: Visit, view: View, post: Post | None = None, problems: Mapping[
         return visit.page("consent", status, text=blocks(study.consent.text), minutes=visit.minutes, **common)
     if trial is None:
         return visit.page("debrief", status, text=blocks(study.debrief), **common)
-    chosen = {k: v for k, v in post.values.items() if isinstance(v, int)} if post else {}
+    chosen = settled(trial.form, post.values) if post else {}
     asked = questions(trial.form, chosen, _beside(t, said), quiz=step.kind == "quiz")
-    return visit.page("trial", status, text=blocks(trial.stimulus), questions=asked, **common)
+    above, beside = columns(trial.stimulus)
+    shown = [blocks(one) for one in beside]
+    return visit.page("trial", status, text=blocks(above), beside=shown, questions=asked, **common)
 
 
 def _anchor(trial: Trial | None, key: str) -> str:
@@ -156,18 +159,28 @@ def _anchor(trial: Trial | None, key: str) -> str:
 
 
 def _beside(t: Texts, said: Mapping[str, str]) -> dict[str, str]:
-    """The shorter words that stand beside a field."""
-    return dict.fromkeys(said, t("error_here"))
+    """The words that stand beside a field: shorter ones where only an answer is missing."""
+    return {
+        key: t("error_here") if text.startswith(t("error_missing", question="")) else text for key, text in said.items()
+    }
+
+
+def _word(t: Texts, field: Field, problem: str) -> str:
+    if problem == "short" and isinstance(field, Writing):
+        return t("error_short", question=field.text, least=field.least_words)
+    if problem == "long" and isinstance(field, Writing):
+        return t("error_long", question=field.text, most=field.most)
+    if isinstance(field, Number) and problem == "off":
+        return t("error_number", question=field.text, low=f"{field.low:g}", high=f"{field.high:g}")
+    if problem == "missing" and isinstance(field, Number | Writing):
+        return t("error_fill", question=field.text)
+    return t("error_missing" if problem == "missing" else "error_off", question=field.text)
 
 
 def _words(t: Texts, view: View, problems: Mapping[str, str]) -> dict[str, str]:
     """Problems in words, in the order of the page."""
     if "agree" in problems:
         return {"agree": t("error_agree")}
-    scales = {scale.key: scale.text for scale in view.trial.form.scales} if view.trial else {}
-    said = {
-        key: t("error_missing" if problems[key] == "missing" else "error_off", question=text)
-        for key, text in scales.items()
-        if key in problems
-    }
+    fields = view.trial.form.fields if view.trial else ()
+    said = {one.key: _word(t, one, problems[one.key]) for one in fields if one.key in problems}
     return said or ({"": t("error_unknown")} if problems else {})

@@ -16,11 +16,13 @@ class Post:
     step: int
     attempt: int
     values: dict[str, Any] = field(default_factory=dict)
-    """By scale key. What is no whole number stays text; the participation refuses it."""
+    """By field, as text; several of a list as a list of texts; None where declined. The form makes values of them."""
     agree: bool | None = None
     shown: float | None = None
     """When the person got the page."""
     away: float = 0.0
+    pasted: int = 0
+    """Characters that were pasted, as far as a browser tells."""
     correct: bool = False
     """Whether it changes the answer to the page before."""
 
@@ -35,10 +37,32 @@ def read_form(body: bytes) -> Post | None:
     step, attempt = _whole(fields.get("step", "")), _whole(fields.get("attempt", "1"))
     if not isinstance(step, int) or not isinstance(attempt, int) or not 0 <= step <= _MOST_NUMBER:
         return None
-    values = {name[2:]: _whole(value) for name, value in pairs if name.startswith("v.") and value != ""}
+    values = _values(pairs)
     agree = {"yes": True, "no": False}.get(fields.get("agree", ""))
-    shown, away = _number(fields.get("shown", "")), _number(fields.get("away", "")) or 0.0
-    return Post(step, attempt, values, agree, shown, away, fields.get("correct") == "yes")
+    pasted = _whole(fields.get("pasted", ""))
+    return Post(
+        step,
+        attempt,
+        values,
+        agree,
+        _number(fields.get("shown", "")),
+        _number(fields.get("away", "")) or 0.0,
+        max(pasted, 0) if isinstance(pasted, int) else 0,
+        fields.get("correct") == "yes",
+    )
+
+
+def _values(pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        key = name[2:]
+        if name.startswith("v.") and value != "":
+            before = found.get(key)
+            found[key] = value if before is None else [*(before if isinstance(before, list) else [before]), value]
+    for name, _ in pairs:
+        if name.startswith("d."):
+            found[name[2:]] = None  # ticked "prefer not to say"
+    return found
 
 
 def believable(post: Post, now: float) -> tuple[float | None, float]:

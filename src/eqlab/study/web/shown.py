@@ -1,10 +1,10 @@
 """A trial as a person sees it: paragraphs and quotations, and each scale laid out for reading. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
-from eqlab.core.forms import Form, Scale
+from eqlab.core.forms import Form, Number, Scale, Several, Writing
 
 Layout = Literal["numbers", "row", "list", "table"]
 _LONG = 24
@@ -29,19 +29,30 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One scale on the page."""
+    """One field on the page. Its `kind` names the template's part that shows it."""
 
     number: int
     """From 1; names the field's element, since keys may hold any character."""
     key: str
     text: str
-    options: tuple[Option, ...]
-    layout: Layout
-    low: Option | None
-    """The labelled ends, where only they are labelled."""
-    high: Option | None
-    chosen: int | None
+    kind: Literal["scale", "several", "number", "writing"]
     problem: str
+    options: tuple[Option, ...] = ()
+    layout: Layout = "list"
+    low: Option | None = None
+    """The labelled ends, where only they are labelled."""
+    high: Option | None = None
+    chosen: tuple[int, ...] = ()
+    written: str = ""
+    """What stands in a field for a number or a text."""
+    declined: str = ""
+    """What may be ticked instead; empty: nothing."""
+    has_declined: bool = False
+    required: bool = True
+    range: tuple[str, str] = ("", "")
+    least: int = 0
+    most: int = 0
+    long: bool = False
 
     @property
     def field(self) -> str:
@@ -82,27 +93,82 @@ def blocks(text: str) -> list[Block]:
     return found
 
 
+COLUMN = "<|>"
+
+
+def columns(text: str) -> tuple[str, tuple[str, ...]]:
+    """(what stands above, what stands side by side below it): a line "<|>" begins a column."""
+    parts: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if line.strip() == COLUMN:
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    above, *beside = ("\n".join(part) for part in parts)
+    return above, tuple(beside)
+
+
 def questions(
-    form: Form, chosen: Mapping[str, int], problems: Mapping[str, str], *, quiz: bool = False
+    form: Form, chosen: Mapping[str, Any], problems: Mapping[str, str], *, quiz: bool = False
 ) -> list[Question]:
-    """The scales of a form, laid out alike where they are alike. `problems` are in words, by key. The numbers of a
-    quiz's options mean nothing and are not shown."""
-    alike = len(form.scales) > 3 and len({(s.low, s.high, s.anchors) for s in form.scales}) == 1
-    return [
-        _question(number, scale, alike, quiz, chosen.get(scale.key), problems.get(scale.key, ""))
-        for number, scale in enumerate(form.scales, start=1)
-    ]
+    """The fields of a form, scales laid out alike where they are alike. `problems` are in words, by key. The numbers of
+    options that mean nothing (a quiz's, a question's with one answer) are not shown."""
+    scales = form.scales
+    alike = len(scales) > 3 and len({(s.low, s.high, s.anchors) for s in scales}) == 1 and scales == form.fields
+    shown = []
+    for number, one in enumerate(form.fields, start=1):
+        value, problem = chosen.get(one.key), problems.get(one.key, "")
+        if isinstance(one, Scale):
+            mixed = quiz or scales != form.fields
+            shown.append(_scale(number, one, alike, mixed, value, problem))
+        elif isinstance(one, Several):
+            shown.append(_several(number, one, value, problem))
+        else:
+            shown.append(_written(number, one, one.key in chosen, value, problem))
+    return shown
 
 
-def _question(number: int, scale: Scale, alike: bool, quiz: bool, chosen: int | None, problem: str) -> Question:
+def _scale(number: int, scale: Scale, alike: bool, plain: bool, chosen: Any, problem: str) -> Question:
     labels = dict(scale.anchors)
     values = range(scale.low, scale.high + 1)
     full = all(value in labels for value in values)
     options = tuple(Option(value, labels[value] if full else "") for value in values)
-    low = Option(scale.low, labels[scale.low]) if not full and scale.low in labels else None
-    high = Option(scale.high, labels[scale.high]) if not full and scale.high in labels else None
-    layout = "list" if quiz and full else _layout(options, full, alike)
-    return Question(number, scale.key, scale.text, options, layout, low, high, chosen, problem)
+    return Question(
+        number,
+        scale.key,
+        scale.text,
+        "scale",
+        problem,
+        options,
+        "list" if plain and full else _layout(options, full, alike),
+        Option(scale.low, labels[scale.low]) if not full and scale.low in labels else None,
+        Option(scale.high, labels[scale.high]) if not full and scale.high in labels else None,
+        (chosen,) if isinstance(chosen, int) else (),
+    )
+
+
+def _several(number: int, one: Several, chosen: Any, problem: str) -> Question:
+    labels = (*one.options, *((one.alone,) if one.alone else ()))
+    options = tuple(Option(value, label) for value, label in enumerate(labels, start=1))
+    picked = tuple(value for value in chosen if isinstance(value, int)) if isinstance(chosen, list) else ()
+    return Question(number, one.key, one.text, "several", problem, options, chosen=picked, required=not one.optional)
+
+
+def _written(number: int, one: Number | Writing, given: bool, value: Any, problem: str) -> Question:
+    common = Question(
+        number,
+        one.key,
+        one.text,
+        "number" if isinstance(one, Number) else "writing",
+        problem,
+        written="" if value is None else str(value),
+        declined=one.declined,
+        has_declined=bool(one.declined) and given and value is None and not problem,
+        required=not one.optional,
+    )
+    if isinstance(one, Number):
+        return replace(common, range=(f"{one.low:g}", f"{one.high:g}"))
+    return replace(common, least=one.least_words, most=one.most, long=one.long)
 
 
 def _layout(options: Sequence[Option], full: bool, alike: bool) -> Layout:

@@ -1,4 +1,5 @@
-// The difference of two subjects, computed here: paired over items (Student), or from both intervals (MOVER).
+// The difference of two subjects by the rule of comparison/pair.py: paired over items (Student), or from both intervals
+// (MOVER); told apart if the 95 % interval leaves out 0.
 const data = JSON.parse(document.getElementById("data").textContent);
 const at = (id) => document.getElementById(id);
 const [ID, NAME, VALUE, LOW, HIGH, N, ROW] = [0, 1, 2, 3, 4, 5, 6];
@@ -13,32 +14,40 @@ function paired(table, a, b) {
     }
   });
   const n = items.length;
-  const found = { n, items, value: null, low: null, high: null, se: null, above: null };
+  const found = { n, items, value: null, low: null, high: null, se: null, above: null, apart: null, why: "" };
   if (!n) return found;
+  const have = (model) => model[ROW].filter((place) => place >= 0).length;
   const sum = (list) => list.reduce((total, value) => total + value, 0);
   found.value = sum(items.map((one) => one.gap)) / n;
   found.a = sum(items.map((one) => one.a)) / n;
   found.b = sum(items.map((one) => one.b)) / n;
   found.above = sum(items.map((one) => (one.gap > 0 ? 1 : one.gap === 0 ? 0.5 : 0))) / n;
-  if (n < 2) return found;
+  if (n < data.fewest) return Object.assign(found, { why: `too few for a comparison: at least ${data.fewest} are needed` });
+  if (n < Math.min(have(a), have(b)) / 2) return Object.assign(found, { why: "they share too few items; 'eqlab compare' compares all items of both" });
   found.se = Math.sqrt(sum(items.map((one) => (one.gap - found.value) ** 2)) / (n - 1) / n);
   const largest = Math.max(...items.map((one) => Math.max(Math.abs(one.a), Math.abs(one.b))));
   if (found.se * Math.sqrt(n) <= 1e-12 * largest) found.se = 0; // rounding is no spread
-  if (found.se === 0 && found.value !== 0) return found; // the same gap on every item: no spread to judge it by
-  const reach = data.t[n - 2] * found.se;
-  found.low = found.value - reach;
-  found.high = found.value + reach;
+  const differ = items.filter((one) => one.gap !== 0).length;
+  if (found.se > 0) {
+    const reach = data.t[n - 2] * found.se;
+    found.low = found.value - reach;
+    found.high = found.value + reach;
+  }
+  // the same gap on every item: no spread to judge it by, but all signs agree (2/2ⁿ)
+  found.apart = found.se > 0 ? found.low > 0 || found.high < 0 : found.value !== 0 && 2 ** (1 - n) < 0.05;
+  if (differ < Math.min(data.differ, n)) Object.assign(found, { apart: false, why: differ ? `they differ on ${differ} of ${n}` : "they are the same" });
   return found;
 }
 
 function fromIntervals(a, b) {
-  const found = { n: a[N] + b[N], items: [], value: null, low: null, high: null, se: null, above: null };
+  const found = { n: a[N] + b[N], items: [], value: null, low: null, high: null, se: null, above: null, apart: null, why: "" };
   if (a[VALUE] === null || b[VALUE] === null) return found;
   [found.a, found.b] = [a[VALUE], b[VALUE]];
   found.value = a[VALUE] - b[VALUE];
   if ([a[LOW], a[HIGH], b[LOW], b[HIGH]].includes(null)) return found;
   found.low = found.value - Math.hypot(a[VALUE] - a[LOW], b[HIGH] - b[VALUE]);
   found.high = found.value + Math.hypot(a[HIGH] - a[VALUE], b[VALUE] - b[LOW]);
+  found.apart = found.low > 0 || found.high < 0;
   return found;
 }
 
@@ -46,12 +55,13 @@ const shown = (value, digits) => (value === null || value === undefined ? "undef
 
 function sentence(a, b, found, digits) {
   if (found.value === null) return `${a[NAME]} and ${b[NAME]} have no items in common, so they cannot be compared.`;
-  const basis = found.low === null ? `no interval, n = ${found.n}` : `95 % CI ${shown(found.low, digits)} to ${shown(found.high, digits)}, n = ${found.n}`;
-  if (found.low === null || (found.low <= 0 && found.high >= 0)) {
-    return `${a[NAME]} and ${b[NAME]} cannot be separated here: the difference is ${shown(found.value, digits)} (${basis}).`;
-  }
+  const size = shown(Math.abs(found.value), digits);
+  if (found.apart === null) return `${a[NAME]} and ${b[NAME]} differ by ${size} points: ${found.why || "without intervals this cannot be tested"}.`;
+  const [low, high] = found.value < 0 ? [-found.high, -found.low] : [found.low, found.high];
+  const basis = found.low === null ? `the same on each, n = ${found.n}` : `95 % interval ${shown(low, digits)} to ${shown(high, digits)}, n = ${found.n}`;
+  if (!found.apart) return `${a[NAME]} and ${b[NAME]} cannot be told apart: a difference of ${size} points (${basis})${found.why ? `; ${found.why}` : ""}.`;
   const [better, worse] = found.value > 0 ? [a, b] : [b, a];
-  return `${better[NAME]} scores higher than ${worse[NAME]}: A − B is ${shown(found.value, digits)} (${basis}).`;
+  return `${better[NAME]} is better than ${worse[NAME]} by ${size} points (${basis}).`;
 }
 
 function line(name, value) {
@@ -84,7 +94,7 @@ function draw() {
     ["95 % interval", found.low === null ? "undefined" : `${shown(found.low, d)} to ${shown(found.high, d)}`], [items ? "n (items that both have)" : "n (of both together)", String(found.n)]];
   if (items) facts.push(["Standard error", shown(found.se, d)], ["Items on which A is higher, ties half", found.above === null ? "undefined" : `${(100 * found.above).toFixed(0)} %`]);
   at("facts").replaceChildren(...facts.map(([name, value]) => line(name, value)));
-  at("how").textContent = (items ? "Paired over items, Student's t." : "From both intervals, taken for independent (Zou & Donner 2008); the score is no mean over items.") + " One comparison: not corrected for looking at many pairs; the rank ranges are.";
+  at("how").textContent = (items ? "Paired over items, Student's t." : "From both intervals, taken for independent (Zou & Donner 2008); the score is no mean over items.") + " This pair by itself: the rank ranges take into account how many are compared.";
   at("by-item").hidden = !items;
   const largest = [...found.items].sort((x, y) => Math.abs(y.gap) - Math.abs(x.gap)).slice(0, 20);
   at("gaps").replaceChildren(...largest.map((one) => gapRow(one, d)));

@@ -30,14 +30,28 @@
 
   // -- what was chosen, when the page was first seen, how long it was out of sight
   field("shown").value = kept.shown;
+  const named = (name) => [...form.querySelectorAll("input, textarea")].filter((one) => one.name === name);
   for (const [name, value] of Object.entries(kept.chosen)) {
-    const group = [...form.querySelectorAll("input[type=radio]")].filter((one) => one.name === name);
-    if (!group.some((one) => one.checked)) for (const one of group) one.checked = one.value === value;
+    const group = named(name);
+    if (group.some((one) => one.checked || (!ticked(one) && one.value))) continue; // the page itself brought it
+    for (const one of group) {
+      if (ticked(one)) one.checked = [].concat(value).includes(one.value); else one.value = value;
+    }
   }
   remember();
-  form.addEventListener("change", (event) => {
-    if (event.target.type !== "radio") return;
-    kept.chosen[event.target.name] = event.target.value;
+  function ticked(one) { return one.type === "radio" || one.type === "checkbox"; }
+  const chosen = (event) => {
+    const one = event.target;
+    if (!/^[vd]\./.test(one.name || "")) return;
+    const group = named(one.name);
+    kept.chosen[one.name] = one.type === "checkbox" ? group.filter((box) => box.checked).map((box) => box.value) : one.value;
+    remember();
+  };
+  form.addEventListener("change", chosen);
+  form.addEventListener("input", chosen);
+  form.addEventListener("paste", (event) => {
+    const pasted = event.clipboardData ? event.clipboardData.getData("text").length : 0;
+    if (event.target.tagName === "TEXTAREA") kept.pasted = (kept.pasted || 0) + pasted;
     remember();
   });
   let hidden = document.hidden ? Date.now() : 0;
@@ -58,6 +72,7 @@
     event.preventDefault();
     if (kept.post) return;
     field("away").value = awayNow().toFixed(1);
+    if (field("pasted")) field("pasted").value = kept.pasted || 0;
     const body = new URLSearchParams(new FormData(form));
     if (event.submitter && event.submitter.name) body.set(event.submitter.name, event.submitter.value);
     kept.post = body.toString();

@@ -1,0 +1,26 @@
+"""Shares with their Monte Carlo error, and tables as in docs/coverage.md; for coverage.py and claims_people.py."""
+
+import math
+import sys
+from collections.abc import Sequence
+
+
+def share(hits: float, times: int) -> str:
+    p = hits / times
+    return f"{p:.3f} ± {math.sqrt(max(p * (1 - p), 1 / times) / times):.3f}"
+
+
+def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    print(f"\n### {title}\n")
+    print("| " + " | ".join(columns) + " |")
+    print("|" + "---|" * len(columns))
+    for row in rows:
+        print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
+
+
+class Rows(list[Sequence[object]]):
+    """Rows of a table, told on stderr as they come: a simulation takes minutes."""
+
+    def append(self, row: Sequence[object]) -> None:
+        super().append(row)
+        print(" | ".join(str(cell) for cell in row), file=sys.stderr, flush=True)

@@ -1,0 +1,123 @@
+"""The model that a rating study is decided by: arms compared on the log-odds scale, with everything random that another
+study would draw anew: raters, prompts, and the *replies*.
+
+An arm has one reply to a prompt, and several raters see that same reply: what is good or bad about it is shared by
+their ratings. Without this (prompt × arm) effect a lucky reply passes for a better arm, the more so the more raters see
+it (docs/coverage.md: false alarms). Crossed cumulative-logit model as in ordinal.py; every two arms, Holm-corrected."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from eqlab.analysis.maximise import FitError
+from eqlab.analysis.multiplicity import holm
+from eqlab.analysis.ordinal import LikelihoodRatio, OrdinalFit, RandomEffect, fit_ordinal, likelihood_ratio
+
+RATER, PROMPT, REPLY = "rater", "prompt", "reply"
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """How much more often an arm is rated higher than another, in log-odds; Student's t."""
+
+    arm: str
+    against: str
+    est: float
+    se: float
+    df: float
+    p: float
+    p_holm: float
+    low: float
+    high: float
+    """95 % interval of this contrast alone."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    fit: OrdinalFit
+    contrasts: tuple[Contrast, ...]
+    random: tuple[str, ...]
+    """Random effects in the model."""
+    left_out: Mapping[str, str]
+    """Those that could not be estimated, with the reason."""
+    omnibus: LikelihoodRatio | None
+
+
+def decide(
+    values: Sequence[Any],
+    arms: Sequence[str],
+    raters: Sequence[Hashable],
+    prompts: Sequence[Hashable],
+    *,
+    reference: str | None = None,
+    replies: Sequence[Hashable] | None = None,
+    omnibus: bool = True,
+) -> Decision:
+    """Fit and compare all arms. `replies` names the reply of each rating; by default a prompt has one reply per arm. An
+    effect that the design cannot tell from the rest (every reply rated once; every rater one rating) is left out and
+    named: with one rating a reply its effect is part of the rest, and nothing is lost."""
+    if len({len(values), len(arms), len(raters), len(prompts)}) > 1:
+        raise FitError("The model needs an arm, a rater and a prompt for every rating.")
+    names = list(dict.fromkeys(arms))
+    if reference is not None:
+        if reference not in names:
+            raise FitError(f"No rating belongs to the arm '{reference}'.", f"There are: {', '.join(names)}.")
+        names = [reference, *(name for name in names if name != reference)]
+    if len(names) < 2:
+        raise FitError("Arms are compared with each other; there is only one.")
+    given = list(zip(prompts, arms, strict=True)) if replies is None else list(replies)
+    levels: dict[str, Sequence[Hashable]] = {RATER: list(raters), PROMPT: list(prompts), REPLY: given}
+    fixed = {name: np.array([arm == name for arm in arms], dtype=float) for name in names[1:]}
+    fit, left_out = _fit(values, fixed, levels)
+    df = float(max(1, min(len(set(one)) for one in (raters, prompts)) - 1))
+    pairs = list(combinations(names, 2))
+    found = []
+    for against, arm in pairs:
+        one = fit.contrast({arm: 1.0} if against == names[0] else {arm: 1.0, against: -1.0})
+        p = 2 * float(stdtr(df, -abs(one.est / one.se))) if one.se > 0 else 1.0
+        found.append((arm, against, one.est, one.se, p))
+    adjusted = holm([one[-1] for one in found])
+    reach = float(stdtrit(df, 0.975))
+    contrasts = tuple(
+        Contrast(arm, against, est, se, df, p, float(p_holm or 0.0), est - reach * se, est + reach * se)
+        for (arm, against, est, se, p), p_holm in zip(found, adjusted, strict=True)
+    )
+    return Decision(fit, contrasts, tuple(fit.sd), left_out, _omnibus(values, fit, levels) if omnibus else None)
+
+
+def _fit(
+    values: Sequence[Any], fixed: Mapping[str, Any], levels: Mapping[str, Sequence[Hashable]]
+) -> tuple[OrdinalFit, dict[str, str]]:
+    """With all effects that the design has, else without replies, then without prompts."""
+    left_out: dict[str, str] = {}
+    for name in (REPLY, PROMPT, RATER):
+        count = len(set(levels[name]))
+        if not 2 <= count < len(values):
+            left_out[name] = f"{count} levels for {len(values)} ratings"
+    if len(set(levels[REPLY])) == len(set(levels[PROMPT])) and REPLY not in left_out:
+        left_out[PROMPT] = "every prompt has one reply"
+    for drop in ((), (PROMPT,), (REPLY,), (PROMPT, REPLY)):
+        chosen = [name for name in (RATER, PROMPT, REPLY) if name not in left_out and name not in drop]
+        if any(name in left_out for name in drop):
+            continue
+        try:
+            fit = fit_ordinal(list(values), dict(fixed), [RandomEffect(name, levels[name]) for name in chosen])
+        except FitError as error:
+            why = str(error)
+            continue
+        return fit, {**left_out, **dict.fromkeys(drop, why if drop else "")}
+    raise FitError(f"The model of the ratings cannot be fitted: {why}", "Collect more ratings, or merge categories.")
+
+
+def _omnibus(
+    values: Sequence[Any], fit: OrdinalFit, levels: Mapping[str, Sequence[Hashable]]
+) -> LikelihoodRatio | None:
+    try:
+        null = fit_ordinal(list(values), {}, [RandomEffect(name, levels[name]) for name in fit.sd])
+    except FitError:
+        return None
+    return likelihood_ratio(null, fit)

@@ -1,0 +1,1 @@
+"""Dialogue: talks of several turns between a speaker, who has something on the mind, and a listener."""

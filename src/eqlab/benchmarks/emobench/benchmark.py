@@ -1,0 +1,104 @@
+"""EmoBench as a benchmark: its options, its files, and the steps in their order."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from eqlab.benchmarks.choices import read_choices
+from eqlab.benchmarks.emobench.items import (
+    APPLICATION_FILE,
+    OPEN,
+    TASKS,
+    UNDERSTANDING_FILE,
+    Scenario,
+    parse_open,
+    parse_published,
+)
+from eqlab.benchmarks.emobench.trials import plan
+from eqlab.benchmarks.options import read_options
+from eqlab.core.answers import Reading
+from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
+from eqlab.core.errors import UsageError
+from eqlab.core.results import ItemScore, Result
+from eqlab.core.studied import StudyKind
+from eqlab.core.trials import Trial
+
+_OPTIONS = (
+    OptionHelp("task", "both", "understanding (which emotion, and why), application (what to do)", ("both", *TASKS)),
+    OptionHelp("language", "en", "published scenarios: en, zh, or both for a paired difference", ("en", "zh", "both")),
+    OptionHelp("reasoning", "no", "ask for a few sentences of thought before the answer (free text)", ("yes", "no")),
+)
+_TRIES, _TEMPERATURE_STEP, _TOKENS, _ROOM_TO_THINK = 3, 0.15, 64, 1024
+
+
+class EmoBench:
+    name = "emobench"
+    title = "EmoBench"
+    protocol = 1
+
+    def option_help(self) -> Sequence[OptionHelp]:
+        return _OPTIONS
+
+    def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
+        options = read_options(self.name, _OPTIONS, given)
+        if item_set == "open" and options["language"] != "en":
+            raise UsageError("The open scenarios are English.", "Add '--items published' for Chinese ones.")
+        return {**options, "item_set": item_set}
+
+    def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
+        if item_set != "published":
+            return (Source("open", OPEN),)
+        files = {"understanding": UNDERSTANDING_FILE, "application": APPLICATION_FILE}
+        return tuple(Source("published", path) for task, path in files.items() if options["task"] in ("both", task))
+
+    def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
+        return (Source("file", path),)
+
+    def scenarios(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[Scenario]:
+        if options["item_set"] == "published":
+            found = parse_published(files)
+        else:
+            ((path, content),) = files.items()
+            found = parse_open(content, path)
+        task, language = options["task"], options["language"]
+        chosen = [one for one in found if task in ("both", one.task)]
+        if options["item_set"] == "published":
+            chosen = [one for one in chosen if language in ("both", one.language)]
+        if not chosen:
+            raise UsageError(f"There is no scenario of {task} in {language}.", "See 'eqlab benchmarks'.")
+        return chosen
+
+    def plan(
+        self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
+    ) -> Iterator[tuple[Trial, int]]:
+        return plan(self.scenarios(files, options), options, selection)
+
+    def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
+        """Temperature 0: what varies is the order. Raised only after a reply that could not be read."""
+        room = _ROOM_TO_THINK if options["reasoning"] and trial.mode == "text" else _TOKENS
+        return Asking(_TRIES, 0.0, _TEMPERATURE_STEP, room)
+
+    def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
+        return read_choices(text, trial)
+
+    def score(
+        self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
+    ) -> Result:
+        from eqlab.benchmarks.emobench.result import result
+
+        return result(subject, scored, options)
+
+    def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
+        from eqlab.benchmarks.emobench.marks import mark, shown
+
+        return shown(mark(scored))
+
+    def study(self) -> StudyKind:
+        from eqlab.benchmarks.emobench.study import EmoBenchStudy
+
+        return EmoBenchStudy()
+
+    def probe_options(self) -> Mapping[str, str]:
+        return {}
+
+    def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
+        return {scenario.id: scenario.text for scenario in self.scenarios(files, options)}

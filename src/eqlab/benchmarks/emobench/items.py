@@ -1,0 +1,116 @@
+"""Scenarios of EmoBench, ours or the published ones, as one shape: a story and one or two questions with options."""
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from eqlab.core.errors import DataError
+
+OPEN = "emobench.toml"
+UNDERSTANDING_FILE, APPLICATION_FILE = "emobench/data/EU.jsonl", "emobench/data/EA.jsonl"
+Task = Literal["understanding", "application"]
+TASKS: tuple[Task, ...] = ("understanding", "application")
+_FETCH = "Get it again with 'eqlab data fetch emobench'."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question of a scenario."""
+
+    key: str
+    """`emotion`, `cause` or `choice`."""
+    options: tuple[str, ...]
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    id: str
+    """The same in every language."""
+    language: str
+    task: Task
+    category: str
+    kind: str
+    """Understanding: the finer category. Application: Response or Action."""
+    subject: str
+    text: str
+    questions: tuple[Asked, ...]
+    quick: bool = False
+
+
+def parse_open(content: bytes, path: str = OPEN) -> list[Scenario]:
+    try:
+        body = tomllib.loads(content.decode())
+        entries, language = list(body["item"]), str(body.get("language", "en"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise DataError(f"{path} is no file of scenarios ({type(error).__name__}: {error}).") from error
+    if language not in ("en", "zh"):
+        raise DataError(f"{path}: language is '{language}'.", "The questions are known in en and zh.")
+    found = []
+    for entry in entries:
+        name = f"{path}: item {entry.get('id', '?') if isinstance(entry, dict) else '?'}"
+        task = entry.get("task") if isinstance(entry, dict) else None
+        if task not in TASKS:
+            raise DataError(f"{name}: 'task' is {task!r}.", "Write understanding or application.")
+        kind = "kind" if task == "understanding" else "question_type"
+        found.append(_scenario(name, entry, str(entry.get("id", "")), language, task, ("category", kind)))
+    return _checked(found, path)
+
+
+def parse_published(files: Mapping[str, bytes]) -> list[Scenario]:
+    """All of the 200 scenarios of each task, in English and in Chinese."""
+    found = []
+    kinds: tuple[tuple[str, Task, tuple[str, str]], ...] = (
+        (UNDERSTANDING_FILE, "understanding", ("coarse_category", "finegrained_category")),
+        (APPLICATION_FILE, "application", ("category", "question type")),
+    )
+    for path, task, names in kinds:
+        if path not in files:
+            continue
+        for number, line in enumerate(files[path].decode("utf-8", "replace").split("\n"), start=1):
+            if not line.strip():
+                continue
+            try:
+                entry = json.loads(line)
+                item = f"e{'u' if task == 'understanding' else 'a'}-{int(entry['qid']):03d}"
+                language = str(entry["language"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise DataError(f"{path}, line {number}, is no scenario ({type(error).__name__}).", _FETCH) from error
+            found.append(_scenario(f"{path}, line {number}", entry, item, language, task, names))
+    return _checked(found, ", ".join(files))
+
+
+def _scenario(
+    name: str, entry: Mapping[str, Any], item: str, language: str, task: Task, names: tuple[str, str]
+) -> Scenario:
+    try:
+        questions: tuple[Asked, ...]
+        if task == "understanding":
+            questions = (
+                _question(name, "emotion", entry["emotion_choices"], entry["emotion_label"]),
+                _question(name, "cause", entry["cause_choices"], entry["cause_label"]),
+            )
+        else:
+            questions = (_question(name, "choice", entry["choices"], entry["label"]),)
+        category, kind, subject = (str(entry[key]).strip() for key in (*names, "subject"))
+        text = str(entry["scenario"]).strip()
+    except KeyError as error:
+        raise DataError(f"{name}: {error} is missing.") from error
+    return Scenario(item, language, task, category, kind, subject, text, questions, bool(entry.get("quick")))
+
+
+def _question(name: str, key: str, options: Iterable[Any], right: Any) -> Asked:
+    told = tuple(str(option).strip() for option in options)
+    asked = Asked(key, tuple(dict.fromkeys(told)), str(right).strip())
+    if asked.right not in asked.options or len(asked.options) < 2:
+        raise DataError(f"{name}: the right {key} is none of its choices.", "The label is one of them, word for word.")
+    return asked
+
+
+def _checked(found: list[Scenario], path: str) -> list[Scenario]:
+    seen = {(scenario.id, scenario.language) for scenario in found}
+    if not found or len(seen) < len(found):
+        raise DataError(f"{path} has {'no scenario' if not found else 'an id twice'}.", "Each id once in a language.")
+    return found

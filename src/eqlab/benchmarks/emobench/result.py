@@ -1,0 +1,197 @@
+"""From marks to a result. The scenario is the unit of every interval: a scenario asked in four orders is still one."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from statistics import fmean
+from typing import Any
+
+from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.benchmarks.emobench.items import TASKS
+from eqlab.benchmarks.emobench.marks import Mark, mark, shown
+from eqlab.benchmarks.emobench.position import bias_estimates, bias_table
+from eqlab.core.answers import STATUSES
+from eqlab.core.benchmark import Scored
+from eqlab.core.results import Baseline, Estimate, Result, Table
+from eqlab.core.runs import PEOPLE, PERSON
+
+MIN_READABLE = 5 / 6
+"""A smaller share of readable answers makes a result invalid."""
+HEADLINE = "right answers"
+BOTH = "understanding, emotion and cause both right"
+Unit = Callable[[Mark], str]
+
+
+def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
+    marks = [mark(one) for one in scored]
+    people = subject == PEOPLE or subject.startswith(PERSON)
+    unit: Unit = _person if people else _scenario
+    read = [one for one in marks if one.all_right is not None]
+    counts: Counter[str] = Counter(one.status or "unanswered" for one in marks)
+    asked = len(marks) - counts["unanswered"]
+    valid = asked > 0 and len(read) >= MIN_READABLE * asked
+    headline = accuracy(HEADLINE, read, unit)
+    chance = by_chance(read)
+    return Result(
+        benchmark="emobench",
+        title="EmoBench",
+        subject=subject,
+        rules={**options, "mode": marks[0].trial.mode if marks else "text", "orders": _orders(marks)},
+        sentence=_sentence(subject, headline, chance, valid, people),
+        headline=headline,
+        score_range=(0.0, 100.0),
+        estimates=(*parts(read, unit), *_strict(marks, unit), *languages(read), *bias_estimates(read)),
+        counts={
+            "planned": len(marks),
+            **{status: counts.get(status, 0) for status in STATUSES},
+            "unanswered": counts.get("unanswered", 0),
+        },
+        items=tuple(shown(one) for one in marks),
+        item_range=(0.0, 100.0),
+        baselines=_baselines(read, chance),
+        valid=valid,
+        caveats=_caveats(marks, read, counts, options),
+        tables=(*_by_category(read, unit), *bias_table(read)),
+        noun="scenarios",
+    )
+
+
+def accuracy(
+    name: str, marks: Sequence[Mark], unit: Unit, right: Callable[[Mark], bool | None] = lambda one: one.all_right
+) -> Estimate:
+    """The mean over scenarios (of people: over persons) of the share that was right, with its 95 % interval."""
+    shares: dict[str, list[float]] = {}
+    for one in marks:
+        told = right(one)
+        if told is not None:
+            shares.setdefault(unit(one), []).append(100.0 * told)
+    values = [fmean(own) for own in shares.values()]
+    return mean_estimate(name, values, unit="%", digits=1, bounds=(0.0, 100.0))
+
+
+def by_chance(marks: Sequence[Mark]) -> float | None:
+    return 100.0 * fmean(one.by_chance for one in marks) if marks else None
+
+
+def parts(read: Sequence[Mark], unit: Unit) -> list[Estimate]:
+    """Each task, and emotion and cause by themselves, each with what guesses would get."""
+    found = []
+    understood, applied = ([one for one in read if one.trial.condition == task] for task in TASKS)
+    if understood:
+        found.append(_noted(accuracy(BOTH, understood, unit), by_chance(understood)))
+        for key in ("emotion", "cause"):
+            alone = accuracy(f"{key} right", understood, unit, partial(_right, key))
+            guesses = fmean(1 / scale.high for one in understood for scale in one.trial.form.scales if scale.key == key)
+            found.append(_noted(alone, 100 * guesses))
+    if applied:
+        found.append(_noted(accuracy("application right", applied, unit), by_chance(applied)))
+    return found
+
+
+def languages(read: Sequence[Mark]) -> list[Estimate]:
+    """The same scenarios in two languages: English minus Chinese, scenario by scenario."""
+    shares: dict[str, dict[str, list[float]]] = {}
+    for one in read:
+        shares.setdefault(one.trial.items[0], {}).setdefault(one.language, []).append(100.0 * bool(one.all_right))
+    both = [own for own in shares.values() if {"en", "zh"} <= set(own)]
+    if not both:
+        return []
+    gaps = [fmean(own["en"]) - fmean(own["zh"]) for own in both]
+    gap = mean_estimate("English − Chinese, paired", gaps, digits=1, bounds=(-100.0, 100.0))
+    sides = [
+        mean_estimate(f"right in {name}", [fmean(own[code]) for own in both], unit="%", digits=1, bounds=(0.0, 100.0))
+        for code, name in (("en", "English"), ("zh", "Chinese"))
+    ]
+    return [*sides, gap]
+
+
+def _strict(marks: Sequence[Mark], unit: Unit) -> list[Estimate]:
+    """With what could not be read, or was refused, as wrong; the same where there is none, so then it is not said."""
+    answered = [one for one in marks if one.answer is not None and one.answer.answered]
+    if all(one.all_right is not None for one in answered):
+        return []
+    refused = proportion_estimate("refused", sum(one.status == "refused" for one in answered), len(answered))
+    name = f"{HEADLINE}, if no answer is a wrong one"
+    return [accuracy(name, answered, unit, lambda one: bool(one.all_right)), refused]
+
+
+def _right(key: str, one: Mark) -> bool | None:
+    return one.right.get(key)
+
+
+def _noted(estimate: Estimate, chance: float | None) -> Estimate:
+    return estimate if chance is None else replace(estimate, note=f"by chance {chance:.1f}")
+
+
+def _by_category(read: Sequence[Mark], unit: Unit) -> list[Table]:
+    tables = []
+    for task in TASKS:
+        own = [one for one in read if one.trial.condition == task]
+        groups: dict[tuple[str, str], list[Mark]] = {}
+        for one in own:
+            for name in (("category", str(one.trial.key["category"])), ("kind", str(one.trial.key["kind"]))):
+                groups.setdefault(name, []).append(one)
+        rows = tuple(
+            (name, level, accuracy(name, some, unit), by_chance(some), len({_scenario(one) for one in some}))
+            for (level, name), some in sorted(groups.items())
+        )
+        if rows:
+            note = "Right if emotion and cause both are." if task == "understanding" else ""
+            columns = ("part", "of", "right", "by chance, %", "scenarios")
+            tables.append(Table(task.capitalize(), columns, rows, note, whiskers="right"))
+    return tables
+
+
+def _baselines(read: Sequence[Mark], chance: float | None) -> tuple[Baseline, ...]:
+    """What needs no reading of the scenario."""
+    if chance is None:
+        return ()
+    longest = [
+        all(
+            max(scale.anchors, key=lambda pair: (len(pair[1]), -pair[0]))[0] == one.trial.key["correct"][scale.key]
+            for scale in one.trial.form.scales
+        )
+        for one in read
+    ]
+    return (Baseline("a guess", chance), Baseline("always the longest choice", 100 * fmean(longest)))
+
+
+def _sentence(subject: str, headline: Estimate, chance: float | None, valid: bool, people: bool) -> str:
+    who = "People" if people else subject.removeprefix("model:")
+    if headline.value is None or chance is None:
+        return f"No answer of {who} could be read."
+    things = "people" if people else "scenarios"
+    bounds = f", 95 % interval {headline.low:.1f} to {headline.high:.1f}" if headline.low is not None else ""
+    text = f"{who} {'get' if people else 'gets'} {headline.value:.1f} % right ({headline.n} {things}{bounds})"
+    text += f"; guesses get {chance:.1f} %."
+    return text if valid else f"{text} But too few answers could be read: not valid."
+
+
+def _caveats(
+    marks: Sequence[Mark], read: Sequence[Mark], counts: Mapping[str, int], options: Mapping[str, Any]
+) -> tuple[str, ...]:
+    said = []
+    lost = sum(counts.get(status, 0) for status in ("unparseable", "refused", "error"))
+    if lost:
+        told = ", ".join(f"{counts.get(name, 0)} {name}" for name in ("unparseable", "refused", "error"))
+        said.append(f"{lost} of {len(marks)} answers are left out ({told}).")
+    if counts.get("unanswered"):
+        said.append(f"{counts['unanswered']} questions are not answered yet; the result is preliminary.")
+    if _orders(marks) == 1 and read:
+        said.append("Asked in one order of choices: a liking for a place cannot be told from knowledge (--repeats 4).")
+    if options["item_set"] == "open":
+        said.append("Open scenarios: the key is one author's, not a panel's; not comparable with published scores.")
+    return tuple(said)
+
+
+def _orders(marks: Sequence[Mark]) -> int:
+    return len({one.trial.order_seed for one in marks})
+
+
+def _scenario(one: Mark) -> str:
+    return one.item
+
+
+def _person(one: Mark) -> str:
+    return one.answer.subject if one.answer else ""

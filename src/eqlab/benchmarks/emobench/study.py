@@ -1,0 +1,97 @@
+"""EmoBench with people: the same scenarios, each asked once, in one language."""
+
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from eqlab.benchmarks.emobench.benchmark import EmoBench
+from eqlab.benchmarks.emobench.marks import by_chance
+from eqlab.benchmarks.emobench.trials import build_trial
+from eqlab.benchmarks.empathy.items import balanced_batches
+from eqlab.benchmarks.instructed import instructed
+from eqlab.benchmarks.spread import spread
+from eqlab.benchmarks.template import template
+from eqlab.core.design import Batch, Design
+from eqlab.core.errors import UsageError
+from eqlab.core.runs import PEOPLE
+from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
+from eqlab.core.study import Study
+from eqlab.core.trials import Trial
+
+ARM = "scenarios"
+_ORDERS = 4
+_PEOPLE = 20_000
+"""Simulated people, to know the score that a truth is worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmoBenchStudy:
+    def form(self) -> StudyForm:
+        return StudyForm(
+            "emobench",
+            "emobench",
+            "people take EmoBench",
+            template("eqlab.benchmarks.emobench"),
+            0.7,
+            "share of scenarios that the middle person knows; the others are guessed",
+            not_for_people=(
+                ("reasoning", "yes", "people are not asked to write (delete the line)"),
+                ("language", "both", "a person is asked in one language (write en or zh)"),
+            ),
+        )
+
+    def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
+        """Scenarios dealt by seed into batches of all categories; the orders of choices take turns."""
+        scenarios = EmoBench().scenarios(files, options)
+        chosen = spread(scenarios, study.limit or len(scenarios))
+        trials = [build_trial(one, options, study.seed, place % _ORDERS) for place, one in enumerate(chosen)]
+        groups = [one.category for one in chosen]
+        dealt = balanced_batches(trials, groups, study.places.batch_size, study.seed)
+        batches = tuple(Batch(ARM, number, tuple(own)) for number, own in enumerate(dealt))
+        scale = batches[0].trials[0].form.scales[0]
+        return StudyPages(batches, instructed(study.checks, scale, tuple(range(scale.low, scale.high + 1))))
+
+    def warnings(self, design: Design) -> Iterable[str]:
+        return ()
+
+    def simulated(self, design: Design, truth: Truth, seed: int) -> "Knowers":
+        if not 0 < truth.effect < 1:
+            raise UsageError(f"{truth.effect:g} is no share of scenarios.", "Put in a number between 0 and 1.")
+        return Knowers(truth)
+
+    def result(self, design: Design, people: Analysed) -> PeopleResult:
+        (asked,) = design.run.benchmarks
+        return PeopleResult(EmoBench().score(PEOPLE, people.scored, asked.options))
+
+    def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
+        headline = found.result.headline
+        if headline.value is None:
+            return ()
+        return (Recovered(headline.name, expected_score(design, truth), headline),)
+
+
+@dataclass(frozen=True, slots=True)
+class Knowers:
+    """People who know a scenario with a probability of their own, all of its questions at once, and guess otherwise."""
+
+    truth: Truth
+
+    def person(self, draw: random.Random) -> float:
+        middle = math.log(self.truth.effect / (1 - self.truth.effect))
+        return 1 / (1 + math.exp(-draw.gauss(middle, self.truth.person_sd)))
+
+    def answer(self, person: float, trial: Trial, draw: random.Random) -> Mapping[str, Any]:
+        if draw.random() < person:
+            return dict(trial.key["correct"])
+        return {scale.key: draw.randint(scale.low, scale.high) for scale in trial.form.scales}
+
+
+def expected_score(design: Design, truth: Truth) -> float:
+    """What such people get on average: a batch is as likely as another, and what is not known is guessed."""
+    draw, knowers = random.Random("expected score"), Knowers(truth)
+    known = fmean(knowers.person(draw) for _ in range(_PEOPLE))
+    guessed = fmean(fmean(by_chance(trial) for trial in batch.trials) for batch in design.batches)
+    return 100 * (known + (1 - known) * guessed)

@@ -1,0 +1,138 @@
+"""One address over HTTP: a session that all its models share, its limits, and how long is waited for what.
+
+Redirects to another origin are never followed: neither prompts nor keys go where nobody sent them. Proxies and
+certificates of the environment are used."""
+
+import asyncio
+import os
+import ssl
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+
+from eqlab.models.limiter import Limiter
+from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Waits
+from eqlab.models.wire.contract import Hopeless, Incoming, TryAgain
+
+_LARGEST_REPLY = 16 * 2**20
+_MOVED = (301, 302, 303, 307, 308)
+_REDIRECTS = 3
+
+
+class Line:
+    """One address: a session and a limit that all its models share."""
+
+    def __init__(
+        self, concurrency: int, timeout: float = WHOLE, silence: float = SILENCE, patience: float = PATIENCE
+    ) -> None:
+        self.limiter = Limiter(concurrency)
+        self.waits = Waits(timeout, min(silence, timeout), patience)
+        self.timeout = aiohttp.ClientTimeout(
+            total=timeout, sock_connect=min(timeout, 15.0), sock_read=self.waits.silence
+        )
+        self.met = False
+        """Whether the server has ever answered anything sensible."""
+        self.bad_since: float | None = None
+        """When an outage began, or a rate was first refused; None after a good reply of anybody."""
+        self.told = False
+        """Whether the user knows of the outage under way."""
+        self._session: aiohttp.ClientSession | None = None
+        self._proxies: dict[str, str | None] = {}
+        self._tls: ssl.SSLContext | None = None
+
+    @property
+    def session(self) -> aiohttp.ClientSession:
+        if self._session is None:  # made late: a session belongs to the running event loop
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=75)
+            self._session = aiohttp.ClientSession(connector=connector, timeout=self.timeout)
+        return self._session
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Incoming | TryAgain | Hopeless:
+        """What came back, or why nothing did."""
+        for _ in range(_REDIRECTS):
+            came = await self._post(url, headers, body)
+            if not isinstance(came, Incoming) or came.status not in _MOVED:
+                return came
+            target = urljoin(url, came.headers.get("Location") or "")
+            if _origin(target) != _origin(url) or came.status not in (307, 308):
+                return Hopeless(
+                    f"it redirects to {_origin(target)}, where neither prompts nor the key are sent",
+                    "If you trust that address, give it with --base-url.",
+                )
+            url = target
+        return Hopeless("it redirects in a circle", "Check the address.")
+
+    async def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> Incoming | TryAgain | Hopeless:
+        started = time.perf_counter()
+        try:
+            async with self.session.post(
+                url,
+                data=body,
+                headers=headers,
+                allow_redirects=False,
+                proxy=self._proxy(url),
+                ssl=self._trust() if url.startswith("https") else True,
+            ) as response:
+                raw = await response.content.read(_LARGEST_REPLY + 1)
+                while len(raw) <= _LARGEST_REPLY and not response.content.at_eof():
+                    raw += await response.content.read(_LARGEST_REPLY + 1 - len(raw))
+                if len(raw) > _LARGEST_REPLY:
+                    return Hopeless(f"the reply is larger than {_LARGEST_REPLY // 2**20} MB", model=False)
+                return Incoming(response.status, response.headers, raw, time.perf_counter() - started)
+        except TimeoutError:
+            took = time.perf_counter() - started
+            what = "no reply" if took < self.waits.whole else "no whole reply"
+            return TryAgain(f"{what} within {min(took, self.waits.whole):.3g} s", overload=True, timed_out=True)
+        except aiohttp.ClientConnectorCertificateError as error:
+            return Hopeless(
+                f"its certificate is not trusted ({error.certificate_error})",
+                "Name your authority's certificates with SSL_CERT_FILE.",
+            )
+        except aiohttp.ClientHttpProxyError as error:
+            return Hopeless(f"the proxy refuses (HTTP {error.status})", "Check HTTPS_PROXY and NO_PROXY.")
+        except aiohttp.ClientConnectorError as error:
+            return TryAgain(f"{type(error).__name__}: {error}", gone=True)
+        except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
+            return TryAgain(f"{type(error).__name__}: {error}")
+
+    def _proxy(self, url: str) -> str | None:
+        origin = _origin(url)
+        if origin not in self._proxies:
+            self._proxies[origin] = environment_proxy(url)
+        return self._proxies[origin]
+
+    def _trust(self) -> ssl.SSLContext:
+        """The system's certificates or SSL_CERT_FILE's, and those that other tools are told of."""
+        if self._tls is None:
+            self._tls = ssl.create_default_context()
+            for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+                bundle = Path(os.environ.get(name) or "")
+                if bundle.is_file():
+                    self._tls.load_verify_locations(cafile=bundle)
+                elif os.environ.get(name) and bundle.is_dir():
+                    self._tls.load_verify_locations(capath=bundle)
+        return self._tls
+
+
+def environment_proxy(url: str) -> str | None:
+    """The proxy that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY mean for an address."""
+    parts = urlsplit(url)
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or not proxy.startswith("http") or proxy_bypass(parts.netloc.rpartition("@")[2]):
+        return None
+    return proxy
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return f"{parts.scheme}://{parts.hostname}:{port}"

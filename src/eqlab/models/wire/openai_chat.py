@@ -1,0 +1,222 @@
+"""OpenAI's chat completions, and the many servers that speak them: POST …/chat/completions."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eqlab.core.messages import Message
+from eqlab.models.chat import EFFORTS, FILTERED, REFUSED, ChatReply, ChatRequest
+from eqlab.models.fit import Change, Fit, room
+from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, Outgoing, TryAgain, Verdict
+from eqlab.models.wire.numbers import amount, count, known, mapping
+from eqlab.models.wire.said import Said, limit_named, quoted, read_error, said_in
+from eqlab.models.wire.sse import events, is_stream
+from eqlab.models.wire.verdict import judged, unreadable
+
+MEANINGS = {
+    "max_tokens": "room",
+    "max_completion_tokens": "room",
+    "max_output_tokens": "room",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "seed": "seed",
+    "stop": "stop",
+    "reasoning_effort": "effort",
+    "response_format": "schema",
+    "stream": "stream",
+    "stream_options": "stream_options",
+}
+BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
+
+
+class OpenAiChat:
+    name = "openai_chat"
+    thinks = False
+
+    def build(self, endpoint: Endpoint, request: ChatRequest, fit: Fit) -> Outgoing:
+        headers = {"Content-Type": "application/json", **endpoint.headers}
+        if endpoint.key:
+            headers["Authorization"] = f"Bearer {endpoint.key}"
+        return chat_request(self.name, "/chat/completions", headers, endpoint, request, fit)
+
+    def read(self, outgoing: Outgoing, incoming: Incoming) -> Verdict:
+        return read_chat(outgoing, incoming)
+
+
+def chat_request(
+    name: str, path: str, headers: Mapping[str, str], endpoint: Endpoint, request: ChatRequest, fit: Fit
+) -> Outgoing:
+    """What chat completions are asked with, here and at Azure."""
+    tokens = room(request, fit)
+    sent: dict[str, Any] = {"dialect": name, "room": tokens}
+    body: dict[str, Any] = {
+        "model": endpoint.model,
+        "messages": turns(request.messages, fit),
+        fit.ways.get("room", "max_tokens"): tokens,
+    }
+    if request.temperature is not None and "temperature" not in fit.dropped:
+        body["temperature"] = sent["temperature"] = request.temperature
+    if request.seed is not None and "seed" not in fit.dropped and (endpoint.takes_seed or "seed" in request.own):
+        body["seed"] = sent["seed"] = request.seed
+    if request.top_p is not None and "top_p" not in fit.dropped:
+        body["top_p"] = sent["top_p"] = request.top_p
+    if request.stop:
+        body["stop"] = list(request.stop)
+    if request.effort is not None:
+        body["reasoning_effort"] = sent["effort"] = fit.ways.get("effort", request.effort)
+    if request.schema is not None:
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": "form", "strict": True, "schema": dict(request.schema)},
+        }
+        sent["schema"] = "json_schema"
+    if fit.streams and "stream" not in fit.dropped:
+        body["stream"] = True
+        if "stream_options" not in fit.dropped:
+            body["stream_options"] = {"include_usage": True}
+    if request.extra:
+        body |= request.extra
+    return Outgoing(path, headers, body, sent, request, fit)
+
+
+def turns(messages: Sequence[Message], fit: Fit) -> list[dict[str, str]]:
+    """The messages by role; a model that takes no system message gets it at the head of the first question."""
+    if fit.ways.get("system") != "user":
+        return [{"role": message.role, "content": message.text} for message in messages]
+    return [{"role": message.role, "content": message.text} for message in without_system(messages)]
+
+
+def without_system(messages: Sequence[Message]) -> list[Message]:
+    system = "\n\n".join(message.text for message in messages if message.role == "system")
+    talk = [message for message in messages if message.role != "system"]
+    if system and talk:
+        talk[0] = Message(talk[0].role, f"{system}\n\n{talk[0].text}")
+    return talk
+
+
+def read_chat(outgoing: Outgoing, incoming: Incoming) -> Verdict:
+    if incoming.status != 200:
+        return not_taken(outgoing, incoming, read_error(incoming.raw))
+    try:
+        streamed = is_stream(incoming.headers, incoming.raw)
+        body = _gathered(incoming.raw) if streamed else json.loads(incoming.raw)
+        if "choices" not in body and body.get("error"):  # a failure after the 200 was sent
+            return not_taken(outgoing, incoming, said_in(body))
+        return read_body(body, outgoing, incoming.latency)
+    except BROKEN as error:
+        return unreadable(error)
+
+
+def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Verdict:
+    """A chat completion. Raises what BROKEN names when it is none."""
+    choice = body["choices"][0]
+    finish = choice.get("finish_reason") or ""
+    message = choice.get("message") or {}
+    if finish == "error" or (body.get("error") and not message.get("content")):
+        said = said_in(choice if choice.get("error") else body)
+        return TryAgain(f"the provider failed while answering ({said.text[:200]})")
+    text = message.get("content") or ""
+    reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
+    declined = message.get("refusal") or ""
+    if isinstance(text, list):  # some servers send parts
+        text = "".join(part.get("text", "") for part in text)
+    if not (isinstance(text, str) and isinstance(reasoning, str) and isinstance(declined, str)):
+        raise TypeError("content is not text")
+    usage = mapping(body.get("usage"))
+    refusal = ""
+    if finish == FILTERED:
+        refusal = _filters(choice) or FILTERED
+    elif declined and not text:
+        refusal, finish = REFUSED, REFUSED
+    more = {}
+    if usage:
+        more = known(
+            reasoning_tokens=count(mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+            cached_tokens=count(mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
+            cost=amount(usage.get("cost")),
+        )
+    return ChatReply(
+        text=text or declined,
+        reasoning=reasoning,
+        model=str(body.get("model") or ""),
+        finish=str(finish),
+        refusal=refusal,
+        tokens_in=count(usage.get("prompt_tokens")),
+        tokens_out=count(usage.get("completion_tokens")),
+        latency=latency,
+        sent=outgoing.sent,
+        usage=more,
+    )
+
+
+def _filters(choice: Mapping[str, Any]) -> str:
+    """Azure says which of its filters it was."""
+    results = mapping(choice.get("content_filter_results"))
+    found = [name for name, result in results.items() if mapping(result).get("filtered")]
+    return f"{FILTERED}: {', '.join(found)}" if found else ""
+
+
+def not_taken(outgoing: Outgoing, incoming: Incoming, said: Said) -> Verdict:
+    """OpenAI's own refusals, then what all providers have in common."""
+    sent, text = outgoing.body, said.text
+    if "v1/responses" in text or "Responses API" in text:
+        return Adapt(Change("wire", "dialect", "openai_responses"), f"HTTP {incoming.status}: {text}")
+    if incoming.status in (400, 422):
+        if "max_tokens" in sent and _unknown_room(outgoing, said):
+            return Adapt(Change("way", "room", "max_completion_tokens"), text)
+        if said.param.startswith("messages") and "'system'" in text:
+            return Adapt(Change("way", "system", "user"), text)
+        if "reasoning_effort" in sent and (level := nearest_effort(said, str(outgoing.request.effort))):
+            return Adapt(Change("way", "effort", level), text)
+    extra = outgoing.request.extra
+    fields = {name: "extra" if name in extra else MEANINGS.get(name, "") for name in sent}
+    verdict = judged(outgoing, incoming, said, {name: meaning for name, meaning in fields.items() if meaning})
+    if isinstance(verdict, Hopeless) and outgoing.request.schema is not None and "json_schema" in text:
+        return Hopeless(f"it does not take a JSON schema ({text[:300]})", "Run without --structured.")
+    return verdict
+
+
+def _unknown_room(outgoing: Outgoing, said: Said) -> bool:
+    """Whether the field itself is refused, and not its size."""
+    if "max_completion_tokens" in said.text:
+        return "too large" not in said.text
+    named = "max_tokens" in (said.param or said.text)
+    return named and limit_named(said, int(outgoing.sent["room"])) is None and "nsupported" in said.text + said.code
+
+
+def nearest_effort(said: Said, wanted: str) -> str:
+    """The level that comes nearest to the one that was refused, of those the error names."""
+    if "effort" not in said.param + said.text or "upported values" not in said.text:
+        return ""
+    order = [*EFFORTS[:-1], "xhigh", "max"]
+    offered = [word for word in quoted(said.text.split("upported values", 1)[1]) if word in order]
+    at = order.index(wanted)
+    return min(offered, key=lambda level: abs(order.index(level) - at)) if offered else ""
+
+
+def _gathered(raw: bytes) -> dict[str, Any]:
+    """A stream's pieces as the completion they make up. Raises ValueError when it ended before its end."""
+    text: list[str] = []
+    reasoning: list[str] = []
+    refusal: list[str] = []
+    whole: dict[str, Any] = {}
+    choice: dict[str, Any] = {}
+    for piece in events(raw):
+        if piece.get("error"):
+            return piece
+        whole["model"] = piece.get("model") or whole.get("model")
+        whole["usage"] = piece.get("usage") or whole.get("usage")
+        for part in piece.get("choices") or ():
+            if part.get("index"):
+                continue
+            delta = part.get("delta") or part.get("message") or {}
+            text.append(delta.get("content") or "")
+            reasoning.append(delta.get("reasoning_content") or delta.get("reasoning") or "")
+            refusal.append(delta.get("refusal") or "")
+            for name in ("finish_reason", "content_filter_results", "error"):
+                if part.get(name):
+                    choice[name] = part[name]
+    if not choice.get("finish_reason"):
+        raise ValueError("the stream ended in the middle")
+    message = {"content": "".join(text), "reasoning": "".join(reasoning), "refusal": "".join(refusal)}
+    return whole | {"choices": [choice | {"message": message}]}

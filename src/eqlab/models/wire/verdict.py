@@ -1,0 +1,88 @@
+"""From a status and an error to a verdict: the same rules for every provider."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from eqlab.models.chat import FILTERED, ChatReply
+from eqlab.models.fit import Change
+from eqlab.models.wire.contract import Adapt, Hopeless, Incoming, Outgoing, TryAgain, Verdict
+from eqlab.models.wire.said import Said, filter_code, is_spent, limit_named, named_field
+from eqlab.models.wire.waits import wait_asked
+
+_SHOWN = 300
+_AGAIN = (408, 409, 425, 429)
+_OVERLOAD = (503, 529)
+_GATEWAY = (502, 503, 504, 521, 522, 523, 524, 529)
+
+
+def unreadable(error: Exception) -> TryAgain:
+    """A reply that is none: broken on the way, or a page of some gateway."""
+    return TryAgain(f"a reply that cannot be read ({type(error).__name__}: {error})"[:_SHOWN])
+
+
+def judged(
+    outgoing: Outgoing, incoming: Incoming, said: Said, fields: Mapping[str, str], ends_in: str = "/v1"
+) -> Verdict:
+    """What an error means. `fields` are the names that were sent, with their meanings; a 200 may hold an error too."""
+    status = incoming.status if incoming.status != 200 else said.status or 500
+    words = f"HTTP {status}: {said.text[:_SHOWN]}" if said.text else f"HTTP {status}"
+    code = filter_code(said) if status not in (401, 402, 404) else ""
+    if code:
+        return refused(outgoing, incoming, code, said.text)
+    if status == 402 or ((status in (429, 403) or status == 400) and is_spent(said)):
+        return Hopeless(f"the account has no credit left ({words})", "Top it up and run the same command again.")
+    if status in _AGAIN or status >= 500:
+        wait = wait_asked(incoming.headers, said.body)
+        return TryAgain(
+            words,
+            overload=status in _OVERLOAD,
+            rate=status == 429,
+            wait=wait,
+            gone=status in _GATEWAY,
+            status=status,
+        )
+    if status == 401:
+        return Hopeless(f"it refuses the key ({words})", "Check the key's environment variable.")
+    if status == 403:
+        return Hopeless(f"the key may not do this ({words})", "Check what the key and the account may use.")
+    if status == 404:
+        return Hopeless(
+            f"it knows no such model, or nothing is at this address ({words})",
+            f"Check the name, and that the address ends in {ends_in}.",
+        )
+    if status in (400, 422):
+        return _not_taken(outgoing, said, fields, words)
+    if status == 413:
+        return Hopeless(words, model=False)
+    return Hopeless(f"it answers {words}", f"Check the address; it should end in {ends_in}.")
+
+
+def refused(outgoing: Outgoing, incoming: Incoming, code: str, text: str = "", **more: Any) -> ChatReply:
+    """A filter's word: an answer like any other, whose status is `refused`."""
+    return ChatReply(text=text, finish=FILTERED, refusal=code, latency=incoming.latency, sent=outgoing.sent, **more)
+
+
+def _not_taken(outgoing: Outgoing, said: Said, fields: Mapping[str, str], words: str) -> Verdict:
+    """A field that the server does not take, or the request as a whole."""
+    name = named_field(said, fields)
+    meaning = fields.get(name, "")
+    if meaning == "room":
+        limit = limit_named(said, int(outgoing.sent["room"]))
+        if limit is not None:
+            return Adapt(Change("limit", "room", str(limit)), words)
+        return Hopeless(words, model=False)
+    if not meaning:
+        unknown = said.code in ("model_not_found", "DeploymentNotFound") or said.param == "model"
+        return (
+            Hopeless(f"it knows no such model ({words})", "Check the name.")
+            if unknown
+            else Hopeless(words, model=False)
+        )
+    if meaning == "schema":
+        return Hopeless(f"it does not take a JSON schema ({words})", "Run without --structured.")
+    if meaning == "extra":
+        return Hopeless(f"it does not take the setting {name} ({words})", f"Leave out --set {name}.")
+    if meaning in outgoing.request.own:
+        flag = "--effort" if meaning == "effort" else f"--set {meaning}"
+        return Hopeless(f"it does not take the {meaning} you chose ({words})", f"Leave out {flag}, or choose another.")
+    return Adapt(Change("drop", meaning), words)

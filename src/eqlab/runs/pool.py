@@ -1,0 +1,62 @@
+"""Seeds of one model taken together as repeats: runs that differ in seed and number of repeats alone are one result,
+scored anew from all answers. A two-seed sweep is one model asked twice, not two rivals."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+
+from eqlab.core.benchmark import Scored
+from eqlab.core.results import Result
+from eqlab.core.runs import PEOPLE, BenchmarkConfig
+from eqlab.runs.score import score
+from eqlab.store.reader import Reader, StoredRun
+
+Found = tuple[StoredRun, list[Result]]
+
+
+def pooled(store: Reader, found: Sequence[Found]) -> list[Found]:
+    """The same runs in the same order; a result that several of them share stands with the first."""
+    groups: dict[str, list[tuple[int, int]]] = {}
+    for place, (stored, results) in enumerate(found):
+        for index, (subject, asked) in enumerate(stored.config.pairs()):
+            if index < len(results) and _may_be_pooled(results[index]):
+                key = f"{_key(stored, subject, asked)} {sorted({item.item for item in results[index].items})}"
+                groups.setdefault(key, []).append((place, index))
+    kept: list[dict[int, Result]] = [dict(enumerate(results)) for _, results in found]
+    for places in groups.values():
+        runs = list(dict.fromkeys(found[place][0].id for place, _ in places))
+        if len(runs) < 2:
+            continue
+        (first, index), *others = places
+        subject, asked = found[first][0].config.pairs()[index]
+        whole = score(subject, asked, _scored(store, runs, subject, asked))
+        seeds = [str(found[place][0].config.seed) for place, _ in places]
+        named = f"seeds {', '.join(seeds)}; {', '.join(runs)}"
+        said = f"{len(runs)} runs of this model, taken together as repeats ({named})."
+        kept[first][index] = replace(whole, caveats=(*whole.caveats, said))
+        for place, other in others:
+            del kept[place][other]
+    return [(stored, [own[index] for index in sorted(own)]) for (stored, _), own in zip(found, kept, strict=True)]
+
+
+def _may_be_pooled(result: Result) -> bool:
+    """Not people, who are many already; not raters, who are asked about other replies with another seed."""
+    return result.subject != PEOPLE and result.others is None
+
+
+def _key(stored: StoredRun, subject: str, asked: BenchmarkConfig) -> str:
+    """Everything but the seed and the repeats; with the items asked, which an adaptive run chooses by its answers."""
+    config = stored.config
+    model = next(asdict(one) for one in config.models if one.subject == subject)
+    return json.dumps([model, asdict(asked), config.profile, config.limit], sort_keys=True)
+
+
+def _scored(store: Reader, runs: Sequence[str], subject: str, asked: BenchmarkConfig) -> Iterator[Scored]:
+    """All answers, the repeats of one run after those of the other."""
+    before = 0
+    for run in runs:
+        most = -1
+        for one in store.scored(run, subject, asked.name):
+            most = max(most, one.repeat)
+            yield replace(one, repeat=before + one.repeat)
+        before += most + 1

@@ -1,0 +1,81 @@
+"""The deciding model: its random effects, what it leaves out, and what it protects from."""
+
+import numpy as np
+import pytest
+
+from eqlab.analysis.confirmatory import decide
+from eqlab.analysis.maximise import FitError
+from eqlab.analysis.multiplicity import holm
+from eqlab.analysis.ordinal import RandomEffect, fit_ordinal
+
+
+def study(seed, prompts=30, per_reply=6, sd_reply=0.9, gap=0.0, arms=2, each=10):
+    random = np.random.default_rng(seed)
+    prompt_effect = random.normal(0, 0.3, prompts)
+    y, arm, rater, prompt = [], [], [], []
+    count = 0
+    for one in range(arms):
+        reply = random.normal(0, sd_reply, prompts)
+        slots = np.concatenate([random.permutation(prompts) for _ in range(per_reply)])
+        for start in range(0, len(slots), each):
+            own = random.normal(0, 0.6)
+            for which in slots[start : start + each]:
+                eta = gap * one + prompt_effect[which] + reply[which] + own + random.logistic()
+                y.append(1 + int(eta > -1.2) + int(eta > 0))
+                arm.append(f"arm{one}")
+                rater.append(count)
+                prompt.append(int(which))
+            count += 1
+    return y, arm, rater, prompt
+
+
+def test_it_is_the_ordinal_model_with_three_random_effects():
+    y, arm, rater, prompt = study(1)
+    found = decide(y, arm, rater, prompt)
+    assert found.random == ("rater", "prompt", "reply")
+    terms = [
+        RandomEffect("rater", rater), RandomEffect("prompt", prompt),
+        RandomEffect("reply", list(zip(prompt, arm, strict=True))),
+    ]  # fmt: skip
+    plain = fit_ordinal(y, {"arm1": np.array([one == "arm1" for one in arm], float)}, terms)
+    assert found.fit.loglik == pytest.approx(plain.loglik)
+    assert found.contrasts[0].est == pytest.approx(plain.contrast({"arm1": 1}).est)
+    assert found.contrasts[0].df == min(30, max(rater) + 1) - 1
+    assert found.fit.sd["reply"] == pytest.approx(0.9, abs=0.4)
+
+
+def test_a_shared_reply_makes_the_error_larger():
+    y, arm, rater, prompt = study(2)
+    without = fit_ordinal(
+        y, {"arm1": np.array([one == "arm1" for one in arm], float)},
+        [RandomEffect("rater", rater), RandomEffect("prompt", prompt)],
+    )  # fmt: skip
+    assert decide(y, arm, rater, prompt, omnibus=False).contrasts[0].se > 1.2 * without.contrast({"arm1": 1}).se
+
+
+def test_one_rating_a_reply_leaves_it_out_and_says_so():
+    y, arm, rater, prompt = study(3, prompts=120, per_reply=1)
+    found = decide(y, arm, rater, prompt, omnibus=False)
+    assert "reply" not in found.random
+    assert "240 levels for 240 ratings" in found.left_out["reply"]
+
+
+def test_every_two_arms_after_holm():
+    y, arm, rater, prompt = study(4, arms=3, gap=0.8, per_reply=3)
+    found = decide(y, arm, rater, prompt, reference="arm1")
+    assert [(one.arm, one.against) for one in found.contrasts] == [
+        ("arm0", "arm1"), ("arm2", "arm1"), ("arm2", "arm0"),
+    ]  # fmt: skip
+    assert [one.p_holm for one in found.contrasts] == pytest.approx(holm([one.p for one in found.contrasts]))
+    assert found.omnibus.df == 2
+    by = {(one.arm, one.against): one.est for one in found.contrasts}
+    assert by["arm2", "arm0"] == pytest.approx(by["arm2", "arm1"] - by["arm0", "arm1"])
+
+
+def test_refusals():
+    with pytest.raises(FitError, match="only one"):
+        decide([1, 2], ["a", "a"], [1, 2], [1, 1])
+    with pytest.raises(FitError, match="every rating"):
+        decide([1, 2], ["a"], [1, 2], [1, 1])
+    with pytest.raises(FitError, match="'c'"):
+        decide([1, 2], ["a", "b"], [1, 2], [1, 1], reference="c")

@@ -1,0 +1,146 @@
+"""Items: oracles, planted faults, and no false alarms beyond their share."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from eqlab.analysis.equating import equate
+from eqlab.analysis.item_quality import differential, information_curve, item_quality
+from eqlab.analysis.item_response import fit
+from eqlab.analysis.short_form import two_intervals
+from eqlab.core.errors import UsageError
+
+
+def answers(seed, subjects=60, items=30, noise=10.0, slope=None):
+    random = np.random.default_rng(seed)
+    ability = random.normal(0, 1, subjects)
+    slopes = np.full(items, 8.0) if slope is None else np.asarray(slope)
+    table = random.normal(60, 10, items) + np.outer(ability, slopes) + random.normal(0, noise, (subjects, items))
+    return table, ability
+
+
+def test_rest_correlation_leaves_the_item_out():
+    table, _ = answers(1)
+    found = item_quality(table)[3]
+    others = np.delete(table, 3, axis=1).mean(axis=1)
+    assert found.rest == pytest.approx(np.corrcoef(table[:, 3], others)[0, 1])
+    assert found.rest_low < found.rest < found.rest_high
+    assert found.difficulty == pytest.approx(table[:, 3].mean())
+    upper = others > np.median(others)
+    assert found.upper == pytest.approx(np.corrcoef(table[upper, 3], others[upper])[0, 1])
+
+
+def test_an_item_turned_round_is_found():
+    slope = np.full(30, 8.0)
+    slope[5] = -8.0
+    table, _ = answers(2, slope=slope)
+    found = item_quality(table)
+    assert [one.item for one in found if one.rest_high < 0] == [5]
+    assert found[5].discrimination < 0
+
+
+def test_gaps_do_no_harm():
+    table, _ = answers(3, subjects=200)
+    gappy = table.copy()
+    gappy[np.random.default_rng(0).random(table.shape) < 0.2] = np.nan
+    full, some = item_quality(table), item_quality(gappy)
+    assert np.mean([abs(a.rest - b.rest) for a, b in zip(full, some, strict=True)]) < 0.08
+
+
+def test_the_curve_rises_where_subjects_scatter():
+    random = np.random.default_rng(4)
+    ability = random.normal(0, 1, 200)
+    noise = np.where(ability < 0, 25.0, 5.0)[:, None]
+    table = 60 + np.outer(ability, np.full(40, 8.0)) + noise * random.normal(size=(200, 40))
+    curve = information_curve(table)
+    assert curve[0][1] > 2 * curve[-1][1]
+    assert [score for score, _ in curve] == sorted(score for score, _ in curve)
+
+
+def test_differential_functioning_is_found_and_ability_is_not():
+    table, ability = answers(5, subjects=120)
+    groups = ["a" if one > 0 else "b" for one in ability + np.random.default_rng(1).normal(0, 1, 120)]
+    table[np.array(groups) == "a", 7] += 12.0
+    found = differential(table, groups, "a", "b")
+    flagged = [one.item for one in found if one.p_adjusted < 0.05]
+    assert 7 in flagged
+    assert len(flagged) <= 3
+    assert found[7].low < 12.5 < found[7].high + 3
+
+
+def test_differential_functioning_is_covariance_analysis():
+    table, _ = answers(6)
+    groups = ["a"] * 30 + ["b"] * 30
+    one = differential(table, groups, "a", "b")[4]
+    rest = np.delete(table - table.mean(axis=0), 4, axis=1).mean(axis=1)
+    x = np.column_stack([np.array(groups) == "a", rest, np.ones(60)]).astype(float)
+    theirs = sm.OLS(table[:, 4], x).fit(cov_type="HC3", use_t=True)
+    assert (one.gap, one.p) == pytest.approx((theirs.params[0], theirs.pvalues[0]))
+
+
+def test_without_difference_few_items_are_flagged():
+    wrong = sum(
+        any(one.p_adjusted < 0.05 for one in differential(answers(seed, 40, 15)[0], ["a", "b"] * 20, "a", "b"))
+        for seed in range(60)
+    )
+    assert wrong / 60 <= 0.15
+
+
+def test_refusals():
+    table, _ = answers(7, subjects=8)
+    with pytest.raises(UsageError, match="five subjects"):
+        differential(table, ["a"] * 6 + ["b"] * 2, "a", "b")
+    with pytest.raises(UsageError, match="a group"):
+        differential(table, ["a"], "a", "b")
+    with pytest.raises(UsageError, match="table"):
+        item_quality(np.ones(4))
+
+
+def two_sets(seed, models=20, cheat=0.0, slope=1.2, shift=5.0):
+    random = np.random.default_rng(seed)
+    ability = random.normal(60, 8, models)
+    first = ability[:, None] + random.normal(0, 10, 40) + random.normal(0, 12, (models, 40))
+    second = (
+        60 + shift + slope * (ability - 60)[:, None] + random.normal(0, 10, 50) + random.normal(0, 12, (models, 50))
+    )
+    second[0] += cheat
+    return first, second, [f"m{k}" for k in range(models)]
+
+
+def test_equating_finds_slope_and_who_knows_the_items():
+    inside = 0
+    for seed in range(40):
+        found = equate(*two_sets(seed), draws=200)
+        inside += found.slope_low <= 1.2 <= found.slope_high
+    assert inside / 40 >= 0.85
+    found = equate(*two_sets(3, cheat=25.0), draws=200)
+    assert [one.model for one in found.models if one.p_holm < 0.05] == ["m0"]
+    assert found.models[0].low > 0
+    honest = sum(any(one.p_holm < 0.05 for one in equate(*two_sets(seed), draws=100).models) for seed in range(30))
+    assert honest <= 4
+
+
+def test_equating_the_same_items_is_the_identity():
+    first, _, names = two_sets(5)
+    found = equate(first, first, names, draws=50)
+    assert found.slope == pytest.approx(1.0)
+    assert found.shift == pytest.approx(0.0)
+    assert found.second(63.0) == pytest.approx(63.0)
+    with pytest.raises(UsageError, match="needs five"):
+        equate(first[:3], first[:3], names[:3])
+    with pytest.raises(UsageError, match="same models"):
+        equate(first, first[:3], names)
+
+
+def test_a_short_form_has_two_intervals():
+    table, _ = answers(8, subjects=60, items=60)
+    model = fit(table / 10)
+    given = {item: float(table[0, item] / 10) for item in range(0, 60, 3)}
+    found = two_intervals(model, given, reach=1.6)
+    assert found.items_low < found.full_low < found.mean < found.full_high < found.items_high
+    full = {item: float(table[0, item] / 10) for item in range(60)}
+    whole = two_intervals(model, full, reach=1.6)
+    assert whole.full_high - whole.full_low == pytest.approx(0, abs=1e-4)
+    values = np.array(list(full.values()))
+    assert whole.items_high - whole.mean == pytest.approx(2.0010 * values.std(ddof=1) / np.sqrt(60), rel=1e-3)
+    assert two_intervals(model, {0: 5.0}, 1.6) is None

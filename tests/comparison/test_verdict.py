@@ -1,0 +1,198 @@
+"""The verdict: what each statement claims, that none contradicts another, and what happens at the edges."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eqlab.comparison.contender import REFERENCE, Contender, contender, told_apart, why_no_rank
+from eqlab.comparison.pair import ALPHA, pair
+from eqlab.comparison.sentences import conclusion
+from eqlab.comparison.verdict import judge
+from eqlab.core.results import Baseline, Estimate, ItemScore, Result
+
+
+def one(name, points, item_set="s", **more):
+    """A contender whose score is the mean of its points."""
+    points = {str(k): float(v) for k, v in enumerate(points) if not np.isnan(v)}
+    mean = float(np.mean(list(points.values())))
+    return Contender(name, Estimate("score", mean, len(points), low=mean - 3, high=mean + 3), points, item_set, **more)
+
+
+def bare(name, value, low, high, **more):
+    return Contender(name, Estimate("score", value, 50, low=low, high=high), **more)
+
+
+def drawn(seed, gap=0.0, n=40, noise=8.0):
+    item = np.random.default_rng(0).normal(60, 15, n)
+    return item + gap + np.random.default_rng(seed).normal(0, noise, n)
+
+
+def ranks(verdict):
+    return {standing.contender.name: standing.rank for standing in verdict.standings}
+
+
+def test_one_model_is_first_and_others_follow():
+    found = judge([one("b", drawn(2)), one("a", drawn(1, gap=15)), one("c", drawn(3, gap=-15))])
+    assert ranks(found) == {"a": (1, 1), "b": (2, 2), "c": (3, 3)}
+    assert [first.name for first in found.first] == ["a"]
+    assert conclusion(found).startswith("a is best: it scores ")
+    assert ", more than b and c." in conclusion(found)
+
+
+def test_overlapping_intervals_do_not_hide_a_paired_difference():
+    """The report used to say the two cannot be separated; item by item a is better on nearly all."""
+    base = drawn(5)
+    found = judge([one("a", base + 2), one("b", base + np.random.default_rng(6).normal(0, 1, 40))])
+    a, b = (standing.contender.score for standing in found.standings)
+    assert a.low < b.high
+    assert ranks(found) == {"a": (1, 1), "b": (2, 2)}
+    assert conclusion(found).startswith("a is better than b by 1.8 points (95 % interval 1.5 to 2.1, 40 shared items).")
+
+
+@given(st.lists(st.floats(-12, 12), min_size=2, max_size=6), st.integers(0, 10**6), st.sampled_from([5, 6, 12, 40]))
+def test_no_statement_contradicts_another(gaps, seed, n):
+    found = judge([one(f"m{k}", drawn(seed + k, gap, n)) for k, gap in enumerate(gaps)], joint=True)
+    places = [standing.contender for standing in found.ranked]
+    values = [place.score.value for place in places]
+    assert values == sorted(values, reverse=True)
+    assert found.first
+    for place, standing in enumerate(found.ranked, 1):
+        low, high = standing.rank
+        assert 1 <= low <= high <= len(places)
+        assert low <= place <= high  # all answered the same items, so the order of scores is allowed
+        assert standing.may_be_first == (low == 1)
+        wide = standing.jointly
+        assert wide[0] <= low or len(places) == 2
+        better = sum(found.pair(other.name, standing.contender.name).better is other for other in places)
+        worse = sum(
+            found.pair(standing.contender.name, other.name).better is standing.contender
+            for other in places
+            if other is not standing.contender
+        )
+        assert low <= 1 + better  # nobody loses a rank to one whom it cannot be told apart from
+        assert high >= len(places) - worse
+    for pair_ in found.pairs():
+        gap = pair_.difference
+        assert pair_.separated is not None
+        if gap.low is not None and not pair_.why:
+            assert pair_.separated == (gap.low > 0 or gap.high < 0) == (gap.p < ALPHA)
+        assert pair_.p_jointly is None or pair_.p_jointly >= gap.p
+        turned = found.pair(pair_.b.name, pair_.a.name)
+        assert turned.difference.value == pytest.approx(-gap.value)
+        assert (turned.better and turned.better.name) == (pair_.better and pair_.better.name)
+        assert pair_.turned().difference.low == pytest.approx(turned.difference.low)
+
+
+@given(st.integers(0, 10**6), st.integers(3, 6))
+def test_a_pair_is_judged_alike_in_any_company(seed, count):
+    every = [one(f"m{k}", drawn(seed + k, 3.0 * k)) for k in range(count)]
+    whole = judge(every)
+    for j, a in enumerate(every):
+        for b in every[j + 1 :]:
+            alone = judge([a, b])
+            assert whole.pair(a.name, b.name) == alone.pair(a.name, b.name)
+
+
+def test_fewer_than_five_items_are_too_few_for_anything():
+    few = one("a", drawn(1, n=4))
+    assert why_no_rank(few.score, few.points) == "too few items: 4, at least 5 are needed"
+    found = pair(few, one("b", drawn(2, gap=90, n=4)))
+    assert (found.separated, found.difference.low, found.difference.p) == (None, None, None)
+    assert "at least 5" in found.why
+
+
+def test_one_item_shared_of_many_is_no_pair():
+    a = one("a", drawn(1, n=10))
+    b = Contender("b", a.score, {"0": 1.0, **{f"x{k}": 2.0 * k for k in range(9)}}, "s")
+    found = pair(a, b)
+    assert (found.shared, found.difference.method) == (1, "unpaired")
+
+
+def test_the_same_answers_share_every_rank():
+    found = judge([one("a", drawn(1)), one("b", drawn(1)), one("c", drawn(1))])
+    assert set(ranks(found).values()) == {(1, 3)}
+    assert "scores highest" not in conclusion(found)
+    assert conclusion(found).startswith("a (")
+    assert "cannot be told apart" in conclusion(found)
+
+
+def test_near_copies_are_never_told_apart_however_small_p_is():
+    base = drawn(1, n=100)
+    other = base.copy()
+    other[:7] += 5.0
+    found = pair(one("a", other), one("b", base))
+    assert found.difference.p < ALPHA
+    assert (found.separated, found.why) == (False, "they differ on 7 of 100")
+    assert set(ranks(judge([one("a", other), one("b", base)])).values()) == {(1, 2)}
+
+
+def test_the_same_gap_on_every_item_is_told_by_its_signs():
+    base = drawn(1, n=12)
+    found = pair(one("a", base + 1), one("b", base))
+    assert (found.separated, found.difference.low) == (True, None)
+    assert "the same on each" in conclusion(judge([one("a", base + 1), one("b", base)]))
+    five = pair(one("a", base[:5] + 1), one("b", base[:5]))
+    assert five.separated is False  # 2/2⁵ = .06
+
+
+def test_missing_items_are_left_out_of_a_pair():
+    gappy = drawn(2, gap=4)
+    gappy[::4] = np.nan
+    found = pair(one("a", drawn(1)), one("b", gappy))
+    assert (found.difference.n, found.shared, found.difference.method) == (30, 30, "paired")
+
+
+def test_scores_without_items_are_compared_by_their_intervals():
+    found = judge([bare("a", 80, 75, 85), bare("b", 70, 65, 75), bare("c", 60, 40, 80)])
+    assert found.pair("a", "b").separated
+    assert found.pair("a", "c").separated is False
+    assert ranks(found)["a"][0] == 1
+    p = found.pair("a", "b").difference
+    assert (p.p < ALPHA) == (p.low > 0)
+
+
+@given(st.floats(-30, 30), st.floats(0.1, 20), st.floats(0.1, 20), st.floats(0.1, 20), st.floats(0.1, 20))
+def test_p_from_intervals_agrees_with_the_interval(gap, a, b, c, d):
+    gap_found = pair(bare("x", 50 + gap, 50 + gap - a, 50 + gap + b), bare("y", 50, 50 - c, 50 + d)).difference
+    if abs(gap_found.p - ALPHA) > 1e-9:
+        assert (gap_found.p < ALPHA) == (gap_found.low > 0 or gap_found.high < 0)
+
+
+def test_other_item_files_are_other_items():
+    found = pair(one("a", drawn(1), "x"), one("b", drawn(2), "y"))
+    assert (found.difference.method, found.shared) == ("unpaired", 0)
+
+
+def test_who_has_no_rank_is_named_with_the_reason():
+    people = bare("people", 70, 66, 74, why_no_rank=REFERENCE, people=True)
+    broken = bare("z", 99, 98, 100, why_no_rank="not valid: too few answers could be read")
+    found = judge([one("a", drawn(1)), people, broken])
+    assert ranks(found) == {"a": (1, 1), "z": None, "people": None}
+    text = conclusion(found)
+    assert "People score 70.00" in text
+    assert "z (99.00, n = 50) is not compared: not valid: too few answers could be read." in text
+    only = "No score can be compared. Not valid: too few answers could be read."
+    assert conclusion(judge([broken, bare("y", 9, 8, 10, why_no_rank=broken.why_no_rank)])) == only
+
+
+def test_baselines_are_held_against_the_weak_ones():
+    floor = (Baseline("random", 10), Baseline("all fives", 62))
+    found = judge([bare("a", 80, 75, 85, baselines=floor), bare("c", 60, 55, 65, baselines=floor)])
+    assert conclusion(found).endswith("Not clearly better than 'all fives', which takes no skill (62.0): c.")
+
+
+def test_a_result_becomes_a_contender():
+    items = tuple(ItemScore(str(k), str(k), r, "ok", None, points=float(k + r)) for k in range(6) for r in range(2))
+    head = Estimate("s", 3.0, 6, low=1, high=5)
+    result = Result("eqbench", "E", "model:m", {}, "", head, (0, 100), items=items)
+    assert contender("m", result).points == {str(k): k + 0.5 for k in range(6)}
+    rated = Result("rating", "R", "judge:j", {}, "", head, (0, 100), items=items, ranked=False)
+    assert contender("j", rated).why_no_rank
+    assert not contender("m", Result("eqbench", "E", "people", {}, "", head, (0, 100), items=items)).points
+
+
+def test_equal_names_are_told_apart_by_the_first_thing_that_does():
+    assert told_apart(["a", "b"], ["x", "y"], ["r1", "r2"]) == ["a", "b"]
+    assert told_apart(["a", "a"], ["", "t 1"], ["r1", "r2"]) == ["a", "a (t 1)"]
+    assert told_apart(["a", "a", "b"], ["", "", ""], ["r1", "r2", "r3"]) == ["a (r1)", "a (r2)", "b"]

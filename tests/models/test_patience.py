@@ -1,0 +1,286 @@
+"""Rates, outages and slow servers, on a clock of our own: an hour of waiting takes no time."""
+
+import asyncio
+import json
+import selectors
+from types import SimpleNamespace
+
+import pytest
+
+import eqlab.models.http as http
+import eqlab.models.limiter as limiter
+import eqlab.models.transport as transport
+from eqlab.core.errors import ModelError
+from eqlab.models.chat import ChatReply, TransportError, Unasked
+from eqlab.models.http import HttpChat
+from eqlab.models.settings import prompted
+from eqlab.models.transport import Line
+from eqlab.models.wire.contract import Endpoint, Incoming, TryAgain
+
+GOOD = json.dumps({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}).encode()
+TOO_MANY = json.dumps({"error": {"message": "Rate limit reached", "code": "rate_limit_exceeded"}}).encode()
+
+
+class Clock(selectors.SelectSelector):
+    """A selector that does not wait: the time it would have waited has gone by."""
+
+    now = 0.0
+
+    def select(self, timeout=None):
+        if timeout:
+            self.now += timeout
+        return super().select(0)
+
+
+@pytest.fixture
+def play(monkeypatch):
+    """Runs a coroutine on the clock; returns its result and how long it took."""
+    clock = Clock()
+    loop = asyncio.SelectorEventLoop(clock)
+    loop.time = lambda: clock.now
+    watch = SimpleNamespace(monotonic=lambda: clock.now, perf_counter=lambda: clock.now)
+    for module in (http, limiter, transport):
+        monkeypatch.setattr(module, "time", watch)
+
+    def run(make):
+        result = loop.run_until_complete(make(lambda: clock.now))
+        return result, clock.now
+
+    yield run
+    loop.close()
+
+
+class Rate:
+    """So many requests in so many seconds; a bucket that refills, or a window that slides."""
+
+    def __init__(self, now, allowed, seconds, *, window, headers=None, body=TOO_MANY):
+        self.now, self.allowed, self.seconds, self.window = now, allowed, seconds, window
+        self.tokens, self.at, self.times = float(min(allowed, 5)), 0.0, []
+        self.headers, self.body = headers or {}, body
+        self.asked = 0
+
+    async def __call__(self, outgoing):
+        self.asked += 1
+        await asyncio.sleep(0.3)
+        now = self.now()
+        if self.window:
+            self.times = [time for time in self.times if time > now - self.seconds]
+            fine = len(self.times) < self.allowed
+            self.times += [now] * fine
+        else:
+            self.tokens = min(5.0, self.tokens + (now - self.at) * self.allowed / self.seconds)
+            self.at = now
+            fine = self.tokens >= 1
+            self.tokens -= fine
+        return Incoming(200, {}, GOOD) if fine else Incoming(429, self.headers, self.body)
+
+
+async def ask_all(chat, count, at_once=16):
+    waiting = iter(range(count))
+
+    async def work():
+        return [await chat.ask(prompted("x")) for _ in waiting]
+
+    found = await asyncio.gather(*(work() for _ in range(at_once)))
+    return [reply for some in found for reply in some]
+
+
+@pytest.mark.parametrize("window", [True, False], ids=["window", "bucket"])
+@pytest.mark.parametrize(("allowed", "count", "longest"), [(60, 60, 150), (60, 180, 330), (15, 60, 420)])
+def test_a_rate_without_retry_after_is_learnt(play, window, allowed, count, longest):
+    async def main(now):
+        server = Rate(now, allowed, 60.0, window=window)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16), post=server)
+        return server, await ask_all(chat, count)
+
+    (server, replies), took = play(main)
+    assert len(replies) == count
+    assert all(isinstance(reply, ChatReply) for reply in replies)
+    assert took < longest
+    assert server.asked - count <= 16 + count // 4  # the first burst, then few
+
+
+def test_what_a_server_asks_for_is_kept(play):
+    """Gemini says it in the body; an absurd Retry-After is capped and said."""
+    delay = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "17s"}
+    body = json.dumps({"error": {"code": 429, "message": "Resource exhausted", "details": [delay]}}).encode()
+    for headers, raw, waits in (
+        ({}, body, 17),
+        ({"Retry-After": "86400"}, TOO_MANY, 600),
+        ({"retry-after-ms": "2500"}, b"", 2.5),
+    ):
+        said = []
+
+        async def main(now, headers=headers, raw=raw, said=said):
+            started, first = now(), []
+
+            async def post(outgoing):
+                first.append(now() - started)
+                return Incoming(429, headers, raw) if len(first) == 1 else Incoming(200, {}, GOOD)
+
+            chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16, patience=10_000), said.append, post)
+            await chat.ask(prompted("x"))
+            return first
+
+        first, _ = play(main)
+        assert first[1] == pytest.approx(waits, abs=0.5)
+        assert bool(said) == (waits == 600)
+        assert not said or "86400 s; waiting 600 s" in said[0]
+
+
+def outage(until, patience, play, *, ago=0.0):
+    said = []
+
+    async def main(now):
+        async def post(outgoing):
+            await asyncio.sleep(0.01)
+            if 1 <= now() < until:
+                return TryAgain("ClientConnectorError: Connect call failed", gone=True)
+            return Incoming(200, {}, GOOD)
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16, patience=patience), said.append, post)
+        replies = await ask_all(chat, 40)
+        await asyncio.sleep(1)
+        return replies + await ask_all(chat, 60)
+
+    return play(main), said
+
+
+@pytest.mark.parametrize("seconds", [30, 180])
+def test_an_outage_loses_nothing_and_is_said_once(play, seconds):
+    (replies, took), said = outage(1 + seconds, 300.0, play)
+    assert len(replies) == 100
+    assert took < seconds + 40
+    assert len(said) == 1
+    assert "--patience" in said[0]
+
+
+def test_a_long_silence_before_an_outage_is_not_part_of_it(play):
+    """Planning, a pause of a sweep, a model that thinks for ten minutes: patience begins with the first failure."""
+
+    async def main(now):
+        asked = 0
+
+        async def post(outgoing):
+            nonlocal asked
+            asked += 1
+            return Incoming(503, {}, b"loading") if asked in (1, 4) else Incoming(200, {}, GOOD)
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16, patience=60.0), post=post)
+        await asyncio.sleep(500)
+        first = await ask_all(chat, 2)
+        await asyncio.sleep(500)
+        return first + await ask_all(chat, 2)
+
+    replies, _ = play(main)
+    assert len(replies) == 4
+
+
+def test_what_only_waits_is_given_up_when_the_session_ends(play):
+    """A pause of ten minutes does not hold up Ctrl-C; what is under way is finished."""
+
+    async def main(now):
+        async def post(outgoing):
+            if outgoing.request.max_tokens == 1:
+                await asyncio.sleep(20)
+                return Incoming(200, {}, GOOD)
+            return Incoming(429, {"Retry-After": "500"}, TOO_MANY)
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16), post=post)
+        asked = [asyncio.create_task(chat.ask(prompted("x", max_tokens=room))) for room in (1, 9, 9)]
+        await asyncio.sleep(5)
+        chat.hurry()
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    (good, *given_up), took = play(main)
+    assert good.text == "hi"
+    assert [type(one) for one in given_up] == [Unasked, Unasked]
+    assert took < 21
+
+
+def test_an_outage_that_outlasts_patience_ends_the_model(play):
+    with pytest.raises(ModelError, match=r"has not answered for .* Run the same command again"):
+        outage(10_000, 60.0, play)
+
+
+def test_a_request_that_timed_out_is_repeated_twice(play):
+    asked = []
+
+    async def main(now):
+        async def post(outgoing):
+            asked.append(outgoing.body)
+            if len(asked) == 1:
+                return Incoming(200, {}, GOOD)
+            await asyncio.sleep(120)
+            return TryAgain("no reply within 120 s", overload=True, timed_out=True)
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16), post=post)
+        await chat.ask(prompted("x"))
+        with pytest.raises(TransportError, match="no reply within 120 s"):
+            await chat.ask(prompted("x"))
+
+    play(main)
+    assert len(asked) == 4
+    assert "stream" not in asked[1]
+    assert asked[2]["stream"] is asked[3]["stream"] is True  # silence is told from slowness
+
+
+def test_a_server_that_fails_costs_a_stated_number_of_requests(play):
+    asked = []
+
+    async def main(now):
+        async def post(outgoing):
+            asked.append(outgoing.body)
+            return Incoming(500, {}, b"oops")
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16), post=post)
+        with pytest.raises(TransportError, match="oops"):
+            await chat.ask(prompted("x"))
+
+    play(main)
+    assert len(asked) == 7
+
+
+def test_a_schema_that_only_breaks_the_server_is_blamed_after_the_first(play):
+    asked = []
+
+    async def main(now):
+        async def post(outgoing):
+            asked.append(outgoing.body)
+            return (
+                Incoming(500, {}, b"Internal Server Error")
+                if "response_format" in outgoing.body
+                else Incoming(200, {}, GOOD)
+            )
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16), post=post)
+        with pytest.raises(ModelError, match=r"fails on a JSON schema .* Run without --structured"):
+            await ask_schema(chat)
+
+    async def ask_schema(chat):
+        await asyncio.gather(*(chat.ask(prompted("x", schema={"type": "object"})) for _ in range(8)))
+
+    play(main)
+    assert len(asked) <= 2
+
+
+def test_the_first_request_goes_alone(play):
+    under_way = []
+
+    async def main(now):
+        busy = 0
+
+        async def post(outgoing):
+            nonlocal busy
+            busy += 1
+            under_way.append(busy)
+            await asyncio.sleep(1.0)
+            busy -= 1
+            return Incoming(200, {}, GOOD)
+
+        chat = HttpChat(Endpoint("https://far.example/v1", "m"), Line(16), post=post)
+        await ask_all(chat, 33)
+
+    play(main)
+    assert under_way[:2] == [1, 1]
+    assert max(under_way) == 16

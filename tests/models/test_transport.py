@@ -1,0 +1,210 @@
+"""The way there and back: streams and silence, redirects, proxies, keys."""
+
+import asyncio
+import json
+import threading
+
+import pytest
+from aiohttp import web
+from conftest import completion
+
+from eqlab.core.errors import ModelError
+from eqlab.models.chat import TransportError
+from eqlab.models.http import HttpChat
+from eqlab.models.providers import resolve
+from eqlab.models.secrets import without_key
+from eqlab.models.settings import prompted
+from eqlab.models.transport import Line, environment_proxy
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(HttpChat, "_backoff", lambda self, retries: 0.01)
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "AZURE_OPENAI_API_KEY"):
+        monkeypatch.setenv(name, "sk-0123456789")
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+def ask(spec, url, request, say=lambda _: None, **waits):
+    async def main():
+        chat = HttpChat(resolve(spec, url), Line(4, **waits), say)
+        try:
+            return await chat.ask(request)
+        finally:
+            await chat.close()
+
+    return asyncio.run(main())
+
+
+class Loopback:
+    """A server whose every POST and CONNECT goes to `handle`."""
+
+    def __init__(self, handle):
+        self.handle, self.port = handle, 0
+
+    def __enter__(self):
+        self.loop, started = asyncio.new_event_loop(), threading.Event()
+
+        async def start():
+            runner = web.ServerRunner(web.Server(self.handle, access_log=None), shutdown_timeout=0.1)
+            await runner.setup()
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            self.port = runner.addresses[0][1]
+            return runner
+
+        def work():
+            asyncio.set_event_loop(self.loop)
+            runner = self.loop.run_until_complete(start())
+            started.set()
+            self.loop.run_forever()
+            self.loop.run_until_complete(runner.cleanup())
+            left = asyncio.all_tasks(self.loop)
+            for task in left:
+                task.cancel()
+            self.loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            self.loop.close()
+
+        self.thread = threading.Thread(target=work, daemon=True)
+        self.thread.start()
+        started.wait(10)
+        return self
+
+    def __exit__(self, *_):
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(10)
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+
+def dripping(pieces, pause):
+    async def handle(request):
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        for piece in pieces:
+            await response.write(piece)
+            await asyncio.sleep(pause)
+        return response
+
+    return handle
+
+
+def chunk(text, finish=None):
+    choice = {"index": 0, "delta": {"content": text}, "finish_reason": finish}
+    return f"data: {json.dumps({'choices': [choice]})}\n\n".encode()
+
+
+def test_a_slow_stream_is_waited_for_as_long_as_it_is_not_silent():
+    pieces = [
+        b": thinking\n\n",
+        chunk("Ca"),
+        chunk("lm: 5"),
+        b": still here\n\n",
+        chunk("", "stop"),
+        b"data: [DONE]\n\n",
+    ]
+    with Loopback(dripping(pieces, 0.3)) as server:
+        assert ask("openai/m", f"{server.url}/v1", prompted("x"), silence=1.0, timeout=60).text == "Calm: 5"
+        with pytest.raises(TransportError, match="no whole reply within"):
+            ask("openai/m", f"{server.url}/v1", prompted("x"), silence=1.0, timeout=1.0)
+
+
+def test_silence_in_the_middle_of_a_stream_ends_it():
+    slow = dripping([chunk("Ca"), chunk("lm")], 5.0)
+    with Loopback(slow) as server, pytest.raises((TransportError, ModelError), match="no reply within"):
+        ask("openai/m", f"{server.url}/v1", prompted("x"), silence=1.0, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("spec", "pieces"),
+    [
+        ("openai/m", [chunk("Calm: 1")]),
+        ("anthropic/m", [b'event: message_start\ndata: {"type": "message_start", "message": {"content": []}}\n\n']),
+        ("google/m", [b'data: {"candidates": [{"content": {"parts": [{"text": "Calm: 1"}]}}]}\n\n']),
+        ("azure/m", [chunk("Calm: 1")]),
+    ],
+)
+def test_a_stream_that_ends_in_the_middle_is_no_reply(spec, pieces):
+    with Loopback(dripping(pieces, 0.0)) as server, pytest.raises(TransportError, match="ended in the middle"):
+        ask(spec, f"{server.url}/v1", prompted("x"))
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_no_redirect_to_another_origin_is_followed(server, status, monkeypatch):
+    monkeypatch.setenv("EQLAB_API_KEY", "sk-secret-0123456789")
+
+    async def elsewhere(request):
+        return web.Response(status=status, headers={"Location": f"{server.url}/chat/completions"})
+
+    with (
+        Loopback(elsewhere) as other,
+        pytest.raises(ModelError, match=r"redirects to http://127.0.0.1:\d+.*--base-url"),
+    ):
+        ask("m", f"{other.url}/v1", prompted("x"))
+    assert not server.requests
+
+
+def test_a_redirect_on_the_same_origin_is_followed():
+    async def handle(request):
+        if request.path == "/v1/chat/completions":
+            return web.Response(status=307, headers={"Location": "/v2/chat"})
+        return web.json_response(completion("hi"))
+
+    with Loopback(handle) as server:
+        assert ask("m", f"{server.url}/v1", prompted("x")).text == "hi"
+
+
+def test_the_proxy_of_the_environment_is_used_and_no_proxy_too(monkeypatch):
+    seen = []
+
+    async def proxy(request):
+        seen.append(str(request.raw_path))
+        return web.json_response(completion("through the proxy"))
+
+    with Loopback(proxy) as server:
+        monkeypatch.setenv("http_proxy", server.url)
+        assert ask("m", "http://models.example/v1", prompted("x")).text == "through the proxy"
+        assert seen == ["http://models.example/v1/chat/completions"]
+        monkeypatch.setenv("no_proxy", "models.example")
+        assert environment_proxy("http://models.example/v1") is None
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    assert environment_proxy("https://api.openai.com/v1") == "http://proxy.example:3128"
+
+
+def test_a_key_inside_an_escaped_body_is_found_after_decoding(server, monkeypatch):
+    key = "sk-a/b-secret-0123456789"
+    monkeypatch.setenv("EQLAB_API_KEY", key)
+    escaped = json.dumps({"error": {"message": json.dumps({"headers": f"Bearer {key}"})}}).replace("/", "\\/")
+    server.reply = lambda body, n: web.Response(status=401, text=escaped.replace("-secret", "\\u002dsecret"))
+    with pytest.raises(ModelError) as caught:
+        ask("m", server.url, prompted("x"))
+    assert "secret-0123" not in str(caught.value)
+    shown = json.dumps(completion(f"You sent {key}")).replace("/", "\\/").replace("-secret", "\\u002dsecret")
+    server.reply = lambda body, n: web.Response(text=shown, content_type="application/json")
+    assert ask("m", server.url, prompted("x")).text == "You sent (your key)"
+
+
+def test_a_short_key_blots_out_nothing_and_hinders_no_adapting(server, monkeypatch):
+    monkeypatch.setenv("EQLAB_API_KEY", "x")
+    said = []
+
+    def reply(body, number):
+        if "max_tokens" in body:
+            return web.Response(status=400, text="Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.")
+        return "hi"
+
+    server.reply = reply
+    assert ask("m", server.url, prompted("x"), said.append).text == "hi"
+    assert "'max_completion_tokens'" in said[0]
+    assert without_key("max_tokens is EMPTY", "EMPTY") == "max_tokens is EMPTY"
+
+
+def test_a_key_with_a_line_end_is_a_key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123\n")
+    assert resolve("openai/m").key == "sk-0123"
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-01\n23")
+    with pytest.raises(ModelError, match="no header can carry"):
+        resolve("openai/m")

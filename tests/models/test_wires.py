@@ -1,0 +1,272 @@
+"""The wire formats as the pure pairs they are: what is built, and what is read in the providers' own words."""
+
+# ruff: noqa: E501 - the providers' own words, unbroken
+import json
+
+import pytest
+
+from eqlab.core.errors import UsageError
+from eqlab.core.messages import Message
+from eqlab.models.chat import EFFORTS, ChatReply, ChatRequest
+from eqlab.models.fit import Change, Fit, changed, room
+from eqlab.models.providers import locate, resolve
+from eqlab.models.settings import prompted
+from eqlab.models.wire import registry
+from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, Outgoing, TryAgain
+from eqlab.models.wire.registry import wire, wire_names
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"Joy": {"type": "integer", "enum": [0, 1, 2]}},
+    "required": ["Joy"],
+    "additionalProperties": False,
+}
+
+
+def built(name, request=None, fit=None, url="http://h/v1"):
+    return wire(name).build(Endpoint(url, "m", "k"), request or prompted("x", seed=1), fit or Fit(name))
+
+
+def verdict(name, status, body, request=None, headers=None):
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return wire(name).read(built(name, request), Incoming(status, headers or {}, raw))
+
+
+def said(message, param=None, code=None, kind="invalid_request_error"):
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+@pytest.mark.parametrize("name", wire_names())
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [(401, "key"), (402, "credit"), (403, "may not"), (404, "no such model"), (405, "405")],
+)
+def test_what_stops_a_model_says_the_right_words(name, status, words):
+    found = verdict(name, status, said("no"))
+    assert isinstance(found, Hopeless)
+    assert found.model
+    assert words in found.message
+
+
+@pytest.mark.parametrize("name", wire_names())
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
+def test_what_is_worth_another_try(name, status):
+    found = verdict(name, status, said("later"), headers={"Retry-After": "7"})
+    assert isinstance(found, TryAgain)
+    assert (found.wait, found.rate) == (7, status == 429)
+    assert found.gone == (status in (502, 503, 504, 529))
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "body", "code"),
+    [
+        ("openai_chat", 200, {"choices": [{"message": {"content": None, "refusal": "I cannot."}, "finish_reason": "stop"}]}, "refusal"),
+        ("openai_chat", 200, {"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]}, "content_filter"),
+        ("openai_chat", 400, said("Invalid prompt: your prompt was flagged as potentially violating our usage policy.", None, "invalid_prompt"), "invalid_prompt"),
+        ("azure", 400, said("filtered", "prompt", "content_filter"), "content_filter"),
+        ("openai_chat", 403, {"error": {"code": 403, "message": "flagged", "metadata": {"reasons": ["hate", "violence"], "flagged_input": "x"}}}, "moderation: hate, violence"),
+        ("openai_chat", 403, {"code": "permission-denied", "error": "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"}, "SAFETY_CHECK_TYPE_BIO"),
+        ("openai_responses", 200, {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}, "output": []}, "content_filter"),
+        ("openai_responses", 200, {"status": "completed", "output": [{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}]}, "refusal"),
+        ("anthropic", 200, {"content": [], "stop_reason": "refusal", "usage": {}}, "refusal"),
+        ("anthropic", 400, {"type": "error", "error": {"type": "invalid_request_error", "message": "Output blocked by content filtering policy"}}, "content_filter"),
+        ("gemini", 200, {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}, "PROHIBITED_CONTENT"),
+        *(("gemini", 200, {"candidates": [{"finishReason": reason}]}, reason) for reason in ("SAFETY", "RECITATION", "SPII", "BLOCKLIST")),
+    ],
+)  # fmt: skip
+def test_refusals_are_replies_with_the_providers_code(name, status, body, code):
+    found = verdict(name, status, body)
+    assert isinstance(found, ChatReply)
+    assert found.refusal == code
+    assert found.finish in ("content_filter", "refusal")
+
+
+EFFORT = prompted("x", settings={"effort": "minimal"})
+FORM = prompted("x", schema=SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("name", "request_", "status", "message", "param", "change"),
+    [
+        ("openai_chat", None, 400, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "max_tokens", Change("way", "room", "max_completion_tokens")),
+        ("openai_chat", None, 400, "Unsupported value: 'temperature' does not support 0.0 with this model. Only the default (1) value is supported.", "temperature", Change("drop", "temperature")),
+        ("openai_chat", None, 422, [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}], None, Change("drop", "seed")),
+        ("openai_chat", None, 400, "max_tokens is too large: 256. This model supports at most 128 completion tokens, whereas you provided 256.", "max_tokens", Change("limit", "room", "128")),
+        ("openai_chat", None, 400, "'max_tokens' or 'max_completion_tokens' is too large: 256. This model's maximum context length is 512 tokens and your request has 412 input tokens (256 > 512 - 412).", None, Change("limit", "room", "90")),
+        ("openai_chat", EFFORT, 400, "Unsupported value: 'minimal' is not supported with the 'gpt-5.1' model. Supported values are: 'none', 'low', 'medium', and 'high'.", "reasoning_effort", Change("way", "effort", "none")),
+        ("openai_chat", None, 404, "This model is only supported in v1/responses and not in v1/chat/completions.", "model", Change("wire", "dialect", "openai_responses")),
+        ("openai_chat", prompted("x", "s"), 400, "Unsupported value: 'messages[0].role' does not support 'system' with this model.", "messages[0].role", Change("way", "system", "user")),
+        ("openai_responses", None, 400, "Unsupported parameter: 'temperature' is not supported with this model.", "temperature", Change("drop", "temperature")),
+        ("anthropic", None, 400, "`temperature` is deprecated for this model.", None, Change("drop", "temperature")),
+        ("anthropic", None, 400, "max_tokens: 256 > 128, which is the maximum allowed number of output tokens for claude-3-5-sonnet-20241022", None, Change("limit", "room", "128")),
+        ("anthropic", EFFORT, 400, "adaptive thinking is not supported on this model", None, Change("way", "thinking", "budget")),
+        ("anthropic", EFFORT, 400, "This model does not support the effort parameter.", None, Change("way", "thinking", "budget")),
+        ("anthropic", FORM, 400, "output_config.format: Extra inputs are not permitted", None, Change("way", "schema", "tool")),
+        ("gemini", EFFORT, 400, "Thinking level is not supported for this model.", None, Change("way", "thinking", "budget")),
+        ("gemini", None, 400, "Unable to submit request because it has a maxOutputTokens value of 256 but the supported range is from 1 (inclusive) to 129 (exclusive).", None, Change("limit", "room", "128")),
+        ("gemini", prompted("x", "s"), 400, "Developer instruction is not enabled for models/gemma-3-27b-it", None, Change("way", "system", "user")),
+    ],
+)  # fmt: skip
+def test_what_a_server_refuses_is_learnt_from_its_own_words(name, request_, status, message, param, change):
+    found = verdict(
+        name,
+        status,
+        {"error": {"message": message, "param": param}} if isinstance(message, str) else {"detail": message},
+        request_,
+    )
+    assert isinstance(found, Adapt), found
+    assert found.change == change
+    again = built(name if change.kind != "wire" else change.value, request_, changed(Fit(name), change))
+    assert again.body != built(name, request_).body  # and the next request says it otherwise
+
+
+@pytest.mark.parametrize(
+    ("name", "request_", "message", "words"),
+    [
+        ("openai_chat", FORM, "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.", "--structured"),
+        ("openai_chat", FORM, "This response_format type is unavailable now", "--structured"),
+        ("openai_chat", prompted("x", settings={"temperature": 0.5}), "'temperature' is not supported", "--set temperature"),
+        ("openai_chat", prompted("x", settings={"effort": "low"}), "Unrecognized request argument supplied: reasoning_effort", "--effort"),
+        ("openai_chat", prompted("x", settings={"min_p": 0.5}), "Unrecognized request argument supplied: min_p", "--set min_p"),
+        ("gemini", prompted("x", settings={"effort": "none"}), "Budget 0 is invalid. This model only works in thinking mode.", "--effort"),
+        ("gemini", None, "API key not valid. Please pass a valid API key.", "key"),
+        ("anthropic", None, "Your credit balance is too low to access the Anthropic API.", "Top it up"),
+    ],
+)  # fmt: skip
+def test_what_the_user_chose_is_never_dropped_in_silence(name, request_, message, words):
+    found = verdict(name, 400, said(message), request_)
+    assert isinstance(found, Hopeless), found
+    assert found.model
+    assert words in found.hint + found.message
+
+
+def test_a_400_that_names_nothing_of_ours_costs_one_request():
+    for name in wire_names():
+        found = verdict(name, 400, said("This request is strange."))
+        assert isinstance(found, Hopeless)
+        assert not found.model
+
+
+def test_a_day_s_quota_ends_the_model_and_a_minute_s_does_not():
+    day = {
+        "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+        "violations": [{"quotaId": "GenerateRequestsPerDayPerProject"}],
+    }
+    minute = {"@type": day["@type"], "violations": [{"quotaId": "GenerateRequestsPerMinutePerProject"}]}
+    text = "You exceeded your current quota, please check your plan and billing details."
+    for details, kind in ((day, Hopeless), (minute, TryAgain)):
+        assert isinstance(verdict("gemini", 429, {"error": {"code": 429, "message": text, "details": [details]}}), kind)
+    assert isinstance(verdict("openai_chat", 429, said(text, None, "insufficient_quota")), Hopeless)
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_one_effort_in_every_dialect(effort):
+    request = prompted("x", settings={"effort": effort})
+    assert built("openai_chat", request).body["reasoning_effort"] == effort
+    assert built("openai_responses", request).body["reasoning"] == {"effort": effort}
+    claude = built("anthropic", request).body
+    assert claude["thinking"]["type"] == ("disabled" if effort == "none" else "adaptive")
+    assert "thinkingLevel" in built("gemini", request).body["generationConfig"]["thinkingConfig"]
+    budget = changed(Fit("gemini"), Change("way", "thinking", "budget"))
+    old = built("gemini", request, budget).body["generationConfig"]["thinkingConfig"]["thinkingBudget"]
+    assert (old == 0) == (effort == "none")
+
+
+def test_room_is_the_answers_and_what_thinking_takes():
+    bare = prompted("x", max_tokens=60)
+    assert room(bare, Fit("w")) == 60
+    assert room(bare, Fit("w", thinks=True)) == 60 + 16384
+    assert room(prompted("x", max_tokens=60, settings={"thinking_tokens": 100}), Fit("w", thinks=True)) == 160
+    assert room(prompted("x", settings={"max_output_tokens": 500}), Fit("w", thinks=True)) == 500
+    assert room(bare, Fit("w", thinks=True, room_limit=4096)) == 4096
+    assert room(prompted("x", max_tokens=60, settings={"effort": "none"}), Fit("w", thinks=True)) == 60
+
+
+def test_several_turns_in_every_dialect():
+    talk = (Message("system", "S"), Message("user", "A"), Message("assistant", "B"), Message("user", "C"))
+    request = ChatRequest(talk)
+    roles = [one["role"] for one in built("openai_chat", request).body["messages"]]
+    assert roles == ["system", "user", "assistant", "user"]
+    assert built("anthropic", request).body["system"] == "S"
+    assert [one["role"] for one in built("gemini", request).body["contents"]] == ["user", "model", "user"]
+    assert built("openai_responses", request).body["instructions"] == "S"
+
+
+@pytest.mark.parametrize(
+    ("spec", "url", "path"),
+    [
+        ("anthropic/claude-opus-5", "http://127.0.0.1:9/anthropic/v1", "http://127.0.0.1:9/anthropic/v1/messages"),
+        ("google/gemini-3-pro", "http://127.0.0.1:9/v1beta", "http://127.0.0.1:9/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse"),
+        ("azure/d", "http://127.0.0.1:9/openai", "http://127.0.0.1:9/openai/deployments/d/chat/completions?api-version=2024-10-21"),
+        ("azure/d", "http://127.0.0.1:9/openai/v1", "http://127.0.0.1:9/openai/v1/chat/completions"),
+        ("m", "http://127.0.0.1:9/v1/", "http://127.0.0.1:9/v1/chat/completions"),
+    ],
+)  # fmt: skip
+def test_an_address_of_ones_own_keeps_the_dialect(spec, url, path):
+    endpoint = resolve(spec, url)
+    outgoing = wire(endpoint.wire).build(endpoint, prompted("x"), Fit(endpoint.wire, streams=endpoint.streams))
+    assert endpoint.base_url + outgoing.path == path
+
+
+def test_the_libraries_own_variables(monkeypatch):
+    for name, value in {
+        "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "https://proxy.example/v1", "OPENAI_ORG_ID": "org-1",
+        "ANTHROPIC_AUTH_TOKEN": "t", "ANTHROPIC_BASE_URL": "https://claude.example",
+        "AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_ENDPOINT": "https://me.openai.azure.com/", "OPENAI_API_VERSION": "2025-04-01-preview",
+        "GOOGLE_API_KEY": "g",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    openai = resolve("openai/m")
+    assert (openai.base_url, openai.headers) == ("https://proxy.example/v1", {"OpenAI-Organization": "org-1"})
+    claude = resolve("anthropic/m")
+    assert claude.base_url == "https://claude.example/v1"
+    headers = wire("anthropic").build(claude, prompted("x"), Fit("anthropic")).headers
+    assert headers["Authorization"] == "Bearer t"
+    assert "x-api-key" not in headers
+    azure = resolve("azure/d")
+    assert azure.base_url == "https://me.openai.azure.com/openai"
+    outgoing = wire("azure").build(azure, prompted("x"), Fit("azure"))
+    assert outgoing.path.endswith("?api-version=2025-04-01-preview")
+    assert "api-version" not in outgoing.headers
+    assert resolve("google/m").key == "g"
+
+
+def test_another_dialect_and_one_that_is_none():
+    assert locate("m", "http://h/v1", dialect="anthropic").wire == "anthropic"
+    assert locate("openai/m", dialect="responses").wire == "openai_responses"
+    with pytest.raises(UsageError, match=r"no dialect 'klingon'.*openai_chat"):
+        locate("m", "http://h/v1", dialect="klingon")
+
+
+def test_a_wire_format_of_another_package(monkeypatch):
+    class Echo:
+        name, thinks = "echo", False
+
+        def build(self, endpoint, request, fit):
+            return Outgoing("/echo", {}, {"q": request.messages[-1].text}, {"dialect": "echo"}, request, fit)
+
+        def read(self, outgoing, incoming):
+            return ChatReply(json.loads(incoming.raw)["q"])
+
+    class Point:
+        name = "echo"
+
+        def load(self):
+            return Echo
+
+    monkeypatch.setattr(registry, "entry_points", lambda group, name="": [Point()])
+    assert "echo" in wire_names()
+    endpoint = Endpoint("http://h", "m", wire=locate("m", "http://h", dialect="echo").wire)
+    outgoing = wire("echo").build(endpoint, prompted("hello"), Fit("echo"))
+    assert wire("echo").read(outgoing, Incoming(200, {}, json.dumps(outgoing.body).encode())).text == "hello"
+    wire.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "settings", [{"effort": "huge"}, {"temperature": "hot"}, {"max_tokens": 0}, {"max_tokens": "many"}]
+)
+def test_settings_that_make_no_sense(settings):
+    with pytest.raises(UsageError):
+        prompted("x", settings=settings)

@@ -1,0 +1,1 @@
+"""Benchmarks that know of eqlab only its contract."""

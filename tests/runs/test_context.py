@@ -1,0 +1,67 @@
+"""What a score may know besides the answers: looked up only by who asks, and once for all results of a command."""
+
+import gzip
+import sqlite3
+
+import pytest
+from conftest import ROOT
+
+from eqlab.core.benchmark import NO_CONTEXT, Context
+from eqlab.core.runs import PEOPLE
+from eqlab.runs.context import Known, StoreContext
+from eqlab.runs.score import results, results_of
+from eqlab.store.open import open_store
+
+JUDGED, PEOPLE_RATED = "7599924d8d", ("4b2d2f889d", "359903a954")
+
+
+@pytest.fixture
+def counted(tmp_path, monkeypatch):
+    """A store with two judges' runs and people's ratings, and who was read in it."""
+    path = tmp_path / "s.db"
+    text = gzip.decompress((ROOT / "tests" / "store" / "store_0_1.sql.gz").read_bytes()).decode()
+    connection = sqlite3.connect(path)
+    connection.executescript(text)
+    connection.close()
+    store = open_store(str(path))
+    read = []
+    plain = store.scored
+
+    def scored(run, subject, *more):
+        read.append((run, subject))
+        return plain(run, subject, *more)
+
+    monkeypatch.setattr(store, "scored", scored)
+    yield store, read
+    store.close()
+
+
+def test_people_are_read_once_however_many_judges_there_are(counted):
+    store, read = counted
+    judged = store.read_run(JUDGED)
+    results_of(store, [judged, judged, judged])
+    assert [read.count((run, PEOPLE)) for run in PEOPLE_RATED] == [1, 1]
+    known = Known(store)
+    for _ in range(3):
+        results(store, judged, known)
+    assert [read.count((run, PEOPLE)) for run in PEOPLE_RATED] == [2, 2]
+
+
+def test_who_does_not_ask_reads_nothing_else(counted):
+    store, read = counted
+    run = next(run for run in store.run_ids() if run.startswith("af68"))
+    results(store, store.read_run(run))
+    assert {one for one, _ in read} == {run}
+
+
+def test_a_context_is_the_benchmarks_own(counted):
+    store, _ = counted
+    known = Known(store)
+    ratings = StoreContext(known, "rating", None)
+    assert {other.asked.name for other in ratings.others()} == {"rating"}
+    assert len(list(ratings.others())) == 4
+    assert ratings.once("x", lambda: 1) == ratings.once("x", lambda: 2) == 1
+    assert StoreContext(known, "eqbench", None).once("x", lambda: 3) == 3
+    empty: Context = NO_CONTEXT
+    assert not list(empty.others())
+    assert empty.once("x", lambda: 4) == 4

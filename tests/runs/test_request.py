@@ -1,0 +1,52 @@
+"""A request is checked in one place, for the command line and for Python, before anything is looked up or asked."""
+
+import pytest
+
+from eqlab.core.errors import DataError, UsageError
+from eqlab.runs.request import Request, prepare
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"items": "opne"}, ["'opne'", "Did you mean open?"]),
+        ({"items": "publishd"}, ["Did you mean published?"]),
+        ({"items": "nowhere.toml"}, ["no such file"]),
+        ({"profile": "quik"}, ["'quik'", "quick or full"]),
+        ({"limit": 0}, ["--limit 0"]),
+        ({"repeats": -1}, ["--repeats -1"]),
+        ({"limit": True}, ["--limit True"]),
+        ({"benchmarks": ()}, ["nothing to ask"]),
+        ({"benchmarks": ("eqbnch",)}, ["eqbnch", "eqbench"]),
+        ({"options": {"nonsense": "1"}}, ["nonsense"]),
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong, words):
+    with pytest.raises(UsageError) as error:
+        prepare(Request(**({"models": ("m",), "base_url": "http://127.0.0.1:9/v1"} | wrong)))
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_a_file_that_is_none_of_items_is_named(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("nothing = 1")
+    with pytest.raises(DataError, match=r"mine\.toml"):
+        list(prepare(Request(("m",), ("emotionbench",), items=str(path))).plan())
+
+
+def test_own_items_take_the_place_of_ours(tmp_path):
+    from importlib.resources import files
+
+    for name, count in (("eqbench", 2), ("empathy", 2), ("emotionbench", 2)):
+        text = files("eqlab.data").joinpath("open", f"{name}.toml").read_text()
+        head, *items = text.split("[[item]]")
+        path = tmp_path / f"{name}.toml"
+        path.write_text("[[item]]".join([head, *items[:count]]))
+        request = Request(
+            ("m",), (name,), items=str(path), options={"controls": "no"} if name == "emotionbench" else {}
+        )
+        prepared = prepare(request)
+        asked = {trial.items for _, _, trial, _ in prepared.plan() if trial.condition != "default"}
+        assert len(asked) == count, name
+        assert prepared.config.benchmarks[0].item_set == "own"
+        assert prepared.config.id != prepare(Request(("m",), (name,), options=request.options)).config.id

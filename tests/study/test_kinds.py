@@ -1,0 +1,308 @@
+"""Kinds of study: each is checked, dealt, simulated with a known truth and analysed; and their registry."""
+
+from collections import Counter, defaultdict
+from itertools import combinations
+
+import pytest
+from made_studies import made, rehearsed, study_text, write_replies
+
+from eqlab.core.errors import DataError, UsageError
+from eqlab.core.studied import StudyKind, Worded
+from eqlab.store.store import Store
+from eqlab.study.file import read_study
+from eqlab.study.kinds import registry
+from eqlab.study.overview import overview
+from eqlab.study.results import flow
+from eqlab.study.results.analysis import people_result
+from eqlab.study.simulation.simulate import recovered
+
+SCALES = "".join(
+    f'[[scale]]\nkey = "{key}"\ntext = "How {key}?"\nlow = 1\nhigh = {high}\nends = ["not at all", "fully"]\n{more}\n'
+    for key, high, more in (("cognitive", 5, ""), ("affective", 7, ""), ("cold", 5, "reverse = true"))
+)
+
+
+@pytest.fixture
+def make(tmp_path):
+    write_replies(tmp_path)
+    store = Store(str(tmp_path / "store.db"))
+    yield lambda kind, **more: made(tmp_path, store, kind, **more)
+    store.close()
+
+
+def by_person(design):
+    return [[trial.key for trial in batch.trials] for batch in design.batches]
+
+
+# -- registry ------------------------------------------------------------------------------------------------------
+
+
+def test_every_kind_has_a_form_of_its_name_and_a_template():
+    assert set(registry.kind_names()) >= {"rating", "pairwise", "reply", "evoked", "eqbench"}
+    for name in registry.kind_names():
+        kind: StudyKind = registry.find_kind(name)
+        assert kind.form().kind == name
+        assert f'kind = "{name}"' in kind.form().template
+        if isinstance(kind, Worded):
+            assert kind.in_words({}).words == kind.words
+
+
+def test_an_unknown_kind_is_named_with_those_that_are():
+    with pytest.raises(UsageError, match="no kind of study 'ratings'"):
+        registry.find_kind("ratings")
+    with pytest.raises(DataError, match="did you mean rating"):
+        read_study(study_text("ratings"))
+
+
+# -- several arms a person -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+@pytest.mark.parametrize("each", [1, 2, 3])
+def test_every_prompt_meets_every_arm_equally_often_and_nobody_a_prompt_twice(make, each, blocked):
+    if each == 1 and blocked:
+        pytest.skip("one arm has no blocks")
+    tables = f"[design]\narms_per_person = {each}\nblocked = {str(blocked).lower()}\n[places]\nbatch_size = 6\n"
+    design = make("rating", arms=("a", "b", "c"), tables=tables)
+    met = Counter()
+    for keys in by_person(design):
+        assert len({key["prompt"] for key in keys}) == len(keys) == 6
+        counts = Counter(key["arm"] for key in keys)
+        assert len(counts) == each
+        assert set(counts.values()) == {6 // each}
+        met.update((key["arm"], key["prompt"]) for key in keys)
+    assert len(met) == 3 * 24
+    assert len(set(met.values())) == 1
+    assert set(design.arms) == {" + ".join(group) for group in combinations("abc", each)}
+
+
+def test_blocks_keep_arms_together_in_counterbalanced_order(make):
+    design = make("rating", tables='[design]\narms_per_person = "all"\nblocked = true\n[places]\nbatch_size = 6\n')
+    firsts = Counter()
+    for place in design.places():
+        steps = design.own_steps(place.arm, place.batch, place.number)
+        arms = [design.trials[step.trial].key["arm"] for step in steps if step.kind == "trial"]
+        assert arms in (["a"] * 3 + ["b"] * 3, ["b"] * 3 + ["a"] * 3)
+        firsts[arms[0]] += 1
+    assert firsts["a"] == firsts["b"]
+
+
+def test_within_people_the_effect_is_found_again(make):
+    design = make(
+        "rating", tables='[design]\narms_per_person = "all"\n[places]\nbatch_size = 12\npeople_per_batch = 8\n'
+    )
+    sample = flow.sample(rehearsed(design, 32, 1.0), ())
+    (one,) = recovered(design, registry_truth(1.0), sample)
+    assert (one.name, one.inside) == ("log-odds, b − a", True)
+    assert one.found.low > 0
+
+
+def registry_truth(effect):
+    from eqlab.core.studied import Truth
+
+    return Truth(effect)
+
+
+def test_more_arms_than_there_are_is_refused():
+    with pytest.raises(DataError, match=r"design\.arms_per_person: 3 is out of range"):
+        read_study(study_text("rating", tables="[design]\narms_per_person = 3"))
+    with pytest.raises(DataError, match="design: is not for this kind"):
+        read_study(study_text("eqbench", arms=(), tables="[design]\narms_per_person = 1"))
+
+
+# -- own scales ----------------------------------------------------------------------------------------------------
+
+
+def test_own_scales_are_all_on_a_page_and_each_is_analysed(make):
+    design = make("rating", tables=SCALES + "[places]\nbatch_size = 12\npeople_per_batch = 12\n")
+    (form,) = {trial.form for batch in design.batches for trial in batch.trials}
+    assert [(scale.key, scale.high) for scale in form.scales] == [("cognitive", 5), ("affective", 7), ("cold", 5)]
+    kept = flow.sample(rehearsed(design, 48, 1.2), ()).kept
+    found = people_result(design, kept)
+    contrasts = {one.estimate.name: one for one in found.contrasts}
+    assert set(contrasts) == {f"log-odds, {key}: b − a" for key in ("cognitive", "affective", "cold")}
+    for key in ("cognitive", "affective"):
+        one = contrasts[f"log-odds, {key}: b − a"]
+        assert one.estimate.low < 1.2 < one.estimate.high
+        assert one.p_holm >= one.p
+    # simulated people rate reverse-keyed scales as the others: turned round, the effect is the other way
+    assert contrasts["log-odds, cold: b − a"].estimate.high < 0
+    assert len(found.planned[0].rows) == 3
+    titles = [table.title for table in found.result.tables]
+    assert titles == ["Mean ratings", "How the scales go together"]
+
+
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [
+        ('key = "a"\ntext = "t"\nhigh = 5', "scale[1].ends: are missing"),
+        ('key = "a"\ntext = "t"\nhigh = 3\nlabels = ["x", "y"]', "scale[1].labels: are 2 for the values 1 to 3"),
+        ('key = "A b"\ntext = "t"\nends = ["x", "y"]', "scale[1].key: names a column"),
+        ('key = "a"\ntext = "t"\nhigh = 50\nends = ["x", "y"]', "scale[1].high: 50 is out of range"),
+    ],
+)
+def test_a_scale_that_makes_no_sense_is_named(scale, said):
+    with pytest.raises(DataError) as error:
+        read_study(study_text("rating", tables=f"[[scale]]\n{scale}"))
+    assert said in str(error.value)
+
+
+# -- pairs ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_pair_is_shown_in_both_orders_and_a_person_sees_both(make):
+    design = make("pairwise", arms=("a", "b", "c"), tables="[places]\nbatch_size = 9\n")
+    seen = Counter((key["prompt"], *key["arms"]) for keys in by_person(design) for key in keys)
+    assert len(seen) == 24 * 3 * 2
+    assert set(seen.values()) == {1}
+    for keys in by_person(design):
+        firsts = Counter(key["arms"][0] < key["arms"][1] for key in keys)
+        assert abs(firsts[True] - firsts[False]) <= 1
+    shown = design.batches[0].trials[0].stimulus
+    assert shown.count("<|>") == 2
+    assert "First reply:" in shown
+
+
+def test_strengths_are_found_again_ties_and_places_aside(make):
+    design = make("pairwise", arms=("a", "b", "c"), tables="[places]\nbatch_size = 12\npeople_per_batch = 4\n")
+    kept = flow.sample(rehearsed(design, 48, 0.8), ()).kept
+    found = people_result(design, kept)
+    assert [one.arm for one in found.contrasts] == ["b", "c"]
+    for one in found.contrasts:
+        assert one.estimate.low < 0.8 < one.estimate.high
+        assert one.estimate.low > 0
+    places = {one.name: one for one in found.result.estimates}
+    assert places["first place"].low < 0.2 < places["first place"].high
+    assert places["ties"].value > 10
+
+
+def test_without_ties_there_are_two_answers(make):
+    design = make("pairwise", tables="[options]\nties = false\n")
+    (scale,) = design.batches[0].trials[0].form.scales
+    assert scale.anchors == ((1, "First"), (2, "Second"))
+    kept = flow.sample(rehearsed(design, 8, 0.8), ()).kept
+    table = {row[0]: row[1] for row in people_result(design, kept).result.tables[-1].rows}
+    assert table["tie"] == 0
+    assert table["first"] + table["second"] == sum(len(one.pages) - 2 for one in kept)
+
+
+def test_an_arm_that_won_everything_has_no_finite_strength_and_that_is_said(make):
+    design = make("pairwise")
+    kept = flow.sample(rehearsed(design, 4, 60.0), ()).kept
+    found = people_result(design, kept)
+    assert found.contrasts == ()
+    assert any("No strengths" in said for said in found.result.caveats)
+
+
+def test_a_pair_needs_two_arms(make):
+    with pytest.raises(UsageError, match="needs two arms"):
+        make("pairwise", arms=("a",))
+
+
+# -- places --------------------------------------------------------------------------------------------------------
+
+GENDER = """
+[[before]]
+key = "gender"
+ask = "one"
+text = "What is your gender?"
+options = ["Woman", "Man", "Another"]
+prefer_not_to_say = true
+"""
+
+
+def test_permuted_blocks_hold_every_arm_equally_often(make):
+    design = make(
+        "rating",
+        arms=("a", "b", "c"),
+        tables='[places]\norder = "blocks"\nblock = 2\npeople_per_batch = 4\nbatch_size = 6\n',
+    )
+    arms = [place.arm for place in design.places()]
+    assert len(arms) == 3 * 4 * 4 == sum(design.sizes.values())
+    for start in range(0, len(arms), 6):
+        assert Counter(arms[start : start + 6]) == {"a": 2, "b": 2, "c": 2}
+    batches = Counter((place.arm, place.batch) for place in design.places())
+    assert set(batches.values()) == {4}
+    assert [place.number for place in design.places()] == list(range(48))
+
+
+def test_quotas_are_balanced_over_the_arms_and_end_with_their_number(make):
+    design = make("rating", tables=f'{GENDER}\n[quota]\nquestion = "gender"\nplaces = {{ "Woman" = 10, "Man" = 7 }}\n')
+    assert sum(design.sizes.values()) == 17
+    arms = [place.arm for place in design.places()]
+    assert Counter(arms[:10]) == {"a": 5, "b": 5}
+    assert abs(Counter(arms[10:])["a"] - 3.5) < 1
+    assert design.stratum({"gender": 1}) == "Woman"
+    assert design.stratum({"gender": 4}) is None  # prefers not to say: nobody is wanted
+    people = rehearsed(design, 80, 0.5).people
+    labels = {1: "Woman", 2: "Man", 3: "Another", 4: "-"}
+    ended = defaultdict(Counter)
+    for person in people:
+        gender = next((one.values["gender"] for one in person.given if one.kind == "question"), None)
+        if gender is not None:
+            ended[labels[gender]][person.state] += 1
+    assert ended["Woman"]["finished"] == 10
+    assert ended["Man"]["finished"] == 7
+    assert set(ended["Another"]) <= {"full"}
+
+
+@pytest.mark.parametrize(
+    ("quota", "said"),
+    [
+        ('question = "age"\nplaces = { "Woman" = 1 }', "is no question of [[before]] with one answer"),
+        ('question = "gender"\nplaces = { "Women" = 1 }', "is no answer to it (there are: Woman, Man, Another)"),
+        ('question = "gender"', "quota.places: are missing"),
+    ],
+)
+def test_a_quota_that_nobody_can_fill_is_named(quota, said):
+    with pytest.raises(DataError) as error:
+        read_study(study_text("rating", tables=f"{GENDER}\n[quota]\n{quota}"))
+    assert said in str(error.value)
+
+
+# -- gold items and repeated pages ---------------------------------------------------------------------------------
+
+GOLD = '[checks]\nattention = 0\nrepeat = 2\n[[checks.gold]]\ntext = "> Who cares."\naccept = [1]\n'
+
+
+def test_gold_items_are_for_everybody_never_first_and_repeats_come_last(make):
+    design = make("rating", tables=GOLD)
+    for seed in range(20):
+        steps = design.own_steps("a", 0, seed)
+        kinds = [step.kind for step in steps]
+        assert kinds.count("gold") == 1
+        assert kinds[0] == "trial"
+        assert kinds[-3:] == ["repeat", "repeat", "debrief"]
+        again = [design.trials[step.trial].key["repeats"] for step in steps if step.kind == "repeat"]
+        assert set(again) < {step.trial for step in steps[: len(steps) // 2 + 1] if step.kind == "trial"}
+
+
+def test_careless_people_fail_gold_items_and_the_inconsistent_are_found(make):
+    design = make("rating", tables=GOLD + "[places]\npeople_per_batch = 6\n")
+    mix = {"honest": 20, "random": 8}
+    people = rehearsed(design, 28, 0.5, mix=mix).people
+    failed = sum(person.gold(False) for person in people)
+    assert 1 <= failed <= 8
+    apart = [person.apart for person in people]
+    assert all(one is not None and 0 <= one <= 1 for one in apart)
+    found = flow.sample(rehearsed(design, 28, 0.5, mix=mix), ("failed_gold", "inconsistent"))
+    assert {why for own in found.excluded.values() for why in own} <= {"failed_gold", "inconsistent"}
+    assert len(found.excluded) >= failed
+    # answers to gold items and repeated pages are none of the benchmark's
+    assert people_result(design, found.everybody).result.counts["ok"] == sum(
+        sum(page.kind == "trial" for page in one.pages) for one in found.everybody
+    )
+
+
+def test_gold_items_need_one_form_and_an_answer_that_exists(make):
+    with pytest.raises(UsageError, match="accepts what nobody can answer"):
+        make("rating", tables=GOLD.replace("[1]", "[4]"))
+    with pytest.raises(UsageError, match="different forms"):
+        make("eqbench", arms=(), top="limit = 10", tables=GOLD)
+
+
+def test_time_and_pages_count_what_is_added(make):
+    plain = overview(make("rating"))
+    more = overview(make("rating", tables=GENDER + GOLD.replace("attention = 0", "attention = 2")))
+    assert more.pages[0] == plain.pages[0] + 4
+    assert more.minutes > plain.minutes

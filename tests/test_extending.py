@@ -1,0 +1,135 @@
+"""docs/extending.md: every block of code in it is run, with a real store and a server on loopback."""
+
+import re
+import sys
+import tomllib
+import types
+
+import pytest
+from conftest import ROOT
+
+import eqlab as api
+from eqlab.core.benchmark import Adaptive, OwnItems, Probed, Rated, Seated, Talks
+from eqlab.core.studied import Studied
+from eqlab.runs.request import Request, prepare
+from eqlab.store.open import open_store
+
+TEXT = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
+
+
+def blocks(section, language="python"):
+    return re.findall(rf"```{language}\n(.*?)```", SECTIONS[section], re.DOTALL)
+
+
+def run_blocks(section):
+    """The names that a section's blocks leave behind."""
+    names = {}
+    for block in blocks(section):
+        exec(compile(block, f"extending.md: {section}", "exec"), names)
+    return names
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """Benchmarks as an installed package would bring them."""
+    from eqlab.benchmarks import registry
+
+    class Point:
+        def __init__(self, name, made):
+            self.name, self.load = name, lambda: made
+
+    known = {}
+    monkeypatch.setattr(
+        registry,
+        "entry_points",
+        lambda group, name=None: [Point(*one) for one in known.items() if name in (None, one[0])],
+    )
+    return known
+
+
+def test_a_benchmark(registered, server, tmp_path, monkeypatch):
+    registered["stronger"] = run_blocks("A benchmark")["Stronger"]
+    package = tmp_path / "my_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    words = [("annoyed", "furious"), ("glum", "heartbroken")]
+    items = "".join(f'[[item]]\nid = "{a}"\nweak = "{a}"\nstrong = "{b}"\n' for a, b in words)
+    (package / "stronger.toml").write_text(items)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "my_package", raising=False)
+    server.reply = lambda body, number: "furious" if "furious" in body["messages"][-1]["content"] else "A, I guess"
+    store = open_store(str(tmp_path / "s.db"))
+    outcome = api.run(prepare(Request(("m",), ("stronger",), base_url=server.url)), store)
+    (result,) = api.results(store, store.read_run(outcome.run))
+    assert result.sentence.startswith("model:m is right in")
+    assert result.headline.n >= 1
+
+
+def test_a_plugin():
+    (block,) = blocks("A plugin", "toml")
+    shown = tomllib.loads(block)["project"]
+    real = tomllib.loads((ROOT / "tests" / "plugin" / "pyproject.toml").read_text())["project"]
+    assert shown["name"] == real["name"]
+    for group, points in shown["entry-points"].items():
+        assert points.items() <= real["entry-points"][group].items()
+
+
+def test_talks_of_several_turns(registered, server, tmp_path):
+    from eqlab.core.answers import Reading
+    from eqlab.core.benchmark import Asking
+    from eqlab.core.forms import Form
+    from eqlab.core.results import Estimate, Result
+    from eqlab.core.trials import Trial
+
+    shown = run_blocks("Talks of several turns")
+
+    class Sister:
+        name, title, protocol = "sister", "Sister", 1
+        next_turn, option_help = shown["next_turn"], lambda self: ()
+        options = staticmethod(lambda item_set, given: {"item_set": item_set})
+        sources = staticmethod(lambda item_set, options: ())
+        asking = staticmethod(lambda trial, options: Asking(1, 0.0, 0.0, 50))
+        read = staticmethod(lambda trial, text, options: Reading("ok"))
+
+        def plan(self, files, options, selection):
+            line = shown["LINES"][0]
+            yield Trial("sister", ("one",), "talk", line, Form(), line), 0
+
+        def score(self, subject, scored, options, context=None):
+            n = len(list(scored))
+            return Result("sister", "Sister", subject, {}, "", Estimate("turns", float(n), n), (0, 9))
+
+    registered["sister"] = Sister
+    assert isinstance(Sister(), Talks)
+    store = open_store(str(tmp_path / "s.db"))
+    server.reply = lambda body, number: f"reply {number}"
+    outcome = api.run(prepare(Request(("m",), ("sister",), base_url=server.url)), store)
+    (result,) = api.results(store, store.read_run(outcome.run))
+    assert result.headline.value == 3
+    assert [message["content"] for message in server.requests[-1]["messages"]] == [
+        shown["LINES"][0],
+        "reply 1",
+        shown["LINES"][1],
+        "reply 2",
+        shown["LINES"][2],
+    ]
+    assert shown["seats"](None, {"speaker": "openai/x"})["speaker"].spec == "openai/x"
+
+
+def test_items_of_your_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = run_blocks("Items of your own")
+    assert made["prepared"].config.benchmarks[0].item_set == "own"
+    assert len(made["asked"]) == 2
+    assert "close to tears" in made["asked"][0][2].prompt
+
+
+def test_the_table_of_protocols_is_true():
+    """Each optional protocol is named with its methods, and has no others."""
+    for protocol in (Adaptive, Talks, Seated, OwnItems, Probed, Rated, Studied):
+        methods = [
+            name for name, what in vars(protocol).items() if isinstance(what, types.FunctionType) and name[0] != "_"
+        ]
+        row = next(line for line in TEXT.splitlines() if line.startswith("| `") and f"`{protocol.__name__}`" in line)
+        assert all(f"`{name}`" in row for name in methods), (protocol, methods)
