@@ -70,6 +70,37 @@ answers = Table(
 )
 """Every attempt. Rows are inserted and never changed."""
 
+batches = Table(
+    "batches",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("run_id", String(16), ForeignKey("runs.id"), nullable=False),
+    Column("subject", String(400), nullable=False),
+    Column("provider", String(32), nullable=False),
+    Column("state", String(8), nullable=False),
+    Column("remote", String(400), nullable=False),
+    Column("made_at", Float, nullable=False),
+    Column("fit", Text, nullable=False),
+    Column("items", Integer, nullable=False),
+    Column("note", Text, nullable=False),
+    Index("batches_by_subject", "run_id", "subject", "state"),
+)
+"""What was handed to a provider to be answered within a day: `made` (perhaps sent), `sent`, `taken` in, or `void`."""
+
+batch_items = Table(
+    "batch_items",
+    metadata,
+    Column("batch_id", String(32), ForeignKey("batches.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("benchmark", String(64), nullable=False),
+    Column("trial_id", String(32), ForeignKey("trials.id"), nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
+    Column("more_room", Integer, nullable=False),
+)
+"""The attempts in a batch; the provider knows each by the batch's id and its number."""
+
 studies = Table(
     "studies",
     metadata,
