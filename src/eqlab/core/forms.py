@@ -39,7 +39,7 @@ class Several:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number in a range. None where it was left empty or declined."""
+    """A number in a range. None where it was declined, or left empty where that is allowed."""
 
     key: str
     text: str
@@ -52,7 +52,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """A text. None where it was left empty or declined."""
+    """A text. None where it was declined, or left empty where that is allowed."""
 
     key: str
     text: str
@@ -109,24 +109,23 @@ def _schema(one: Field) -> dict[str, Any]:
 
 def check_values(form: Form, values: Mapping[str, Any]) -> str:
     """Why these values do not fill in the form; empty when they do."""
-    missing = [one.key for one in form.fields if one.key not in values and problem(one, None) == "missing"]
+    missing = [one.key for one in form.fields if one.key not in values and not _may_be_empty(one)]
     if missing:
         return f"no value for {', '.join(missing)}"
     unknown = [key for key in values if key not in form.keys]
     if unknown:
         return f"unknown key {', '.join(sorted(unknown))}"
     for one in form.fields:
-        value = values.get(one.key)
-        if problem(one, value):
-            return f"{one.key}: {value!r} is not {_range(one)}"
+        if one.key in values and problem(one, values[one.key]):
+            return f"{one.key}: {values[one.key]!r} is not {_range(one)}"
     return ""
 
 
 def problem(one: Field, value: Any) -> Problem:
-    """What is wrong with one field's value."""
+    """What is wrong with a value that was given; None says that the field was declined or left empty."""
     if value is None:
-        empty = not isinstance(one, Scale) and (one.optional or (not isinstance(one, Several) and one.declined))
-        return "" if empty else "missing"
+        declined = isinstance(one, Number | Writing) and one.declined
+        return "" if declined or _may_be_empty(one) else "missing"
     if isinstance(one, Scale | Number):
         fine = not isinstance(value, bool) and isinstance(value, int | float) and one.low <= value <= one.high
         return "" if fine else "off"
@@ -141,7 +140,14 @@ def problem(one: Field, value: Any) -> Problem:
 
 def problems(form: Form, values: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with an answer, by field; under "" with the whole. Words are another's affair."""
-    found: dict[str, str] = {one.key: why for one in form.fields if (why := problem(one, values.get(one.key)))}
+    found: dict[str, str] = {}
+    for one in form.fields:
+        if one.key in values:
+            why: str = problem(one, values[one.key])
+        else:
+            why = "" if _may_be_empty(one) else "missing"
+        if why:
+            found[one.key] = why
     if not found and any(key not in form.keys for key in values):
         found[""] = "unknown"
     return found
@@ -149,11 +155,18 @@ def problems(form: Form, values: Mapping[str, Any]) -> dict[str, str]:
 
 def settled(form: Form, values: Mapping[str, Any]) -> dict[str, Any]:
     """What a page has posted, text or lists of texts, as values of the form. What cannot be one stays as it is, for
-    `problems` to refuse; what is empty is None."""
+    `problems` to refuse. A blank is no value; where one may be left, it is None."""
     kinds = {one.key: one for one in form.fields}
-    found = {key: _settled(kinds[key], value) if key in kinds else value for key, value in values.items()}
-    blank = {one.key: None for one in form.fields if one.key not in found and not isinstance(one, Scale)}
-    return {key: value for key, value in found.items() if not _is_blank(value, kinds.get(key))} | blank
+    found = {}
+    for key, value in values.items():
+        made = _settled(kinds[key], value) if key in kinds else value
+        if made is not None or value is None:
+            found[key] = made
+    return {one.key: None for one in form.fields if _may_be_empty(one)} | found
+
+
+def _may_be_empty(one: Field) -> bool:
+    return not isinstance(one, Scale) and one.optional
 
 
 def _settled(one: Field, value: Any) -> Any:
@@ -165,16 +178,11 @@ def _settled(one: Field, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if isinstance(one, Scale):
-        return int(value) if _WHOLE.fullmatch(value) else value
+        return int(value) if _WHOLE.fullmatch(value) else (value or None)
     if isinstance(one, Number):
         text = value.strip().replace(",", ".")
         return (float(text) if "." in text else int(text)) if _DECIMAL.fullmatch(text) else (text or None)
     return value.replace("\r\n", "\n").strip() or None
-
-
-def _is_blank(value: Any, one: Field | None) -> bool:
-    """A scale without a value is not there; the others are there, as None."""
-    return isinstance(one, Scale) and value in (None, "")
 
 
 def _several(one: Several, value: Any) -> Problem:

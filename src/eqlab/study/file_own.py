@@ -59,6 +59,12 @@ def questions(top: Section, name: Literal["before", "after"]) -> tuple[OwnQuesti
             one.wrong("low" if one.has("low") else "high", "is for numbers (delete the line)")
         if ask == "number" and not (one.has("low") and one.has("high")):
             one.wrong("high", "and low are missing (write the range, such as low = 18 and high = 110)")
+        if ask == "one" and one.has("optional"):
+            one.wrong("optional", "is not for one answer of several (write prefer_not_to_say = true)")
+        elif one.flag("optional") and one.flag("prefer_not_to_say"):
+            one.wrong(
+                "optional", "stands beside prefer_not_to_say (write one of the two: the data could not tell them)"
+            )
         low = one.number("low", 0, -1e9, 1e9)
         high = one.number("high", max(low, 0.0), low, 1e9)
         found.append(

@@ -5,7 +5,7 @@ import os
 import string
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -16,6 +16,8 @@ from eqlab.core.folders import data_folder
 from eqlab.core.toml_file import decoded, read_toml
 from eqlab.core.toml_section import Section
 
+EMOTION = "emotion_"
+"""Begins the key of an emotion's name among the words of a kind."""
 _FOLDER = files("eqlab.study") / "languages"
 
 
@@ -35,8 +37,12 @@ class Texts:
     def __call__(self, key: str, **values: object) -> str:
         return self.words[key].format(**values)
 
+    emotions: Mapping[str, str] = field(default_factory=dict)
+    """The names of emotions, whichever kind shows them."""
+
     def kind(self, name: str) -> Mapping[str, str]:
-        return self.kinds.get(name, {})
+        """A kind's words, the emotions among them."""
+        return {**{f"{EMOTION}{key}": text for key, text in self.emotions.items()}, **self.kinds.get(name, {})}
 
 
 def own_folder() -> Path:
@@ -54,7 +60,7 @@ def load(language: str) -> Texts:
     for name in (language, language.split("-")[0]):
         if name in found:
             read = _read(found[name].read_bytes(), str(found[name]))
-            return Texts(language, read.words, read.kinds)
+            return replace(read, language=language)
     raise DataError(
         f"There are no page texts in '{language}'.",
         f"Known: {', '.join(sorted(found))}. 'eqlab study language {language}' writes a file to translate.",
@@ -73,7 +79,7 @@ def _files() -> Iterator[tuple[str, Traversable]]:
 def _read(content: bytes, name: str) -> Texts:
     text = decoded(content, name)
     english = english_words()
-    return read_toml(text, name, (*english, "kinds"), lambda top: _texts(top, english))
+    return read_toml(text, name, (*english, "kinds", "emotions"), lambda top: _texts(top, english))
 
 
 @cache
@@ -96,7 +102,8 @@ def _texts(top: Section, english: Mapping[str, str]) -> Texts:
     for kind in tables.values:
         table = tables.table(kind, None)
         kinds[kind] = {key: table.text(key) for key in table.values}
-    return Texts("", words, kinds)
+    named = top.table("emotions", None)
+    return Texts("", words, kinds, {key: named.text(key) for key in named.values})
 
 
 def slots(text: str) -> list[str]:

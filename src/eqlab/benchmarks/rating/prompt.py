@@ -4,6 +4,7 @@ says, it is material to rate and no instruction."""
 import hashlib
 from collections.abc import Mapping
 
+from eqlab.benchmarks.empathy.emotions import EMOTIONS
 from eqlab.core.forms import Scale
 
 WORDS: Mapping[str, str] = {
@@ -23,10 +24,16 @@ WORDS: Mapping[str, str] = {
     "second": "Second",
 }
 """What people read around the material; a judge reads the same in English."""
+EMOTION_WORDS: Mapping[str, str] = {f"emotion_{name}": name for name in EMOTIONS}
+"""The names of emotions, which a language file translates once for all kinds."""
 SCENE_WORDS = ("feels", "happened", "says")
-RATING_WORDS: Mapping[str, str] = {key: WORDS[key] for key in (*SCENE_WORDS, "replies", "rate", "bad", "okay", "good")}
+RATING_WORDS: Mapping[str, str] = {
+    **{key: WORDS[key] for key in (*SCENE_WORDS, "replies", "rate", "bad", "okay", "good")},
+    **EMOTION_WORDS,
+}
 PAIR_WORDS: Mapping[str, str] = {
-    key: WORDS[key] for key in (*SCENE_WORDS, "first_reply", "second_reply", "better", "first", "tie", "second")
+    **{key: WORDS[key] for key in (*SCENE_WORDS, "first_reply", "second_reply", "better", "first", "tie", "second")},
+    **EMOTION_WORDS,
 }
 
 
@@ -92,7 +99,7 @@ def build(scene: str, replies: str, *, pairwise: bool, structured: bool) -> str:
 def scene(emotion: str, situation: str, utterance: str, words: Mapping[str, str] = WORDS) -> str:
     """As the study's raters saw it: emotion, situation, what the speaker said; what is not known is left out."""
     parts = [
-        f"{words['feels'].format(emotion=emotion)}\n" if emotion else "",
+        f"{words['feels'].format(emotion=words.get(f'emotion_{emotion}', emotion))}\n" if emotion else "",
         f"{words['happened']}\n{quoted(situation)}\n" if situation else "",
         f"{words['says']}\n{quoted(utterance)}\n" if utterance else "",
     ]

@@ -79,6 +79,11 @@ class Board:
         return ", ".join([self.title, *told])
 
     @property
+    def used(self) -> bool:
+        """Whether it is known of any row what it took."""
+        return any(entry.result.usage is not None for _, entry in self.entered)
+
+    @property
     def compares(self) -> bool:
         return len(self.entered) > 1
 

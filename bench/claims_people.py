@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from coverage_tables import Rows, share, show
+from claims_tables import Rows, share, show
 
 Floats = npt.NDArray[np.float64]
 Random = np.random.Generator

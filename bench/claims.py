@@ -1,7 +1,7 @@
 """Do the intervals hold what they say? One simulation per claim; tables as in docs/coverage.md.
 
-    python bench/coverage.py ranks --times 400
-    python bench/coverage.py all
+    python bench/claims.py ranks --times 400
+    python bench/claims.py all
 
 Every share comes with its Monte Carlo error, √(p(1 − p)/times)."""
 
@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from coverage_people import ppi, replies, strengths
-from coverage_tables import Rows, share, show
+from claims_people import ppi, replies, strengths
+from claims_tables import Rows, share, show
 
 Floats = npt.NDArray[np.float64]
 Random = np.random.Generator

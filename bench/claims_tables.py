@@ -1,4 +1,4 @@
-"""Shares with their Monte Carlo error, and tables as in docs/coverage.md; for coverage.py and coverage_people.py."""
+"""Shares with their Monte Carlo error, and tables as in docs/coverage.md; for coverage.py and claims_people.py."""
 
 import math
 import sys

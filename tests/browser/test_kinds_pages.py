@@ -1,0 +1,175 @@
+"""The pages of every kind of study in a real browser: own questions, own scales, two replies side by side, a reply."""
+
+import pytest
+
+pytest.importorskip("playwright")
+pytest.importorskip("fastapi")
+
+from dataclasses import replace
+
+from made_studies import made, write_replies
+from playwright.sync_api import expect
+
+from browser.served import PROLIFIC, served
+from browser.test_participant import DESK, PHONE, send, sound
+from eqlab.store.store import Store
+from eqlab.study.results.participants import read_participants
+
+OWN = """
+[[before]]
+key = "gender"
+ask = "one"
+text = "What is your gender?"
+options = ["Woman", "Man", "Another"]
+prefer_not_to_say = true
+[[before]]
+key = "tongues"
+ask = "several"
+text = "Which languages do you speak?"
+options = ["English", "German", "Spanish"]
+[[before]]
+key = "age"
+ask = "number"
+text = "How old are you, in years?"
+low = 18
+high = 110
+prefer_not_to_say = true
+[[after]]
+key = "remark"
+ask = "text"
+text = "What else do you want to tell us?"
+optional = true
+[checks]
+attention = 0
+[places]
+batch_size = 1
+"""
+SCALES = "".join(
+    f'[[scale]]\nkey = "{key}"\ntext = "{text}"\nlow = 1\nhigh = 7\nends = ["not at all", "completely"]\n'
+    for key, text in (
+        ("cognitive", "The reply grasps what the person thinks and feels."),
+        ("affective", "The reply feels with the person."),
+        ("motivational", "The reply wants to help the person."),
+    )
+)
+
+
+@pytest.fixture
+def site(tmp_path):
+    opened = []
+
+    def make(kind, **more):
+        write_replies(tmp_path, prompts=2)
+        store = Store(str(tmp_path / "arms.db"))
+        design = made(tmp_path, store, kind, **more)
+        store.close()
+        panel = replace(design.study, panel=PROLIFIC)
+        context = served(tmp_path, replace(design, study=panel))
+        opened.append(context)
+        return context.__enter__()
+
+    yield make
+    for one in opened:
+        one.__exit__(None, None, None)
+
+
+@pytest.fixture
+def visit(browser):
+    opened = []
+
+    def make(**options):
+        context = browser.new_context(**{**DESK, **options})
+        context.set_default_timeout(20_000)
+        opened.append(context)
+        return context.new_page()
+
+    yield make
+    for context in opened:
+        context.close()
+
+
+def fits(page):
+    sound(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
+
+
+@pytest.mark.parametrize("device", [DESK, PHONE], ids=["desk", "phone"])
+def test_own_questions_and_own_scales(site, visit, device):
+    study = site("rating", tables=OWN + SCALES)
+    page = visit(**device)
+    page.goto(study.link(study="rating"))
+    send(page)
+    fits(page)
+    page.get_by_label("Woman", exact=True).check()
+    page.get_by_label("English").check()
+    page.get_by_label("Spanish").check()
+    page.get_by_label("How old are you, in years?").fill("12")
+    page.reload()  # what was filled in is still there
+    expect(page.get_by_label("Spanish")).to_be_checked()
+    expect(page.get_by_label("How old are you, in years?")).to_have_value("12")
+    send(page)
+    expect(page.get_by_role("alert")).to_contain_text("Please write a number from 18 to 110")
+    fits(page)
+    page.get_by_label("How old are you, in years?").fill("44")
+    send(page)
+    fits(page)
+    groups = page.get_by_role("radiogroup")
+    expect(groups).to_have_count(3)
+    for index in range(3):
+        groups.nth(index).locator("label").nth(4).click()
+    send(page)
+    fits(page)
+    page.get_by_label("What else do you want to tell us?").fill("<i>Nothing</i>\n")
+    send(page)
+    send(page)
+    expect(page.locator("#code")).to_have_text("C-COMPLETE")
+    (person,) = read_participants(study.participation).people
+    given = {key: value for one in person.given for key, value in one.values.items()}
+    assert given == {
+        "gender": 1, "tongues": [1, 3], "age": 44, "cognitive": 5, "affective": 5, "motivational": 5,
+        "remark": "<i>Nothing</i>",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("device", [DESK, PHONE], ids=["desk", "phone"])
+def test_two_replies_stand_side_by_side_where_there_is_room(site, visit, device):
+    study = site("pairwise", tables="[checks]\nattention = 0\n[places]\nbatch_size = 1\n")
+    page = visit(**device)
+    page.goto(study.link(study="pairwise"))
+    send(page)
+    fits(page)
+    first, second = (page.locator(".beside section").nth(index).bounding_box() for index in range(2))
+    assert (first["y"] == second["y"]) is (device is DESK)
+    assert first["x"] + first["width"] <= second["x"] or device is PHONE
+    page.get_by_text("Tie").click()
+    send(page)
+    send(page)
+    expect(page.locator("#code")).to_have_text("C-COMPLETE")
+
+
+def test_a_reply_is_kept_over_a_reload_refused_when_short_and_pasting_is_noted(site, visit):
+    tables = "[options]\nleast_words = 4\n[checks]\nattention = 0\n[places]\nbatch_size = 1\n"
+    study = site("reply", arms=(), top="limit = 2", tables=tables)
+    page = visit()
+    page.goto(study.link(study="reply"))
+    send(page)
+    fits(page)
+    field = page.get_by_label("Your reply to them")
+    field.fill("Too short")
+    page.reload()
+    expect(field).to_have_value("Too short")
+    send(page)
+    expect(page.get_by_role("alert")).to_contain_text("Please write at least 4 words")
+    fits(page)
+    field.fill("")
+    field.focus()
+    page.evaluate(
+        """() => { const data = new DataTransfer(); data.setData("text", "I am sorry to hear this");
+        const one = document.querySelector("textarea"); one.value = "I am sorry to hear this";
+        one.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true })); }"""
+    )
+    send(page)
+    send(page)
+    expect(page.locator("#code")).to_have_text("C-COMPLETE")
+    happened = read_participants(study.participation).events
+    assert [event.detail["pasted"] for event in happened if "pasted" in event.detail] == [23]

@@ -1,0 +1,110 @@
+"""Forms: what fills in each kind of field, what a page posts as text, and trials that keep their ids."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eqlab.core.forms import Form, Number, Scale, Several, Writing, check_values, json_schema, problems, settled
+from eqlab.core.trials import Trial, from_json, to_json
+
+RATING = Scale("rating", "How?", 1, 3, ((1, "Bad"), (2, "Okay"), (3, "Good")))
+TONGUES = Several("tongues", "Which?", ("English", "German"), alone="Prefer not to say")
+AGE = Number("age", "How old?", 18, 110, declined="Prefer not to say")
+REMARK = Writing("remark", "What else?", optional=True)
+REPLY = Writing("reply", "Your reply", least_words=3, most=40)
+EVERY = Form(fields=(RATING, TONGUES, AGE, REMARK, REPLY))
+GOOD = {"rating": 2, "tongues": [1, 2], "age": 30, "remark": None, "reply": "one two three"}
+
+
+def test_a_form_of_scales_is_what_it_was():
+    form = Form((RATING,))
+    assert form.fields == form.scales == (RATING,)
+    assert Form(fields=(RATING,)) == form
+    assert EVERY.scales == (RATING,)
+    assert EVERY.keys == ("rating", "tongues", "age", "remark", "reply")
+    trial = Trial("rating", ("p",), "absolute", "s", form, "q")
+    assert json.loads(to_json(trial))["form"] == [
+        ["rating", "How?", 1, 3, [[1, "Bad"], [2, "Okay"], [3, "Good"]], False]
+    ]
+
+
+def test_trials_with_every_field_come_back_the_same():
+    trial = Trial("question", ("before",), "before", "s", EVERY, "")
+    back = from_json(to_json(trial))
+    assert back == trial
+    assert back.id == trial.id
+
+
+def test_what_fills_in_a_form():
+    assert problems(EVERY, GOOD) == {}
+    assert check_values(EVERY, GOOD) == ""
+    assert problems(EVERY, {**GOOD, "age": None}) == {}  # declined
+    assert problems(EVERY, {**GOOD, "x": 1}) == {"": "unknown"}
+    assert problems(EVERY, {}) == {"rating": "missing", "tongues": "missing", "age": "missing", "reply": "missing"}
+    assert "no value for rating, tongues, age, reply" in check_values(EVERY, {})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("rating", 4, "off"),
+        ("rating", True, "off"),
+        ("rating", "2", "off"),
+        ("rating", float("nan"), "off"),
+        ("tongues", [], "off"),
+        ("tongues", [4], "off"),
+        ("tongues", [1, 1], "off"),
+        ("tongues", [1, 3], "off"),
+        ("tongues", 1, "off"),
+        ("tongues", [True], "off"),
+        ("age", 17, "off"),
+        ("age", float("inf"), "off"),
+        ("age", "old", "off"),
+        ("remark", 3, "off"),
+        ("reply", "too few", "short"),
+        ("reply", "a b c " * 10, "long"),
+    ],
+)
+def test_what_does_not_is_refused_by_field(key, value, why):
+    assert problems(EVERY, {**GOOD, key: value}) == {key: why}
+    assert key in check_values(EVERY, {**GOOD, key: value})
+
+
+def test_a_posted_page_becomes_values():
+    posted = {"rating": "2", "tongues": ["2", "1"], "age": " 30,5 ", "remark": "  ", "reply": "007\r\nis here now"}
+    assert settled(EVERY, posted) == {
+        "rating": 2, "tongues": [1, 2], "age": 30.5, "remark": None, "reply": "007\nis here now",
+    }  # fmt: skip
+    assert settled(EVERY, {"tongues": "3", "reply": "12"}) == {
+        "tongues": [3], "reply": "12", "remark": None,
+    }  # fmt: skip
+    assert settled(EVERY, {"age": "", "reply": " "}) == {"remark": None}  # blank is not declined
+    assert settled(EVERY, {"age": None}) == {"age": None, "remark": None}
+    assert settled(Form((RATING,)), {"rating": "x"}) == {"rating": "x"}
+    assert settled(Form((RATING,)), {"rating": ""}) == {}
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=4,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*EVERY.keys, "x"]), VALUES, max_size=6))
+def test_nothing_that_is_posted_breaks_a_form_and_what_passes_is_plain(posted):
+    values = settled(EVERY, posted)
+    if not problems(EVERY, values):
+        assert check_values(EVERY, values) == ""
+        assert json.loads(json.dumps(values, allow_nan=False)) == values
+        assert settled(EVERY, values) == values
+
+
+def test_every_field_has_a_schema():
+    schema = json_schema(EVERY)
+    assert schema["required"] == list(EVERY.keys)
+    assert schema["properties"]["tongues"]["items"]["enum"] == [1, 2, 3]
+    assert schema["properties"]["age"] == {"type": "number", "minimum": 18, "maximum": 110}
+    assert json_schema(Form((RATING,)))["properties"] == {"rating": {"type": "integer", "enum": [1, 2, 3]}}

@@ -1,0 +1,123 @@
+"""Languages: ours are complete, a user's is a file in a folder, and trials speak the study's language."""
+
+import pytest
+from made_studies import made, study_text, write_replies
+
+from eqlab.core.errors import DataError
+from eqlab.store.store import Store
+from eqlab.study import texts
+from eqlab.study.file import read_study
+from eqlab.study.language_file import kind_words, language_text, missing_words
+
+GERMAN = {
+    "rating": "Die Person sagt:",
+    "pairwise": "Erste Antwort:",
+    "reply": "Die Person sagt zu Ihnen:",
+    "evoked": "Wie stark empfinden Sie jedes der folgenden 20 Gefühle in diesem Augenblick?",
+    "eqbench": "am Ende jedes davon?",
+}
+ENGLISH = (
+    "The person",
+    "reply:",
+    "say to you",
+    "How strongly",
+    "not at all",
+    "Bad",
+    "Interested",
+    "Prefer not",
+    "choose",
+)
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    folder = tmp_path / "languages"
+    folder.mkdir()
+    monkeypatch.setenv("EQLAB_LANGUAGES", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("language", ["de", "es"])
+def test_our_languages_lack_nothing_and_fill_in_the_same(language):
+    assert missing_words(language) == {}
+    read = texts.load(language)
+    for name, english in kind_words().items():
+        for key, text in english.items():
+            assert texts.slots(read.kind(name)[key]) == texts.slots(text), (name, key)
+    assert set(read.kinds) == set(kind_words())
+
+
+@pytest.mark.parametrize("kind", list(GERMAN))
+def test_a_german_study_is_german_inside_its_trials_too(kind, tmp_path):
+    write_replies(tmp_path)
+    question = (
+        '[[before]]\nkey = "age"\nask = "number"\ntext = "Wie alt?"\nlow = 1\nhigh = 9\nprefer_not_to_say = true\n'
+    )
+    arms = ("a", "b") if kind in ("rating", "pairwise") else ()
+    store = Store(str(tmp_path / "s.db"))
+    design = made(tmp_path, store, kind, language="de", top="limit = 4", arms=arms, tables=question)
+    asked = [trial for batch in design.batches for trial in batch.trials]
+    assert any(GERMAN[kind] in trial.stimulus for trial in asked)
+    material = {text for trial in asked for text in trial.key.values() if isinstance(text, str)}
+    for trial in (*asked, *design.attention, design.before):
+        fields = [
+            part
+            for one in trial.form.fields
+            for part in (one.text, *(label for _, label in getattr(one, "anchors", ())))
+        ]
+        words = trial.stimulus
+        for text in sorted(material, key=len, reverse=True):
+            words = words.replace(text, "")
+        if kind == "eqbench":  # dialogues and emotion words are the items' own
+            words, fields = words.splitlines()[-1], [label for one in trial.form.scales for _, label in one.anchors]
+        if kind == "evoked" and trial.condition == "evoked":
+            words = words.splitlines()[0] + words.splitlines()[-1]
+        for english in ENGLISH:
+            assert english not in words, (kind, english)
+            assert not any(english in one for one in fields), (kind, english)
+
+
+def test_a_language_is_added_as_a_file_only(own, tmp_path):
+    assert "pt" not in texts.languages()
+    text = language_text("pt").replace('"Continue"', '"Continuar"').replace('"The person says:"', '"A pessoa diz:"')
+    (own / "pt.toml").write_text(text)
+    assert "pt" in texts.languages()
+    assert texts.load("pt-BR")("continue") == "Continuar"
+    write_replies(tmp_path)
+    design = made(tmp_path, Store(str(tmp_path / "s.db")), "rating", language="pt")
+    assert "A pessoa diz:" in design.batches[0].trials[0].stimulus
+
+
+def test_what_a_language_file_lacks_is_said(own):
+    text = language_text("pt")
+    (own / "pt.toml").write_text(
+        text.replace('stay = "Stay here"\n', "")
+        .replace("{seconds} seconds", "{second} seconds")
+        .replace('"ltr"', '"up"')
+        + "\nodd = 1\n"
+    )
+    with pytest.raises(DataError) as error:
+        texts.load("pt")
+    said = str(error.value)
+    for part in ("stay: is missing", "leave_soon: has other places to fill in than English (there are: {seconds})"):
+        assert part in said
+    assert 'direction: is the way of writing (write "ltr" or "rtl")' in said
+    (own / "pt.toml").write_text("\n".join(line for line in text.splitlines() if not line.startswith("okay")))
+    assert missing_words("pt") == {"rating": ("okay",)}
+
+
+def test_a_users_file_goes_before_ours(own):
+    (own / "de.toml").write_text(language_text("de").replace('"Weiter"', '"Vorwärts"'))
+    assert texts.load("de")("continue") == "Vorwärts"
+    assert texts.load("de").kind("rating")["good"] == "Gut"
+
+
+def test_an_unknown_language_is_named_with_those_that_are():
+    with pytest.raises(DataError, match="language: 'xx' is none of the values"):
+        read_study(study_text("rating", language="xx"))
+
+
+def test_texts_that_the_file_leaves_out_come_in_its_language():
+    study = read_study(study_text("rating", language="es"))
+    assert study.checks.instruction == "Para mostrar que está leyendo, elija aquí «{answer}»."
+    assert study.instruments_text.startswith("Estas frases")

@@ -1,0 +1,200 @@
+"""Questions of a researcher's own and replies to write, on the web: shown, refused in words, stored, exported."""
+
+import csv
+import io
+
+import pytest
+from made_studies import made, write_replies
+
+pytest.importorskip("fastapi")
+
+from web_case import Site, fields_of
+
+from eqlab.core.errors import DataError
+from eqlab.store.store import Store
+from eqlab.study.file import read_study
+from eqlab.study.results.export import export_table
+from eqlab.study.results.participants import read_participants
+from eqlab.study.results.replies import reply_table
+
+OWN = """
+[[before]]
+key = "gender"
+ask = "one"
+text = "What is your gender?"
+options = ["Woman", "Man"]
+prefer_not_to_say = true
+[[before]]
+key = "tongues"
+ask = "several"
+text = "Which languages do you speak?"
+options = ["English", "German"]
+[[before]]
+key = "age"
+ask = "number"
+text = "How old are you?"
+low = 18
+high = 110
+prefer_not_to_say = true
+[[after]]
+key = "remark"
+ask = "text"
+text = "What else?"
+optional = true
+[quota]
+question = "gender"
+places = { "Woman" = 2, "Man" = 9 }
+"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    opened = []
+
+    def make(kind, **more):
+        write_replies(tmp_path)
+        store = Store(str(tmp_path / "arms.db"))
+        design = made(tmp_path, store, kind, **more)
+        store.close()
+        opened.append(Site(tmp_path, design))
+        return opened[-1]
+
+    yield make
+    for one in opened:
+        one.close()
+
+
+def begin(site, study="rating"):
+    client = site.browser()
+    page = client.post(f"/s/{study}/start")
+    return client, client.post(f"/s/{study}/page", data={**fields_of(page.text), "agree": "yes"})
+
+
+def post(client, page, study="rating", **values):
+    sent = {**fields_of(page.text), **{f"v.{key}": value for key, value in values.items()}}
+    return client.post(f"/s/{study}/page", data=sent)
+
+
+def test_own_questions_are_asked_refused_in_words_and_kept(site):
+    served = site("rating", tables=OWN)
+    client, page = begin(served)
+    for words in ("What is your gender?", "Prefer not to say", "Choose all that apply.", "A number from 18 to 110."):
+        assert words in page.text
+    refused = post(client, page, gender="1", tongues=["1", "2"], age="7")
+    assert refused.status_code == 422
+    assert "Please write a number from 18 to 110: How old are you?" in refused.text
+    assert 'value="7"' in refused.text  # what was filled in stays
+    assert refused.text.count(" checked") == 3
+    refused = post(client, refused, gender="1", tongues="1", age="")
+    assert "Please fill in: How old are you?" in refused.text  # blank is not "prefer not to say"
+    assert " checked> Prefer not to say" not in refused.text
+    refused = post(client, refused, age="<b>")
+    assert "&lt;b&gt;" in refused.text
+    assert "Please choose an answer: What is your gender?" in refused.text
+    sent = {**fields_of(refused.text), "v.gender": "1", "v.tongues": ["2", "1"], "d.age": "1"}
+    going = client.post("/s/rating/page", data=sent)
+    assert going.status_code == 200
+    assert "The other replies" in going.text
+    (person,) = read_participants(served.participation).people
+    (given,) = person.given
+    assert (given.kind, dict(given.values)) == ("question", {"gender": 1, "tongues": [1, 2], "age": None})
+
+
+def test_who_is_not_wanted_finds_the_study_full_and_a_stratum_ends_with_its_number(site):
+    served = site("rating", tables=OWN)
+    ends = []
+    for gender in ("2", "1", "1", "1", "3"):
+        client, page = begin(served)
+        reply = post(client, page, gender=gender, tongues="1", age="40")
+        ends.append("full" if "The study is full" in reply.text else "in")
+    assert ends == ["in", "in", "in", "full", "full"]
+
+
+def test_exports_have_a_column_for_each_kind_of_answer(site):
+    served = site("rating", tables=OWN)
+    client, page = begin(served)
+    post(client, page, gender="1", tongues=["1", "2"], age="40.5")
+    rows = list(csv.DictReader(io.StringIO(export_table(served.participation, "answers", "csv").decode())))
+    found = {row["scale"]: row for row in rows}
+    assert (found["gender"]["value"], found["gender"]["label"]) == ("1", "Woman")
+    assert found["tongues"]["label"] == "English; German"
+    assert found["age"]["number"] == "40.5"
+    book = export_table(served.participation, "codebook", "md").decode()
+    assert "Which languages do you speak?" in book
+    assert "What else?" in book
+
+
+def test_the_api_takes_and_tells_every_field(site):
+    served = site("rating", tables=OWN)
+    client, _ = begin(served)
+    form = client.get("/api/s/rating/page").json()["form"]
+    assert [one["field"] for one in form] == ["scale", "several", "number"]
+    refused = client.post("/api/s/rating/page", json={"step": 1, "values": {"gender": 1, "tongues": [9], "age": 3}})
+    assert refused.json()["problems"] == {"tongues": "off", "age": "off"}
+    saved = client.post("/api/s/rating/page", json={"step": 1, "values": {"gender": 1, "tongues": [1], "age": None}})
+    assert saved.json()["outcome"] == "saved"
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ('key = "a"\nask = "one"\ntext = "t"', "before[1].options: are too few"),
+        ('key = "a"\nask = "pick"\ntext = "t"', "before[1].ask: 'pick' is none of the values"),
+        ('key = "a"\nask = "number"\ntext = "t"', "before[1].high: and low are missing"),
+        ('key = "a"\nask = "text"\ntext = "t"\nlow = 1', "before[1].low: is for numbers"),
+        ('key = "a"\nask = "number"\ntext = "t"\nlow = 5\nhigh = 1', "before[1].high: 1 is out of range"),
+        ('key = "a"\nask = "text"\ntext = "t"\n[[before]]\nkey = "a"\nask = "text"\ntext = "u"', "is there twice"),
+        ('key = "a"\nask = "one"\ntext = "t"\noptions = ["x", "y"]\noptional = true', "before[1].optional: "),
+        ('key = "a"\nask = "text"\ntext = "t"\noptional = true\nprefer_not_to_say = true', "before[1].optional: "),
+    ],
+)
+def test_questions_that_make_no_sense_are_named(question, said):
+    from made_studies import study_text
+
+    with pytest.raises(DataError) as error:
+        read_study(study_text("rating", tables=f"[[before]]\n{question}"))
+    assert said in str(error.value)
+
+
+# -- replies -------------------------------------------------------------------------------------------------------
+
+
+def test_replies_are_written_marked_and_used_only_where_a_moderator_says_yes(site, tmp_path):
+    from eqlab.core.errors import UsageError
+    from eqlab.runs.judge import run_replies
+
+    tables = "[options]\nleast_words = 3\n[checks]\nattention = 0\n[places]\nbatch_size = 2\npeople_per_batch = 2\n"
+    served = site("reply", arms=(), top="limit = 2", tables=tables)
+    said = {}
+    for person in ("=HYPERLINK(1) is what I say", "I am so sorry to hear that, truly."):
+        client, page = begin(served, "reply")
+        refused = post(client, page, "reply", reply="too short")
+        assert "Please write at least 3 words: Your reply to them" in refused.text
+        assert ">too short</textarea>" in refused.text
+        while "v.reply" in page.text:
+            page = client.post("/s/reply/page", data={**fields_of(page.text), "v.reply": person, "pasted": "500"})
+        said[person] = page
+    table = reply_table(served.participation)
+    assert table.height == 4
+    assert set(table["use"]) == {""}
+    assert all("pasted" in marks and "duplicate" in marks for marks in table["marks"])
+    with pytest.raises(UsageError, match="nobody has moderated"):
+        run_replies(served.store, served.store.read_run(served.participation.design.run.id))
+
+    from eqlab.core.spreadsheet import safe_csv
+    from eqlab.runs.judge import file_replies
+
+    path = tmp_path / "moderated.csv"
+    path.write_bytes(safe_csv(table))
+    assert "\n,pasted" in path.read_text() or ",'=HYPERLINK" in path.read_text()
+    with pytest.raises(DataError, match="no usable reply"):
+        file_replies(path, None, lambda _: None)
+    import polars as pl
+
+    chosen = table.with_columns(
+        pl.when(pl.col("reply").str.starts_with("=")).then(pl.lit("yes")).otherwise(pl.lit("")).alias("use")
+    )
+    path.write_bytes(safe_csv(chosen))
+    rows = file_replies(path, None, lambda _: None)
+    assert {row.reply for row in rows} == {"=HYPERLINK(1) is what I say"}  # as it was written
+    assert {row.arm for row in rows} == {"people"}
