@@ -189,11 +189,15 @@ def usage_words(usage: Usage) -> UsageWords:
     """What answers took, as a reader sees it: `unknown` where nobody said, a lower limit where some did not."""
     least = "≥ " if usage.uncounted else ""
     both = None if usage.tokens_in is None or usage.tokens_out is None else usage.tokens_in + usage.tokens_out
-    counts = (both, usage.tokens_in, usage.tokens_out)
-    tokens = ["unknown" if count is None else f"{least}{count:,}" for count in counts]
     cost = money(usage.cost, usage.currency)
+
+    def counted(count: int | None) -> str:
+        return "unknown" if count is None else f"{least}{count:,}"
+
     return UsageWords(
-        *tokens,
+        counted(both),
+        counted(usage.tokens_in),
+        counted(usage.tokens_out),
         cost=f"{least}{cost}" if usage.cost else cost,
         seconds="unknown" if usage.seconds is None else number(usage.seconds, 2 if usage.seconds < 10 else 0),
     )

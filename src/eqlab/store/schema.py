@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-HEAD = "0004"
+HEAD = "0005"
 """The newest migration; a test holds it against the migrations folder."""
 
 metadata = MetaData()
