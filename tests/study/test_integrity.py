@@ -137,7 +137,7 @@ def test_an_export_before_the_planned_number_is_a_look_too(make_participation, c
     clock.now += 1
     rate(participation, "a", (1, 2, 3))
     export_all(participation, tmp_path / "out", "ada")
-    assert {one.action for one in standing(participation, *analysis_code()).looks} == {"analysed", "exported"}
+    assert {one.action for one in standing(participation, *analysis_code()).looks} == {"exported"}
 
 
 # -- the lock --

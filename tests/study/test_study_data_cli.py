@@ -71,7 +71,7 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert (code, one in (tmp_path / "public" / "people.csv").read_text()) == (0, False)
     assert [row["person"] for row in json.loads(eqlab("study", "people", "study.toml", "--json")[1])].count(one) == 1
     done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
-    assert done == ["locked", "analysed", "analysed", "analysed", "exported", "analysed", "published"]
+    assert done == ["locked", "analysed", "analysed", "exported", "published"]
 
     own = json.loads(eqlab("study", "person", "study.toml", "--person", one)[1])
     assert (own["person"], own["participants"][0]["state"]) == (one, "finished")

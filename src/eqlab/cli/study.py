@@ -84,20 +84,22 @@ def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json
     from eqlab.store.open import open_store
     from eqlab.study.build_design import open_study
     from eqlab.study.overview import overview
+    from eqlab.study.power import power_of
 
     opened = open_store(store)
     said: list[str] = []
     _, design = open_study(file, opened, data, said.append)
     opened.close()
     found = overview(design)
+    power = power_of(design)
     heard = (*dict.fromkeys(said), *found.warnings)
     if as_json:
-        print_json({**asdict(found), "cost": found.cost, "warnings": heard, "run": design.run.id})
+        print_json({**asdict(found), "cost": found.cost, "warnings": heard, "run": design.run.id, "power": power})
         return
-    _show(design, found, heard)
+    _show(design, found, heard, power)
 
 
-def _show(design: "Design", found: "Overview", heard: tuple[str, ...]) -> None:
+def _show(design: "Design", found: "Overview", heard: tuple[str, ...], power: str) -> None:
     from eqlab.cli.output import console, print_rows
 
     study = design.study
@@ -114,6 +116,7 @@ def _show(design: "Design", found: "Overview", heard: tuple[str, ...]) -> None:
             f"Pay: {study.pay.reward:.2f} {currency} each, about {found.hourly:.2f} an hour; {found.rewards:.2f} in all"
             f" and {found.fees:.2f} fees: {found.cost:.2f} {currency}."
         )
+    typer.echo(f"Power: {power}")
     for warning in heard:
         console().print(f"! {warning}", markup=False, style="yellow")
     if not heard:

@@ -131,6 +131,15 @@ class Recovered:
     name: str
     put_in: float
     found: Estimate
+    null: float | None = 0.0
+    """What it would be if there were nothing to find; None where that is no question, as with a score."""
+
+    @property
+    def told(self) -> bool | None:
+        """Whether the 95 % interval leaves out the null: the effect was found."""
+        if self.null is None or self.found.low is None or self.found.high is None:
+            return None
+        return not self.found.low <= self.null <= self.found.high
 
     @property
     def inside(self) -> bool | None:
@@ -173,6 +182,15 @@ class Worded(Protocol):
 
     def in_words(self, words: Mapping[str, str]) -> StudyKind:
         """The same kind with these words."""
+        ...
+
+
+@runtime_checkable
+class Powered(Protocol):
+    """A kind that can say what a study of this size will find."""
+
+    def power(self, design: Design) -> str:
+        """One sentence; empty where there is nothing to say."""
         ...
 
 

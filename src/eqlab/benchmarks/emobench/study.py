@@ -89,7 +89,7 @@ class EmoBenchStudy:
         headline = found.result.headline
         if headline.value is None:
             return ()
-        return (Recovered(headline.name, expected_score(design, truth), headline),)
+        return (Recovered(headline.name, expected_score(design, truth), headline, null=None),)
 
 
 @dataclass(frozen=True, slots=True)

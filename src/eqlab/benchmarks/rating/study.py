@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from eqlab.analysis.power import minimum_gap
+from eqlab.analysis.study_size import StudySize
 from eqlab.benchmarks.empathy.items import balanced_batches
 from eqlab.benchmarks.empathy.manners import manners
 from eqlab.benchmarks.instructed import instructed
@@ -67,6 +69,23 @@ class RatingStudy:
             number = numbers[share.group] = numbers.get(share.group, -1) + 1
             batches.append(Batch(share.group, number, tuple(made[cell] for cell in share.cells), blocks=share.blocks))
         return StudyPages(tuple(batches), instructed(study.checks, scales[0], _middle_first(scales[0])))
+
+    def power(self, design: Design) -> str:
+        """For the form of Bad, Okay and Good, with what the published ratings show of raters (their share of Good, and
+        how alike one rater's ratings are)."""
+        people = min(design.sizes.values())
+        if len(design.arms) < 2 or design.study.scales or design.study.design.arms_per_person > 1:
+            return ""
+        each = round(sum(len(batch.trials) for batch in design.batches) / len(design.batches))
+        alpha = design.study.analysis.alpha
+        seen = StudySize()
+        gap = minimum_gap(
+            seen.baseline, people, design_effect=seen.design_effect, ratings_per_rater=max(each, 1), alpha=alpha
+        )
+        return (
+            f"{people} a group with {each} ratings each find a gap of {100 * gap:.0f} points in P(Good) four times in "
+            f"five (two-sided, alpha {alpha:g})."
+        )
 
     def warnings(self, design: Design) -> Iterable[str]:
         if len(design.study.arms or design.arms) == 1:

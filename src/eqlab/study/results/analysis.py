@@ -37,12 +37,12 @@ class StudyAnalysis:
     """As the benchmark makes it of the people who are analysed, with all tables and the label."""
 
 
-def analyse(participation: Participation, who: str = "") -> StudyAnalysis:
+def analyse(participation: Participation, who: str = "", action: str = "analysed") -> StudyAnalysis:
     """The analysis of a study as its store is now. That somebody has looked is kept in the store: whoever knows results
     before the planned number is reached could stop when they please."""
     stands = standing(participation, *analysis_code())
     found = analyse_roll(participation.design, read_participants(participation), stands)
-    log_look(participation, who, "analysed", stands)
+    log_look(participation, who, action, stands)
     return found
 
 

@@ -18,7 +18,7 @@ from eqlab.core.trials import Trial
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event
 from eqlab.study.results import codebook
-from eqlab.study.results.analysis import analyse, log_look
+from eqlab.study.results.analysis import analyse
 from eqlab.study.results.bundle import write_bundle
 from eqlab.study.results.columns import ANSWERS, EVENTS, QUESTIONS, Column
 from eqlab.study.results.participants import Given, Participant, Participants, read_participants
@@ -57,8 +57,7 @@ def export_all(participation: Participation, folder: Path, who: str = "") -> lis
         path = folder / f"codebook.{fmt}"
         path.write_bytes(_codebook(participation, fmt))
         written.append((path, None))
-    found = analyse(participation, who)
-    log_look(participation, who, "exported", found.standing)
+    found = analyse(participation, who, "exported")
     return written + [(path, None) for path in write_bundle(participation, found, folder)]
 
 

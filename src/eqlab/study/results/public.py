@@ -12,7 +12,7 @@ from eqlab.core.moves import is_simulated
 from eqlab.core.spreadsheet import safe_csv
 from eqlab.core.trials import Trial
 from eqlab.store.study.participation import Participation
-from eqlab.study.results.analysis import analyse, log_look
+from eqlab.study.results.analysis import analyse
 from eqlab.study.results.bundle import summary
 from eqlab.study.results.participants import Participant, read_participants
 
@@ -28,7 +28,7 @@ def publish(participation: Participation, folder: Path, smallest: int = SMALLEST
     """Write the public release: people, answers, what was asked, and what came of the analysis."""
     import polars as pl
 
-    found = analyse(participation, who)
+    found = analyse(participation, who, "published")
     people = [person for person in read_participants(participation).people if person.consented_at is not None]
     secrets.SystemRandom().shuffle(people)  # the order of arrival would tell the time
     names = {person.person: f"p{number:04d}" for number, person in enumerate(people, start=1)}
@@ -52,7 +52,6 @@ def publish(participation: Participation, folder: Path, smallest: int = SMALLEST
     }
     about = folder / "release.json"
     about.write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    log_look(participation, who, "published", found.standing)
     return [*written, about]
 
 

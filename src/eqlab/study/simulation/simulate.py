@@ -177,3 +177,17 @@ def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, f
         )
         for name, own in by_name.items()
     ]
+
+
+def power(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, Estimate]]:
+    """For each question with a null: (name, share of simulations whose interval leaves the null out, with its own
+    interval). A simulation without an interval has found nothing."""
+    by_name: dict[str, list[Recovered]] = {}
+    for one in repeats:
+        for recovery in one:
+            if recovery.null is not None:
+                by_name.setdefault(recovery.name, []).append(recovery)
+    return [
+        (name, proportion_estimate(f"power, {name}", sum(one.told is True for one in own), len(repeats)))
+        for name, own in by_name.items()
+    ]

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, Response
 
 from eqlab.study.texts import Texts, load
 from eqlab.study.web.settings import Settings
+from eqlab.study.web.shown import speaker
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 _FOREVER = "public, max-age=31536000, immutable"
@@ -44,6 +45,7 @@ class Renderer:
         self._environment.globals["asset"] = lambda name: f"/static/{name}?v={self.files[name].version}"
         self._environment.filters["clock"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
         self._environment.filters["mail_parts"] = mail_parts
+        self._environment.filters["speaker"] = speaker
         self._environment.globals["preview"] = settings.preview
 
     def texts(self, language: str) -> Texts:
