@@ -52,7 +52,7 @@ class Usage:
     """None: unknown."""
     currency: str
     seconds: float | None
-    """The median time of a reply; None where none was waited for (batches)."""
+    """The median time of a reply; None where most were not waited for (batches)."""
 
 
 def total(uses: Iterable[Use], costs: Iterable[float | None], currency: str) -> Usage:
@@ -79,5 +79,5 @@ def total(uses: Iterable[Use], costs: Iterable[float | None], currency: str) -> 
         uncounted,
         sum(known) if known else None,
         currency,
-        median(seconds) if seconds else None,
+        median(seconds) if 2 * len(seconds) >= max(1, answers) else None,
     )
