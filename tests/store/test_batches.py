@@ -74,7 +74,7 @@ def test_what_answers_took(begun):
         Answer(run, trials[3].id, SUBJECT, 0, 1, "", "error", at=1.0, usage={"timed_out": 2}),
     ]
     store.add_answers(given)
-    uses = list(store.used(run, SUBJECT, "eqbench"))
+    uses = list(store.used(run, SUBJECT, "eqbench", whole=True))
     assert [(use.tokens_in, use.counted, use.batch, use.timed_out, use.seat) for use in uses] == [
         (100, True, False, 0, ""),
         (200, True, True, 0, ""),
@@ -82,6 +82,7 @@ def test_what_answers_took(begun):
         (None, False, False, 2, ""),
     ]
     assert all(use.characters_in > 100 for use in uses)
+    assert [use.room for use in uses] == [0, 256, 0, 0]
     assert len(list(store.used(run, SUBJECT))) == 4
     assert list(store.used(run, SUBJECT, "empathy")) == []
     found = total(uses, [1.0, 0.5, None, None], "USD")
@@ -99,4 +100,4 @@ def test_who_else_answered_in_a_talk_is_told_apart(begun):
     other = replace(trials[1], seat="friend", id="")
     store.extend_plan(run, SUBJECT, [("eqbench", tricky, 0), ("eqbench", other, 0)])
     store.add_answers([answer(run, tricky), answer(run, other)])
-    assert sorted(use.seat for use in store.used(run, SUBJECT)) == ["", "friend"]
+    assert sorted(use.seat for use in store.used(run, SUBJECT, whole=True)) == ["", "friend"]
