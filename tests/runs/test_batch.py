@@ -264,6 +264,43 @@ def test_a_creation_that_is_not_confirmed_is_looked_for_and_not_repeated(house, 
     assert any("was sent before" in line for line in said), said
 
 
+@pytest.mark.parametrize("what", ["look", "find"])
+@pytest.mark.parametrize("answer", [{}, [], {"data": [7], "operations": [7]}, "no", b"<html>"])
+def test_an_answer_of_another_shape_ends_the_session_and_loses_nothing(house, store, what, answer):
+    if what == "find" and answer == {} and house.model.startswith("google"):
+        pytest.skip("that is how Google says that there is none")
+    plan = prepared(house, limit=4)
+    house.looks_needed = 10**9
+    stop_at(house, store, plan, 3)
+    real = house.route
+    if what == "find":
+        forget_remote(store)
+
+    async def route(request):
+        return answer if request.method == "GET" else await real(request)
+
+    house.route = route
+    outcome = run(plan, store, batch=PACE)
+    (why,) = outcome.failures.values()
+    assert "cannot be read" in str(why) or "no JSON" in str(why), why
+    house.route = real
+    house.looks_needed = 1
+    run(plan, store, batch=PACE)
+    assert statuses(store, plan) == [["ok"]] * 4
+    assert len(house.sent) == 3
+
+
+def forget_remote(store):
+    """As if the process had died before it stored the provider's name for a batch."""
+    from sqlalchemy import update
+
+    from eqlab.store.engine import writing
+    from eqlab.store.schema import batches
+
+    with writing(store.engine) as connection:
+        connection.execute(update(batches).values(state="made", remote=""))
+
+
 def test_anthropic_waits_for_a_batch_that_may_be_its_own(store, monkeypatch):
     """Another program's batch of the same size must not be taken for ours, nor ours be sent twice."""
     with keys(monkeypatch), housed("anthropic") as house:
@@ -294,13 +331,13 @@ def test_without_batch_nothing_is_paid_twice(house, store):
     assert "--batch" in str(why)
 
 
-def stop_at(house, store, plan):
+def stop_at(house, store, plan, count=7):
     """A session that is stopped while its batch is out."""
     import os
     import signal
 
     def say(line):
-        if "of 7 done" in line:
+        if f"of {count} done" in line:
             os.kill(os.getpid(), signal.SIGINT)
 
     said = []

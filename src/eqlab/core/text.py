@@ -199,8 +199,14 @@ def usage_words(usage: Usage) -> UsageWords:
         counted(usage.tokens_in),
         counted(usage.tokens_out),
         cost=f"{least}{cost}" if usage.cost else cost,
-        seconds="unknown" if usage.seconds is None else number(usage.seconds, 2 if usage.seconds < 10 else 0),
+        seconds=_seconds(usage.seconds),
     )
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    return "< 0.01" if value < 0.005 else number(value, 2 if value < 10 else 0)
 
 
 def money(amount: float | None, currency: str) -> str:

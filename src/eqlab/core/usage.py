@@ -16,7 +16,9 @@ class Use:
     tokens_out: int | None
     latency: float | None
     usage: Mapping[str, Any] = field(default_factory=dict)
-    sent: Mapping[str, Any] = field(default_factory=dict)
+    batch: bool = False
+    room: int = 0
+    """Tokens that the reply might have had."""
     characters_in: int = 0
     """Of the trial as it is stored, and of the reply: all that is known where tokens were not counted."""
     characters_out: int = 0
@@ -26,10 +28,6 @@ class Use:
     @property
     def counted(self) -> bool:
         return self.tokens_in is not None and self.tokens_out is not None
-
-    @property
-    def batch(self) -> bool:
-        return "batch" in self.sent
 
     @property
     def timed_out(self) -> int:
@@ -52,7 +50,7 @@ class Usage:
     """None: unknown."""
     currency: str
     seconds: float | None
-    """The median time of a reply; None where none was waited for (batches)."""
+    """The median time of a reply; None where most were not waited for (batches)."""
 
 
 def total(uses: Iterable[Use], costs: Iterable[float | None], currency: str) -> Usage:
@@ -79,5 +77,5 @@ def total(uses: Iterable[Use], costs: Iterable[float | None], currency: str) -> 
         uncounted,
         sum(known) if known else None,
         currency,
-        median(seconds) if seconds else None,
+        median(seconds) if 2 * len(seconds) >= max(1, answers) else None,
     )

@@ -181,7 +181,7 @@ class Batching:
         batch = await asyncio.to_thread(self._shelf.make, sheet.id, kind.name, fit_to_json(fit), sheet.items)
         self._reserved[batch.id] = sheet.worst
         try:
-            remote = await kind.send(self._way, batch.id, sheet.lines, sheet.outgoing)
+            remote = await self._way.understood(kind.send(self._way, batch.id, sheet.lines, sheet.outgoing))
         except Uncertain as error:
             self._desk.say(f"{self._name}: {error.message} It is looked for.")
             return
@@ -203,7 +203,7 @@ class Batching:
         while batches := self._shelf.under_way():
             for batch in batches:
                 try:
-                    look = await batch_way(batch.fit["wire"]).look(self._way, batch.remote)
+                    look = await self._way.understood(batch_way(batch.fit["wire"]).look(self._way, batch.remote))
                     if look.state == "waiting":
                         self._tell(batch, look)
                         continue
@@ -240,7 +240,7 @@ class Batching:
         until = time.monotonic() + self._desk.pace.settle
         told = False
         while True:
-            found = await kind.find(self._way, wanted)
+            found = await self._way.understood(kind.find(self._way, wanted))
             if found.remote:
                 self._shelf.sent(batch, found.remote)
                 self._desk.say(f"{self._name}: batch {found.remote} was sent before; going on with it.")
@@ -287,7 +287,7 @@ class Batching:
             self._desk.say(f"{self._name}: the provider takes no batch as large ({look.why}). Smaller ones follow.")
             return
         session, desk = self._session, self._desk
-        results = await batch_way(batch.fit["wire"]).results(self._way, look)
+        results = await self._way.understood(batch_way(batch.fit["wire"]).results(self._way, look))
         items = self._shelf.items(batch)
         why = look.why or "the batch ended without an answer to this"
         made = harvest(session, desk.chat, desk.store, batch, items, results, why)

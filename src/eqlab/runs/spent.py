@@ -23,7 +23,8 @@ def usage_of(store: Reader, runs: Sequence[str], model: ModelConfig, asked: Benc
     if isinstance(benchmark, Seated):
         by_seat |= {name: prices.of(other) for name, other in benchmark.seats(asked.options).items()}
     currencies = {price.currency for price in by_seat.values() if price and price.currency}
-    uses = [use for run in runs for use in store.used(run, model.subject, asked.name)]
+    talks = len(by_seat) > 1
+    uses = [use for run in runs for use in store.used(run, model.subject, asked.name, whole=talks)]
     one = len(currencies) < 2  # amounts in two currencies have no sum
     costs = [cost_of(use, by_seat.get(use.seat)) if one else None for use in uses]
     free = by_seat[""] == FREE and not currencies
@@ -45,13 +46,12 @@ def spent(store: Reader, run: str, subject: str, by_seat: Mapping[str, Price | N
     """(tokens, cost) that a limit counts: what was not counted is taken at its worst, a lost request only where it was
     given up for its silence. The cost is 0 where no price is known: such a run has no limit of cost."""
     tokens, cost = 0, 0.0
-    for use in store.used(run, subject):
+    for use in store.used(run, subject, whole=True):
         price = by_seat.get(use.seat)
         guess_in = math.ceil(use.characters_in / _CHARACTERS_IN)
         if use.timed_out:
-            most = int(use.sent.get("room") or 0)
-            tokens += use.timed_out * (guess_in + most)
-            cost += use.timed_out * (price.cost(guess_in, most) if price else 0.0)
+            tokens += use.timed_out * (guess_in + use.room)
+            cost += use.timed_out * (price.cost(guess_in, use.room) if price else 0.0)
         if not use.answered:
             continue
         tokens_in = guess_in if use.tokens_in is None else use.tokens_in

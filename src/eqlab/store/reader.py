@@ -148,19 +148,33 @@ class Reader(ABC):
                 page[-1][2].append(Answer(run, trial, who, repeat, *cells))
         yield from self._with_trials(page)
 
-    def used(self, run: str, subject: str, benchmark: str = "") -> Iterator[Use]:
-        """What each stored attempt took, without its text; of one benchmark, or of all."""
-        values = {"run": run, "subject": subject, "seated": _SEATED} | ({"benchmark": benchmark} if benchmark else {})
+    def used(self, run: str, subject: str, benchmark: str = "", *, whole: bool = False) -> Iterator[Use]:
+        """What each stored attempt took, without its text; of one benchmark, or of all. `whole`: with how long it is
+        and who answered, which takes longer, for the trials are looked at."""
+        values = {"run": run, "subject": subject} | ({"benchmark": benchmark} if benchmark else {})
+        more, trials = "0, 0, NULL", ""
+        if whole:
+            values["seated"] = _SEATED
+            more = "length(t.body), length(a.text) + length(a.reasoning), CASE WHEN t.body LIKE :seated THEN t.body END"
+            trials = "JOIN trials t ON t.id = p.trial_id"
         query = (
-            'SELECT a.status, a.tokens_in, a.tokens_out, a.latency, a."usage", a.sent, length(t.body), '
-            "length(a.text) + length(a.reasoning), CASE WHEN t.body LIKE :seated THEN t.body END FROM planned p "
-            f"JOIN answers a ON {_OF_PLANNED} JOIN trials t ON t.id = p.trial_id "
-            "WHERE p.run_id = :run AND p.subject = :subject" + (" AND p.benchmark = :benchmark" if benchmark else "")
+            f'SELECT a.status, a.tokens_in, a.tokens_out, a.latency, a."usage", a.sent, {more} FROM planned p '
+            f"JOIN answers a ON {_OF_PLANNED} {trials} WHERE p.run_id = :run AND p.subject = :subject"
+            + (" AND p.benchmark = :benchmark" if benchmark else "")
         )
         for status, tokens_in, tokens_out, latency, usage, sent, asked, said, body in self.rows(query, values):
-            more, how = (orjson.loads(cell) if cell else {} for cell in (usage, sent))
-            seat = orjson.loads(body)["seat"] if body else ""
-            yield Use(status != "error", tokens_in, tokens_out, latency, more, how, asked, said, seat)
+            yield Use(
+                status != "error",
+                tokens_in,
+                tokens_out,
+                latency,
+                orjson.loads(usage) if usage else {},
+                bool(sent) and '"batch"' in sent,
+                int(orjson.loads(sent).get("room") or 0) if whole and sent else 0,
+                asked,
+                said,
+                orjson.loads(body)["seat"] if body else "",
+            )
 
     def trials_about(self, items: Sequence[str]) -> list[str]:
         """The ids of all trials, of any run, that name one of these items; and perhaps some others."""

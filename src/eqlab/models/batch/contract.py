@@ -3,9 +3,9 @@
 import asyncio
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from eqlab.core.errors import ModelError
 from eqlab.models.providers import shown_url
@@ -17,6 +17,9 @@ from eqlab.models.wire.said import read_error
 _LARGEST = 2**30
 """Bytes of a batch's results."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 20.0
+_ODD = (AttributeError, LookupError, TypeError, ValueError)
+"""What an answer of another shape leads to."""
+T = TypeVar("T")
 Key = str
 """What a request in a batch is called: `<batch's id>-<number>`."""
 
@@ -126,6 +129,13 @@ class Way:
                 raise self.broken(reason)
             await asyncio.sleep(pause)
             pause = min(_LONGEST_PAUSE, 2 * pause)
+
+    async def understood(self, answer: Awaitable[T]) -> T:
+        """What a provider says about a batch; raises ModelError where that is not what it should be."""
+        try:
+            return await answer
+        except _ODD as odd:
+            raise self.broken(f"an answer that cannot be read ({type(odd).__name__}: {odd})") from odd
 
     def broken(self, reason: str) -> ModelError:
         where = shown_url(self.endpoint.base_url)

@@ -61,6 +61,8 @@ def created(batch: str, file: str) -> dict[str, Any]:
 
 
 def read_batch(body: Mapping[str, Any]) -> Look:
+    if not body.get("name"):
+        raise ValueError("no name")
     about = mapping(body.get("metadata"))
     stats = mapping(about.get("batchStats"))
     total = count_of((stats.get("requestCount"),))
