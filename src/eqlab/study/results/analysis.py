@@ -65,7 +65,7 @@ def analyse_roll(design: Design, participants: Participants, status: Standing) -
         raw,
         sentence=f"{status.label.capitalize()}: {raw.sentence}",
         rules={**raw.rules, "standing": status.label},
-        caveats=(_why(status), *_preliminary(design, participants), *raw.caveats),
+        caveats=(_why(status), *_preliminary(design, participants), *_no_rule(design), *raw.caveats),
         tables=(*shown, *(_labelled(table, "exploratory") for table in raw.tables)),
     )
     return StudyAnalysis(design, status, found, people, made.contrasts, shown, result)
@@ -119,3 +119,14 @@ def _preliminary(design: Design, participants: Participants) -> tuple[str, ...]:
     if done >= places:
         return ()
     return (f"{done} of {places} places are done: the result is preliminary.",)
+
+
+def _no_rule(design: Design) -> tuple[str, ...]:
+    """A plan of 0.1 may have a rule that is refused now."""
+    study = design.study
+    if "straight_lining" not in study.analysis.exclude or not kind_of(study).form().one_scale or len(study.scales) > 1:
+        return ()
+    return (
+        "The plan's rule straight_lining is not applied: with one scale a page it leaves out careful raters of good "
+        "replies. Report this as a deviation from the plan.",
+    )
