@@ -90,10 +90,10 @@ def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
     print_rows("", [*columns, "unanswered", "rules"], rows, right=["score", "n", "ok"])
     out = console()
     for result in results:
-        repeated = any(result.sentence in above for above in said) or (len(results) > 1 and bool(said))
-        text = f"{result.subject.removeprefix('model:')}, {result.title}" if repeated else result.sentence
-        if not repeated or result.baselines or result.caveats:
-            out.print(Text(harmless(f"\n{text}"), style="" if repeated else "bold"))
+        above = any(result.sentence in sentence for sentence in said)
+        text = f"{result.subject.removeprefix('model:')}, {result.title}" if above else result.sentence
+        if not above or result.baselines or result.caveats:
+            out.print(Text(harmless(f"\n{text}"), style="" if said else "bold"))
         if result.baselines:
             floor = ", ".join(f"{baseline.name} {baseline.value:.1f}" for baseline in result.baselines)
             out.print(Text(f"What takes no skill scores: {floor}.", style="dim"))

@@ -5,14 +5,21 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.flags import (
+    POLL,
     REPORT,
     BaseUrlFlag,
+    BatchFlag,
     ConcurrencyFlag,
     DataFlag,
     DialectFlag,
+    DryRunFlag,
     EffortFlag,
     JsonFlag,
+    MaxCostFlag,
+    MaxTokensFlag,
     PatienceFlag,
+    PollFlag,
+    PricesFlag,
     RepeatsFlag,
     ReportFlag,
     SettingFlag,
@@ -81,6 +88,12 @@ def run(
     patience: PatienceFlag = PATIENCE,
     effort: EffortFlag = "",
     dialect: DialectFlag = "",
+    dry_run: DryRunFlag = False,
+    max_cost: MaxCostFlag = None,
+    max_tokens_total: MaxTokensFlag = None,
+    prices: PricesFlag = None,
+    batch: BatchFlag = False,
+    poll: PollFlag = POLL,
     report: ReportFlag = REPORT,
     store: StoreFlag = "",
     data: DataFlag = None,
@@ -90,6 +103,7 @@ def run(
 
     Answers are stored as they arrive. The same command again continues a stopped run and asks nothing twice."""
     from eqlab.benchmarks.registry import usual, with_option
+    from eqlab.cli.money import Spending, show_forecast
     from eqlab.cli.session import work
     from eqlab.core.errors import UsageError
     from eqlab.runs.request import Request, prepare
@@ -119,6 +133,10 @@ def run(
             data=data,
         )
     )
+    spending = Spending(max_cost, max_tokens_total, prices, batch, poll)
+    if dry_run:
+        show_forecast(prepared, store, spending, as_json=as_json)
+        return
     work(
         prepared,
         open_store(store),
@@ -126,6 +144,7 @@ def run(
         timeout=timeout,
         silence=silence,
         patience=patience,
+        spending=spending,
         report=report,
         as_json=as_json,
     )

@@ -101,9 +101,12 @@ def pair_sentence(pair: Pair, things: str) -> str:
     if pair.better is not None:
         worse = b if pair.better is a else a
         return f"{_name(pair.better)} is better than {_name(worse)} by {number(size, digits)} points ({basis})."
-    text = f"{_both(pair)} cannot be told apart: a difference of {number(size, digits)} points ({basis})"
+    if pair.why and gap.value:  # near copies
+        apart = f"{number(size, digits)} points in all"
+        return f"{_both(pair)} cannot be told apart: {pair.why} shared {things} only ({apart})."
     if pair.why:
-        return f"{text}; {pair.why}, so more {things} of this kind would hardly tell."
+        return f"{_both(pair)} cannot be told apart: {pair.why} on {gap.n} shared {things}."
+    text = f"{_both(pair)} cannot be told apart: a difference of {number(size, digits)} points ({basis})"
     if pair.needed is None:
         return f"{text}." if gap.value else f"{text}; they score the same."
     return f"{text}; it would take about {round_up(pair.needed):,} {things} to tell."

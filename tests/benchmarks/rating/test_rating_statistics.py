@@ -208,7 +208,7 @@ def test_people_and_judge_together_cover_the_truth(good):
         covered += found.low <= 0.6 <= found.high
         narrower += found.se < found.human_only_se
     assert covered / n > 0.89
-    assert narrower / n > (0.95 if good else 0.3)
+    assert narrower / n > 0.95 if good else narrower / n < 0.5  # a judge that knows nothing helps nobody
 
 
 def test_prediction_power_needs_people_for_some_and_not_for_all():
