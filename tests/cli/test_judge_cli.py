@@ -30,6 +30,37 @@ def test_two_models_compared_in_two_commands(eqlab, server, tmp_path):
     assert eqlab("report", "last", "-o", "again.html").code == 0
 
 
+def test_a_panel_of_three(eqlab, server, tmp_path):
+    def answer(body, number):
+        if body["model"] == "strict" and "Your reply:" not in body["messages"][-1]["content"]:
+            return "Okay" if world(body, number) == "Good" else "Bad"
+        return world(body, number)
+
+    server.reply = answer
+    assert eqlab("run", "-b", "empathy", "warm", "cold", "--base-url", server.url, "--limit", 6).code == 0
+    command = ("judge", "strict", "mild", "other", "--on", "last", "--base-url", server.url)
+    done = eqlab(*command)
+    assert done.code == 0, done.err
+    shown = " ".join(done.out.split())
+    assert "a panel of 3 gives" in shown
+    for title in (
+        *("Pooled ratings by arm", "What the panel is worth", "How mild each judge is"),
+        *("Ranks if a judge were left out", "Most disputed replies", "Who answered"),
+    ):
+        assert title in shown
+        assert title in (tmp_path / "eqlab-report.html").read_text()
+    panel = json.loads(eqlab(*command[:4], "--on", eqlab_run(eqlab), "--base-url", server.url, "--json").out)["panel"]
+    mild = {
+        row[0]: row[1] for table in panel["tables"] if table["title"].startswith("How mild") for row in table["rows"]
+    }
+    assert mild["strict"]["value"] < 0 < mild["mild"]["value"]
+
+
+def eqlab_run(eqlab):
+    """The run that has the replies: the oldest."""
+    return json.loads(eqlab("runs", "--json").out)[-1]["id"]
+
+
 def test_judging_as_json_and_in_pairs(eqlab, server):
     server.reply = world
     run = json.loads(

@@ -82,12 +82,14 @@ def judge(
 
     `eqlab judge MODEL --on RUN` rates the replies of a run. `eqlab judge calibrate MODEL` has it rate published
     replies that people have rated, and reports agreement and bias; later results of the same judge show them.
+    Several models are a panel: pooled with severities taken out, and what they are worth together.
     The same command again continues a stopped run and asks nothing twice."""
     from eqlab.cli.money import Spending, show_forecast
     from eqlab.cli.output import errors
     from eqlab.cli.session import work
     from eqlab.core.errors import UsageError
     from eqlab.runs import judge as judging
+    from eqlab.runs.panel import panel_of
     from eqlab.store.open import open_store
 
     calibrating = models[0] == CALIBRATE
@@ -134,7 +136,8 @@ def judge(
         spending=spending,
         report=report,
         as_json=as_json,
-        tables=_SHOWN,
+        tables=0 if len(judges) > 1 else _SHOWN,
+        together=panel_of,
     )
 
 
