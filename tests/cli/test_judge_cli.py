@@ -58,7 +58,7 @@ def test_a_panel_of_three(eqlab, server, tmp_path):
 
 def eqlab_run(eqlab):
     """The run that has the replies: the oldest."""
-    return json.loads(eqlab("runs", "--json").out)[-1]["id"]
+    return json.loads(eqlab("runs", "--json").out)[-1]["run"]
 
 
 def test_judging_as_json_and_in_pairs(eqlab, server):

@@ -13,6 +13,7 @@ from eqlab.analysis.panel_agreement import effective_judges, panel_alpha, prefer
 from eqlab.benchmarks.rating.families import family
 from eqlab.benchmarks.rating.rated import Rated
 from eqlab.benchmarks.rating.snapshots import replaced, snapshots_table
+from eqlab.benchmarks.rating.strengths import fitted, strengths_tables
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Result, Table
 
@@ -69,6 +70,37 @@ def panel_result(given: Mapping[str, Sequence[Rated]]) -> Result | None:
             _disputed(panel, replies),
             snapshots_table(given),
         ),
+        noun="prompts",
+    )
+
+
+def pairwise_panel(given: Mapping[str, Sequence[Rated]]) -> Result | None:
+    """The verdicts of several judges on replies in pairs as one ranking."""
+    found, _ = fitted(given)
+    if len(given) < 2 or found is None:
+        return None
+    each = found.estimates()
+    order = sorted(each, key=lambda one: -(one.value or 0.0))
+    said = ", ".join(f"{one.name} {one.value:+.2f}" for one in order)
+    sure = []
+    for one, other in combinations([one.name for one in order], 2):
+        gap = found.difference(one, other)
+        if gap.low is not None and gap.low > 0:
+            sure.append(f"{one} is preferred to {other}")
+    return Result(
+        benchmark="rating",
+        title="Empathy, replies in pairs, by a panel",
+        subject=SUBJECT,
+        rules={"judges": ", ".join(given), "pairwise": True},
+        sentence=f"Judge-only: a panel of {len(given)} gives strengths of {said} (log odds). "
+        f"{'; '.join(sure) or 'No two arms can be told apart'}.",
+        headline=order[0],
+        score_range=(-4.0, 4.0),
+        estimates=each,
+        counts={"verdicts": found.verdicts, "judges": len(given)},
+        ranked=False,
+        caveats=tuple(replaced(given)),
+        tables=(*strengths_tables(given), snapshots_table(given)),
         noun="prompts",
     )
 
