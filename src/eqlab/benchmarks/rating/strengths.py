@@ -1,4 +1,4 @@
-"""A ranking from replies in pairs: Bradley–Terry with ties over prompts (and judges), the worth of the first place, rank
+"""A ranking from replies in pairs: Bradley–Terry with ties over prompts and judges, the worth of the first place, rank
 ranges, and which pairs to ask next."""
 
 from collections.abc import Mapping, Sequence
