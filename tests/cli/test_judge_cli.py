@@ -121,3 +121,29 @@ def test_mistakes_get_one_clear_line(eqlab, arguments, words):
     said = " ".join((done.err + done.out).split())
     for word in words:
         assert word in said, said
+
+
+def test_calibrating_against_a_study_of_ones_own(eqlab, server, tmp_path):
+    """People's ratings of replies whose text is known, imported as a table: the judge is held against them."""
+    rows = ["rater,arm,prompt,rating,reply"]
+    for rater in range(6):
+        for number in range(1, 5):
+            rows.append(
+                f"r{rater},warm,afraid-{number},{'good' if (rater + number) % 3 else 'okay'},I am with you {number}"
+            )
+            rows.append(f"r{rater},cold,afraid-{number},{'bad' if (rater + number) % 2 else 'okay'},Hm {number}")
+    (tmp_path / "r.csv").write_text("\n".join(rows))
+    assert eqlab("ratings", "import", "r.csv", "--name", "mine").code == 0
+    server.reply = lambda body, n: "Good" if "with you" in body["messages"][-1]["content"] else "Bad"
+    run = eqlab_run(eqlab)
+    done = eqlab("judge", "calibrate", "j", "--against", run, "--base-url", server.url)
+    assert done.code == 0, done.err
+    shown = " ".join(done.out.split())
+    assert len(server.requests) == 8
+    assert "Calibration: bias, slope, and what is missing" in shown
+    assert "human ratings still missing" in shown or "still missing" in shown
+    assert "48" in shown  # pairs of a judge's and a person's rating, each person once
+    refused = eqlab("judge", "j", "--against", run, "--on", "author")
+    assert "--against is for a calibration" in refused.err
+    nobody = eqlab("judge", "calibrate", "j", "--against", "last", "--base-url", server.url)
+    assert "no ratings by people" in nobody.err
