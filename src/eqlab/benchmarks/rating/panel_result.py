@@ -225,7 +225,9 @@ def _preferences(panel: Panel) -> tuple[Table, ...]:
 def _disputed(panel: Panel, replies: Mapping[Reply, Rated]) -> Table:
     shown = list(replies.values())
     rows = []
-    for index, spread in most_disputed(panel, DISPUTED):
+    for index, spread in most_disputed(panel, len(shown)):
+        if len(rows) == DISPUTED or len({value for value in panel.values[index].tolist() if np.isfinite(value)}) < 2:
+            continue  # who all said the same do not dispute, however mild some of them are
         one = shown[index]
         said = ", ".join(
             f"{judge} {value:g}"
