@@ -16,6 +16,7 @@ from eqlab.cli import (
     export,
     export_task,
     instruments,
+    items,
     judge,
     leaderboard,
     models,
@@ -83,6 +84,7 @@ app.add_typer(store.app, name="store")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.command("submit")(submit.submit)
 app.add_typer(data.app, name="data")
+app.add_typer(items.app, name="items")
 app.command("probe")(probe.probe)
 app.command("power")(power.power)
 app.command("reproduce")(reproduce.reproduce)

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,9 @@ from eqlab.cli.ending import end
 if TYPE_CHECKING:
     from eqlab.cli.money import Spending
     from eqlab.core.answers import Answer
+    from eqlab.core.results import Result
     from eqlab.runs.request import Prepared
-    from eqlab.store.store import Store
+    from eqlab.store.store import Store, StoredRun
 
 
 def work(
@@ -29,8 +30,10 @@ def work(
     report: Path,
     as_json: bool,
     tables: int = 0,
+    together: "Callable[[Store, StoredRun], Result | None] | None" = None,
 ) -> None:
-    """Start or continue a run and show what came of it, the first `tables` tables of each result included."""
+    """Start or continue a run and show what came of it, the first `tables` tables of each result included; `together`
+    makes one more result of all subjects."""
     from eqlab.cli.conclusions import conclusions, print_conclusions, without_answers
     from eqlab.cli.money import print_usage, say_size
     from eqlab.cli.output import errors, harmless, print_json, print_results, print_table, result_json
@@ -63,15 +66,20 @@ def work(
         out.print(harmless(f"{_name(subject)}: {lost}"), markup=False, style="red")
     stored = store.find_run(outcome.run)
     ((_, found),) = scored = results_of(store, [stored], processes=cores())
-    path = write_results(scored, report)
+    whole = together(store, stored) if together else None
+    path = write_results([(stored, [*([whole] if whole else []), *found])], report)
     said = conclusions(scored)
     if as_json:
-        body = {"run": outcome.run, "report": str(path), "conclusions": [one.data for one in said]}
+        body: dict[str, Any] = {"run": outcome.run, "report": str(path), "conclusions": [one.data for one in said]}
+        if whole:
+            body["panel"] = result_json(whole)
         print_json({**body, "results": [result_json(result) for result in found]})
     else:
         print_conclusions(said)
         print_results(found, [one.sentence for one in said])
         print_usage(found)
+        if whole:
+            print_whole(whole)
         for table in (table for result in found for table in result.tables[:tables]):
             typer.echo("")
             print_table(table)
@@ -83,6 +91,19 @@ def work(
         out.print(harmless(text), markup=False, style="red")
     failed = bool(outcome.failures or outcome.lost)
     end(interrupted=outcome.interrupted, failed=failed, unusable=bool(unusable), limit=outcome.limit)
+
+
+def print_whole(whole: "Result") -> None:
+    """All subjects together: the conclusion, what to know, and every table."""
+    from eqlab.cli.output import harmless, print_table
+
+    typer.echo("")
+    typer.echo(harmless(whole.sentence))
+    for caveat in whole.caveats:
+        typer.echo(harmless(f"! {caveat}"))
+    for table in whole.tables:
+        typer.echo("")
+        print_table(table)
 
 
 class Progress:

@@ -38,6 +38,9 @@ class StudyForm:
     """Whether the file says how many trials a person gets."""
     own_scales: bool = False
     """Whether the file may name the scales that people fill in ([[scale]])."""
+    one_scale: bool = False
+    """Whether a page has one scale, unless the file names scales of its own: one value throughout is then no sign of
+    carelessness."""
     several_arms: bool = False
     """Whether one person may see several arms ([design])."""
     options: tuple[tuple[str, str], ...] = ()
@@ -71,6 +74,8 @@ class Truth:
     """How much people differ, in the unit of the kind's own model."""
     item_sd: float = 0.5
     """The same of items."""
+    reply_sd: float = 0.4
+    """Of replies to one item, where replies are rated: an arm is better at one prompt than at another."""
 
 
 class SimulatedPeople(Protocol):

@@ -64,7 +64,11 @@ def _study(top: Section, words: str) -> Study:
         places=tables.places(top, form),
         pay=tables.pay(top.table("pay", ("currency", "per_hour", "reward", "fee"))),
         panel=tables.panel(top.table("panel", tables.PANEL_KEYS)),
-        analysis=tables.analysis(top.table("analysis", ("exclude", "reference", "alpha", "note")), arms),
+        analysis=tables.analysis(
+            top.table("analysis", ("exclude", "reference", "alpha", "note")),
+            arms,
+            one_scale=form.one_scale and len(scales) < 2,
+        ),
         not_after=_not_after(top),
         scales=scales,
         design=own.arrangement(top, form.several_arms, len(arms)),

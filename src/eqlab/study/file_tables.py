@@ -132,12 +132,20 @@ def _pattern(table: Section, known: str) -> str:
     return pattern
 
 
-def analysis(table: Section, arms: tuple[tuple[str, str], ...]) -> AnalysisPlan:
+ONE_SCALE = (
+    "is no rule for pages with one scale: whose replies are all good gets one value from a careful rater, so the rule "
+    "leaves out people of the better arms (delete it, or give the study several [[scale]])"
+)
+
+
+def analysis(table: Section, arms: tuple[tuple[str, str], ...], *, one_scale: bool = False) -> AnalysisPlan:
     default = AnalysisPlan()
     exclude = table.texts("exclude", default.exclude)
     for one in exclude:
         if one not in EXCLUSIONS:
             table.wrong_element("exclude", one, f"is no reason to exclude (there are: {', '.join(EXCLUSIONS)})")
+        elif one == "straight_lining" and one_scale:
+            table.wrong_element("exclude", one, ONE_SCALE)
     reference = table.text("reference", "", may_be_empty=True)
     names = [name for name, _ in arms]
     if reference and names and reference not in names:

@@ -11,11 +11,12 @@ from eqlab.benchmarks.empathy.items import balanced_batches
 from eqlab.benchmarks.empathy.manners import manners
 from eqlab.benchmarks.instructed import instructed
 from eqlab.benchmarks.rating import prompt as words_of
+from eqlab.benchmarks.rating.arm_shares import arm_shares
 from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.counterbalance import shares
 from eqlab.benchmarks.rating.moderation import moderation_table
-from eqlab.benchmarks.rating.people_result import first_arm
-from eqlab.benchmarks.rating.planned import planned_contrasts, planned_table
+from eqlab.benchmarks.rating.people_result import first_arm, shares_words
+from eqlab.benchmarks.rating.planned import planned_contrasts, planned_table, planned_words
 from eqlab.benchmarks.rating.rated import Given, given, rated
 from eqlab.benchmarks.rating.reply_rows import FILE, from_jsonl
 from eqlab.benchmarks.rating.scales_result import scale_contrasts, scales_result
@@ -49,6 +50,7 @@ class RatingStudy:
             "log-odds of a better rating, every arm against the reference",
             arms="replies",
             own_scales=True,
+            one_scale=True,
             several_arms=True,
             options=(("purpose", "people"),),
         )
@@ -101,12 +103,17 @@ class RatingStudy:
         if design.study.scales:
             found = scales_result(people.scored, design.study.scales, reference, asked.options)
             contrasts, planned = scale_contrasts(people.scored, design.study.scales, reference, alpha)
-            return PeopleResult(found, contrasts, (planned,))
+            said = f"{found.sentence} {planned_words(contrasts, alpha)}" if contrasts else found.sentence
+            return PeopleResult(replace(found, sentence=said), contrasts, (planned,))
         ratings = given(rated(people.scored))
         arms = first_arm(sorted({one.arm for one in ratings}), reference)
         contrasts, why = planned_contrasts(ratings, arms, alpha)
+        scored = Ratings().score(PEOPLE, people.scored, {**asked.options, "reference": reference})
+        if contrasts and alpha != 0.05:
+            said = shares_words(arm_shares(ratings, arms, lambda one: one.rater), len({one.rater for one in ratings}))
+            scored = replace(scored, sentence=f"{said}. {planned_words(contrasts, alpha)}")
         return PeopleResult(
-            Ratings().score(PEOPLE, people.scored, {**asked.options, "reference": reference}),
+            scored,
             contrasts,
             (planned_table(contrasts, why, alpha),),
             _moderation(ratings, arms, people.questionnaires),

@@ -95,6 +95,7 @@ def analyse_roll(design: Design, participants: Participants, status: Standing) -
             *_preliminary(design, participants),
             *_looks(status),
             *_erased(participants),
+            *_no_rule(design),
             *raw.caveats,
         ),
         tables=(*shown, *(_labelled(table, "exploratory") for table in raw.tables)),
@@ -168,3 +169,14 @@ def _preliminary(design: Design, participants: Participants) -> tuple[str, ...]:
     if done >= places:
         return ()
     return (f"{done} of {places} places are done: the result is preliminary.",)
+
+
+def _no_rule(design: Design) -> tuple[str, ...]:
+    """A plan of 0.1 may have a rule that is refused now."""
+    study = design.study
+    if "straight_lining" not in study.analysis.exclude or not kind_of(study).form().one_scale or len(study.scales) > 1:
+        return ()
+    return (
+        "The plan's rule straight_lining is not applied: with one scale a page it leaves out careful raters of good "
+        "replies. Report this as a deviation from the plan.",
+    )
