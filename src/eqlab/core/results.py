@@ -57,6 +57,8 @@ class ItemScore:
     """Whose reply the trial shows, if it shows one: items of one group are compared with those of another."""
     topics: tuple[str, ...] = ()
     """The emotions it is about, as the result's `emotions` name them."""
+    shown: str = ""
+    """What the subject was shown: the dialogue, situation or prompt; empty where only figures are here."""
     words_absent: int | None = None
     """Length of a reply whose text is not here: published figures tell how long it was, and no more."""
 

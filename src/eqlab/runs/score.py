@@ -4,13 +4,13 @@ processes, because no result needs another."""
 import gc
 import os
 import signal
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing import get_context
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
-from eqlab.core.results import Result
+from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import BenchmarkConfig
 from eqlab.runs.context import Known, StoreContext
 from eqlab.store.quick import open_quickly
@@ -46,10 +46,24 @@ def results_of(store: Reader, runs: Sequence[StoredRun], *, processes: int = 1) 
 
 def score(subject: str, asked: BenchmarkConfig, scored: Iterable[Scored], context: Context = NO_CONTEXT) -> Result:
     """One subject's result on one benchmark, from the answers."""
-    result = load(asked.name).score(subject, scored, asked.options, context)
+    shown: dict[str, str] = {}
+    result = load(asked.name).score(subject, _watched(scored, shown), asked.options, context)
+    result = replace(result, items=tuple(_with_shown(item, shown) for item in result.items))
     if subject == "model:embedded":
         result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
     return result
+
+
+def _watched(scored: Iterable[Scored], shown: dict[str, str]) -> Iterator[Scored]:
+    """Keeps what each trial showed on the way to the benchmark, so that every item can be read beside its answer."""
+    for one in scored:
+        shown[one.trial.id] = one.trial.stimulus
+        yield one
+
+
+def _with_shown(item: ItemScore, shown: Mapping[str, str]) -> ItemScore:
+    text = shown.get(item.trial, "")
+    return replace(item, shown=text) if text and not item.shown else item
 
 
 def cores() -> int:
