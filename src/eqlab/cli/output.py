@@ -48,7 +48,9 @@ def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
     out = console()
     cells = [[harmless(cell) for cell in row] for row in rows]
     heads = [harmless(column) for column in columns]
-    words = [max(cell_len(word) for cell in own for word in cell.split() or [""]) for own in zip(heads, *cells)]
+    words = [
+        max(cell_len(word) for cell in own for word in cell.split() or [""]) for own in zip(heads, *cells, strict=True)
+    ]
     if cells and sum(words) + 2 * (len(words) - 1) > out.width:  # lines can be broken between words only
         _print_lines(out, harmless(title), heads, cells)
         return

@@ -1,6 +1,6 @@
-"""The forest plot: every subject of a table on one axis, highest score first, and what takes no skill as labelled lines.
+"""The forest plot: every subject of a table on one axis, highest score first, what takes no skill as labelled lines.
 
-Names, plot and numbers are placed in per cent of the width, so text keeps its size on the page and in a file. A page has
+Names, plot and numbers are placed in per cent of the width, so text keeps its size on page and in file. A page has
 it twice, with names beside the plot and above it; its style sheet shows the one that fits."""
 
 from collections.abc import Sequence

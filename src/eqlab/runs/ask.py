@@ -3,7 +3,9 @@
 import asyncio
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Adaptive, Seated, Talks
@@ -57,20 +59,82 @@ def run(
 ) -> Outcome:
     """Start the run, or continue it where it stopped. Seconds: `timeout` for a whole reply, `silence` without a byte
     of it, `patience` while nothing good comes from an address at all."""
-    heard = listener or Listener()
-    config = prepared.config
-    with run_lock(store, config.id):
-        return asyncio.run(_run(prepared, store, concurrency, Waits(timeout, silence, patience), heard))
+    own = _Handle()
+    work = partial(_work, prepared, store, concurrency, Waits(timeout, silence, patience), listener or Listener(), own)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    with ThreadPoolExecutor(1) as pool:  # a notebook: its loop cannot run ours
+        try:
+            return pool.submit(work).result()
+        except KeyboardInterrupt:
+            own.stop()
+            raise
 
 
-async def _run(prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener) -> Outcome:
+async def arun(
+    prepared: Prepared,
+    store: Store,
+    *,
+    concurrency: int = 16,
+    timeout: float = WHOLE,
+    silence: float = SILENCE,
+    patience: float = PATIENCE,
+    listener: Listener | None = None,
+) -> Outcome:
+    """The same for who has a loop already, which goes on meanwhile: the work is done in a thread of its own. Cancelled,
+    it asks nothing new, waits for the answers under way, and has stored all of them."""
+    own = _Handle()
+    waits = Waits(timeout, silence, patience)
+    work = asyncio.ensure_future(
+        asyncio.to_thread(_work, prepared, store, concurrency, waits, listener or Listener(), own)
+    )
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        own.stop()
+        await asyncio.wait([work])
+        raise
+
+
+@dataclass(slots=True)
+class _Handle:
+    """Stops a run from another thread, also before it has begun."""
+
+    stopped: bool = False
+    _stop: Callable[[], object] | None = None
+
+    def hold(self, stop: Callable[[], object]) -> None:
+        self._stop = stop
+        if self.stopped:
+            stop()
+
+    def stop(self) -> None:
+        self.stopped = True
+        if self._stop is not None:
+            self._stop()
+
+
+def _work(
+    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, handle: _Handle
+) -> Outcome:
+    with run_lock(store, prepared.config.id):
+        return asyncio.run(_run(prepared, store, concurrency, waits, heard, handle))
+
+
+async def _run(
+    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, handle: _Handle
+) -> Outcome:
     everybody = [*prepared.config.models, *seated(prepared).values()]
     chats = open_chats(everybody, concurrency=concurrency, waits=waits, say=heard.say)
     stop, tasks = asyncio.Event(), list[asyncio.Task[None]]()
+    handle.hold(partial(_set, stop, asyncio.get_running_loop()))
     try:
         with on_interrupt(stop, tasks, heard.say):
             return await ask(prepared, store, chats, stop, tasks, heard)
     finally:
+        handle.hold(lambda: None)
         for chat in chats.values():
             await chat.close()
 

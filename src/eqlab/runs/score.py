@@ -10,7 +10,7 @@ from multiprocessing import get_context
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
-from eqlab.core.results import ItemScore, Result
+from eqlab.core.results import ItemScore, Result, Results
 from eqlab.core.runs import BenchmarkConfig
 from eqlab.runs.context import Known, StoreContext
 from eqlab.store.quick import open_quickly
@@ -24,11 +24,11 @@ MANY = 20_000
 Job = tuple[StoredRun, str, BenchmarkConfig]
 
 
-def results(store: Reader, stored: StoredRun, known: Known | None = None) -> list[Result]:
+def results(store: Reader, stored: StoredRun, known: Known | None = None) -> Results:
     """Every subject's result on every benchmark of a run. Who makes several gives what is `known` from one to the
     next."""
     about = known or Known(store)
-    return [_result(about, (stored, subject, asked)) for subject, asked in stored.config.pairs()]
+    return Results(_result(about, (stored, subject, asked)) for subject, asked in stored.config.pairs())
 
 
 def results_of(store: Reader, runs: Sequence[StoredRun], *, processes: int = 1) -> list[tuple[StoredRun, list[Result]]]:
