@@ -9,7 +9,8 @@ from typing import Any
 from eqlab.benchmarks.registry import load, usual
 from eqlab.core.benchmark import Benchmark, OwnItems, Selection, Source
 from eqlab.core.errors import UsageError
-from eqlab.core.runs import OWN, ModelConfig, RunConfig
+from eqlab.core.own_items import own_title
+from eqlab.core.runs import OWN, TITLE, ModelConfig, RunConfig
 from eqlab.core.secrets import holds_secret, secret_among
 from eqlab.core.trials import Trial
 from eqlab.data.items import read_sources
@@ -40,6 +41,8 @@ class Request:
     settings: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     data: Path | None = None
+    label: str = ""
+    """What is behind the name this time, if it may change: a run with another label is another run."""
 
     @property
     def asked_models(self) -> tuple[str, ...]:
@@ -84,6 +87,9 @@ def prepare(request: Request) -> Prepared:
         options = benchmark.options(item_set, {k: v for k, v in request.options.items() if k in known})
         asked[name] = Asked(benchmark, options)
         files[name] = read_sources(_sources(benchmark, request, item_set, options), request.data)
+        if item_set == OWN:
+            options = {**options, TITLE: own_title(next(iter(files[name].values())), request.items)}
+            asked[name] = Asked(benchmark, options)
         configs.append(configured(benchmark, options, files[name], item_set=item_set))
     _check_options(request, asked)
     models = tuple(
@@ -92,6 +98,7 @@ def prepare(request: Request) -> Prepared:
             "" if spec == "embedded" else request.base_url,
             spec == "embedded" if request.structured is None else request.structured,
             dict(request.settings),
+            label=request.label,
         )
         for spec in dict.fromkeys(request.asked_models)
     )

@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
 from eqlab.core.results import ItemScore, Result, Results
-from eqlab.core.runs import BenchmarkConfig
+from eqlab.core.runs import OWN, TITLE, BenchmarkConfig
 from eqlab.runs.context import Known, StoreContext
 from eqlab.store.quick import open_quickly
 from eqlab.store.reader import Reader, StoredRun
@@ -49,9 +49,19 @@ def score(subject: str, asked: BenchmarkConfig, scored: Iterable[Scored], contex
     shown: dict[str, str] = {}
     result = load(asked.name).score(subject, _watched(scored, shown), asked.options, context)
     result = replace(result, items=tuple(_with_shown(item, shown) for item in result.items))
+    if asked.item_set == OWN and (title := str(asked.options.get(TITLE, ""))):
+        result = _titled(result, title)
     if subject == "model:embedded":
         result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
     return result
+
+
+def _titled(result: Result, title: str) -> Result:
+    """A user's own questions under their own name: the study's is for the study's questions."""
+    name = result.headline.name
+    sentence = result.sentence.replace(name, title).replace(result.title, title)
+    headline = replace(result.headline, name=title if name.startswith(result.title) else name)
+    return replace(result, title=title, sentence=sentence, headline=headline)
 
 
 def _watched(scored: Iterable[Scored], shown: dict[str, str]) -> Iterator[Scored]:

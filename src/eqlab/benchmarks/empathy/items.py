@@ -9,6 +9,8 @@ from typing import TypeVar
 from eqlab.benchmarks.empathy.emotions import EMOTIONS
 from eqlab.benchmarks.empathy.published import Prompt
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.own_items import read_own
+from eqlab.core.toml_section import Section
 
 OPEN_PATH = "empathy.toml"
 
@@ -51,6 +53,30 @@ def parse_open(content: bytes, path: str = OPEN_PATH) -> list[EmpathyItem]:
     if len({item.id for item in items}) < len(items):
         raise DataError(f"{path}: two items have the same id.")
     return items
+
+
+_OWN = ("id", "utterance", "situation", "emotion", "valence", "plutchik", "reply", "language")
+NOT_SAID = "not said"
+"""The emotion of a user's own prompt that names none."""
+
+
+def parse_own(content: bytes, path: str) -> list[EmpathyItem]:
+    """A user's own prompts: an id and what the speaker says; everything else may be left out."""
+    return read_own(content, path, _OWN, _own_item)
+
+
+def _own_item(section: Section) -> EmpathyItem:
+    named = section.choice("emotion", tuple(EMOTIONS), NOT_SAID) if section.has("emotion") else NOT_SAID
+    known = EMOTIONS.get(named)
+    return EmpathyItem(
+        section.text("id"),
+        named,
+        known.valence if known else section.text("valence", NOT_SAID),
+        known.plutchik if known else section.text("plutchik", NOT_SAID),
+        section.text("situation", "", may_be_empty=True),
+        section.text("utterance"),
+        section.text("reply", "", may_be_empty=True),
+    )
 
 
 def from_published(prompts: Sequence[Prompt]) -> list[EmpathyItem]:
