@@ -28,7 +28,7 @@ def comparable(result: Result) -> tuple[str, ...]:
 
 
 def settings_of(config: RunConfig, subject: str) -> str:
-    """A model's label and own settings in a few words, which tell two results of one name apart. Empty if it has none."""
+    """A model's label and settings in a few words, which tell results of one name apart. Empty if it has none."""
     own = next((model for model in config.models if model.subject == subject), None)
     if own is None:
         return ""
