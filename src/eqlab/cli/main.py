@@ -19,6 +19,7 @@ from eqlab.cli import (
     judge,
     leaderboard,
     models,
+    plot,
     power,
     probe,
     ratings,
@@ -73,6 +74,8 @@ for command in (study_serve.serve, study_serve.preview, study_serve.status, stud
     study.app.command()(command)
 app.add_typer(study.app, name="study")
 app.command("report")(report_command.report)
+app.command("plot")(plot.plot)
+app.command("cite")(plot.cite)
 app.command("compare")(compare.compare)
 app.command("correlate")(correlate.correlate)
 app.command("runs")(runs.runs)
