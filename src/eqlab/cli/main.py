@@ -117,6 +117,11 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has gone (`eqlab show | head`)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:  # a disk that is full, a file that is not ours
+        if debug:
+            raise
+        _complain(harmless(f"{error.filename or 'A file'}: {error.strerror or error}."))
+        code = 1
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, StoreFlag, check_writable
 
 
 def plot(
@@ -31,6 +31,7 @@ def plot(
     if chosen is None:
         raise UsageError(f"--kind '{kind}' is unknown.", f"Choose {', '.join(KINDS)}.")
     check(output)
+    check_writable(output)
     found = found_runs(runs or [], 1, store, data)
     records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
     count = write_plot(records, output, chosen)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, StoreFlag, check_writable
 
 if TYPE_CHECKING:
     from eqlab.core.results import Result
@@ -45,6 +45,7 @@ def check_output(output: Path, items: bool) -> None:
     """Before anything is read: what cannot be written is refused, not written as something else."""
     from eqlab.core.errors import UsageError
 
+    check_writable(output)
     ending = output.suffix.lower()
     if ending not in (".html", ".htm", ".md", ".pdf"):
         hint = "A picture is made by 'eqlab plot'; " if ending in (".png", ".svg") else ""

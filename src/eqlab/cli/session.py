@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from eqlab.cli.ending import end, next_step
+from eqlab.cli.flags import check_writable
 
 if TYPE_CHECKING:
     from eqlab.core.answers import Answer
@@ -35,6 +36,7 @@ def work(
     from eqlab.runs.ask import Listener, run
     from eqlab.runs.score import cores, results_of
 
+    check_writable(report)
     out = errors()
     progress = Progress(out)
     with progress:

@@ -130,7 +130,10 @@ def _body(forest: Forest, *, linked: bool, narrow: bool = False) -> tuple[str, i
         beside += f'<text class="f-value" x="100%" y="{baseline}" text-anchor="end">{escape(forest.own)}</text>'
     plot += _axis(forest, height)
     x, width = ("0", "100%") if narrow else ("30%", "45%")
-    return f'<svg x="{x}" width="{width}" height="{height + _AXIS}" overflow="visible">{plot}</svg>{beside}', height + _AXIS
+    return (
+        f'<svg x="{x}" width="{width}" height="{height + _AXIS}" overflow="visible">{plot}</svg>{beside}',
+        height + _AXIS,
+    )
 
 
 def _words(line: Line, baseline: int, linked: bool, ranked: bool) -> str:
