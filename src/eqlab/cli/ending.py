@@ -2,11 +2,27 @@
 
 import shlex
 import sys
+from collections.abc import Sequence
 
 import typer
 
 LIMIT_EXIT = 4
 """The exit code of a run that a limit of cost or tokens ended."""
+
+
+def next_step(run: str, subjects: Sequence[str]) -> str:
+    """The last line of a session that went well: what there is now, and what to do with it."""
+    who = [subject.partition(":")[2] for subject in subjects]
+    if all(subject.startswith("judge:") for subject in subjects):
+        return f"Next, every rated reply beside its rating: eqlab report {run} --items"
+    if all(name == "embedded" for name in who):
+        return (
+            "Everything works. The report opens with twelve published models on one axis; to see where yours stands: "
+            "eqlab run PROVIDER/MODEL"
+        )
+    if len(who) > 1:
+        return f"Next, every pair with its interval, and how many questions would tell them apart: eqlab compare {run}"
+    return f"Next, ask another model the same, then compare: eqlab run OTHER/MODEL; eqlab compare {run} last"
 
 
 def end(*, interrupted: bool, failed: bool, unusable: bool = False, limit: str = "") -> None:

@@ -88,6 +88,19 @@ REPORT = Path("eqlab-report.html")
 POLL = 60.0
 
 
+def check_writable(path: Path) -> None:
+    """Before anything is asked or computed: a result that cannot be written is no result."""
+    import os
+
+    whole = path.expanduser().absolute()
+    nearest = next(folder for folder in whole.parents if folder.exists())
+    if whole.is_dir():
+        raise UsageError(f"{path} is a folder.", "Name a file in it.")
+    target = whole if whole.exists() else nearest
+    if not os.access(target, os.W_OK) or not nearest.is_dir() or str(nearest) in ("/proc", "/sys"):
+        raise UsageError(f"{path} cannot be written.", "Name a file in a folder of yours.")
+
+
 def read_pairs(flag: str, pairs: Sequence[str]) -> dict[str, str]:
     """{'name': 'value'} from 'name=value' arguments."""
     found = {}

@@ -20,6 +20,7 @@ from eqlab.cli import (
     judge,
     leaderboard,
     models,
+    plot,
     power,
     probe,
     ratings,
@@ -74,6 +75,8 @@ for command in (study_serve.serve, study_serve.preview, study_serve.status, stud
     study.app.command()(command)
 app.add_typer(study.app, name="study")
 app.command("report")(report_command.report)
+app.command("plot")(plot.plot)
+app.command("cite")(plot.cite)
 app.command("compare")(compare.compare)
 app.command("correlate")(correlate.correlate)
 app.command("runs")(runs.runs)
@@ -116,6 +119,11 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has gone (`eqlab show | head`)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:  # a disk that is full, a file that is not ours
+        if debug:
+            raise
+        _complain(harmless(f"{error.filename or 'A file'}: {error.strerror or error}."))
+        code = 1
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -94,6 +94,11 @@ def run(
     prices: PricesFlag = None,
     batch: BatchFlag = False,
     poll: PollFlag = POLL,
+    label: Annotated[
+        str,
+        typer.Option(metavar="TEXT", help="What is behind the model's name this time; another label is another run."),
+    ] = "",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Ask everything anew: a run labelled with the time.")] = False,
     report: ReportFlag = REPORT,
     store: StoreFlag = "",
     data: DataFlag = None,
@@ -113,6 +118,8 @@ def run(
         raise UsageError("--width is where an adaptive run stops.", "Add --adaptive.")
     if "temperature" in perturb and "temperature" in read_settings(setting or []):
         raise UsageError("'--set temperature' holds for every trial.", "Drop it, or perturb something else.")
+    if fresh:
+        label = _fresh(label)
     few = _given(short=str(short or ""), width=str(width or WIDTH) if adaptive else "")
     only = _given(perturb=perturb) | few
     if only and not benchmark:
@@ -131,6 +138,7 @@ def run(
             settings=model_settings(setting, effort, dialect),
             options=read_pairs("--option", option or []) | _given(situations=situations, style=style) | only,
             data=data,
+            label=label,
         )
     )
     spending = Spending(max_cost, max_tokens_total, prices, batch, poll)
@@ -148,6 +156,19 @@ def run(
         report=report,
         as_json=as_json,
     )
+
+
+def _fresh(label: str) -> str:
+    """The time as label; said, because the way to go on with this run is its label."""
+    from datetime import UTC, datetime
+
+    from eqlab.core.errors import UsageError
+
+    if label:
+        raise UsageError("--fresh makes a label of its own.", "Drop --fresh, or --label.")
+    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+    typer.echo(f"Asking anew; to go on with this run later, write --label '{made}' in place of --fresh.", err=True)
+    return made
 
 
 def _given(**flags: str) -> dict[str, str]:

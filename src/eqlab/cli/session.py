@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from eqlab.cli.ending import end
+from eqlab.cli.ending import end, next_step
+from eqlab.cli.flags import check_writable
 
 if TYPE_CHECKING:
     from eqlab.cli.money import Spending
@@ -41,6 +42,7 @@ def work(
     from eqlab.runs.ask import Listener, run
     from eqlab.runs.score import cores, results_of
 
+    check_writable(report)
     out = errors()
     spending.look_up()
     say_size(prepared, store, spending, out)
@@ -85,6 +87,10 @@ def work(
             print_table(table)
         typer.echo(f"\nRun {outcome.run} · item by item: eqlab show {outcome.run}")
         typer.echo(f"Report: {path.resolve()}")
+        if not progress.heard and progress.planned and not outcome.failures:
+            typer.echo("0 requests were sent: this run exists and is complete. --fresh asks anew.")
+        if not (outcome.failures or outcome.lost or outcome.interrupted):
+            typer.echo(next_step(outcome.run, [model.subject for model in prepared.config.models]))
     store.close()
     unusable = without_answers(found)
     for text in unusable:
@@ -155,6 +161,10 @@ class Progress:
                 self._bars[subject] = self._progress.add_task(name, total=total, completed=done, last="")
             else:
                 self.say(f"{name}: {total - done} trials to ask.")
+
+    @property
+    def planned(self) -> int:
+        return sum(self._totals.values())
 
     def extended(self, subject: str, total: int) -> None:
         """The next round of an adaptive run."""

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -81,26 +82,89 @@ def run(
     """Start the run, or continue it where it stopped. Seconds: `timeout` for a whole reply, `silence` without a byte
     of it, `patience` while nothing good comes from an address at all. `limits` end it before they are passed; with
     `batch` it is asked by batches, at that pace."""
-    heard = listener or Listener()
-    config = prepared.config
     terms = Terms(limits or Limits(), batch)
     if batch is not None:
         _check_batches(prepared)
-    with run_lock(store, config.id):
-        return asyncio.run(_run(prepared, store, concurrency, Waits(timeout, silence, patience), heard, terms))
+    own = _Handle()
+    waits = Waits(timeout, silence, patience)
+    work = partial(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    with ThreadPoolExecutor(1) as pool:  # a notebook: its loop cannot run ours
+        try:
+            return pool.submit(work).result()
+        except KeyboardInterrupt:
+            own.stop()
+            raise
+
+
+async def arun(
+    prepared: Prepared,
+    store: Store,
+    *,
+    concurrency: int = 16,
+    timeout: float = WHOLE,
+    silence: float = SILENCE,
+    patience: float = PATIENCE,
+    limits: Limits | None = None,
+    listener: Listener | None = None,
+) -> Outcome:
+    """The same for who has a loop already, which goes on meanwhile: the work is done in a thread of its own. Cancelled,
+    it asks nothing new, waits for the answers under way, and has stored all of them."""
+    own = _Handle()
+    waits = Waits(timeout, silence, patience)
+    terms = Terms(limits or Limits(), None)
+    work = asyncio.ensure_future(
+        asyncio.to_thread(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own)
+    )
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        own.stop()
+        await asyncio.wait([work])
+        raise
+
+
+@dataclass(slots=True)
+class _Handle:
+    """Stops a run from another thread, also before it has begun."""
+
+    stopped: bool = False
+    _stop: Callable[[], object] | None = None
+
+    def hold(self, stop: Callable[[], object]) -> None:
+        self._stop = stop
+        if self.stopped:
+            stop()
+
+    def stop(self) -> None:
+        self.stopped = True
+        if self._stop is not None:
+            self._stop()
+
+
+def _work(
+    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: Terms, handle: _Handle
+) -> Outcome:
+    with run_lock(store, prepared.config.id):
+        return asyncio.run(_run(prepared, store, concurrency, waits, heard, terms, handle))
 
 
 async def _run(
-    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: Terms
+    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: Terms, handle: _Handle
 ) -> Outcome:
     everybody = [*prepared.config.models, *seated(prepared).values()]
     chats = open_chats(everybody, concurrency=concurrency, waits=waits, say=heard.say)
     stop, tasks = asyncio.Event(), list[asyncio.Task[None]]()
     words = _STOPPING if terms.batch is None else _STOPPING_BATCH
+    handle.hold(partial(_set, stop, asyncio.get_running_loop()))
     try:
         with on_interrupt(stop, tasks, heard.say, words):
             return await ask(prepared, store, chats, stop, tasks, heard, terms)
     finally:
+        handle.hold(lambda: None)
         for chat in chats.values():
             await chat.close()
 

@@ -10,6 +10,7 @@ from eqlab.benchmarks.emotionbench.factors import CONTROLS, FACTORS, Kind, facto
 from eqlab.benchmarks.emotionbench.measures import Place
 from eqlab.benchmarks.emotionbench.published_results import ResultFile
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.own_items import read_own
 from eqlab.core.toml_file import read_items
 from eqlab.core.toml_section import Section
 
@@ -55,6 +56,23 @@ def _situation(one: Section, top: Section) -> Situation:
     elif emotion in FACTORS:
         index = FACTORS[emotion].index(factor)
     return Situation(one.text("id"), emotion, index, factor, one.text("text"))
+
+
+OWN_FACTOR = "own situations"
+
+
+def parse_own(content: bytes, path: str) -> list[Situation]:
+    """A user's own situations: an id, a text and the emotion it should evoke; the factor may be left out."""
+    return read_own(content, path, ("id", "text", "emotion", "factor", "language"), _own_situation)
+
+
+def _own_situation(section: Section) -> Situation:
+    emotion = section.choice("emotion", (*FACTORS, *CONTROLS))
+    factor, index = OWN_FACTOR, 0
+    if section.has("factor") and emotion in FACTORS:
+        factor = section.choice("factor", FACTORS[emotion])
+        index = FACTORS[emotion].index(factor)
+    return Situation(section.text("id"), emotion, index, factor, section.text("text"))
 
 
 def parse_published(content: bytes, path: str = SITUATIONS) -> list[Situation]:

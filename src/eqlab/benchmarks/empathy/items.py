@@ -8,6 +8,7 @@ from typing import TypeVar
 from eqlab.benchmarks.empathy.emotions import EMOTIONS
 from eqlab.benchmarks.empathy.published import Prompt
 from eqlab.core.errors import UsageError
+from eqlab.core.own_items import read_own
 from eqlab.core.toml_file import read_items
 from eqlab.core.toml_section import Section
 
@@ -46,6 +47,30 @@ def _item(one: Section, top: Section) -> EmpathyItem:
             if one.has(key) and getattr(item, key) != right:
                 one.wrong(key, f'does not belong to {item.emotion} (write "{right}")')
     return item
+
+
+_OWN = ("id", "utterance", "situation", "emotion", "valence", "plutchik", "reply", "language")
+NOT_SAID = "not said"
+"""The emotion of a user's own prompt that names none."""
+
+
+def parse_own(content: bytes, path: str) -> list[EmpathyItem]:
+    """A user's own prompts: an id and what the speaker says; everything else may be left out."""
+    return read_own(content, path, _OWN, _own_item)
+
+
+def _own_item(section: Section) -> EmpathyItem:
+    named = section.choice("emotion", tuple(EMOTIONS), NOT_SAID) if section.has("emotion") else NOT_SAID
+    known = EMOTIONS.get(named)
+    return EmpathyItem(
+        section.text("id"),
+        named,
+        known.valence if known else section.text("valence", NOT_SAID),
+        known.plutchik if known else section.text("plutchik", NOT_SAID),
+        section.text("situation", "", may_be_empty=True),
+        section.text("utterance"),
+        section.text("reply", "", may_be_empty=True),
+    )
 
 
 def from_published(prompts: Sequence[Prompt]) -> list[EmpathyItem]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eqlab.core.errors import DataError
+from eqlab.core.own_items import as_number, read_own
 from eqlab.core.toml_file import read_items
 from eqlab.core.toml_section import Section
 
@@ -95,6 +96,51 @@ def _question(one: Section, top: Section) -> Question:
         reference={name: one.number("reference", 0.0, 0, 10) for name, one in zip(names, emotions, strict=True)},
         reasons={name: one.text("reason", "", may_be_empty=True) for name, one in zip(names, emotions, strict=True)},
     )
+
+
+_OWN = ("id", "dialogue", "character", "emotions", "theme", "language")
+_FOUR = 4
+"""Emotion words of a question: the score's scale is made for four."""
+
+
+def parse_own(content: bytes, path: str) -> list[Question]:
+    """A user's own dialogues."""
+    return read_own(content, path, _OWN, _own_question, _nested)
+
+
+def _own_question(section: Section) -> Question:
+    emotions = section.tables("emotions", ("name", "reference", "reason"))
+    names = [one.text("name") for one in emotions]
+    if len(names) != _FOUR or len(set(names)) < _FOUR:
+        section.wrong("emotions", f"there are {len(set(names))} different words (write four, each with its reference)")
+    for one in emotions:
+        if not one.has("reference"):
+            one.wrong("reference", "is missing (write how strongly the character feels it, 0 to 10)")
+    return Question(
+        id=section.text("id"),
+        language="en",
+        dialogue=section.text("dialogue"),
+        character=section.text("character"),
+        emotions=tuple(names),
+        reference={one.text("name"): one.number("reference", 0.0, 0.0, 10.0) for one in emotions},
+        reasons={one.text("name"): one.text("reason") for one in emotions if one.has("reason")},
+    )
+
+
+def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns emotion1, reference1, reason1 … emotion4 as the list that TOML has."""
+    made = {key: value for key, value in row.items() if not re.fullmatch(r"(emotion|reference|reason)\d", key)}
+    if "emotions" not in made:
+        made["emotions"] = [
+            {
+                name: as_number(row[f"{column}{k}"]) if column == "reference" else row[f"{column}{k}"]
+                for name, column in (("name", "emotion"), ("reference", "reference"), ("reason", "reason"))
+                if f"{column}{k}" in row
+            }
+            for k in range(1, 10)
+            if f"emotion{k}" in row or f"reference{k}" in row
+        ]
+    return made
 
 
 _FETCH = "Run 'eqlab data verify', then 'eqlab data fetch'."
