@@ -38,7 +38,7 @@ def work(
     out = errors()
     progress = Progress(out)
     with progress:
-        listener = Listener(progress.say, progress.stored, progress.begun, progress.extended)
+        listener = Listener(progress.say, progress.stored, progress.begun, progress.extended, progress.grown)
         outcome = run(
             prepared,
             store,
@@ -135,6 +135,13 @@ class Progress:
                 self._progress.update(self._bars[subject], total=total)
             else:
                 self.say(f"{_name(subject)}: not sure enough yet; {total - before} more to ask.")
+
+    def grown(self, subject: str, total: int) -> None:
+        """A talk goes on."""
+        with self._lock:
+            self._totals[subject] = total
+            if self._live:
+                self._progress.update(self._bars[subject], total=total)
 
     def stored(self, answers: "Sequence[Answer]") -> None:
         with self._lock:
