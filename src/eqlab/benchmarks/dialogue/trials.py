@@ -137,11 +137,15 @@ def _speaker(
             Message("user", BEGIN),
             Message("assistant", spoken({**opened, "says": character.opening}, structured=structured)),
         ]
-    for turn in before:
+    for place, turn in enumerate(before):
         if turn.trial.seat:
+            # words before any reply tell no change: everybody begins where the persona does
+            values = (
+                turn.answer.values if place else {**turn.answer.values, "emotion": character.emotion, "leaves": STAYS}
+            )
             shown += [
                 Message("user", turn.trial.prompt),
-                Message("assistant", spoken(turn.answer.values, structured=structured)),
+                Message("assistant", spoken(values, structured=structured)),
             ]
     return Trial(
         NAME,
