@@ -178,5 +178,7 @@ class Result:
     """Set where the trials show other subjects' replies."""
     why_no_points: str = ""
     """Why its items have no points, where that is meant so: nothing can be compared item by item then."""
+    proviso: str = ""
+    """What the score depends on so much that it is said wherever the score stands: whose word it is."""
     transcripts: tuple[Transcript, ...] = ()
     """Where trials are turns of talks: the talks."""

@@ -56,6 +56,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any], c
         item_range=_BOUNDS,
         caveats=_caveats(talks, line),
         tables=(*_tables(talks, felt), *facets.tables(found)),
+        proviso=line,
         transcripts=tuple(_transcript(talk) for talk in talks if talk.said),
     )
 
@@ -70,7 +71,8 @@ def final_emotion(felt: Sequence[Talked]) -> Estimate:
         return replace(simple, note=f"by one speaker, {next(iter(speakers))}" if speakers else "", of="personas")
     note = f"over {len(speakers)} speakers"
     factors = {PERSONA: [talk.persona for talk in felt], SPEAKER: [talk.speaker for talk in felt]}
-    fitted = variances([float(talk.final or 0) for talk in felt], factors)
+    finals = [float(talk.final or 0) for talk in felt]
+    fitted = variances(finals, factors) if len(set(finals)) > 1 else None
     effect = fitted.effect({"mean": 1.0}) if fitted else None
     if effect is None or simple.value is None:
         return replace(simple, se=None, low=None, high=None, note=f"{note}; no interval over speakers", of="personas")
@@ -97,7 +99,7 @@ def speaker_line(felt: Sequence[Talked], found: Facets) -> str:
             "points (12 to 28 in SAGE's published talks), and how far is not known from this run."
         )
     means = {name: fmean(values) for name, values in by.items()}
-    low, high = min(means, key=lambda name: means[name]), max(means, key=lambda name: means[name])
+    low, *_, high = sorted(means, key=lambda name: means[name])
     said = f"Depends on who speaks: {means[low]:.1f} with {low}, {means[high]:.1f} with {high}."
     alone, part = found.share(SPEAKER), found.with_speaker
     if alone is None or part is None:
@@ -206,13 +208,16 @@ def _transcript(talk: Talked) -> Transcript:
         outcome=talk.outcome or "undefined",
         end=_ENDS[talk.end],
         course=tuple(map(float, talk.course)) if len(talk.course) > 1 else (),
-        lines=tuple(Line(one.seat, one.text, _number(one.emotion), one.feeling) for one in talk.said),
+        lines=tuple(_line(talk, place) for place in range(len(talk.said))),
         topics=tuple(part for part in (talk.kind, talk.topic) if part),
     )
 
 
-def _number(value: int | None) -> float | None:
-    return None if value is None else float(value)
+def _line(talk: Talked, place: int) -> Line:
+    """Words before any reply stand with how the person feels as the talk begins, where the speaker feels at all."""
+    one = talk.said[place]
+    emotion = talk.start if place == 0 and len(talk.course) > 1 else one.emotion
+    return Line(one.seat, one.text, None if emotion is None else float(emotion), one.feeling)
 
 
 def _tables(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Table, ...]:
