@@ -120,6 +120,8 @@ class Transcript:
     outcome: str
     end: str
     """How it ended, in words."""
+    score: float | None
+    """None where it counts for nothing."""
     course: tuple[float, ...]
     """The emotion at the opening and after each reply; empty where nobody told it."""
     lines: tuple[Line, ...]

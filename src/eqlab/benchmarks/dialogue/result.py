@@ -207,6 +207,7 @@ def _transcript(talk: Talked) -> Transcript:
         partner=talk.speaker,
         outcome=talk.outcome or "undefined",
         end=_ENDS[talk.end],
+        score=None if talk.final is None else float(talk.final),
         course=tuple(map(float, talk.course)) if len(talk.course) > 1 else (),
         lines=tuple(_line(talk, place) for place in range(len(talk.said))),
         topics=tuple(part for part in (talk.kind, talk.topic) if part),

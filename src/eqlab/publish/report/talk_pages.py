@@ -33,10 +33,6 @@ class TalkPage:
     def href(self) -> str:
         return f"talk-{self.number}.html"
 
-    @property
-    def final(self) -> float | None:
-        return self.talk.course[-1] if self.talk.course else None
-
 
 def talk_pages(records: Sequence[RunRecord]) -> list[TalkPage]:
     """Personas in the order in which they come up; talks with one persona stand together."""
