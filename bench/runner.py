@@ -50,7 +50,7 @@ def bare(url: str, requests: int, in_flight: int) -> None:
 
             await asyncio.gather(*(work() for _ in range(in_flight)))
 
-    _measured(lambda: asyncio.run(main()))
+    measured(lambda: asyncio.run(main()))
 
 
 def ours(url: str, requests: int, in_flight: int) -> None:
@@ -70,10 +70,10 @@ def ours(url: str, requests: int, in_flight: int) -> None:
             if result.counts["ok"] != requests:
                 raise SystemExit(f"only {result.counts['ok']} of {requests} answers are ok: {result.counts}")
 
-        _measured(main)
+        measured(main)
 
 
-def _measured(main: Callable[[], None]) -> None:
+def measured(main: Callable[[], None]) -> None:
     wall, cpu = time.perf_counter(), time.process_time()
     main()
     figures = {

@@ -13,6 +13,9 @@ _LISTED = re.compile(r"^\d+\. (.+)$", re.MULTILINE)
 _WORDS = re.compile(r"\n\n[^\n]*(?:feel|at the end)[^\n]*\n((?:\w+\n){4})")
 
 
+_TURN = "Feeling: It is something.\nEmotion: 50\nLeaves: no\nSays: There is more to tell."
+
+
 def answer_to(prompt: str) -> str:
     """A line for each thing that is asked: the four emotions of a dialogue, or the items of a questionnaire."""
     found = _WORDS.search(prompt)
@@ -63,7 +66,8 @@ def application(latency: float) -> web.Application:
         await asyncio.sleep(latency)
         if request.transport is not None and not request.transport.is_closing():
             own.answered.add(prompt)
-        message = {"role": "assistant", "content": answer_to(prompt)}
+        speaks = "Says: (" in body["messages"][0]["content"]  # a speaker's turn in a talk has a form of its own
+        message = {"role": "assistant", "content": _TURN if speaks else answer_to(prompt)}
         return web.Response(
             body=json.dumps(
                 {

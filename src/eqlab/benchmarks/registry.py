@@ -11,6 +11,7 @@ _OURS = {
     "emotionbench": "eqlab.benchmarks.emotionbench.benchmark:EmotionBench",
     "empathy": "eqlab.benchmarks.empathy.benchmark:Empathy",
     "emobench": "eqlab.benchmarks.emobench.benchmark:EmoBench",
+    "dialogue": "eqlab.benchmarks.dialogue.benchmark:Dialogue",
 }
 _STARTED_BY_OTHERS = {
     "rating": "eqlab.benchmarks.rating.benchmark:Ratings",

@@ -53,6 +53,13 @@ def compare(
     each_run: Annotated[
         bool, typer.Option("--each-run", help="Seeds of one model as rivals, not taken together as repeats.")
     ] = False,
+    speakers: Annotated[
+        str,
+        typer.Option(
+            metavar="REFERENCE",
+            help="Compare speakers: talks of every other one with those of this one, or of `people`.",
+        ),
+    ] = "",
     baseline: Annotated[
         str, typer.Option(metavar="SOURCE", help="Compare the one source named with this one: candidate − baseline.")
     ] = "",
@@ -93,6 +100,9 @@ def compare(
     named = [*(sources or ()), *(_runs_of(sweep, store, data) if sweep else ())] or ["last"]
     missing_is: Missing = "zero" if missing == "zero" else "drop"
     chosen: Chosen = {"store": store, "data": data, "benchmarks": benchmark or (), "subject": subject}
+    if speakers:
+        _speakers(named, speakers, chosen, as_json)
+        return
     if baseline:
         _gate(named, baseline, chosen, missing_is, margin, fail_if_worse, junit, markdown, as_json)
         return
@@ -116,6 +126,32 @@ def compare(
             print_table(table)
         for caveat in caveats(one, missing):
             out.print(Text(f"! {caveat}", style="yellow"))
+        typer.echo("")
+
+
+def _speakers(named: list[str], reference: str, chosen: "Chosen", as_json: bool) -> None:
+    """Whether simulated speakers say the same of listeners as the reference does."""
+    from dataclasses import asdict
+
+    from rich.text import Text
+
+    from eqlab.cli.output import console, print_json, print_table
+    from eqlab.comparison.sources import read_sources
+    from eqlab.comparison.speakers import compare_speakers, sentence, tables, talks_in
+    from eqlab.core.errors import UsageError
+
+    talks = talks_in([source.result for source in read_sources(named, **chosen)])
+    if not talks:
+        raise UsageError("No talk here has a score.", "Name runs of talks whose speakers tell how they feel.")
+    found = compare_speakers(talks, reference)
+    if as_json:
+        print_json([{**asdict(one), "sentence": sentence(one)} for one in found])
+        return
+    for one in found:
+        console().print(Text(sentence(one), style="bold"))
+        for table in tables(one):
+            typer.echo("")
+            print_table(table)
         typer.echo("")
 
 

@@ -82,6 +82,15 @@ def run(
             metavar="KINDS", help="EQ-Bench: ask again, perturbed: `instruction,order,temperature` or some of them."
         ),
     ] = "",
+    speaker: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--speaker",
+            metavar="SPEC[@URL]",
+            help="Dialogue: the model that speaks, or `fixed` lines; may be repeated.",
+            show_default="fixed",
+        ),
+    ] = None,
     structured: StructuredFlag = None,
     timeout: TimeoutFlag = WHOLE,
     silence: SilenceFlag = SILENCE,
@@ -121,7 +130,7 @@ def run(
     if fresh:
         label = _fresh(label)
     few = _given(short=str(short or ""), width=str(width or WIDTH) if adaptive else "")
-    only = _given(perturb=perturb) | few
+    only = _given(perturb=perturb, speaker=_speakers(speaker or [], base_url)) | few
     if only and not benchmark:
         benchmark = with_option(next(iter(only)))  # the others cannot do this
     prepared = prepare(
@@ -173,3 +182,14 @@ def _fresh(label: str) -> str:
 
 def _given(**flags: str) -> dict[str, str]:
     return {name: value for name, value in flags.items() if value}
+
+
+def _speakers(named: list[str], base_url: str) -> str:
+    """A name without a provider is asked where the models are, unless it says where."""
+    there = [
+        f"{one}@{base_url}"
+        if base_url and "/" not in one and one not in ("fixed", "embedded") and not one.startswith("gguf:")
+        else one
+        for one in named
+    ]
+    return ",".join(there)

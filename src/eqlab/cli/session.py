@@ -48,7 +48,7 @@ def work(
     say_size(prepared, store, spending, out)
     progress = Progress(out)
     with progress:
-        listener = Listener(progress.say, progress.stored, progress.begun, progress.extended)
+        listener = Listener(progress.say, progress.stored, progress.begun, progress.extended, progress.grown)
         outcome = run(
             prepared,
             store,
@@ -174,6 +174,13 @@ class Progress:
                 self._progress.update(self._bars[subject], total=total)
             else:
                 self.say(f"{_name(subject)}: not sure enough yet; {total - before} more to ask.")
+
+    def grown(self, subject: str, total: int) -> None:
+        """A talk goes on."""
+        with self._lock:
+            self._totals[subject] = total
+            if self._live:
+                self._progress.update(self._bars[subject], total=total)
 
     def stored(self, answers: "Sequence[Answer]") -> None:
         with self._lock:

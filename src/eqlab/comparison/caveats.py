@@ -14,7 +14,8 @@ _VOLATILE = ("snapshot", "calibration", "calibration_pairs", "raters", "defaults
 def caveats(found: Comparison, missing: str) -> list[str]:
     entries = found.entries
     things = found.things
-    said = [*_rules(entries)]
+    said = [f"{one.name}: {one.result.proviso}" for one in entries if one.result.proviso and not one.rater]
+    said += _rules(entries)
     lost = [f"{entry.name} {entry.unused}" for entry in entries if entry.unused]
     if lost:
         what = "count as 0" if missing == "zero" else f"are left out: a pair is compared on the {things} both answered"

@@ -104,6 +104,39 @@ class ByEmotion:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """One turn of a talk, as a reader sees it."""
+
+    seat: str
+    text: str
+    emotion: float | None = None
+    """What the one who speaks felt before these words; None where nobody said."""
+    feeling: str = ""
+    """Why, in its own words; kept apart from what it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A whole talk, for reading."""
+
+    item: str
+    title: str
+    trial: str
+    repeat: int
+    partner: str
+    """Who had the other seat."""
+    outcome: str
+    end: str
+    """How it ended, in words."""
+    score: float | None
+    """None where it counts for nothing."""
+    course: tuple[float, ...]
+    """The emotion at the opening and after each reply; empty where nobody told it."""
+    lines: tuple[Line, ...]
+    topics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class OfOthers:
     """What a rater's result says of those whose replies were rated."""
 
@@ -157,6 +190,10 @@ class Result:
     """Set where the trials show other subjects' replies."""
     why_no_points: str = ""
     """Why its items have no points, where that is meant so: nothing can be compared item by item then."""
+    proviso: str = ""
+    """What the score depends on so much that it is said wherever the score stands: whose word it is."""
+    transcripts: tuple[Transcript, ...] = ()
+    """Where trials are turns of talks: the talks."""
 
     def __repr__(self) -> str:
         """A line: the items are in `items`."""

@@ -177,7 +177,7 @@ async def ask_one(session: Session, planned: Planned) -> None:
             session.last_error = str(error)
             if session.lost_in_a_row >= _HOPELESS:
                 raise ModelError(
-                    f"{session.model.spec} failed {_HOPELESS} times in a row (last: {error}).",
+                    f"{session.seated(planned.trial)[0].spec} failed {_HOPELESS} times in a row (last: {error}).",
                     "Run the same command again to go on.",
                 ) from error
             return
@@ -186,7 +186,7 @@ async def ask_one(session: Session, planned: Planned) -> None:
         text, thought = split_reasoning(reply.text)
         reading = reading_of(asked, planned, reply, text, bool(thought))
         session.put(answer_of(session, planned, attempt, reply, text, thought, reading))
-        _notice_emptiness(session, reply)
+        _notice_emptiness(session, planned.trial, reply)
         if reading.status == "ok" or reply.refusal:
             return
         if reply.finish == LENGTH and not more_room and request.room is None:
@@ -212,15 +212,16 @@ def reading_of(asked: Asked, planned: Planned, reply: ChatReply, text: str, thou
     return Reading("unparseable", note=f"the reply was cut off {where}, at {reply.sent.get('room', 'its')} tokens")
 
 
-def _notice_emptiness(session: Session, reply: ChatReply) -> None:
+def _notice_emptiness(session: Session, trial: Trial, reply: ChatReply) -> None:
     """Nothing but empty replies: paid for, and for nothing."""
     if reply.text.strip() or reply.refusal or reply.finish == LENGTH:
         session.empty_in_a_row = 0
         return
     session.empty_in_a_row += 1
     if session.empty_in_a_row >= _HOPELESS:
+        who = session.seated(trial)[0].spec
         raise ModelError(
-            f"{session.model.spec} gave {_HOPELESS} empty replies in a row (finish: {reply.finish or 'not said'}).",
+            f"{who} gave {_HOPELESS} empty replies in a row (finish: {reply.finish or 'not said'}).",
             "Look at one with 'eqlab show'; a thinking model may need '--set thinking_tokens=32000'.",
         )
 

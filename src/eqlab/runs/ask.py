@@ -65,6 +65,8 @@ class Listener:
     """(answered before, planned) by subject, once the plan is stored."""
     extended: Callable[[str, int], None] = lambda _, __: None
     """(subject, planned now) when an adaptive run has written down its next round."""
+    grown: Callable[[str, int], None] = lambda _, __: None
+    """(subject, planned now) when a talk goes on: one more turn."""
 
 
 def run(
@@ -316,7 +318,7 @@ def go_on_talking(prepared: Prepared, session: Session, store: Store, writer: Wr
         nonlocal count
         count += 1
         writer.put(turn)
-        heard.extended(subject, count)
+        heard.grown(subject, count)
 
     talking = Talking(run, subject, asked, put_turn)
     for name, (benchmark, options) in asked.items():
@@ -325,7 +327,7 @@ def go_on_talking(prepared: Prepared, session: Session, store: Store, writer: Wr
         talking.passed |= known.passed
         if known.following:
             count = store.extend_plan(run, subject, known.following)
-            heard.extended(subject, count)
+            heard.grown(subject, count)
 
     talking.planned = count
 

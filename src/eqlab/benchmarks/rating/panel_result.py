@@ -224,7 +224,7 @@ def _preferences(panel: Panel) -> tuple[Table, ...]:
 
 def _disputed(panel: Panel, replies: Mapping[Reply, Rated]) -> Table:
     shown = list(replies.values())
-    rows = []
+    rows: list[tuple[str, str, str, str, float]] = []
     for index, spread in most_disputed(panel, len(shown)):
         if len(rows) == DISPUTED or len({value for value in panel.values[index].tolist() if np.isfinite(value)}) < 2:
             continue  # who all said the same do not dispute, however mild some of them are

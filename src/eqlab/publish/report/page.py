@@ -120,8 +120,9 @@ class Group:
         return self.compares and any(row.result.ranked for row in self.rows)
 
 
-def render(records: Sequence[RunRecord], *, generated_at: float, version: str, items: str = "") -> str:
-    """The whole report as one HTML page that loads nothing. `items`: the folder with item pages that it links to."""
+def render(records: Sequence[RunRecord], *, generated_at: float, version: str, items: str = "", talks: str = "") -> str:
+    """The whole report as one HTML page that loads nothing. `items`: the folder with item pages that it links to;
+    `talks`: the address of the list of talks."""
     from eqlab.publish.report import opening, sections
 
     made = page_environment()
@@ -137,6 +138,7 @@ def render(records: Sequence[RunRecord], *, generated_at: float, version: str, i
         links=sections.links_to(items, groups) if items else sections.no_links(),
         draw=forest.inline,
         most=item_rows(sum(len(one.rows) for one in groups)),
+        talks=talks,
         generated_at=generated_at,
         version=version,
         style=Markup(style),

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from eqlab.core.results import Result
@@ -11,6 +12,9 @@ from eqlab.data.files import write_whole
 from eqlab.runs.pool import pooled
 from eqlab.runs.score import results_of
 from eqlab.store.reader import Reader, StoredRun
+
+if TYPE_CHECKING:
+    from eqlab.publish.report.page import RunRecord
 
 
 def write_report(
@@ -47,9 +51,29 @@ def write_results(
         for old in folder.glob("subject-*.html"):  # of an earlier report with more items
             if old.name not in written:
                 old.unlink()
-    html = render(records, generated_at=now, version=eqlab, items=quote(folder.name) if items else "")
+    read = _write_talks(records, path, now, eqlab)
+    html = render(records, generated_at=now, version=eqlab, items=quote(folder.name) if items else "", talks=read)
     write_whole(path, html)
     return path
+
+
+def _write_talks(records: "Sequence[RunRecord]", report: Path, now: float, eqlab: str) -> str:
+    """Talks on pages of their own, where there are some: the address of their list from the report, or nothing."""
+    if not any(result.transcripts for record in records for result in record.results):
+        return ""
+    from eqlab.publish.report.talk_pages import INDEX, talk_files
+
+    folder = report.with_name(f"{report.stem}-talks")
+    folder.mkdir(exist_ok=True)
+    written = set()
+    for name, content in talk_files(records, back=f"../{quote(report.name)}", generated_at=now, version=eqlab):
+        (folder / name).write_bytes(content)
+        written.add(name)
+    for pattern in ("talk-*.html", "persona-*.html"):  # of an earlier report with more talks
+        for old in folder.glob(pattern):
+            if old.name not in written:
+                old.unlink()
+    return f"{quote(folder.name)}/{INDEX}"
 
 
 def item_folder(report: Path) -> Path:

@@ -1,0 +1,99 @@
+"""Dialogue as a benchmark: a listener, who is measured, talks with a speaker, who tells after each reply how it
+feels."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from eqlab.benchmarks.dialogue import speakers
+from eqlab.benchmarks.dialogue.characters import Character, from_persona, from_sage
+from eqlab.benchmarks.dialogue.parse import read_listener, read_speaker
+from eqlab.benchmarks.dialogue.personas import OPEN, parse_open
+from eqlab.benchmarks.dialogue.published import PERSONAS, parse_personas
+from eqlab.benchmarks.dialogue.trials import NAME, next_turn, plan
+from eqlab.benchmarks.options import read_options
+from eqlab.core.answers import Reading
+from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source, Turn
+from eqlab.core.errors import UsageError
+from eqlab.core.replies import ReplyRow
+from eqlab.core.results import ItemScore, Result
+from eqlab.core.runs import ModelConfig
+from eqlab.core.trials import Trial
+
+_OPTIONS = (
+    OptionHelp("speaker", speakers.FIXED, "who speaks: models, with commas between (SPEC or SPEC@URL), or fixed lines"),
+    OptionHelp("turns", "0", "most replies of the listener; 0: 4 in the quick profile, 8 in the full one"),
+)
+_SPEAKER_TRIES, _LISTENER_TRIES, _TEMPERATURE = 3, 2, 0.7
+_LISTENER_TOKENS, _SPEAKER_TOKENS = 300, 400
+_MOST = 50
+
+
+class Dialogue:
+    name = NAME
+    title = "Dialogue"
+    protocol = 1
+
+    def option_help(self) -> Sequence[OptionHelp]:
+        return _OPTIONS
+
+    def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
+        read = read_options(self.name, _OPTIONS, given)
+        if read["turns"] > _MOST:
+            raise UsageError(f"{self.name}: {read['turns']} turns are too many.", f"{_MOST} are the most.")
+        read["speaker"] = speakers.write_speakers(speakers.read_speakers(read["speaker"]))
+        return {**read, "item_set": item_set}
+
+    def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
+        return (Source("published", PERSONAS),) if item_set == "published" else (Source("open", OPEN),)
+
+    def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
+        return (Source("file", path),)
+
+    def characters(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[Character]:
+        ((path, content),) = files.items()
+        if options["item_set"] == "published":
+            return [from_sage(one) for one in parse_personas(content, path)]
+        return [from_persona(one) for one in parse_open(content, path)]
+
+    def plan(
+        self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
+    ) -> Iterator[tuple[Trial, int]]:
+        return plan(self.characters(files, options), options, selection)
+
+    def next_turn(self, turns: Sequence[Turn], options: Mapping[str, Any]) -> Trial | None:
+        return next_turn(turns)
+
+    def seats(self, options: Mapping[str, Any]) -> Mapping[str, ModelConfig]:
+        return speakers.seats(options)
+
+    def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
+        if trial.seat:
+            return Asking(_SPEAKER_TRIES, _TEMPERATURE, 0.0, _SPEAKER_TOKENS)
+        return Asking(_LISTENER_TRIES, _TEMPERATURE, 0.0, _LISTENER_TOKENS)
+
+    def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
+        return read_speaker(text) if trial.seat else read_listener(text)
+
+    def score(
+        self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
+    ) -> Result:
+        from eqlab.benchmarks.dialogue.result import result
+
+        return result(subject, scored, options, context)
+
+    def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
+        from eqlab.benchmarks.dialogue.result import turn_shown
+
+        return turn_shown(scored)
+
+    def replies(self, arm: str, scored: Iterable[Scored]) -> Iterator[ReplyRow]:
+        """Whole talks, for raters: nothing of what the speaker felt, and nothing of its sheet."""
+        from eqlab.benchmarks.dialogue.talked import rated_talks
+
+        return rated_talks(arm, scored)
+
+    def probe_options(self) -> Mapping[str, str]:
+        return {}
+
+    def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
+        return {one.id: one.sheet for one in self.characters(files, options)}

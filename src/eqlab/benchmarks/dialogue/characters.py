@@ -1,0 +1,85 @@
+"""Whom a speaker plays, the same for personas of ours and of SAGE: a sheet that only the speaker reads, how the person
+feels at first, and what is said if the lines are fixed."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from eqlab.benchmarks.dialogue.personas import Persona
+from eqlab.benchmarks.dialogue.published import LANGUAGE, START, SagePersona
+
+
+@dataclass(frozen=True, slots=True)
+class Character:
+    id: str
+    title: str
+    """May be shown to anybody."""
+    kind: str
+    topic: str
+    sheet: str
+    """Everything the speaker knows, the hidden need included. No listener and no rater ever sees it."""
+    emotion: int
+    """As the talk begins, 0 to 100."""
+    opening: str
+    """What is said first; empty where the speaker finds its own words."""
+    lines: tuple[str, ...]
+    """What a speaker with fixed lines says next."""
+    language: str = "en"
+    quick: bool = False
+
+
+def from_persona(persona: Persona) -> Character:
+    return Character(
+        persona.id,
+        persona.title,
+        persona.kind,
+        persona.topic,
+        _sheet(persona),
+        persona.emotion,
+        persona.opening,
+        persona.lines,
+        persona.language,
+        persona.quick,
+    )
+
+
+def from_sage(persona: SagePersona) -> Character:
+    """SAGE's people begin at 40 and open the talk in their own words, which nobody has written down."""
+    told = {
+        "Who you are": persona.who,
+        "What has happened, and how you take it": persona.scene,
+        "What you hope for and do not say": persona.need,
+        "Your character": ", ".join(dict.fromkeys((persona.trait, *persona.traits))),
+    }
+    title = persona.topic or persona.id[:8]
+    return Character(persona.id, title, "", persona.topic, _told(told), START, "", (), LANGUAGE)
+
+
+def _sheet(persona: Persona) -> str:
+    return _told(
+        {
+            "Who you are": f"{persona.name}, {persona.age}. {persona.who}",
+            "What has happened": persona.happened,
+            "What you need and do not say at first": persona.need,
+            "How you talk": persona.talks,
+            "What does you good": "; ".join(persona.helps),
+            "What hurts you": "; ".join(persona.hurts),
+            "When you leave satisfied": persona.leaves_satisfied,
+            "When you leave hurt": persona.leaves_hurt,
+        }
+    )
+
+
+def _told(parts: Mapping[str, str]) -> str:
+    return "\n".join(f"{name}: {text}" for name, text in parts.items() if text)
+
+
+def to_key(character: Character) -> dict[str, Any]:
+    """As a trial's key keeps it; the lines are a list, as in JSON."""
+    body = asdict(character)
+    del body["quick"]
+    return body | {"lines": list(character.lines)}
+
+
+def from_key(key: Mapping[str, Any]) -> Character:
+    return Character(**{**key, "lines": tuple(key["lines"])})

@@ -1,0 +1,136 @@
+"""How much of a talk's end is the listener's, how much the persona's and the speaker's; and how many personas and
+speakers a score needs. All factors are random and crossed; cells may be missing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from eqlab.analysis.generalizability import needed, planned
+from eqlab.analysis.reml import Variances, variances
+from eqlab.core.results import Estimate, Table
+
+LISTENER, PERSONA, SPEAKER = "listener", "persona", "speaker"
+FACTORS = (LISTENER, PERSONA, SPEAKER)
+HALF_WIDTH = 5.0
+_USUAL = 60
+"""Personas of the open set."""
+WIDEST = 50.0
+"""An interval that covers a scale of 100 points says nothing."""
+_SPEAKERS = (1, 2, 3, 5, 10, 20)
+_PERSONAS = (*range(5, 100, 5), *range(100, 500, 10), *range(500, 2001, 50))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One talk's end."""
+
+    listener: str
+    persona: str
+    speaker: str
+    final: float
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    n: int
+    levels: Mapping[str, int]
+    fitted: Variances | None
+    """None where the talks cannot tell the factors apart."""
+
+    def share(self, factor: str) -> float | None:
+        """Percent of the variance of one talk's end that is this factor's alone."""
+        found = self.fitted.share.get(factor) if self.fitted else None
+        return None if found is None else 100 * found
+
+    @property
+    def with_speaker(self) -> float | None:
+        """Percent that the speaker has part in: alone, and in how it takes listeners and personas."""
+        if self.fitted is None or SPEAKER not in self.fitted.variance:
+            return None
+        found = [share for term, share in self.fitted.share.items() if SPEAKER in term.split(":")]
+        return None if None in found else 100 * sum(share or 0.0 for share in found)
+
+
+def facets(cells: Sequence[Cell]) -> Facets:
+    factors = {name: [getattr(cell, name) for cell in cells] for name in FACTORS}
+    levels = {name: len(set(values)) for name, values in factors.items()}
+    several = {name: values for name, values in factors.items() if levels[name] > 1}
+    return Facets(len(cells), levels, _fit([cell.final for cell in cells], several))
+
+
+def _fit(finals: Sequence[float], factors: Mapping[str, Sequence[str]]) -> Variances | None:
+    """With all crossings of two factors, or with as many as the cells that are there allow."""
+    if len(set(finals)) < 2 or PERSONA not in factors:
+        return None
+    crossings = [":".join(pair) for pair in combinations(factors, 2)]
+    for terms in ([*factors, *crossings], [*factors, *crossings[:1]], [*factors]):
+        fitted = variances(finals, factors, terms)
+        if fitted is not None:
+            return fitted
+    return None
+
+
+def tables(found: Facets) -> tuple[Table, ...]:
+    fitted = found.fitted
+    if fitted is None:
+        return ()
+    rows = tuple((_named(term), _levels(fitted, term), *_numbers(fitted, term)) for term in fitted.variance)
+    shares = Table(
+        "Where the end of a talk comes from",
+        ("part", "levels", "share of the variance", "variance"),
+        rows,
+        f"Crossed random effects by REML over {found.n} talks. {_note(found)}".strip(),
+    )
+    return (shares, _designs(fitted)) if LISTENER in fitted.variance else (shares,)
+
+
+def _numbers(fitted: Variances, term: str) -> tuple[Estimate, Estimate]:
+    low, high = fitted.interval(term) or (None, None)
+    share = fitted.share[term]
+    return (
+        Estimate("share", None if share is None else 100 * share, fitted.n, unit="%", digits=1),
+        Estimate("variance", fitted.variance[term], fitted.n, low=low, high=high, digits=1),
+    )
+
+
+def _named(term: str) -> str:
+    return "rest" if term == "residual" else term.replace(":", " × ")
+
+
+def _levels(fitted: Variances, term: str) -> int | None:
+    return fitted.levels.get(term)
+
+
+def _note(found: Facets) -> str:
+    count = found.levels[SPEAKER]
+    if count < 2:
+        return "One speaker: what another would change is in no number here."
+    return f"From {count} speakers: their variance is a guess of the order of magnitude." if count < 5 else ""
+
+
+def _designs(fitted: Variances) -> Table:
+    """Half widths for a listener's score and for the difference of two, and the personas it takes for ±5."""
+    variance = fitted.variance
+    several = _SPEAKERS if SPEAKER in variance else ()
+    rows = [("this one only", *_design(variance, 1, alone=True))]
+    rows += [(f"{count} of many", *_design(variance, count)) for count in several]
+    of_score, of_difference = (f"± of a {what}, {_USUAL} personas" for what in ("score", "difference"))
+    return Table(
+        f"How many personas and speakers for ±{HALF_WIDTH:g}",
+        ("speakers", of_score, "personas for a score", of_difference, "personas for a difference"),
+        tuple(rows),
+        "From the variances above, with Student's t for the planned numbers. 'This one only' speaks of one speaker and "
+        "of no other. Empty: wider than the scale, or not within 2,000 personas.",
+    )
+
+
+def _design(variance: Mapping[str, float], count: int, *, alone: bool = False) -> tuple[str, ...]:
+    fixed = (SPEAKER,) if alone else ()
+    found: list[str] = []
+    for difference in (False, True):
+        sizes = {PERSONA: _USUAL, SPEAKER: count}
+        width = planned(variance, sizes, subject=LISTENER, difference=difference, fixed=fixed).half_width
+        grid = {PERSONA: _PERSONAS, SPEAKER: (count,)}
+        enough = needed(variance, HALF_WIDTH, grid, subject=LISTENER, difference=difference, fixed=fixed)
+        found += [f"{width:.1f}" if width < WIDEST else "", str(enough.sizes[PERSONA]) if enough else ""]
+    return tuple(found)

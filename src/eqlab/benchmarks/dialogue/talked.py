@@ -1,0 +1,113 @@
+"""Talks as they were held: stored turns put together, with what was said, felt and decided. An end is worked out by the
+same rule that let the talk go on."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from eqlab.benchmarks.dialogue.trials import End, end_of
+from eqlab.core.answers import final
+from eqlab.core.benchmark import Scored, Turn
+from eqlab.core.replies import ReplyRow
+
+Outcome = Literal["success", "failure", "open", ""]
+_OUTCOMES: dict[End, Outcome] = {"satisfied": "success", "hurt": "failure", "silence": "failure", "turns": "open"}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    seat: Literal["speaker", "listener"]
+    text: str
+    emotion: int | None = None
+    """The speaker's, after the reply before."""
+    feeling: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Talked:
+    persona: str
+    title: str
+    kind: str
+    topic: str
+    speaker: str
+    repeat: int
+    trial: str
+    """Id of the first trial."""
+    start: int
+    said: tuple[Said, ...]
+    end: End
+    """Empty: it is not over."""
+    attempts: int = 0
+
+    @property
+    def course(self) -> tuple[int, ...]:
+        """The emotion as the talk begins and after each reply."""
+        return (self.start, *(one.emotion for one in self.said if one.emotion is not None))
+
+    @property
+    def final(self) -> int | None:
+        """Its score. None where the speaker tells no feeling, where its last turn could not be read, and where the
+        talk is not over."""
+        return self.course[-1] if self.end in _OUTCOMES and len(self.course) > 1 else None
+
+    @property
+    def outcome(self) -> Outcome:
+        return _OUTCOMES.get(self.end, "")
+
+    @property
+    def replies(self) -> int:
+        return sum(one.seat == "listener" for one in self.said)
+
+
+def talks_of(scored: Iterable[Scored]) -> list[Talked]:
+    """In the order in which the talks were planned."""
+    found: dict[tuple[str, int], list[Scored]] = {}
+    for one in scored:
+        found.setdefault((one.trial.talk or one.trial.id, one.repeat), []).append(one)
+    return [_talk(sorted(turns, key=lambda one: one.trial.turn)) for turns in found.values()]
+
+
+def _talk(turns: list[Scored]) -> Talked:
+    first = turns[0].trial
+    character = first.key["character"]
+    answers = [(one.trial, final(one.attempts)) for one in turns]
+    known = [Turn(trial, answer) for trial, answer in answers if answer is not None and answer.answered]
+    over = end_of(known) if len(known) == len(turns) else ""
+    return Talked(
+        first.items[0],
+        character["title"],
+        character["kind"],
+        character["topic"],
+        first.key["speaker"],
+        turns[0].repeat,
+        first.id,
+        character["emotion"],
+        tuple(_lines(known, character["opening"])),
+        over,
+        sum(len(one.attempts) for one in turns),
+    )
+
+
+def _lines(turns: list[Turn], opening: str) -> Iterator[Said]:
+    if opening:
+        yield Said("speaker", opening)
+    for place, turn in enumerate(turns):
+        answer = turn.answer
+        if turn.trial.seat:
+            if answer.status == "ok":
+                told = answer.values["emotion"] if place else None  # words before any reply answer none
+                yield Said("speaker", answer.values["says"], told, answer.values["feeling"])
+            continue
+        if place and not turns[place - 1].trial.seat:  # a speaker with fixed lines
+            yield Said("speaker", turn.trial.prompt)
+        if answer.status == "ok":
+            yield Said("listener", answer.text)
+
+
+def rated_talks(arm: str, scored: Iterable[Scored]) -> Iterator[ReplyRow]:
+    """Talks that are over and in which the listener said something. Raters see the words and nothing else."""
+    for talk in talks_of(scored):
+        if talk.end and talk.end != "lost" and talk.replies:
+            lines = [f"{'A' if one.seat == 'speaker' else 'B'}: {one.text}" for one in talk.said if one.text]
+            prompt, opening = f"{talk.persona} {talk.speaker}", talk.said[0].text
+            yield ReplyRow(arm, prompt, "\n".join(lines), talk.topic, talk.kind, "", opening, None, talk.repeat)

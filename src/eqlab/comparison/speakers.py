@@ -1,0 +1,273 @@
+"""Does a simulated speaker say the same of listeners as another speaker, or as people? Talks of both with the same
+personas: bias, agreement, listeners that change places, and an estimate that joins few talks of the reference with many
+simulated ones (prediction-powered, `analysis.ppi`)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean
+
+import numpy as np
+
+from eqlab.analysis.comparison import paired
+from eqlab.analysis.correlation import pearson
+from eqlab.analysis.intervals import mean_estimate
+from eqlab.analysis.ppi import Arm, ppi_difference, ppi_mean
+from eqlab.core.errors import UsageError
+from eqlab.core.results import Estimate, Result, Table
+from eqlab.core.runs import PEOPLE, PERSON
+
+_SCALE, _GAPS = (0.0, 100.0), (-100.0, 100.0)
+FEWEST = 5
+"""Talks of the reference with one listener, below which nothing is joined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    listener: str
+    persona: str
+    speaker: str
+    """One name for all people."""
+    who: str
+    """The very one who spoke."""
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One listener, as both see it."""
+
+    name: str
+    simulated: Estimate
+    reference: Estimate
+    bias: Estimate
+    """Simulated minus reference, over the personas that both talked as."""
+    joined: Estimate
+    """What the reference would say of all personas; undefined with too few of its talks."""
+    gain: float | None = None
+    """How many times as many talks of the reference the simulated ones are worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """Two listeners that the speakers put in another order, each difference A minus B."""
+
+    a: str
+    b: str
+    simulated: float
+    reference: float
+    certain: bool
+    """Whether either speaker alone tells them apart by more than chance, the other way round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speakers:
+    speaker: str
+    reference: str
+    listeners: tuple[Listener, ...]
+    bias: Estimate
+    agreement: Estimate
+    """Correlation of talks' ends, one value a listener and persona."""
+    ranks: Estimate
+    """Correlation of the listeners' scores."""
+    pairs: int
+    flips: tuple[Flip, ...]
+    differences: tuple[tuple[str, str, Estimate], ...]
+    """(A, B, A − B) joined, for every two listeners with enough talks of the reference."""
+
+
+def talks_in(results: Sequence[Result]) -> list[Talk]:
+    """Talks with a score. People count as one speaker, of whom each is a sample."""
+    return [
+        Talk(
+            result.subject.removeprefix("model:"),
+            talk.item,
+            PEOPLE if talk.partner.startswith(PERSON) else talk.partner,
+            talk.partner,
+            talk.score,
+        )
+        for result in results
+        for talk in result.transcripts
+        if talk.score is not None
+    ]
+
+
+def compare_speakers(talks: Sequence[Talk], reference: str) -> list[Speakers]:
+    """Every other speaker against the reference. Raises where there is nothing to compare."""
+    names = sorted({talk.speaker for talk in talks})
+    if reference not in names:
+        raise UsageError(f"No talk here was held with the speaker '{reference}'.", f"There are: {', '.join(names)}.")
+    found = [_compare(talks, name, reference) for name in names if name != reference]
+    if not found:
+        raise UsageError(f"All talks here were held with '{reference}'.", "Name runs with other speakers too.")
+    return found
+
+
+def _compare(talks: Sequence[Talk], speaker: str, reference: str) -> Speakers:
+    ours, theirs = _means(talks, speaker), _means(talks, reference)
+    shared = [key for key in ours if key in theirs]
+    names = list(dict.fromkeys(listener for listener, _ in shared))
+    if not names:
+        raise UsageError(
+            f"'{speaker}' and '{reference}' share no persona and listener.", "Name runs with the same ones."
+        )
+    arms = {name: _arm(talks, name, speaker, reference, ours) for name in names}
+    listeners = tuple(_listener(name, ours, theirs, shared, arms[name]) for name in names)
+    gaps: dict[str, list[float]] = {}
+    for key in shared:
+        gaps.setdefault(key[1], []).append(ours[key] - theirs[key])
+    one, other = np.array([ours[key] for key in shared]), np.array([theirs[key] for key in shared])
+    scores = [np.array([getattr(row, side).value for row in listeners]) for side in ("simulated", "reference")]
+    few = "fewer than three listeners have no order to agree on"
+    ranks = pearson("listeners", *scores) if len(names) > 2 else Estimate("listeners", None, len(names), note=few)
+    return Speakers(
+        speaker,
+        reference,
+        listeners,
+        mean_estimate("bias", [fmean(own) for own in gaps.values()], digits=1, bounds=_GAPS),
+        pearson("talks", one, other),
+        ranks,
+        len(names) * (len(names) - 1) // 2,
+        tuple(_flips(names, ours, theirs, shared)),
+        tuple(_differences(arms)),
+    )
+
+
+def _means(talks: Sequence[Talk], speaker: str) -> dict[tuple[str, str], float]:
+    """By listener and persona, repeats averaged."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for talk in talks:
+        if talk.speaker == speaker:
+            found.setdefault((talk.listener, talk.persona), []).append(talk.score)
+    return {key: fmean(values) for key, values in found.items()}
+
+
+def _listener(
+    name: str,
+    ours: Mapping[tuple[str, str], float],
+    theirs: Mapping[tuple[str, str], float],
+    shared: Sequence[tuple[str, str]],
+    arm: Arm | None,
+) -> Listener:
+    own = [key for key in shared if key[0] == name]
+    joined = Estimate(
+        "joined", None, 0, digits=1, note=f"fewer than {FEWEST} talks of the reference, or none without it"
+    )
+    gain = None
+    if arm is not None:
+        made = ppi_mean(
+            arm.human,
+            arm.judge,
+            arm.judge_only,
+            clusters=arm.raters,
+            prompts=arm.prompts,
+            judge_clusters=arm.judge_prompts,
+        )
+        low, high = max(_SCALE[0], made.low), min(_SCALE[1], made.high)
+        joined = Estimate("joined", made.value, made.n_rated, made.se, low, high, digits=1, of="talks of the reference")
+        gain = made.gain
+    return Listener(
+        name,
+        mean_estimate("simulated", [ours[key] for key in own], digits=1, bounds=_SCALE),
+        mean_estimate("reference", [theirs[key] for key in own], digits=1, bounds=_SCALE),
+        mean_estimate("bias", [ours[key] - theirs[key] for key in own], digits=1, bounds=_GAPS),
+        joined,
+        gain,
+    )
+
+
+def _arm(
+    talks: Sequence[Talk], name: str, speaker: str, reference: str, ours: Mapping[tuple[str, str], float]
+) -> Arm | None:
+    """The reference's talks with what was simulated on the same persona, and the personas that were only simulated."""
+    rated = [t for t in talks if (t.listener, t.speaker) == (name, reference) and (name, t.persona) in ours]
+    seen = {talk.persona for talk in rated}
+    only = [persona for who, persona in ours if who == name and persona not in seen]
+    people = {talk.who for talk in rated}
+    if len(seen) < FEWEST or len(only) < 2 or (len(people) == 1 and reference == PEOPLE):
+        return None
+    return Arm(
+        np.array([talk.score for talk in rated]),
+        np.array([ours[name, talk.persona] for talk in rated]),
+        np.array([ours[name, persona] for persona in only]),
+        [talk.who for talk in rated] if len(people) > 1 else None,
+        [talk.persona for talk in rated],
+        only,
+    )
+
+
+def _differences(arms: Mapping[str, Arm | None]) -> list[tuple[str, str, Estimate]]:
+    known = [(name, arm) for name, arm in arms.items() if arm is not None]
+    found = []
+    for (a, one), (b, other) in combinations(known, 2):
+        made = ppi_difference(one, other)
+        low, high = max(_GAPS[0], made.low), min(_GAPS[1], made.high)
+        found.append((a, b, Estimate("difference", made.value, made.n_rated, made.se, low, high, digits=1)))
+    return found
+
+
+def _flips(
+    names: Sequence[str],
+    ours: Mapping[tuple[str, str], float],
+    theirs: Mapping[tuple[str, str], float],
+    shared: Sequence[tuple[str, str]],
+) -> list[Flip]:
+    of = {name: {persona for who, persona in shared if who == name} for name in names}
+    found = []
+    for a, b in combinations(names, 2):
+        both = sorted(of[a] & of[b])
+        if not both:
+            continue
+        gaps = [
+            paired([scores[a, one] for one in both], [scores[b, one] for one in both], bounds=_SCALE)
+            for scores in (ours, theirs)
+        ]
+        simulated, real = (float(gap.value or 0.0) for gap in gaps)
+        if simulated * real < 0:
+            certain = all(gap.p is not None and gap.p < 0.05 for gap in gaps)
+            found.append(Flip(a, b, simulated, real, certain))
+    return found
+
+
+# -- words ---------------------------------------------------------------------------------------------------------
+
+
+def sentence(found: Speakers) -> str:
+    """The first thing to know."""
+    bias = found.bias
+    if bias.value is None or bias.low is None or bias.high is None:
+        much = "is too little known to say how far"
+    elif bias.low <= 0 <= bias.high:
+        much = f"is not told apart from 0 ({bias.value:+.1f} points, 95 % CI {bias.low:.1f} to {bias.high:.1f})"
+    else:
+        much = f"is {bias.value:+.1f} points (95 % CI {bias.low:.1f} to {bias.high:.1f})"
+    sure = sum(flip.certain for flip in found.flips)
+    return (
+        f"{found.speaker} against {found.reference}: the bias {much}, n = {bias.n} personas; "
+        f"{len(found.flips)} of {found.pairs} pairs of listeners change their order, {sure} of them beyond chance."
+    )
+
+
+def tables(found: Speakers) -> tuple[Table, ...]:
+    rows = tuple((row.name, row.simulated, row.reference, row.bias, row.joined, row.gain) for row in found.listeners)
+    made = [
+        Table(
+            f"Listeners by {found.speaker} and by {found.reference}",
+            ("listener", found.speaker, found.reference, "bias", "joined", "worth"),
+            rows,
+            "Over the personas that both talked as. Joined: what the reference would say of all personas, from its own "
+            "talks and the simulated ones (prediction-powered). Worth: how many times as many talks of the reference "
+            "that is; below 1 the simulation cost something.",
+        ),
+        Table(
+            "Agreement", ("of", "correlation"), (("talks", found.agreement), ("listeners' scores", found.ranks)),
+            "A correlation knows no bias: see the first table for it.",
+        ),
+    ]  # fmt: skip
+    if found.flips:
+        flips = tuple((f.a, f.b, f.simulated, f.reference, "yes" if f.certain else "no") for f in found.flips)
+        columns = ("A", "B", f"A − B by {found.speaker}", f"A − B by {found.reference}", "beyond chance")
+        made.append(Table("Listeners that change places", columns, flips))
+    if found.differences:
+        made.append(Table("Joined differences", ("A", "B", "A − B"), found.differences))
+    return tuple(made)

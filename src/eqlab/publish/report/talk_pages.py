@@ -1,0 +1,118 @@
+"""Talks to read: a list to search and filter, one page a talk, and one page a persona with two talks side by side.
+Pages load nothing; without scripts everything is there, unfiltered."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from eqlab.core.results import Transcript
+from eqlab.publish.report.page import RunRecord, group, page_environment
+from eqlab.publish.report.templating import policy, source
+
+INDEX = "index.html"
+SEARCHED = 1_500_000
+"""Characters of all talks together that the list can be searched for, so that it stays light."""
+_LEAST = 200
+_WIDTH, _HEIGHT, _EDGE = 132.0, 28.0, 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class TalkPage:
+    """A talk with its place among the others."""
+
+    number: int
+    who: str
+    """The listener's name, as the report has it."""
+    anchor: str
+    talk: Transcript
+    persona: str
+    """Address of the page with all talks of this persona."""
+
+    @property
+    def href(self) -> str:
+        return f"talk-{self.number}.html"
+
+
+def talk_pages(records: Sequence[RunRecord]) -> list[TalkPage]:
+    """Personas in the order in which they come up; talks with one persona stand together."""
+    rows = [row for one in group(records) for row in one.rows if not row.again and row.result.transcripts]
+    every = [(row, talk) for row in rows for talk in row.result.transcripts]
+    personas = {item: place for place, item in enumerate(dict.fromkeys(talk.item for _, talk in every), start=1)}
+    every.sort(key=lambda pair: personas[pair[1].item])
+    return [
+        TalkPage(number, row.name, row.anchor, talk, f"persona-{personas[talk.item]}.html")
+        for number, (row, talk) in enumerate(every, start=1)
+    ]
+
+
+def talk_files(
+    records: Sequence[RunRecord], *, back: str, generated_at: float, version: str
+) -> Iterator[tuple[str, bytes]]:
+    """(name, content) of every page; nothing where no result has talks. `back` is the report's address from there."""
+    pages = talk_pages(records)
+    if not pages:
+        return
+    made = page_environment()
+    style = source(made, "report.css") + source(made, "talks.css")
+    script = source(made, "talks.js")
+    frame = {"style": Markup(style), "script": Markup(script), "policy": policy(style, script)}
+    frame |= {"generated_at": generated_at, "version": version, "back": back, "course": course, "mark": mark}
+    room = max(_LEAST, SEARCHED // len(pages))
+    listed = [(page, searched(page.talk, room)) for page in pages]
+    cut = any(len(_words(page.talk)) > room for page in pages)
+    yield INDEX, _page("talk_list.html.j2", frame, listed=listed, pages=pages, cut=cut, room=room)
+    for page in pages:
+        others = [one for one in pages if one.persona == page.persona and one is not page]
+        near = [pages[place] for place in (page.number - 2, page.number) if 0 <= place < len(pages)]
+        yield page.href, _page("talk.html.j2", frame, page=page, others=others, near=near)
+    for href in dict.fromkeys(page.persona for page in pages):
+        own = [page for page in pages if page.persona == href]
+        yield href, _page("talk_beside.html.j2", frame, pages=own)
+
+
+def _page(name: str, frame: Mapping[str, object], **values: object) -> bytes:
+    template = page_environment().get_template(name)
+    return template.render(**frame, **values).encode("utf-8", "replace")
+
+
+def searched(talk: Transcript, room: int) -> str:
+    """What the list's search looks at: who, what about, and as much of what was said as there is room for."""
+    return " ".join(f"{talk.title} {talk.item} {' '.join(talk.topics)} {_words(talk)[:room]}".casefold().split())
+
+
+def _words(talk: Transcript) -> str:
+    return " ".join(line.text for line in talk.lines)
+
+
+# -- drawn ---------------------------------------------------------------------------------------------------------
+
+
+def course(values: Sequence[float]) -> Markup:
+    """The emotion from the opening to the end as a small line; empty where nobody told it."""
+    if len(values) < 2:
+        return Markup("")
+    step = (_WIDTH - 2 * _EDGE) / (len(values) - 1)
+    points = [(_EDGE + place * step, _down(value)) for place, value in enumerate(values)]
+    drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    words = f"emotion {', '.join(f'{value:g}' for value in values)} of 100"
+    x, y = points[-1]
+    middle = _down(50)
+    return Markup(
+        f'<svg class="course" width="{_WIDTH:g}" height="{_HEIGHT:g}" role="img" aria-label="{words}">'
+        f'<line x1="0" x2="{_WIDTH:g}" y1="{middle:.1f}" y2="{middle:.1f}"/>'
+        f'<polyline points="{drawn}"/><circle cx="{x:.1f}" cy="{y:.1f}" r="3"/></svg>'
+    )
+
+
+def mark(value: float) -> Markup:
+    """One emotion as a dot on a rail from 0 to 100, beside the line it belongs to."""
+    x = _EDGE + max(0.0, min(100.0, value)) / 100 * (_WIDTH - 2 * _EDGE)
+    return Markup(
+        f'<svg class="course" width="{_WIDTH:g}" height="12" role="img" aria-label="emotion {value:g} of 100">'
+        f'<line x1="0" x2="{_WIDTH:g}" y1="6" y2="6"/><circle cx="{x:.1f}" cy="6" r="4"/></svg>'
+    )
+
+
+def _down(value: float) -> float:
+    return _EDGE + (1 - max(0.0, min(100.0, value)) / 100) * (_HEIGHT - 2 * _EDGE)
