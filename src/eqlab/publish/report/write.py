@@ -67,7 +67,7 @@ def _write_talks(records: "Sequence[RunRecord]", report: Path, now: float, eqlab
     folder.mkdir(exist_ok=True)
     written = set()
     for name, content in talk_files(records, back=f"../{quote(report.name)}", generated_at=now, version=eqlab):
-        (folder / name).write_bytes(content)
+        write_whole(folder / name, content, durable=False)
         written.add(name)
     for pattern in ("talk-*.html", "persona-*.html"):  # of an earlier report with more talks
         for old in folder.glob(pattern):
