@@ -12,14 +12,14 @@ import numpy as np
 
 from eqlab.benchmarks.emotionbench.alignment import NEGATIVE, POSITIVE, align, mood_changes
 from eqlab.benchmarks.emotionbench.items import OPEN, parse_open
-from eqlab.benchmarks.emotionbench.measures import DEFAULT, FloatArray, Measures, People, Place
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, FloatArray, MeasurePlace, Measures, People
 from eqlab.benchmarks.emotionbench.people import CROWD, read_people
 from eqlab.benchmarks.emotionbench.three_numbers import three_numbers
 from eqlab.benchmarks.emotionbench.trials import BY_PROFILE, select
 from eqlab.core.benchmark import Selection
 
 Rng = np.random.Generator
-React = Callable[[Place | None, Rng], tuple[float, float]]
+React = Callable[[MeasurePlace | None, Rng], tuple[float, float]]
 """(positive, negative affect) of one administration; None is the default measure."""
 
 RUNS = 100
@@ -31,7 +31,7 @@ def fixed(default: tuple[float, float], evoked: tuple[float, float]) -> React:
     return lambda place, rng: default if place is None else evoked
 
 
-def random_items(place: Place | None, rng: Rng) -> tuple[float, float]:
+def random_items(place: MeasurePlace | None, rng: Rng) -> tuple[float, float]:
     return float(rng.integers(1, 6, 10).sum()), float(rng.integers(1, 6, 10).sum())
 
 
@@ -42,7 +42,7 @@ def person(people: People, *, knows_kinds: bool, knows_factors: bool = True) -> 
     owner = [(p.emotion, p.factor_index) for p in people.places]
     rows = {place: np.array([i for i, w in enumerate(people.where) if owner[w] == place]) for place in set(owner)}
 
-    def react(place: Place | None, rng: Rng) -> tuple[float, float]:
+    def react(place: MeasurePlace | None, rng: Rng) -> tuple[float, float]:
         if place is None:
             return noisy(CALM, rng)
         own = rows.get((place.emotion, place.factor_index)) if knows_factors else None
@@ -60,7 +60,7 @@ def person(people: People, *, knows_kinds: bool, knows_factors: bool = True) -> 
 def glad(react: React, more: float) -> React:
     """The same subject in a better mood throughout, as far as the scale goes."""
 
-    def gladder(place: Place | None, rng: Rng) -> tuple[float, float]:
+    def gladder(place: MeasurePlace | None, rng: Rng) -> tuple[float, float]:
         positive, negative = react(place, rng)
         return clip(positive + more), clip(negative - more)
 

@@ -46,12 +46,12 @@ def serve_study(store: str, port: int, places: int, pages: int) -> None:
     from eqlab.store.study.participation import Participation
     from eqlab.study.served import ServedStudy
     from eqlab.study.web.server import serve
-    from eqlab.study.web.settings import Settings
+    from eqlab.study.web.settings import ServerSettings
 
     opened = Store(store)
     made = design(places, pages)
     create_study(opened, made, "", "bench", {})
-    settings = Settings(b"a secret of the bench and of nobody else", door_burst=1e9)
+    settings = ServerSettings(b"a secret of the bench and of nobody else", door_burst=1e9)
     serve([ServedStudy(Participation(opened, made))], settings, "127.0.0.1", port, lambda _: None)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from eqlab.analysis.crossed import Factor, Layout, Term
 from eqlab.analysis.cumulative import cut_points, terms
-from eqlab.analysis.laplace import Problem, evaluate
+from eqlab.analysis.laplace import LikelihoodProblem, evaluate
 
 
 def problem(seed=0, n=240, dense=False):
@@ -22,7 +22,7 @@ def problem(seed=0, n=240, dense=False):
         ]
     )
     y = random.integers(0, 3, n).astype(np.intp)
-    return Problem(y, 2, np.column_stack([np.ones(n), x[:, 1]]), x[:, :1], layout)
+    return LikelihoodProblem(y, 2, np.column_stack([np.ones(n), x[:, 1]]), x[:, :1], layout)
 
 
 PARAMETERS = np.array([-0.8, 0.1, 0.7, -0.05, 0.3, 0.7, 0.4, 0.25])
@@ -65,7 +65,7 @@ def test_factor_equals_dense_algebra():
 def test_one_answer_per_rater_is_a_plain_integral():
     """One binary answer with a normal effect: Laplace is near the exact logistic-normal integral."""
     layout = Layout([Term("rater", np.arange(4), 4)])
-    made = Problem(np.array([0, 1, 1, 0]), 1, np.ones((4, 1)), np.empty((4, 0)), layout)
+    made = LikelihoodProblem(np.array([0, 1, 1, 0]), 1, np.ones((4, 1)), np.empty((4, 0)), layout)
     point = evaluate(made, np.array([0.3, 0.5]), np.zeros(4))
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     low = (weights / (1 + np.exp(-(0.3 - 0.5 * nodes)))).sum() / weights.sum()

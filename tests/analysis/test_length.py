@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqlab.analysis.intervals import mean_estimate
-from eqlab.analysis.length import FEW_ITEMS, ONE_SUBJECT, SAME_LENGTH, EqualLength, Reply, at_equal_length
+from eqlab.analysis.length import FEW_ITEMS, ONE_SUBJECT, SAME_LENGTH, EqualLength, LengthReply, at_equal_length
 
 
-def drawn(seed: int, subjects: int = 4, items: int = 30, slope: float = 2.0, lost: float = 0.0) -> list[Reply]:
+def drawn(seed: int, subjects: int = 4, items: int = 30, slope: float = 2.0, lost: float = 0.0) -> list[LengthReply]:
     rng = np.random.default_rng(seed)
     skill, ease = rng.normal(50, 10, subjects), rng.normal(0, 8, items)
     replies = []
@@ -20,11 +20,11 @@ def drawn(seed: int, subjects: int = 4, items: int = 30, slope: float = 2.0, los
         for j in range(items):
             x = 4 + i + rng.normal(0, 0.7) + 0.05 * ease[j]
             if rng.random() >= lost:
-                replies.append(Reply(f"s{i}", f"q{j}", skill[i] + ease[j] + slope * x + rng.normal(0, 3), x))
+                replies.append(LengthReply(f"s{i}", f"q{j}", skill[i] + ease[j] + slope * x + rng.normal(0, 3), x))
     return replies
 
 
-def found(replies: list[Reply]) -> EqualLength:
+def found(replies: list[LengthReply]) -> EqualLength:
     made = at_equal_length(replies)
     assert isinstance(made, EqualLength), made
     return made
@@ -50,7 +50,9 @@ def test_the_slope_and_its_error_are_those_of_regression_with_dummies_and_cluste
 
 def test_scores_are_what_they_would_be_at_the_common_length() -> None:
     replies = [
-        Reply(f"s{i}", f"q{j}", 10.0 * i + j + 3 * (x := i + (i + 1) * (j % 3)), x) for i in range(3) for j in range(9)
+        LengthReply(f"s{i}", f"q{j}", 10.0 * i + j + 3 * (x := i + (i + 1) * (j % 3)), x)
+        for i in range(3)
+        for j in range(9)
     ]
     own = found(replies)
     assert own.slope.value == pytest.approx(3.0)
@@ -63,7 +65,7 @@ def test_without_a_slope_scores_and_errors_are_those_of_the_mean() -> None:
     """Lengths and points that differ in patterns that have nothing to do with each other: the slope is 0."""
     signs = {"a": 1, "b": -1}
     points = {s: [50 + 7 * signs[s] * (-1) ** (j // 2) + j for j in range(40)] for s in signs}
-    replies = [Reply(s, f"q{j}", points[s][j], signs[s] * (-1.0) ** j) for s in signs for j in range(40)]
+    replies = [LengthReply(s, f"q{j}", points[s][j], signs[s] * (-1.0) ** j) for s in signs for j in range(40)]
     own = found(replies)
     assert own.slope.value == pytest.approx(0.0, abs=1e-12)
     for subject, score in zip(own.subjects, own.scores, strict=True):
@@ -95,7 +97,7 @@ def test_rows_of_waves_have_the_score_as_mean_and_its_error_as_spread() -> None:
 
 def test_clusters_are_drawn_together() -> None:
     replies = drawn(6)
-    pairs = [Reply(r.subject, r.item, r.points, r.doublings, f"rater {int(r.item[1:]) // 2}") for r in replies]
+    pairs = [LengthReply(r.subject, r.item, r.points, r.doublings, f"rater {int(r.item[1:]) // 2}") for r in replies]
     own, two = found(replies), found(pairs)
     assert two.slope.value == pytest.approx(own.slope.value)
     assert two.waves.shape[1] == own.waves.shape[1] / 2
@@ -104,17 +106,19 @@ def test_clusters_are_drawn_together() -> None:
 
 def test_what_cannot_be_told_is_undefined() -> None:
     assert at_equal_length([]) == ONE_SUBJECT
-    assert at_equal_length([Reply("a", f"q{j}", j, j) for j in range(9)]) == ONE_SUBJECT
-    factor = [Reply(s, f"q{j}", j, j + k) for k, s in enumerate("ab") for j in range(9)]
+    assert at_equal_length([LengthReply("a", f"q{j}", j, j) for j in range(9)]) == ONE_SUBJECT
+    factor = [LengthReply(s, f"q{j}", j, j + k) for k, s in enumerate("ab") for j in range(9)]
     assert at_equal_length(factor) == SAME_LENGTH
-    assert at_equal_length([Reply(s, f"q{j}", j, j * k) for k, s in enumerate("ab") for j in range(2)]) == FEW_ITEMS
+    assert (
+        at_equal_length([LengthReply(s, f"q{j}", j, j * k) for k, s in enumerate("ab") for j in range(2)]) == FEW_ITEMS
+    )
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.floats(-3, 3), st.floats(-50, 50))
 def test_a_longer_language_or_another_zero_changes_nothing(seed: int, longer: float, zero: float) -> None:
     replies = drawn(seed, items=8, lost=0.1)
-    moved = [Reply(r.subject, r.item, r.points + zero, r.doublings + longer) for r in replies]
+    moved = [LengthReply(r.subject, r.item, r.points + zero, r.doublings + longer) for r in replies]
     one, other = at_equal_length(replies), at_equal_length(moved)
     if isinstance(one, str) or isinstance(other, str):
         assert one == other

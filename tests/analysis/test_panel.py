@@ -6,7 +6,7 @@ import statsmodels.formula.api as smf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqlab.analysis.panel import Ratings, leave_one_out, most_disputed, pool
+from eqlab.analysis.panel import PanelRatings, leave_one_out, most_disputed, pool
 from eqlab.analysis.panel_agreement import effective_judges, panel_alpha, preferences
 from eqlab.core.errors import UsageError
 
@@ -22,7 +22,7 @@ def panel(seed, prompts=40, subjects=4, judges=3, missing=0.0, severity=(0.8, 0.
     values = quality[:, None] + np.resize(severity, judges) + error
     values[subject == 0, 0] += favour
     values[random.random(values.shape) < missing] = np.nan
-    ratings = Ratings(
+    ratings = PanelRatings(
         values, [f"p{one}" for one in prompt], [f"s{one}" for one in subject], [f"j{one}" for one in range(judges)]
     )
     return ratings, quality
@@ -47,7 +47,7 @@ def test_a_reply_gains_nothing_by_mild_judges():
     ratings, quality = panel(2, prompts=300, severity=(2.0, 0.0, -2.0))
     values = ratings.values.copy()
     values[::3, 1:] = np.nan
-    pooled = pool(Ratings(values, ratings.prompts, ratings.subjects, ratings.judges))
+    pooled = pool(PanelRatings(values, ratings.prompts, ratings.subjects, ratings.judges))
     gap = pooled.replies - quality
     assert gap[::3].mean() - np.delete(gap, np.s_[::3]).mean() == pytest.approx(0, abs=0.25)
     plain = np.nanmean(values, axis=1) - quality
@@ -66,16 +66,16 @@ def test_severity_intervals_hold_the_truth():
 def test_judges_without_common_replies_cannot_be_pooled():
     values = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 3.0], [np.nan, 1.0]])
     with pytest.raises(UsageError, match="share no reply"):
-        pool(Ratings(values, list("abcd"), list("xxyy"), ["j", "k"]))
+        pool(PanelRatings(values, list("abcd"), list("xxyy"), ["j", "k"]))
     with pytest.raises(UsageError, match="one row"):
-        Ratings(values, ["a"], ["x"], ["j", "k"])
+        PanelRatings(values, ["a"], ["x"], ["j", "k"])
 
 
 @given(st.integers(0, 1000), st.permutations(range(3)))
 @settings(max_examples=20, deadline=None)
 def test_the_order_of_judges_does_not_matter(seed, order):
     ratings, _ = panel(seed, prompts=10, missing=0.2)
-    turned = Ratings(
+    turned = PanelRatings(
         ratings.values[:, list(order)], ratings.prompts, ratings.subjects, [ratings.judges[k] for k in order]
     )
     assert pool(turned).replies == pytest.approx(pool(ratings).replies, nan_ok=True)
@@ -133,14 +133,14 @@ def test_alpha_equals_the_formula_for_units():
     values = random.integers(1, 4, (60, 3)).astype(float)
     values[:, 1] = values[:, 0]
     values[random.random(values.shape) < 0.2] = np.nan
-    ratings = Ratings(values, [str(k // 2) for k in range(60)], ["s"] * 60, ["a", "b", "c"])
+    ratings = PanelRatings(values, [str(k // 2) for k in range(60)], ["s"] * 60, ["a", "b", "c"])
     units = [[int(v) for v in row if np.isfinite(v)] for row in values]
     expected = float(ordinal_alpha(coincidences(units, 3).sum(axis=0)))
     found = panel_alpha(ratings, 3, draws=500)
     assert found.value == pytest.approx(expected)
     assert found.low < expected < found.high
     with pytest.raises(UsageError, match="whole"):
-        panel_alpha(Ratings(values + 0.5, ratings.prompts, ratings.subjects, ratings.judges), 3)
+        panel_alpha(PanelRatings(values + 0.5, ratings.prompts, ratings.subjects, ratings.judges), 3)
 
 
 def test_planted_favour_is_found_with_its_size_and_none_where_there_is_none():

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqlab.analysis.power import (
-    Components,
+    PowerComponents,
     anova_n,
     chi_square_n,
     chi_square_power,
@@ -53,7 +53,7 @@ def test_size_and_power_are_inverse(share, gap, power):
 
 def test_simulation_agrees_with_the_formula():
     """sd rater .64 and prompt .32 mean a design effect of 1.74 for Good (ICC .082); with it the formula must agree."""
-    parts = Components((-1.85, 0.087), 0.64, 0.32)
+    parts = PowerComponents((-1.85, 0.087), 0.64, 0.32)
     shift = log_odds_for_gap(parts, 0.54)
     found = simulate_power(parts, shift, raters=200, studies=1500)
     assert found.p_other == pytest.approx(0.54)
@@ -63,13 +63,13 @@ def test_simulation_agrees_with_the_formula():
 
 
 def test_no_effect_is_found_as_often_as_alpha():
-    found = simulate_power(Components((0.0,), 0.6, 0.3), 0.0, raters=60, studies=2000)
+    found = simulate_power(PowerComponents((0.0,), 0.6, 0.3), 0.0, raters=60, studies=2000)
     assert found.power == pytest.approx(0.05, abs=0.016)
-    assert found == simulate_power(Components((0.0,), 0.6, 0.3), 0.0, raters=60, studies=2000)
+    assert found == simulate_power(PowerComponents((0.0,), 0.6, 0.3), 0.0, raters=60, studies=2000)
 
 
 def test_marginal_share():
     assert marginal_top(0.0, 1.3) == pytest.approx(0.5)
     assert marginal_top(-1.0, 0.0) == pytest.approx(0.7310586)
     assert marginal_top(-1.0, 2.0) < marginal_top(-1.0, 0.5)
-    assert components_of([0.1], {"rater": 0.6, "item": 0.3}, "rater", "item") == Components((0.1,), 0.6, 0.3)
+    assert components_of([0.1], {"rater": 0.6, "item": 0.3}, "rater", "item") == PowerComponents((0.1,), 0.6, 0.3)

@@ -15,7 +15,7 @@ from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
 from eqlab.store.schema import answers
 from eqlab.study.web.server import running
-from eqlab.study.web.settings import Settings
+from eqlab.study.web.settings import ServerSettings
 
 __all__ = ["PROLIFIC", "Served", "served", "take", "whole_design", "with_language"]
 DEGREES = ((1, "barely or not at all"), (2, "slightly"), (3, "to a medium degree"), (4, "strongly"), (5, "fully"))
@@ -62,6 +62,6 @@ class Served:
 @contextmanager
 def served(folder: Path, *designs: Any, **settings: Any) -> Iterator[Served]:
     store, studies = open_desks(folder, designs or (whole_design(),))
-    with running(studies, Settings(**{"secret": SECRET, **settings})) as url:
+    with running(studies, ServerSettings(**{"secret": SECRET, **settings})) as url:
         yield Served(url, studies[0].participation)
     store.close()

@@ -5,7 +5,7 @@ import pytest
 
 from eqlab.comparison.caveats import caveats
 from eqlab.comparison.compare import compare
-from eqlab.comparison.entries import Source, entries
+from eqlab.comparison.entries import EntrySource, entries
 from eqlab.comparison.sentences import listed, p_words, round_up
 from eqlab.comparison.tables import as_data, sentence, tables
 from eqlab.core.results import Estimate, ItemScore, Result
@@ -52,7 +52,7 @@ def draw(seed, gap=0.0, n=40, repeats=1, noise=5.0):
 
 def compared(*results, item_sets=None, missing="drop"):
     sets = item_sets or ["set"] * len(results)
-    sources = [Source(one, f"run {k}", sets[k]) for k, one in enumerate(results)]
+    sources = [EntrySource(one, f"run {k}", sets[k]) for k, one in enumerate(results)]
     return compare(*entries(sources, missing))
 
 
@@ -186,7 +186,7 @@ def test_what_has_no_item_scores_is_undefined_with_the_reason():
         "rating", "Rated", "people", {}, "", people.headline, (0.0, 100.0), ranked=False,
         items=(ItemScore("1", "t", 0, "ok", 3.0),), why_no_points="replies in pairs",
     )  # fmt: skip
-    sources = [Source(bare, "run 1", "s"), Source(people, "run 2", "s")]
+    sources = [EntrySource(bare, "run 1", "s"), EntrySource(people, "run 2", "s")]
     found, undefined = entries(sources)
     assert not found
     assert dict(undefined)["c"] == "nobody has rated these replies"
@@ -200,7 +200,7 @@ def test_arms_of_a_judge_are_compared_by_prompt():
     whole = Result(
         "rating", "Rated", "judge:j", {}, "", both.headline, (0.0, 100.0), items=(*items, *others), noun="prompts"
     )
-    (found,) = compare(*entries([Source(whole, "run 1", "s")]))
+    (found,) = compare(*entries([EntrySource(whole, "run 1", "s")]))
     assert ({entry.name for entry in found.entries}, found.rater) == ({"warm", "cold"}, "j")
     assert found.pairs[0].difference.n == 40
     assert sentence(found).startswith(
@@ -214,7 +214,7 @@ def test_what_two_judges_say_is_not_compared():
         items = result(judge, 100.0 * (draw(37) > 60), benchmark="rating", group="warm").items
         return Result("rating", "Rated", judge, {}, "", Estimate("x", 1.0, 1), (0.0, 100.0), items=items, ranked=False)
 
-    found = compare(*entries([Source(rated(judge), "run 1", "s") for judge in ("judge:j", "judge:k")]))
+    found = compare(*entries([EntrySource(rated(judge), "run 1", "s") for judge in ("judge:j", "judge:k")]))
     assert [(one.rater, [entry.name for entry in one.entries]) for one in found] == [("j", ["warm"]), ("k", ["warm"])]
 
 
@@ -233,7 +233,7 @@ def test_a_situation_whose_repeats_are_scored_together_is_one_column():
         "emotionbench", "EmotionBench", "model:a", {"repeats": 3}, "", Estimate("Alignment", 4.5, 10), (0.0, 9.0),
         items=scored,
     )  # fmt: skip
-    ((entry,), _) = entries([Source(whole, "run 1", "s")])
+    ((entry,), _) = entries([EntrySource(whole, "run 1", "s")])
     assert (entry.repeats, entry.asked) == (1, 3)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eqlab.comparison.correlate import as_data, correlate, match, notes, sentence, table
-from eqlab.comparison.entries import Source, entries
+from eqlab.comparison.entries import EntrySource, entries
 from eqlab.comparison.external import External, read_scores
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Estimate, ItemScore, Result
@@ -24,7 +24,9 @@ def ours(n=12, items=30, title="EQ-Bench v2"):
         value, se = float(points.mean()), float(points.std(ddof=1)) / items**0.5
         headline = Estimate(title, value, items, se, value - 2 * se, value + 2 * se)
         sources.append(
-            Source(Result("eqbench", title, f"model:org/m{k}", {}, "", headline, (0, 100), items=scored), "run 1", "s")
+            EntrySource(
+                Result("eqbench", title, f"model:org/m{k}", {}, "", headline, (0, 100), items=scored), "run 1", "s"
+            )
         )
     return entries(sources)[0]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_comparing import draw, result
 
-from eqlab.comparison.entries import Source, entries
+from eqlab.comparison.entries import EntrySource, entries
 from eqlab.comparison.gate import as_data, gate, verdict_words
 from eqlab.comparison.gate_files import junit_xml, markdown_page
 from eqlab.core.errors import UsageError
@@ -15,7 +15,7 @@ from eqlab.core.errors import UsageError
 def own(*results, sets=None):
     sets = sets or ["set"] * len(results)
     found, _ = entries(
-        [Source(one, f"run {k}", where) for k, (one, where) in enumerate(zip(results, sets, strict=True))]
+        [EntrySource(one, f"run {k}", where) for k, (one, where) in enumerate(zip(results, sets, strict=True))]
     )
     return found
 

@@ -14,7 +14,7 @@ from eqlab.core.errors import ModelError
 from eqlab.models.chat import ChatReply, TransportError, Unasked
 from eqlab.models.http import HttpChat
 from eqlab.models.settings import prompted
-from eqlab.models.transport import Line
+from eqlab.models.transport import Connection
 from eqlab.models.wire.contract import Endpoint, Incoming, TryAgain
 
 GOOD = json.dumps({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}).encode()
@@ -90,7 +90,7 @@ async def ask_all(chat, count, at_once=16):
 def test_a_rate_without_retry_after_is_learnt(play, window, allowed, count, longest):
     async def main(now):
         server = Rate(now, allowed, 60.0, window=window)
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16), post=server)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16), post=server)
         return server, await ask_all(chat, count)
 
     (server, replies), took = play(main)
@@ -118,7 +118,7 @@ def test_what_a_server_asks_for_is_kept(play):
                 first.append(now() - started)
                 return Incoming(429, headers, raw) if len(first) == 1 else Incoming(200, {}, GOOD)
 
-            chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16, patience=10_000), said.append, post)
+            chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16, patience=10_000), said.append, post)
             await chat.ask(prompted("x"))
             return first
 
@@ -138,7 +138,7 @@ def outage(until, patience, play, *, ago=0.0):
                 return TryAgain("ClientConnectorError: Connect call failed", gone=True)
             return Incoming(200, {}, GOOD)
 
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16, patience=patience), said.append, post)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16, patience=patience), said.append, post)
         replies = await ask_all(chat, 40)
         await asyncio.sleep(1)
         return replies + await ask_all(chat, 60)
@@ -166,7 +166,7 @@ def test_a_long_silence_before_an_outage_is_not_part_of_it(play):
             asked += 1
             return Incoming(503, {}, b"loading") if asked in (1, 4) else Incoming(200, {}, GOOD)
 
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16, patience=60.0), post=post)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16, patience=60.0), post=post)
         await asyncio.sleep(500)
         first = await ask_all(chat, 2)
         await asyncio.sleep(500)
@@ -186,7 +186,7 @@ def test_what_only_waits_is_given_up_when_the_session_ends(play):
                 return Incoming(200, {}, GOOD)
             return Incoming(429, {"Retry-After": "500"}, TOO_MANY)
 
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16), post=post)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16), post=post)
         asked = [asyncio.create_task(chat.ask(prompted("x", max_tokens=room))) for room in (1, 9, 9)]
         await asyncio.sleep(5)
         chat.hurry()
@@ -214,7 +214,7 @@ def test_a_request_that_timed_out_is_repeated_twice(play):
             await asyncio.sleep(120)
             return TryAgain("no reply within 120 s", overload=True, timed_out=True)
 
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16), post=post)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16), post=post)
         await chat.ask(prompted("x"))
         with pytest.raises(TransportError, match="no reply within 120 s"):
             await chat.ask(prompted("x"))
@@ -233,7 +233,7 @@ def test_a_server_that_fails_costs_a_stated_number_of_requests(play):
             asked.append(outgoing.body)
             return Incoming(500, {}, b"oops")
 
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16), post=post)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16), post=post)
         with pytest.raises(TransportError, match="oops"):
             await chat.ask(prompted("x"))
 
@@ -253,7 +253,7 @@ def test_a_schema_that_only_breaks_the_server_is_blamed_after_the_first(play):
                 else Incoming(200, {}, GOOD)
             )
 
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Line(16), post=post)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16), post=post)
         with pytest.raises(ModelError, match=r"fails on a JSON schema .* Run without --structured"):
             await ask_schema(chat)
 
@@ -278,7 +278,7 @@ def test_the_first_request_goes_alone(play):
             busy -= 1
             return Incoming(200, {}, GOOD)
 
-        chat = HttpChat(Endpoint("https://far.example/v1", "m"), Line(16), post=post)
+        chat = HttpChat(Endpoint("https://far.example/v1", "m"), Connection(16), post=post)
         await ask_all(chat, 33)
 
     play(main)

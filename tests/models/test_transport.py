@@ -14,7 +14,7 @@ from eqlab.models.http import HttpChat
 from eqlab.models.providers import resolve
 from eqlab.models.secrets import without_key
 from eqlab.models.settings import prompted
-from eqlab.models.transport import Line, environment_proxy
+from eqlab.models.transport import Connection, environment_proxy
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def _quick(monkeypatch):
 
 def ask(spec, url, request, say=lambda _: None, **waits):
     async def main():
-        chat = HttpChat(resolve(spec, url), Line(4, **waits), say)
+        chat = HttpChat(resolve(spec, url), Connection(4, **waits), say)
         try:
             return await chat.ask(request)
         finally:

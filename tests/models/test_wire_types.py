@@ -7,7 +7,7 @@ from conftest import absent
 
 from eqlab.core.messages import Message
 from eqlab.models.chat import EFFORTS, ChatRequest
-from eqlab.models.fit import Change, Fit, changed
+from eqlab.models.fit import Adaptation, Fit, changed
 from eqlab.models.wire.contract import Endpoint
 from eqlab.models.wire.registry import wire
 
@@ -31,8 +31,12 @@ REQUESTS = [
 ]
 CHANGES = [
     (),
-    (Change("drop", "temperature"), Change("way", "room", "max_completion_tokens"), Change("way", "schema", "tool")),
-    (Change("way", "thinking", "budget"), Change("way", "system", "user"), Change("streams")),
+    (
+        Adaptation("drop", "temperature"),
+        Adaptation("way", "room", "max_completion_tokens"),
+        Adaptation("way", "schema", "tool"),
+    ),
+    (Adaptation("way", "thinking", "budget"), Adaptation("way", "system", "user"), Adaptation("streams")),
 ]
 
 

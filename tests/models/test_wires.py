@@ -8,7 +8,7 @@ import pytest
 from eqlab.core.errors import UsageError
 from eqlab.core.messages import Message
 from eqlab.models.chat import EFFORTS, ChatReply, ChatRequest
-from eqlab.models.fit import Change, Fit, changed, room
+from eqlab.models.fit import Adaptation, Fit, changed, room
 from eqlab.models.providers import locate, resolve
 from eqlab.models.settings import prompted
 from eqlab.models.wire import registry
@@ -88,23 +88,23 @@ FORM = prompted("x", schema=SCHEMA)
 @pytest.mark.parametrize(
     ("name", "request_", "status", "message", "param", "change"),
     [
-        ("openai_chat", None, 400, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "max_tokens", Change("way", "room", "max_completion_tokens")),
-        ("openai_chat", None, 400, "Unsupported value: 'temperature' does not support 0.0 with this model. Only the default (1) value is supported.", "temperature", Change("drop", "temperature")),
-        ("openai_chat", None, 422, [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}], None, Change("drop", "seed")),
-        ("openai_chat", None, 400, "max_tokens is too large: 256. This model supports at most 128 completion tokens, whereas you provided 256.", "max_tokens", Change("limit", "room", "128")),
-        ("openai_chat", None, 400, "'max_tokens' or 'max_completion_tokens' is too large: 256. This model's maximum context length is 512 tokens and your request has 412 input tokens (256 > 512 - 412).", None, Change("limit", "room", "90")),
-        ("openai_chat", EFFORT, 400, "Unsupported value: 'minimal' is not supported with the 'gpt-5.1' model. Supported values are: 'none', 'low', 'medium', and 'high'.", "reasoning_effort", Change("way", "effort", "none")),
-        ("openai_chat", None, 404, "This model is only supported in v1/responses and not in v1/chat/completions.", "model", Change("wire", "dialect", "openai_responses")),
-        ("openai_chat", prompted("x", "s"), 400, "Unsupported value: 'messages[0].role' does not support 'system' with this model.", "messages[0].role", Change("way", "system", "user")),
-        ("openai_responses", None, 400, "Unsupported parameter: 'temperature' is not supported with this model.", "temperature", Change("drop", "temperature")),
-        ("anthropic", None, 400, "`temperature` is deprecated for this model.", None, Change("drop", "temperature")),
-        ("anthropic", None, 400, "max_tokens: 256 > 128, which is the maximum allowed number of output tokens for claude-3-5-sonnet-20241022", None, Change("limit", "room", "128")),
-        ("anthropic", EFFORT, 400, "adaptive thinking is not supported on this model", None, Change("way", "thinking", "budget")),
-        ("anthropic", EFFORT, 400, "This model does not support the effort parameter.", None, Change("way", "thinking", "budget")),
-        ("anthropic", FORM, 400, "output_config.format: Extra inputs are not permitted", None, Change("way", "schema", "tool")),
-        ("gemini", EFFORT, 400, "Thinking level is not supported for this model.", None, Change("way", "thinking", "budget")),
-        ("gemini", None, 400, "Unable to submit request because it has a maxOutputTokens value of 256 but the supported range is from 1 (inclusive) to 129 (exclusive).", None, Change("limit", "room", "128")),
-        ("gemini", prompted("x", "s"), 400, "Developer instruction is not enabled for models/gemma-3-27b-it", None, Change("way", "system", "user")),
+        ("openai_chat", None, 400, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "max_tokens", Adaptation("way", "room", "max_completion_tokens")),
+        ("openai_chat", None, 400, "Unsupported value: 'temperature' does not support 0.0 with this model. Only the default (1) value is supported.", "temperature", Adaptation("drop", "temperature")),
+        ("openai_chat", None, 422, [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}], None, Adaptation("drop", "seed")),
+        ("openai_chat", None, 400, "max_tokens is too large: 256. This model supports at most 128 completion tokens, whereas you provided 256.", "max_tokens", Adaptation("limit", "room", "128")),
+        ("openai_chat", None, 400, "'max_tokens' or 'max_completion_tokens' is too large: 256. This model's maximum context length is 512 tokens and your request has 412 input tokens (256 > 512 - 412).", None, Adaptation("limit", "room", "90")),
+        ("openai_chat", EFFORT, 400, "Unsupported value: 'minimal' is not supported with the 'gpt-5.1' model. Supported values are: 'none', 'low', 'medium', and 'high'.", "reasoning_effort", Adaptation("way", "effort", "none")),
+        ("openai_chat", None, 404, "This model is only supported in v1/responses and not in v1/chat/completions.", "model", Adaptation("wire", "dialect", "openai_responses")),
+        ("openai_chat", prompted("x", "s"), 400, "Unsupported value: 'messages[0].role' does not support 'system' with this model.", "messages[0].role", Adaptation("way", "system", "user")),
+        ("openai_responses", None, 400, "Unsupported parameter: 'temperature' is not supported with this model.", "temperature", Adaptation("drop", "temperature")),
+        ("anthropic", None, 400, "`temperature` is deprecated for this model.", None, Adaptation("drop", "temperature")),
+        ("anthropic", None, 400, "max_tokens: 256 > 128, which is the maximum allowed number of output tokens for claude-3-5-sonnet-20241022", None, Adaptation("limit", "room", "128")),
+        ("anthropic", EFFORT, 400, "adaptive thinking is not supported on this model", None, Adaptation("way", "thinking", "budget")),
+        ("anthropic", EFFORT, 400, "This model does not support the effort parameter.", None, Adaptation("way", "thinking", "budget")),
+        ("anthropic", FORM, 400, "output_config.format: Extra inputs are not permitted", None, Adaptation("way", "schema", "tool")),
+        ("gemini", EFFORT, 400, "Thinking level is not supported for this model.", None, Adaptation("way", "thinking", "budget")),
+        ("gemini", None, 400, "Unable to submit request because it has a maxOutputTokens value of 256 but the supported range is from 1 (inclusive) to 129 (exclusive).", None, Adaptation("limit", "room", "128")),
+        ("gemini", prompted("x", "s"), 400, "Developer instruction is not enabled for models/gemma-3-27b-it", None, Adaptation("way", "system", "user")),
     ],
 )  # fmt: skip
 def test_what_a_server_refuses_is_learnt_from_its_own_words(name, request_, status, message, param, change):
@@ -167,7 +167,7 @@ def test_one_effort_in_every_dialect(effort):
     claude = built("anthropic", request).body
     assert claude["thinking"]["type"] == ("disabled" if effort == "none" else "adaptive")
     assert "thinkingLevel" in built("gemini", request).body["generationConfig"]["thinkingConfig"]
-    budget = changed(Fit("gemini"), Change("way", "thinking", "budget"))
+    budget = changed(Fit("gemini"), Adaptation("way", "thinking", "budget"))
     old = built("gemini", request, budget).body["generationConfig"]["thinkingConfig"]["thinkingBudget"]
     assert (old == 0) == (effort == "none")
 

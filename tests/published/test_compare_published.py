@@ -10,14 +10,14 @@ from eqlab.analysis.components import alpha
 from eqlab.analysis.ranks import pairwise, rank_ranges
 from eqlab.analysis.repeatability import repeatability
 from eqlab.comparison.compare import compare
-from eqlab.comparison.entries import Source, entries
+from eqlab.comparison.entries import EntrySource, entries
 from eqlab.comparison.tables import sentence
-from eqlab.runs.published_results import Reader
+from eqlab.runs.published_results import PublishedReader
 
 
 @pytest.fixture(scope="module")
 def results(published):
-    return sorted(Reader(published).results(), key=lambda one: -one.result.headline.value)
+    return sorted(PublishedReader(published).results(), key=lambda one: -one.result.headline.value)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_reliability_of_the_list(matrix):
 
 
 def test_the_sentence(results):
-    sources = [Source(one.result, "published", one.run.items_sha256) for one in results[:3]]
+    sources = [EntrySource(one.result, "published", one.run.items_sha256) for one in results[:3]]
     (found,) = compare(*entries(sources))
     assert sentence(found).startswith("gpt-4-0314 (85.73) and gpt-4-0613 (84.79) cannot be told apart with these 171")
     assert all(pair.difference.method == "paired" for pair in found.pairs)
@@ -88,13 +88,13 @@ def test_a_refusal_in_a_published_file_is_counted_as_one(published, tmp_path):
     (tmp_path / "eqbench" / "data").mkdir(parents=True)
     (tmp_path / "eqbench" / "results").mkdir()
     shutil.copy(published / questions, tmp_path / questions)
-    body = json.loads(Reader(published).files()[0].read_bytes())
+    body = json.loads(PublishedReader(published).files()[0].read_bytes())
     replies = next(iter(body["raw_results"].values()))["raw_inference"]
     replies["1"], replies["2"] = "I'm sorry, I cannot answer that.", "No."
     (tmp_path / "eqbench" / "results" / "one.json").write_text(json.dumps(body))
-    reader = Reader(published)
+    reader = PublishedReader(published)
     before = reader.file_result(reader.files()[0]).result
-    (own,) = [one.result for one in Reader(tmp_path).results()]
+    (own,) = [one.result for one in PublishedReader(tmp_path).results()]
     (entry,) = published_entries(published_reader(tmp_path))
     assert own.counts["refused"] == before.counts["refused"] + 1
     assert own.counts["unparseable"] == before.counts["unparseable"] + 1

@@ -14,7 +14,7 @@ from eqlab.benchmarks.eqbench.rules import PRESETS
 from eqlab.core.errors import DataError
 from eqlab.data.figures import FILE, dump, parse, published_figures
 from eqlab.reproduce import eqbench, short_forms
-from eqlab.runs.published_results import Reader
+from eqlab.runs.published_results import PublishedReader
 
 sys.path.insert(0, str(ROOT / "bench"))
 import published_figures as script
@@ -43,7 +43,7 @@ def test_the_shipped_file_is_what_the_script_makes(published):
 
 @pytest.mark.parametrize("rules", PRESETS.values(), ids=PRESETS)
 def test_every_reply_reads_as_its_figures_do(published, rules):
-    for run in Reader(published).runs():
+    for run in PublishedReader(published).runs():
         for one in run.scored:
             (answer,) = one.attempts
             names = one.trial.form.keys
@@ -93,8 +93,8 @@ def wordless(result):
 
 @pytest.mark.parametrize("revision", [None, True])
 def test_results_are_the_same_but_for_the_words(published, offline, revision):
-    from_files = {one.model: one for one in Reader(published, revision=revision).results()}
-    from_figures = {one.model: one for one in Reader(revision=revision).results()}
+    from_files = {one.model: one for one in PublishedReader(published, revision=revision).results()}
+    from_figures = {one.model: one for one in PublishedReader(revision=revision).results()}
     assert set(from_figures) <= set(from_files)
     for model, one in from_figures.items():
         other = from_files[model]
@@ -124,12 +124,12 @@ def test_short_forms_learn_the_same(published, offline):
 
 def test_a_folder_that_is_named_must_hold_results(tmp_path):
     with pytest.raises(DataError, match="no EQ-Bench result files"):
-        list(Reader(tmp_path).runs())
+        list(PublishedReader(tmp_path).runs())
 
 
 def test_a_result_file_needs_no_question_file(published, offline):
     path = next((published / "eqbench" / "results").rglob("gpt-4-0314*.json"))
-    alone, beside = Reader().file_result(path), Reader(published).file_result(path)
+    alone, beside = PublishedReader().file_result(path), PublishedReader(published).file_result(path)
     assert wordless(alone.result) == wordless(beside.result)
     assert alone.run.items_sha256 == beside.run.items_sha256
 
@@ -148,22 +148,22 @@ def some(published, tmp_path, monkeypatch):
 
 
 def test_a_fetch_that_was_stopped_takes_nothing_away(some):
-    one, other = Reader().results(["gpt-4-0613", "gpt-4-0314"])
+    one, other = PublishedReader().results(["gpt-4-0613", "gpt-4-0314"])
     assert (one.run.texts, other.run.texts) == (True, False)
     assert round(other.result.headline.value, 2) == 85.73
-    assert [run.model for run in Reader().runs()] == ["gpt-4-0613"]
+    assert [run.model for run in PublishedReader().runs()] == ["gpt-4-0613"]
     with pytest.raises(DataError, match="'gpt-4-0314'"):
-        list(Reader(some).runs(["gpt-4-0314"]))
+        list(PublishedReader(some).runs(["gpt-4-0314"]))
 
 
 def test_figures_are_never_scored_with_other_questions(some):
     """The user's question file may have been changed: figures keep their own references and identity."""
     path = some / script.QUESTIONS
     path.write_bytes(path.read_bytes().replace(b'"emotion1_score": "0"', b'"emotion1_score": "9"'))
-    (found,) = Reader().results(["gpt-4-0314"])
+    (found,) = PublishedReader().results(["gpt-4-0314"])
     assert round(found.result.headline.value, 2) == 85.73
     assert found.run.items_sha256 == published_figures().items_sha256
-    (changed,) = Reader().runs(["gpt-4-0613"])
+    (changed,) = PublishedReader().runs(["gpt-4-0613"])
     assert changed.items_sha256 != published_figures().items_sha256
 
 

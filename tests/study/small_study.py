@@ -3,7 +3,7 @@
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Form, Scale
 from eqlab.core.runs import BenchmarkConfig, RunConfig
-from eqlab.core.study import Checks, Consent, Places, Question, Study, Tutorial
+from eqlab.core.study import Checks, Consent, Places, QuizQuestion, Study, Tutorial
 from eqlab.core.trials import Trial
 
 SECONDS = 5.0
@@ -33,7 +33,7 @@ def small_design(
     seed=0,
     **more,
 ):
-    questions = (Question("What do you rate?", ("Replies", "Films"), 1),)
+    questions = (QuizQuestion("What do you rate?", ("Replies", "Films"), 1),)
     study = Study(
         study_id,
         "rating",

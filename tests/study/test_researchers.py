@@ -20,7 +20,7 @@ from eqlab.study.power import power_of
 from eqlab.study.results.charts import charts
 from eqlab.study.results.status import study_status
 from eqlab.study.simulation.simulate import power
-from eqlab.study.web.alerts import Alert, Watch, alerts, teller
+from eqlab.study.web.alerts import Alert, AlertWatch, alerts, teller
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_alerts_are_told_once_and_name_nobody(make_participation):
     assert list(alerts(study_status(participation))) == []
     take(participation, person)
     told = []
-    watch = Watch([type("Served", (), {"participation": participation})()], told.append)
+    watch = AlertWatch([type("Served", (), {"participation": participation})()], told.append)
     watch.look()
     watch.look()
     assert [one.about for one in told] == ["done"]

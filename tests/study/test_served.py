@@ -8,7 +8,7 @@ from small_study import take
 from sqlalchemy import event, func, select
 
 from eqlab.core.errors import StoreError
-from eqlab.core.moves import Arrival, Consent, FilledPage, Unknown
+from eqlab.core.moves import Arrival, ConsentMove, FilledPage, Unknown
 from eqlab.store.schema import answers, participants
 from eqlab.study.served import ServedStudy
 
@@ -58,7 +58,7 @@ def test_who_waits_together_shares_a_transaction_and_gets_their_own_outcome(open
     moves = [FilledPage(person, number, 1, good) for person, number in zip(people, pages, strict=True)]
     moves[1] = FilledPage(people[1], pages[1], 1, bad)
     moves[2] = FilledPage(people[2], pages[2] + 1, 1, good)
-    moves += [moves[0], FilledPage("nobody", 1, 1, good), Consent(people[3], agreed=False)]
+    moves += [moves[0], FilledPage("nobody", 1, 1, good), ConsentMove(people[3], agreed=False)]
     before = count(served, answers)
     commits.clear()
     *saved, twice, nobody, late = asyncio.run(all_waiting(served, *moves))
@@ -92,7 +92,7 @@ def test_claims_together_never_share_a_place_and_fill_the_arms_evenly(open_desk)
     served = open_desk(quiz=False)
     participation = served.participation
     people = [participation.arrive(f"h{number}", "en") for number in range(23)]
-    asyncio.run(all_waiting(served, *(Consent(person, agreed=True) for person in people)))
+    asyncio.run(all_waiting(served, *(ConsentMove(person, agreed=True) for person in people)))
     views = [participation.look(person) for person in people]
     arms = [view.arm for view in views if view.state == "taking"]
     assert (arms.count("a"), arms.count("b")) == (10, 10)

@@ -19,13 +19,13 @@ from web_case import SECRET, open_desks
 from eqlab.study.web.log import Bounded
 from eqlab.study.web.protocol import Connections, most_connections
 from eqlab.study.web.server import running
-from eqlab.study.web.settings import Settings
+from eqlab.study.web.settings import ServerSettings
 
 
 @pytest.fixture
 def served(tmp_path):
     store, studies = open_desks(tmp_path, [small_design()])
-    settings = Settings(SECRET, head_seconds=0.6, body_seconds=0.6)
+    settings = ServerSettings(SECRET, head_seconds=0.6, body_seconds=0.6)
     with running(studies, settings) as base:
         yield base
     store.close()

@@ -8,14 +8,14 @@ from small_study import small_design
 from eqlab.core.forms import Form, Scale
 from eqlab.core.study import AnalysisPlan
 from eqlab.core.trials import Trial
-from eqlab.store.study.lock import Standing
+from eqlab.store.study.lock import PlanStanding
 from eqlab.study.results.analysis import analyse_roll, people_result
 from eqlab.study.simulation.in_memory import rehearse
 from eqlab.study.simulation.minds import Truth, World
 from eqlab.study.simulation.personas import players
 
-EARLY = Standing(True, "the plan was locked", None, None)
-LATE = Standing(False, "the analysis plan was never locked", None, None)
+EARLY = PlanStanding(True, "the plan was locked", None, None)
+LATE = PlanStanding(False, "the analysis plan was never locked", None, None)
 
 
 def teq_page():

@@ -19,7 +19,7 @@ from eqlab.study.panel_ids import panel_hash, read_panel_id, way_back
 from eqlab.study.panels import PANELS
 from eqlab.study.web.app import create_app
 from eqlab.study.web.post import believable, read_form
-from eqlab.study.web.settings import Settings
+from eqlab.study.web.settings import ServerSettings
 from eqlab.study.web.shown import blocks, questions
 
 SOURCE = [path for path in (texts._FOLDER / ".." / "web").resolve().rglob("*") if path.suffix in (".py", ".j2")]
@@ -300,7 +300,7 @@ def test_preview_says_so_on_every_page(make_site):
 def test_two_studies_need_two_ids(make_site):
     site = make_site(small_design())
     with pytest.raises(UsageError, match="same id"):
-        create_app([site.studies[0], site.studies[0]], Settings(b"x" * 32))
+        create_app([site.studies[0], site.studies[0]], ServerSettings(b"x" * 32))
 
 
 # -- the panel -----------------------------------------------------------------------------------------------------

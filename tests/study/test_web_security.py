@@ -23,7 +23,7 @@ from eqlab.study.web.cookies import Cookies, parse_cookies
 from eqlab.study.web.credentials import credentials, keep_password
 from eqlab.study.web.guard import same_origin
 from eqlab.study.web.hooks import genuine
-from eqlab.study.web.limiter import Limiter, network_of
+from eqlab.study.web.limiter import VisitLimiter, network_of
 from eqlab.study.web.log import where
 from eqlab.study.web.passwords import make_hash
 from eqlab.study.web.settings import check_secret
@@ -162,7 +162,7 @@ def test_forwarded_addresses_are_believed_only_if_told(make_site):
 
 def test_bucket_refills_and_forgets_the_oldest():
     now = [0.0]
-    bucket = Limiter(2, 0.5, lambda: now[0])
+    bucket = VisitLimiter(2, 0.5, lambda: now[0])
     assert [bucket.allows("a") for _ in range(3)] == [True, True, False]
     assert bucket.allows("b")
     now[0] = 2.0

@@ -13,7 +13,7 @@ from eqlab.store.study.create import create_study
 from eqlab.store.study.participation import Participation
 from eqlab.study.served import ServedStudy
 from eqlab.study.web.app import create_app
-from eqlab.study.web.settings import Settings
+from eqlab.study.web.settings import ServerSettings
 
 BASE = "http://study.test"
 CODES = (("complete", "C-COMPLETE"), ("declined", "C-DECLINED"), ("failed", "C-FAILED"), ("full", "C-FULL"))
@@ -43,7 +43,7 @@ class Site:
     def __init__(self, folder, *designs, clock=None, **settings):
         self.folder = folder
         self.store, self.studies = open_desks(folder, designs or (small_design(panel=PROLIFIC),), clock)
-        self.settings = Settings(**{"secret": SECRET, **settings})
+        self.settings = ServerSettings(**{"secret": SECRET, **settings})
         self.app = create_app(self.studies, self.settings)
 
     def browser(self, **more):

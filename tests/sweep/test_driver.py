@@ -11,7 +11,7 @@ from small_sweep import small_cells, stored_answers
 import eqlab as api
 from eqlab.core.answers import Answer
 from eqlab.store.lock import run_lock
-from eqlab.sweep.driver import Driver, Limits, LostWorkerError
+from eqlab.sweep.driver import Driver, DriverLimits, LostWorkerError
 from eqlab.sweep.parts import Parts
 from eqlab.sweep.shards import ShardEnd, Sink, divide
 from eqlab.sweep.watch import Watch
@@ -74,7 +74,9 @@ def place(tmp_path_factory):
 def work(place, pool, *, cells=None, workers=3, shard=4, retries=20, **watch):
     store, folder = place
     cells = cells or small_cells(URL, "a", "b", seeds=(next(SEEDS),), limit=10)
-    driver = Driver(pool, store, Sink(str(folder / "parts")), Limits(workers, shard, 5.0, retries), Watch(**watch))
+    driver = Driver(
+        pool, store, Sink(str(folder / "parts")), DriverLimits(workers, shard, 5.0, retries), Watch(**watch)
+    )
     return cells, driver.work(cells), driver
 
 
@@ -202,7 +204,7 @@ def test_stopping_waits_for_what_is_out_and_hands_out_no_more(place):
     pool = Stopping()
     store, folder = place
     cells = small_cells(URL, "a", seeds=(next(SEEDS),), limit=10)
-    driver = Driver(pool, store, Sink(str(folder / "parts")), Limits(2, 2, 5.0), Watch())
+    driver = Driver(pool, store, Sink(str(folder / "parts")), DriverLimits(2, 2, 5.0), Watch())
     outcome = driver.work(cells)
     assert outcome.interrupted
     assert len(pool.shards) == 2

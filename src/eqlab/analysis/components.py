@@ -119,7 +119,7 @@ def alpha(matrix: npt.ArrayLike) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class MeasurementDesign:
     """Standard error of a score that a number of items, each asked a number of times, would have."""
 
     items: int
@@ -129,13 +129,13 @@ class Design:
 
 def designs(
     found: Components, items: int, *, times: Sequence[int] = (1, 2, 4), repeats: Sequence[int] = (1, 2, 5)
-) -> list[Design]:
+) -> list[MeasurementDesign]:
     """√(σ²_item/I + σ²_repeat/R + (σ²_order + σ²_residual)/(I·R)): a generalizability study's decision table
     (Cronbach et al. 1972; Brennan 2001)."""
     variance = found.variance
     within = variance[RESIDUAL] + variance.get("order", 0.0)
     return [
-        Design(
+        MeasurementDesign(
             items * factor,
             count,
             math.sqrt(
@@ -156,7 +156,7 @@ def difference_designs(
     *,
     times: Sequence[int] = (1, 2, 4),
     repeats: Sequence[int] = (1, 2, 5),
-) -> list[Design]:
+) -> list[MeasurementDesign]:
     """The same for a difference between two subjects on the same items. `spread`: standard deviation over items of the
     differences of item means; `sides`: each subject's components and how often it was asked. What chance does not
     explain of the spread is that the two find different items hard; only more items help against that."""
@@ -165,7 +165,9 @@ def difference_designs(
     real = max(0.0, spread**2 - asked)
     drift = sum(found.variance.get("repeat", 0.0) for found, _ in sides)
     return [
-        Design(items * factor, count, math.sqrt((real + sum(noise) / count) / (items * factor) + drift / count))
+        MeasurementDesign(
+            items * factor, count, math.sqrt((real + sum(noise) / count) / (items * factor) + drift / count)
+        )
         for factor in times
         for count in repeats
     ]

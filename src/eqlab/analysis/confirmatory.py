@@ -21,7 +21,7 @@ RATER, PROMPT, REPLY = "rater", "prompt", "reply"
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
+class ArmContrast:
     """How much more often an arm is rated higher than another, in log-odds; Student's t."""
 
     arm: str
@@ -39,7 +39,7 @@ class Contrast:
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
     fit: OrdinalFit
-    contrasts: tuple[Contrast, ...]
+    contrasts: tuple[ArmContrast, ...]
     random: tuple[str, ...]
     """Random effects in the model."""
     left_out: Mapping[str, str]
@@ -83,7 +83,7 @@ def decide(
     adjusted = holm([one[-1] for one in found])
     reach = float(stdtrit(df, 0.975))
     contrasts = tuple(
-        Contrast(arm, against, est, se, df, p, float(p_holm or 0.0), est - reach * se, est + reach * se)
+        ArmContrast(arm, against, est, se, df, p, float(p_holm or 0.0), est - reach * se, est + reach * se)
         for (arm, against, est, se, p), p_holm in zip(found, adjusted, strict=True)
     )
     return Decision(fit, contrasts, tuple(fit.sd), left_out, _omnibus(values, fit, levels) if omnibus else None)

@@ -18,7 +18,7 @@ RESIDUAL = "residual"
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedPrecision:
     """A design and the error it would have."""
 
     sizes: Mapping[str, int]
@@ -38,7 +38,7 @@ def planned(
     difference: bool = False,
     fixed: Sequence[str] = (),
     confidence: float = 0.95,
-) -> Planned:
+) -> PlannedPrecision:
     """The error of one subject's score, or with `difference` of two subjects' difference under the same conditions.
 
     `variance` has terms such as "persona" or "listener:persona" and the residual, which is a fresh draw for every cell.
@@ -61,7 +61,9 @@ def planned(
     times = 2.0 if difference else 1.0
     total = times * sum(error.values())
     if total <= 0:
-        return Planned(dict(sizes), 0.0, math.inf, 0.0, max(error, key=lambda term: error[term], default=RESIDUAL))
+        return PlannedPrecision(
+            dict(sizes), 0.0, math.inf, 0.0, max(error, key=lambda term: error[term], default=RESIDUAL)
+        )
     spent = sum((times * error[term]) ** 2 / (levels[term] - 1) for term in error if levels[term] > 1)
     single = sum(error[term] for term in error if levels[term] <= 1 and term != RESIDUAL)
     df = total**2 / spent if spent > 0 else math.inf
@@ -69,7 +71,7 @@ def planned(
         df = min(df, 1.0)
     se = math.sqrt(total)
     half = float(stdtrit(df, 0.5 + confidence / 2)) * se if math.isfinite(df) else 1.959963984540054 * se
-    return Planned(dict(sizes), se, df, half, max(error, key=lambda term: error[term]))
+    return PlannedPrecision(dict(sizes), se, df, half, max(error, key=lambda term: error[term]))
 
 
 def table(
@@ -79,7 +81,7 @@ def table(
     subject: str,
     difference: bool = False,
     fixed: Sequence[str] = (),
-) -> list[Planned]:
+) -> list[PlannedPrecision]:
     """Every design of the grid."""
     return [
         planned(variance, sizes, subject=subject, difference=difference, fixed=fixed) for sizes in _combinations(grid)
@@ -95,7 +97,7 @@ def needed(
     difference: bool = False,
     fixed: Sequence[str] = (),
     cost: Mapping[str, float] | None = None,
-) -> Planned | None:
+) -> PlannedPrecision | None:
     """The cheapest design of the grid with an interval of ± `half_width`: fewest answers (the product of the sizes),
     each level of a facet costing `cost` on top. None if no design of the grid reaches it."""
     if half_width <= 0:
@@ -106,7 +108,7 @@ def needed(
         if one.half_width <= half_width
     ]
 
-    def price(one: Planned) -> float:
+    def price(one: PlannedPrecision) -> float:
         extra = sum((cost or {}).get(name, 0.0) * size for name, size in one.sizes.items())
         return math.prod(one.sizes.values()) + extra
 

@@ -123,7 +123,7 @@ def _quantile(ratios: Floats, level: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class HeldOutFigures:
     """What a form is worth for subjects it has not seen."""
 
     subjects: int
@@ -142,7 +142,7 @@ class Figures:
     """Items asked, on average."""
 
 
-def figures(held: HeldOut, families: Sequence[str], reach: dict[str, float], draws: int = 2000) -> Figures:
+def figures(held: HeldOut, families: Sequence[str], reach: dict[str, float], draws: int = 2000) -> HeldOutFigures:
     error = np.abs(held.guess - held.full)
     half = np.array([reach[family] for family in families]) * held.sd
     names = list(dict.fromkeys(families))
@@ -150,7 +150,7 @@ def figures(held: HeldOut, families: Sequence[str], reach: dict[str, float], dra
     sums, counts = np.bincount(index, error), np.bincount(index)
     drawn = np.random.default_rng(0).integers(0, len(names), size=(draws, len(names)))
     low, high = np.quantile(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1), [0.025, 0.975])
-    return Figures(
+    return HeldOutFigures(
         subjects=len(error),
         r=float(np.corrcoef(held.guess, held.full)[0, 1]),
         mae=float(error.mean()),

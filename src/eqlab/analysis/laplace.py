@@ -16,7 +16,7 @@ _INNER_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class LikelihoodProblem:
     """Data of a model; its parameters are one vector: thresholds, fixed effects, standard deviations."""
 
     y: Ints
@@ -42,7 +42,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SearchPoint:
     """The approximation at one value of the parameters."""
 
     loglik: float
@@ -51,23 +51,23 @@ class Point:
     """û; the random effects themselves are sd · û."""
 
 
-def evaluate(problem: Problem, parameters: Floats, start: Floats) -> Point | None:
+def evaluate(problem: LikelihoodProblem, parameters: Floats, start: Floats) -> SearchPoint | None:
     """The approximation, its gradient and û, searched from `start`; None where the model has no density."""
     thresholds, beta, sds = problem.split(parameters)
     offset = across(problem.fixed, beta)
     if not problem.layout.terms:
         here = terms(*cut_points(problem.y, problem.design, thresholds, offset))
-        return None if here is None else Point(float(here.log_p.sum()), _plain_gradient(problem, here), start)
+        return None if here is None else SearchPoint(float(here.log_p.sum()), _plain_gradient(problem, here), start)
     found = find_mode(problem, thresholds, offset, sds, start)
     if found is None:
         return None
     modes, here, factor = found
     loglik = float(here.log_p.sum()) - 0.5 * float(modes @ modes) - 0.5 * factor.log_det
-    return Point(loglik, _gradient(problem, here, factor, modes), modes)
+    return SearchPoint(loglik, _gradient(problem, here, factor, modes), modes)
 
 
 def find_mode(
-    problem: Problem, thresholds: Floats, offset: Floats, sds: Floats, start: Floats
+    problem: LikelihoodProblem, thresholds: Floats, offset: Floats, sds: Floats, start: Floats
 ) -> tuple[Floats, Terms, Factor] | None:
     """û by Newton's method with step halving; the joint density is log-concave, so it cannot be missed."""
     layout, n = problem.layout, len(problem.y)
@@ -100,12 +100,12 @@ def find_mode(
     return None
 
 
-def _plain_gradient(problem: Problem, here: Terms) -> Floats:
+def _plain_gradient(problem: LikelihoodProblem, here: Terms) -> Floats:
     by_cuts = threshold_gradient(problem.y, problem.design, problem.n_cuts, here.d_upper, here.d_lower)
     return np.concatenate([by_cuts.ravel(), down(problem.fixed, here.slope)])
 
 
-def _gradient(problem: Problem, here: Terms, factor: Factor, modes: Floats) -> Floats:
+def _gradient(problem: LikelihoodProblem, here: Terms, factor: Factor, modes: Floats) -> Floats:
     layout, sds, n = problem.layout, factor.sds, len(problem.y)
     parts = factor.sensitivities()
     variance = across(parts, sds)  # of each answer's predictor, given the data

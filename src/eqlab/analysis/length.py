@@ -21,7 +21,7 @@ _NO_SPREAD = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class LengthReply:
     """One subject's points on one item, with the length of the reply that got them."""
 
     subject: str
@@ -46,7 +46,7 @@ class EqualLength:
     """Subjects × clusters: rows whose means are the scores and whose spread is theirs, for ranks and differences."""
 
 
-def at_equal_length(replies: Sequence[Reply], digits: int = 2, unit: str = "") -> EqualLength | str:
+def at_equal_length(replies: Sequence[LengthReply], digits: int = 2, unit: str = "") -> EqualLength | str:
     """Scores at the common length, or why they are undefined.
 
     y = α(subject) + γ(item) + β·log2(words) + ε by least squares; β̂ is fitted after both effects are taken out of y

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqlab.analysis.cumulative import Floats
-from eqlab.analysis.laplace import Point, Problem, evaluate
+from eqlab.analysis.laplace import LikelihoodProblem, SearchPoint, evaluate
 from eqlab.core.errors import EqlabError
 
 _STEPS = 200
@@ -28,7 +28,7 @@ class Maximum:
     modes: Floats
 
 
-def maximise(problem: Problem) -> Maximum:
+def maximise(problem: LikelihoodProblem) -> Maximum:
     parameters, guess = _start(problem)
     n_sds = len(problem.layout.terms)
     point = _at(problem, parameters, np.zeros(problem.layout.size))
@@ -44,7 +44,7 @@ def maximise(problem: Problem) -> Maximum:
     raise FitError("The model did not converge.", _ADVICE)
 
 
-def _finished(problem: Problem, parameters: Floats, point: Point, covariance: Floats) -> Maximum:
+def _finished(problem: LikelihoodProblem, parameters: Floats, point: SearchPoint, covariance: Floats) -> Maximum:
     """The last, tiny step is taken; a standard deviation has no sign and is 0 when it cannot be told from it."""
     last = _at(problem, parameters, point.modes)
     n_sds = len(problem.layout.terms)
@@ -63,7 +63,7 @@ def _finished(problem: Problem, parameters: Floats, point: Point, covariance: Fl
     return Maximum(tidy, last.loglik, covariance, modes)
 
 
-def _start(problem: Problem) -> tuple[Floats, Floats]:
+def _start(problem: LikelihoodProblem) -> tuple[Floats, Floats]:
     """Thresholds from the observed shares, no effects, moderate spreads; and a rough covariance. With random terms
     the plain model's estimates, which are near."""
     shares = np.cumsum(np.bincount(problem.y, minlength=problem.n_cuts + 1))[:-1] / len(problem.y)
@@ -74,14 +74,18 @@ def _start(problem: Problem) -> tuple[Floats, Floats]:
     n_sds = len(problem.layout.terms)
     if not n_sds:
         return parameters, guess
-    plain = maximise(Problem(problem.y, problem.n_cuts, problem.design, problem.fixed, type(problem.layout)(())))
+    plain = maximise(
+        LikelihoodProblem(problem.y, problem.n_cuts, problem.design, problem.fixed, type(problem.layout)(()))
+    )
     size = len(plain.parameters)
     joint = np.eye(size + n_sds) * 0.005
     joint[:size, :size] = 1.5 * plain.covariance
     return np.concatenate([plain.parameters, np.full(n_sds, _FIRST_SD)]), joint
 
 
-def _quasi_newton(problem: Problem, parameters: Floats, point: Point, inverse: Floats) -> tuple[Floats, Point, Floats]:
+def _quasi_newton(
+    problem: LikelihoodProblem, parameters: Floats, point: SearchPoint, inverse: Floats
+) -> tuple[Floats, SearchPoint, Floats]:
     """BFGS (Nocedal & Wright 2006, ch. 6) until Newton's method can take over."""
     for _ in range(_STEPS):
         step = inverse @ point.gradient
@@ -97,7 +101,9 @@ def _quasi_newton(problem: Problem, parameters: Floats, point: Point, inverse: F
     raise FitError("The model did not converge.", _ADVICE)
 
 
-def _climb(problem: Problem, parameters: Floats, point: Point, step: Floats) -> tuple[Floats, Point]:
+def _climb(
+    problem: LikelihoodProblem, parameters: Floats, point: SearchPoint, step: Floats
+) -> tuple[Floats, SearchPoint]:
     """Along the step, halved until it leads up (Armijo)."""
     if float(point.gradient @ step) <= 0:
         step = point.gradient
@@ -113,7 +119,7 @@ def _climb(problem: Problem, parameters: Floats, point: Point, step: Floats) -> 
     raise FitError("The model did not converge: no step leads to a higher likelihood.", _ADVICE)
 
 
-def _information(problem: Problem, parameters: Floats, point: Point, guess: Floats) -> Floats:
+def _information(problem: LikelihoodProblem, parameters: Floats, point: SearchPoint, guess: Floats) -> Floats:
     """Minus the Hessian, by central differences of the exact gradient over a thousandth of a standard error."""
     size = len(parameters)
     information = np.empty((size, size))
@@ -135,7 +141,7 @@ def _inverse(information: Floats) -> Floats:
     return np.asarray((vectors / values) @ vectors.T * np.outer(scale, scale))
 
 
-def _at(problem: Problem, parameters: Floats, start: Floats) -> Point:
+def _at(problem: LikelihoodProblem, parameters: Floats, start: Floats) -> SearchPoint:
     point = evaluate(problem, parameters, start)
     if point is None:
         raise FitError("The model did not converge: its thresholds cross.", _ADVICE)

@@ -20,7 +20,7 @@ _WORD = re.compile(r"[\w'’]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
+class Memorised:
     """What a subject remembers of a set of texts."""
 
     overlaps: Mapping[str, float]
@@ -66,7 +66,7 @@ def overlap(reply: list[str], truth: list[str]) -> float:
     return longest_run(reply, truth) / len(truth) if truth else 0.0
 
 
-def probed(replies: Mapping[str, str], truths: Mapping[str, str]) -> Probed:
+def probed(replies: Mapping[str, str], truths: Mapping[str, str]) -> Memorised:
     """`replies` and the true second halves by text; a text without a reply is left out. Below ten texts the share is
     undefined."""
     from scipy.stats import binom
@@ -76,8 +76,10 @@ def probed(replies: Mapping[str, str], truths: Mapping[str, str]) -> Probed:
     own = {name: overlap(said[name], true[name]) for name in said}
     null = sorted(overlap(said[a], true[b]) for a in said for b in true if a != b)
     if len(said) < FEWEST:
-        return Probed(own, 1.0, len(null), (), Estimate("texts known", None, len(said), unit="%", digits=1), None)
+        return Memorised(own, 1.0, len(null), (), Estimate("texts known", None, len(said), unit="%", digits=1), None)
     threshold = null[min(len(null) - 1, int(LEVEL * len(null)))]
     known = sorted((name for name in own if own[name] > threshold), key=lambda name: -own[name])
     p = float(binom.sf(len(known) - 1, len(own), 1 - LEVEL))
-    return Probed(own, threshold, len(null), tuple(known), proportion_estimate("texts known", len(known), len(own)), p)
+    return Memorised(
+        own, threshold, len(null), tuple(known), proportion_estimate("texts known", len(known), len(own)), p
+    )

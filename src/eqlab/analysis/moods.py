@@ -114,7 +114,7 @@ def _shares(name: str, area: float | None, pull: Floats, unit: Ints, smallest: i
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class MoodProfile:
     """The correlation of factor means over factors."""
 
     seen: Estimate
@@ -134,7 +134,7 @@ def profile(
     subject_factors: Labels,
     people: npt.ArrayLike,
     people_factors: Labels,
-) -> Profile:
+) -> MoodProfile:
     """`subject`: changes by situation (or answer), `people`: changes by person, each with its factor. Factors are the
     units: Fisher's z (1921) for the correlation as seen; without noise it and its bounds are divided by the root of the
     two reliabilities (Spearman 1904), 1 − 1/F of the one-way analysis of variance, which count as known."""
@@ -143,7 +143,7 @@ def profile(
     count = len(ours)
     if count < FEWEST or ours[:, 1].std() == 0 or theirs[:, 1].std() == 0:
         nothing = Estimate(name, None, count, of="factors")
-        return Profile(nothing, nothing, None, None, None)
+        return MoodProfile(nothing, nothing, None, None, None)
     r = float(np.corrcoef(ours[:, 1], theirs[:, 1])[0, 1])
     reach = 1.959963984540054 / math.sqrt(count - 3)
     low, high = (math.tanh(math.atanh(r) + side * reach) if abs(r) < 1 else None for side in (-1, 1))
@@ -155,7 +155,7 @@ def profile(
         root = math.sqrt(own * other)
         low, high = (None if bound is None else bound / root for bound in (low, high))
         true = Estimate("… without measurement error", r / root, count, None, low, high, of="factors")
-    return Profile(seen, true, math.sqrt(other) if other is not None and other > 0 else None, other, own)
+    return MoodProfile(seen, true, math.sqrt(other) if other is not None and other > 0 else None, other, own)
 
 
 def movement(

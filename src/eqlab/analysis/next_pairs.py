@@ -29,7 +29,7 @@ class Next:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PairPlan:
     pairs: tuple[Next, ...]
     width: float
     """Mean width of the rank ranges now: how many ranks a model may have."""
@@ -45,13 +45,13 @@ def next_pairs(
     width: float | None = None,
     only: Sequence[tuple[str, str]] | None = None,
     seed: int = 0,
-) -> Plan:
+) -> PairPlan:
     """`count` batches of `batch` verdicts each (a prompt in both orders is two), or none if the mean width is at most
     `width`. `only` names the pairs to choose from."""
     sets = found.ranks(seed=seed)
     mean = float(np.mean([high - low + 1 for low, high in sets.ranges]))
     if width is not None and mean <= width:
-        return Plan((), mean, True)
+        return PairPlan((), mean, True)
     place = {name: index for index, name in enumerate(found.names)}
     candidates = (
         [(place[one], place[other]) for one, other in only]
@@ -73,7 +73,7 @@ def next_pairs(
         pair = candidates[best]
         chosen.append(Next(found.names[pair[0]], found.names[pair[1]], float(gains[best])))
         covariance = _after(covariance, pair, batch * _information(found, pair) / inflation)
-    return Plan(tuple(chosen), mean, False)
+    return PairPlan(tuple(chosen), mean, False)
 
 
 def _information(found: Strengths, pair: tuple[int, int]) -> float:

@@ -17,7 +17,7 @@ from scipy.special import chdtrc, ndtr, ndtri
 
 from eqlab.analysis.crossed import Layout, Term
 from eqlab.analysis.cumulative import Floats
-from eqlab.analysis.laplace import Problem
+from eqlab.analysis.laplace import LikelihoodProblem
 from eqlab.analysis.maximise import FitError, maximise
 
 _LARGEST = 15.0
@@ -66,7 +66,7 @@ class OrdinalFit:
     loglik: float
     effects: Mapping[str, tuple[LevelEffect, ...]]
     modes: Floats
-    problem: Problem
+    problem: LikelihoodProblem
 
     @property
     def df(self) -> int:
@@ -126,7 +126,7 @@ def fit_ordinal(
     design = np.column_stack([np.ones(n), _columns(nominal, n)])
     _check_rank(np.column_stack([design, columns]), ("the thresholds", *nominal, *fixed))
     terms, labels = _terms(random, n)
-    problem = Problem(codes.astype(np.intp), len(categories) - 1, design, columns, Layout(terms))
+    problem = LikelihoodProblem(codes.astype(np.intp), len(categories) - 1, design, columns, Layout(terms))
     names = (*_threshold_names(categories, tuple(nominal)), *fixed, *(f"sd:{term.name}" for term in terms))
     found = maximise(problem)
     _check_finite(found.parameters[: len(names) - len(terms)], names)

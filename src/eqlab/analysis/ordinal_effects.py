@@ -17,7 +17,7 @@ _Z = float(ndtri(0.975))
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class CategoryShare:
     """A probability with its 95 % interval."""
 
     value: float
@@ -35,7 +35,7 @@ class LevelEstimate:
     high: float
 
 
-def category_share(fit: OrdinalFit, at: Mapping[str, float], category: Any) -> Share:
+def category_share(fit: OrdinalFit, at: Mapping[str, float], category: Any) -> CategoryShare:
     """P(y = category) for the fixed effects `at` (those not named are 0), averaged over the random intercepts by
     Gauss–Hermite quadrature: the share in the population, not that of a middling rater and prompt. Standard error by
     the delta method, interval symmetric on the logit scale."""
@@ -61,7 +61,7 @@ def category_share(fit: OrdinalFit, at: Mapping[str, float], category: Any) -> S
     slope = _jacobian(probability, fit.parameters, fit.covariance)[0]
     se = float(np.sqrt(slope @ fit.covariance @ slope))
     reach = _Z * se / (value * (1 - value))
-    return Share(value, se, float(expit(logit(value) - reach)), float(expit(logit(value) + reach)))
+    return CategoryShare(value, se, float(expit(logit(value) - reach)), float(expit(logit(value) + reach)))
 
 
 def pooled_effects(fit: OrdinalFit, coefficient: str, term: str) -> list[LevelEstimate]:

@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ratings:
+class PanelRatings:
     """What a panel said."""
 
     values: Floats
@@ -34,9 +34,9 @@ class Ratings:
         if self.values.shape != shape or len(self.subjects) != shape[0]:
             raise UsageError("A panel needs one row per reply, with its prompt and subject, and one column per judge.")
 
-    def without(self, judge: int) -> "Ratings":
+    def without(self, judge: int) -> "PanelRatings":
         kept = [index for index in range(len(self.judges)) if index != judge]
-        return Ratings(self.values[:, kept], self.prompts, self.subjects, [self.judges[index] for index in kept])
+        return PanelRatings(self.values[:, kept], self.prompts, self.subjects, [self.judges[index] for index in kept])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +61,7 @@ class Pooled:
         }
 
 
-def pool(ratings: Ratings) -> Pooled:
+def pool(ratings: PanelRatings) -> Pooled:
     known = np.isfinite(ratings.values)
     values = np.where(known, ratings.values, 0.0)
     prompts = list(dict.fromkeys(ratings.prompts))
@@ -147,7 +147,7 @@ class LeftOut:
     means: dict[str, float]
 
 
-def leave_one_out(ratings: Ratings) -> list[LeftOut]:
+def leave_one_out(ratings: PanelRatings) -> list[LeftOut]:
     """The order that each judge's absence would give. Undefined (left away) where the others cannot be pooled."""
     found = []
     for index, name in enumerate(ratings.judges):
@@ -170,7 +170,7 @@ def _ranks(means: dict[str, float]) -> dict[str, float]:
     return dict(zip(means, ranks.tolist(), strict=True))
 
 
-def most_disputed(ratings: Ratings, count: int = 5) -> list[tuple[int, float]]:
+def most_disputed(ratings: PanelRatings, count: int = 5) -> list[tuple[int, float]]:
     """(reply, spread): the replies whose ratings, severities taken out, differ most between judges; at least two
     ratings. The spread is their standard deviation."""
     pooled = pool(ratings)

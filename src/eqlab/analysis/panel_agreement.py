@@ -12,14 +12,14 @@ import numpy.typing as npt
 from eqlab.analysis.agreement import ordinal_alpha, tables_agreement
 from eqlab.analysis.bootstrap import Floats, Interval
 from eqlab.analysis.intervals import FEWEST, mean_estimate
-from eqlab.analysis.panel import Ratings, pool
+from eqlab.analysis.panel import PanelRatings, pool
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
 
 DRAWS = 2000
 
 
-def panel_alpha(ratings: Ratings, categories: int, draws: int = DRAWS, seed: int = 0) -> Interval:
+def panel_alpha(ratings: PanelRatings, categories: int, draws: int = DRAWS, seed: int = 0) -> Interval:
     """Krippendorff's ordinal alpha over replies, with a 95 % interval over prompts. Ratings are whole numbers from 1 to
     `categories`."""
     given = ratings.values[np.isfinite(ratings.values)]
@@ -56,7 +56,7 @@ class Effective:
 
 
 def effective_judges(
-    ratings: Ratings, people: npt.ArrayLike | None = None, draws: int = DRAWS, seed: int = 0
+    ratings: PanelRatings, people: npt.ArrayLike | None = None, draws: int = DRAWS, seed: int = 0
 ) -> Effective:
     """J_eff = mean variance of a judge's error ÷ variance of the panel's mean error = J / (1 + (J − 1)·r̄) for equal
     variances (Kish 1965). A judge's error is its rating minus people's (`people`: one value per reply, NaN where there
@@ -114,7 +114,10 @@ class Preference:
 
 
 def preferences(
-    ratings: Ratings, judge_family: Mapping[str, str], subject_family: Mapping[str, str], self_of: Mapping[str, str]
+    ratings: PanelRatings,
+    judge_family: Mapping[str, str],
+    subject_family: Mapping[str, str],
+    self_of: Mapping[str, str],
 ) -> list[Preference]:
     """For each judge who wrote some of the replies itself (`self_of`: judge → subject), and for each whose family did
     (itself left out): on every prompt the mean over own replies of (rating − mean of the judges of other families)

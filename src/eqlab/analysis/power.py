@@ -116,7 +116,7 @@ def _variances(p: float, q: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Components:
+class PowerComponents:
     """A mixed model's view of a study: thresholds of the reference arm and spreads on the log-odds scale."""
 
     thresholds: tuple[float, ...]
@@ -138,7 +138,7 @@ class SimulatedPower:
 
 
 def simulate_power(
-    components: Components,
+    components: PowerComponents,
     log_odds: float,
     *,
     raters: int,
@@ -173,7 +173,7 @@ def simulate_power(
     )
 
 
-def log_odds_for_gap(components: Components, p_other: float) -> float:
+def log_odds_for_gap(components: PowerComponents, p_other: float) -> float:
     """The log-odds difference that brings the highest category to the share `p_other`."""
     spread = math.hypot(components.sd_rater, components.sd_prompt)
     top = components.thresholds[-1]
@@ -186,9 +186,9 @@ def marginal_top(threshold: float, spread: float) -> float:
     return float((weights * expit(spread * nodes - threshold)).sum() / weights.sum())
 
 
-def components_of(thresholds: Sequence[float], sd: dict[str, float], rater: str, prompt: str) -> Components:
+def components_of(thresholds: Sequence[float], sd: dict[str, float], rater: str, prompt: str) -> PowerComponents:
     """From a fitted model's thresholds and spreads."""
-    return Components(tuple(thresholds), sd[rater], sd[prompt])
+    return PowerComponents(tuple(thresholds), sd[rater], sd[prompt])
 
 
 _STUDIES_AT_ONCE = 100

@@ -21,7 +21,7 @@ _REACH = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class SequentialDesign:
     """Two-sided symmetric bounds on the z statistic, one per look."""
 
     looks: tuple[float, ...]
@@ -48,7 +48,7 @@ class Outlook:
         return self.expected_share * full
 
 
-def obrien_fleming(looks: Sequence[float], alpha: float = 0.05) -> Design:
+def obrien_fleming(looks: Sequence[float], alpha: float = 0.05) -> SequentialDesign:
     """Bounds for looks at the given shares of the full sample."""
     times = tuple(float(look) for look in looks)
     if not times or times[-1] != 1.0 or any(b <= a for a, b in zip((0.0, *times), times, strict=False)):
@@ -60,10 +60,10 @@ def obrien_fleming(looks: Sequence[float], alpha: float = 0.05) -> Design:
         target = total - (spent[index - 1] if index else 0.0)
         bounds.append(_bound(state, times[index], target))
         state = _carry(state, times[index], bounds[-1], 0.0)
-    return Design(times, alpha, tuple(bounds), spent)
+    return SequentialDesign(times, alpha, tuple(bounds), spent)
 
 
-def outlook(design: Design, drift: float) -> Outlook:
+def outlook(design: SequentialDesign, drift: float) -> Outlook:
     """Stopping probabilities when z at the end has mean `drift` (effect over its standard error at full size)."""
     stop = _stops(design.looks, design.bounds, drift)
     power = sum(stop)
@@ -71,12 +71,12 @@ def outlook(design: Design, drift: float) -> Outlook:
     return Outlook(drift, tuple(stop), power, share)
 
 
-def drift_for_power(design: Design, power: float = 0.8) -> float:
+def drift_for_power(design: SequentialDesign, power: float = 0.8) -> float:
     """The drift at which the design has this power."""
     return float(brentq(lambda drift: outlook(design, drift).power - power, 0.0, 12.0, xtol=1e-6))
 
 
-def inflation(design: Design, power: float = 0.8) -> float:
+def inflation(design: SequentialDesign, power: float = 0.8) -> float:
     """By how much the largest sample must exceed that of a test with a single look."""
     fixed = float(ndtri(1 - design.alpha / 2) + ndtri(power))
     return (drift_for_power(design, power) / fixed) ** 2
@@ -135,7 +135,7 @@ def _legendre() -> tuple[Floats, Floats]:
 
 
 def rerandomised(
-    arm: Floats, reference: Floats, design: Design, *, orders: int = 5000, seed: int = 20240607
+    arm: Floats, reference: Floats, design: SequentialDesign, *, orders: int = 5000, seed: int = 20240607
 ) -> tuple[list[float], float]:
     """What the design would have saved: raters' means in random orders of arrival, Welch's z at each look.
     (share of orders that stop at each look and, last, never; mean raters per arm used)."""

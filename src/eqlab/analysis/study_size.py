@@ -8,7 +8,7 @@ from typing import Any
 from scipy.optimize import brentq
 
 from eqlab.analysis.power import (
-    Components,
+    PowerComponents,
     chi_square_n,
     gap_power,
     log_odds_for_gap,
@@ -106,11 +106,11 @@ def plan(size: StudySize) -> dict[str, Any]:
     }
 
 
-def _components(baseline: float) -> Components:
+def _components(baseline: float) -> PowerComponents:
     """The published spreads, with the threshold that gives the baseline share."""
     spread = math.hypot(SD_RATER, SD_PROMPT)
     top = float(brentq(lambda threshold: marginal_top(threshold, spread) - baseline, -15.0, 15.0))
-    return Components((top,), SD_RATER, SD_PROMPT)
+    return PowerComponents((top,), SD_RATER, SD_PROMPT)
 
 
 def _sequential(size: StudySize, raters: int, needed: int) -> dict[str, Any]:

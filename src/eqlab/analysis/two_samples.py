@@ -23,7 +23,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TwoSampleComparison:
     difference: float | None
     test: Literal["student", "welch", "paired", ""]
     """Empty where no test was possible."""
@@ -45,13 +45,13 @@ def describe(values: FloatArray) -> Sample:
     return Sample(n, float(mean), math.sqrt(np.add.reduce((values - mean) ** 2) / (n - 1)))
 
 
-def published_comparison(sample: Sample, reference: Sample, alpha: float = 0.01) -> Comparison:
+def published_comparison(sample: Sample, reference: Sample, alpha: float = 0.01) -> TwoSampleComparison:
     """The published procedure: two-sided F-test at α; Student's t if it does not reject, else Welch's."""
     if sample.mean is None or reference.mean is None:
-        return Comparison(None, "")
+        return TwoSampleComparison(None, "")
     difference = sample.mean - reference.mean
     if sample.sd is None or reference.sd is None:
-        return Comparison(difference, "")
+        return TwoSampleComparison(difference, "")
     a, b = sample.sd + SD_GUARD, reference.sd + SD_GUARD
     p_variances = f_test(a, sample.n, b, reference.n)
     if p_variances > alpha:
@@ -62,7 +62,7 @@ def published_comparison(sample: Sample, reference: Sample, alpha: float = 0.01)
         se, df = welch(a, sample.n, b, reference.n)
     t = difference / se
     test: Literal["student", "welch"] = "student" if p_variances > alpha else "welch"
-    return Comparison(difference, test, t, df, two_sided(t, df), p_variances, se)
+    return TwoSampleComparison(difference, test, t, df, two_sided(t, df), p_variances, se)
 
 
 def f_test(sd: float, n: int, other_sd: float, other_n: int) -> float:
@@ -80,25 +80,25 @@ def welch(sd: float, n: int, other_sd: float, other_n: int) -> tuple[float, floa
     return math.sqrt(one + other), df
 
 
-def welch_comparison(sample: Sample, reference: Sample) -> Comparison:
+def welch_comparison(sample: Sample, reference: Sample) -> TwoSampleComparison:
     """Welch's test without a test before it. Undefined where both samples do not vary at all."""
     if sample.mean is None or reference.mean is None:
-        return Comparison(None, "")
+        return TwoSampleComparison(None, "")
     difference = sample.mean - reference.mean
     if sample.sd is None or reference.sd is None or (sample.sd == 0 and reference.sd == 0):
-        return Comparison(difference, "")
+        return TwoSampleComparison(difference, "")
     se, df = welch(sample.sd, sample.n, reference.sd, reference.n)
-    return Comparison(difference, "welch", difference / se, df, two_sided(difference / se, df), se=se)
+    return TwoSampleComparison(difference, "welch", difference / se, df, two_sided(difference / se, df), se=se)
 
 
-def paired_comparison(changes: FloatArray) -> Comparison:
+def paired_comparison(changes: FloatArray) -> TwoSampleComparison:
     """Student's test of changes within the same people."""
     sample = describe(changes)
     if sample.mean is None or sample.sd is None or sample.sd == 0:
-        return Comparison(sample.mean, "")
+        return TwoSampleComparison(sample.mean, "")
     se = sample.sd / math.sqrt(sample.n)
     t = sample.mean / se
-    return Comparison(sample.mean, "paired", t, sample.n - 1, two_sided(t, sample.n - 1), se=se)
+    return TwoSampleComparison(sample.mean, "paired", t, sample.n - 1, two_sided(t, sample.n - 1), se=se)
 
 
 def two_sided(t: float, df: float) -> float:

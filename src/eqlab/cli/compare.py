@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from eqlab.comparison.entries import Missing
 
 
-class Chosen(TypedDict):
+class CompareFlags(TypedDict):
     """What sources are read from, and which of their results."""
 
     store: str
@@ -99,7 +99,7 @@ def compare(
             raise UsageError(f"{flag} needs something to compare with.", "Add --baseline RUN.")
     named = [*(sources or ()), *(_runs_of(sweep, store, data) if sweep else ())] or ["last"]
     missing_is: Missing = "zero" if missing == "zero" else "drop"
-    chosen: Chosen = {"store": store, "data": data, "benchmarks": benchmark or (), "subject": subject}
+    chosen: CompareFlags = {"store": store, "data": data, "benchmarks": benchmark or (), "subject": subject}
     if speakers:
         _speakers(named, speakers, chosen, as_json)
         return
@@ -129,7 +129,7 @@ def compare(
         typer.echo("")
 
 
-def _speakers(named: list[str], reference: str, chosen: "Chosen", as_json: bool) -> None:
+def _speakers(named: list[str], reference: str, chosen: "CompareFlags", as_json: bool) -> None:
     """Whether simulated speakers say the same of listeners as the reference does."""
     from dataclasses import asdict
 
@@ -158,7 +158,7 @@ def _speakers(named: list[str], reference: str, chosen: "Chosen", as_json: bool)
 def _gate(
     named: list[str],
     baseline: str,
-    chosen: "Chosen",
+    chosen: "CompareFlags",
     missing: "Missing",
     margin: float,
     fail_if_worse: bool,

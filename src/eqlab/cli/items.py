@@ -35,13 +35,13 @@ def report(
     from eqlab.core.errors import UsageError
     from eqlab.core.results import Result
     from eqlab.reproduce.eqbench_families import family
-    from eqlab.runs.published_results import Reader
+    from eqlab.runs.published_results import PublishedReader
     from eqlab.runs.score import results_of
     from eqlab.store.open import open_store
 
     found: list[tuple[str, Result]] = []
     if "published" in sources:
-        found += [(one.model, one.result) for one in Reader(data).results()]
+        found += [(one.model, one.result) for one in PublishedReader(data).results()]
     named = [source for source in sources if source != "published"]
     if named:
         opened = open_store(store)

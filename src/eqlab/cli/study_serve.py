@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eqlab.core.design import Design
     from eqlab.store.store import Store
     from eqlab.study.results.status import StudyStatus
-    from eqlab.study.web.settings import Settings
+    from eqlab.study.web.settings import ServerSettings
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Study files; one server serves them all.")]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A study file.")]
@@ -112,14 +112,14 @@ def preview(file: File, port: PortFlag = 8001, store: StoreFlag = "", data: Data
     from eqlab.store.open import open_store
     from eqlab.study.build_design import open_study
     from eqlab.study.web.passwords import make_hash
-    from eqlab.study.web.settings import Settings
+    from eqlab.study.web.settings import ServerSettings
 
     opened = open_store(store)
     text, design = open_study(file, opened, data)
     opened.close()
     open_door = replace(design.study, panel=replace(design.study.panel, person=""))  # nobody comes from a panel here
     password = secrets.token_urlsafe(9)
-    settings = Settings(secrets.token_bytes(32), make_hash(password), preview=True)
+    settings = ServerSettings(secrets.token_bytes(32), make_hash(password), preview=True)
     with tempfile.TemporaryDirectory(prefix="eqlab-preview-") as folder:
         scratch = open_store(str(Path(folder) / "preview.db"))
         _serve(scratch, [(text, replace(design, study=open_door))], settings, "127.0.0.1", port, password)
@@ -175,7 +175,7 @@ def _need_extra() -> None:
 def _serve(
     store: "Store",
     designs: "Sequence[tuple[str, Design]]",
-    settings: "Settings",
+    settings: "ServerSettings",
     host: str,
     port: int,
     made_up: str,
@@ -189,14 +189,14 @@ def _serve(
     from eqlab.store.study.create import create_study
     from eqlab.store.study.participation import Participation
     from eqlab.study.served import ServedStudy
-    from eqlab.study.web.alerts import Watch, teller
+    from eqlab.study.web.alerts import AlertWatch, teller
     from eqlab.study.web.server import serve as run_server
 
     for text, design in designs:
         create_study(store, design, text, version("eqlab"), provenance({}))
     studies = [ServedStudy(Participation(store, design)) for _, design in designs]
 
-    watch = Watch(studies, teller(*tell)) if any(tell) and not quiet else None
+    watch = AlertWatch(studies, teller(*tell)) if any(tell) and not quiet else None
 
     def ready(actual: int) -> None:
         if watch is not None:

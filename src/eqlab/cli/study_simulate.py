@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eqlab.core.design import Design
     from eqlab.core.studied import Recovered
     from eqlab.store.store import Store
-    from eqlab.study.simulation.simulate import Outcome, Simulation
+    from eqlab.study.simulation.simulate import Simulation, SimulationOutcome
     from eqlab.study.simulation.walk import Walked
 
 
@@ -99,7 +99,7 @@ def simulate(
 
 def _walk_theirs(
     opened: "Store", design: "Design", wanted: "Simulation", url: str, yes: bool, heard: "Callable[[Walked], None]"
-) -> "Outcome":
+) -> "SimulationOutcome":
     import secrets
 
     from eqlab.store.study.create import check_begun
@@ -140,7 +140,11 @@ class _Progress:
 
 
 def _show(
-    design: "Design", wanted: "Simulation", outcome: "Outcome", more: "Sequence[Sequence[Recovered]]", url: str
+    design: "Design",
+    wanted: "Simulation",
+    outcome: "SimulationOutcome",
+    more: "Sequence[Sequence[Recovered]]",
+    url: str,
 ) -> None:
     from collections import Counter
 
@@ -200,7 +204,7 @@ def _word(one: "Recovered") -> str:
 
 
 def _as_json(
-    design: "Design", wanted: "Simulation", outcome: "Outcome", more: "Sequence[Sequence[Recovered]]"
+    design: "Design", wanted: "Simulation", outcome: "SimulationOutcome", more: "Sequence[Sequence[Recovered]]"
 ) -> dict[str, Any]:
     from dataclasses import asdict
 

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from eqlab.analysis.components import Components, Design, beyond_chance, designs, difference_designs
+from eqlab.analysis.components import Components, MeasurementDesign, beyond_chance, designs, difference_designs
 from eqlab.analysis.repeatability import AGREEMENT, CV, item_agreement, score_variation
 from eqlab.comparison.entries import Entry
 from eqlab.comparison.pair import Pair
@@ -25,7 +25,7 @@ class Spread:
     agreement: Estimate | None = None
     """Repeatability; None if it was asked once."""
     components: Components | None = None
-    designs: tuple[Design, ...] = ()
+    designs: tuple[MeasurementDesign, ...] = ()
     order_apart: bool = False
     """Whether orders could be told apart from repeats."""
 

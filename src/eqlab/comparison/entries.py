@@ -23,7 +23,7 @@ Missing = Literal["drop", "zero"]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class EntrySource:
     """A result and where it is from."""
 
     result: Result
@@ -95,7 +95,7 @@ class Entry:
         return said if self.repeats == 1 and isinstance(said, int) else self.repeats
 
 
-def entries(sources: Iterable[Source], missing: Missing = "drop") -> tuple[list[Entry], list[tuple[str, str]]]:
+def entries(sources: Iterable[EntrySource], missing: Missing = "drop") -> tuple[list[Entry], list[tuple[str, str]]]:
     """(what can be compared, (name, why not) of the rest). Equal names are told apart by settings, else by the run."""
     found: list[Entry] = []
     marks: list[str] = []
@@ -119,7 +119,7 @@ def entries(sources: Iterable[Source], missing: Missing = "drop") -> tuple[list[
     return [replace(entry, name=renamed[place]) for place, entry in enumerate(found)], undefined
 
 
-def _entries(source: Source, missing: Missing) -> Iterable[Entry]:
+def _entries(source: EntrySource, missing: Missing) -> Iterable[Entry]:
     """One for the subject, or one for each whose replies a rater rated."""
     result = source.result
     good = shares(result)
@@ -144,7 +144,7 @@ def why_undefined(result: Result) -> str:
 
 
 def _entry(
-    source: Source, group: str, own: Sequence[ItemScore], missing: Missing, share: Estimate | None = None
+    source: EntrySource, group: str, own: Sequence[ItemScore], missing: Missing, share: Estimate | None = None
 ) -> Entry:
     result = source.result
     together = len({item.item for item in own}) == len(own)  # one line per item, its repeats scored together

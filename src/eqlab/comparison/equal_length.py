@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from eqlab.analysis.comparison import rank_ranges
-from eqlab.analysis.length import EqualLength, Reply, at_equal_length
+from eqlab.analysis.length import EqualLength, LengthReply, at_equal_length
 from eqlab.comparison.contender import item_means
 from eqlab.core.results import Estimate, ItemScore, Result
 
@@ -61,14 +61,14 @@ def _is_mean(headline: Estimate, points: Mapping[str, float]) -> bool:
     return bool(points) and headline.value is not None and math.isclose(headline.value, fmean(points.values()))
 
 
-def _replies(subject: str, items: Sequence[ItemScore]) -> list[Reply]:
+def _replies(subject: str, items: Sequence[ItemScore]) -> list[LengthReply]:
     """One per item, the mean over repeats; a reply without points or words is left out."""
     found: dict[str, list[tuple[float, float]]] = {}
     for item in items:
         words = item.words
         if words and item.points is not None:
             found.setdefault(item.item, []).append((item.points, math.log2(words)))
-    return [Reply(subject, item, *(own[0] if len(own) == 1 else _means(own))) for item, own in found.items()]
+    return [LengthReply(subject, item, *(own[0] if len(own) == 1 else _means(own))) for item, own in found.items()]
 
 
 def _means(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:

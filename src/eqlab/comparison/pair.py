@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from eqlab.analysis.comparison import Difference, items_needed, paired, unpaired
-from eqlab.analysis.components import Design
+from eqlab.analysis.components import MeasurementDesign
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.pairs import DIFFER
 from eqlab.comparison.contender import Contender
@@ -39,7 +39,7 @@ class Pair:
     """Items that would separate them with a power of 80 %; None if they are separated, or no number would."""
     p_jointly: float | None = None
     """Corrected for all pairs that were compared together."""
-    designs: tuple[Design, ...] = ()
+    designs: tuple[MeasurementDesign, ...] = ()
     """Standard errors of the difference under other designs; empty unless both were asked repeatedly."""
 
     def turned(self) -> "Pair":

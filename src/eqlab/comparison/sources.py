@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from eqlab.benchmarks.eqbench.published import PUBLISHED
-from eqlab.comparison.entries import Source
+from eqlab.comparison.entries import EntrySource
 from eqlab.comparison.labels import settings_of
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
 from eqlab.runs.pool import pooled
-from eqlab.runs.published_results import PublishedResult, Reader
+from eqlab.runs.published_results import PublishedReader, PublishedResult
 from eqlab.runs.published_runs import is_published
 from eqlab.runs.score import results_of
 from eqlab.store.open import open_store
@@ -25,21 +25,21 @@ def read_sources(
     benchmarks: Sequence[str] = (),
     subject: str = "",
     pool: bool = True,
-) -> list[Source]:
+) -> list[EntrySource]:
     """Results of run ids, `last`, `published` (all models), `published:MODEL` and files *.json, in the order named.
 
     A run named twice counts once. `benchmarks` and `subject` (a part of the name) choose among what is found. `pool`:
     runs that differ in their seeds alone are one result."""
     opened: Store | None = None
     seen: set[str] = set()
-    found: list[Source] = []
+    found: list[EntrySource] = []
     runs: list[StoredRun] = []
     for name in names:
         if is_published(name):
             wanted = name.removeprefix(PUBLISHED).removeprefix(":")
-            found += _published(Reader(data).results([wanted] if wanted else []), seen)
+            found += _published(PublishedReader(data).results([wanted] if wanted else []), seen)
         elif name.endswith(".json"):
-            found += _published([Reader(data).file_result(_file(name))], seen)
+            found += _published([PublishedReader(data).file_result(_file(name))], seen)
         else:
             opened = opened or open_store(store)
             stored = opened.find_run(name)
@@ -58,10 +58,10 @@ def read_sources(
     return chosen
 
 
-def _runs(store: Store, runs: Sequence[StoredRun], pool: bool) -> list[Source]:
+def _runs(store: Store, runs: Sequence[StoredRun], pool: bool) -> list[EntrySource]:
     scored = results_of(store, runs)
     return [
-        Source(result, f"run {stored.id}", _items_of(stored, result), settings_of(stored.config, result.subject))
+        EntrySource(result, f"run {stored.id}", _items_of(stored, result), settings_of(stored.config, result.subject))
         for stored, own in (pooled(store, scored) if pool else scored)
         for result in own
     ]
@@ -74,7 +74,7 @@ def _items_of(stored: StoredRun, result: Result) -> str:
     return (own or named)[0].items_sha256
 
 
-def _place_in(names: Sequence[str], runs: Sequence[StoredRun]) -> Callable[[Source], int]:
+def _place_in(names: Sequence[str], runs: Sequence[StoredRun]) -> Callable[[EntrySource], int]:
     """Where a source was named: published results and runs keep the order of the command."""
     places = {
         f"run {stored.id}": next(
@@ -86,12 +86,12 @@ def _place_in(names: Sequence[str], runs: Sequence[StoredRun]) -> Callable[[Sour
     return lambda source: places.get(source.origin, published[0] if published else 0)
 
 
-def _published(results: Iterable[PublishedResult], seen: set[str]) -> list[Source]:
+def _published(results: Iterable[PublishedResult], seen: set[str]) -> list[EntrySource]:
     found = []
     for one in results:
         if one.run.file not in seen:
             seen.add(one.run.file)
-            found.append(Source(one.result, PUBLISHED, one.run.items_sha256))
+            found.append(EntrySource(one.result, PUBLISHED, one.run.items_sha256))
     return found
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from eqlab.analysis.components import RESIDUAL, Design
+from eqlab.analysis.components import RESIDUAL, MeasurementDesign
 from eqlab.comparison.caveats import caveats
 from eqlab.comparison.compare import Comparison, Spread
 from eqlab.comparison.disagreement import disagreement, furthest_apart
@@ -137,7 +137,7 @@ def _component(variance: float | None, share: float | None) -> str:
 
 def _designs(found: Comparison, parts: Mapping[str, Spread]) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    lines: list[tuple[str, Sequence[Design]]] = [
+    lines: list[tuple[str, Sequence[MeasurementDesign]]] = [
         (f"score of {name}", one.designs) for name, one in list(parts.items())[:6]
     ]
     lines += [(f"{pair.a.name} − {pair.b.name}", pair.designs) for pair in found.pairs if pair.designs][:6]

@@ -46,7 +46,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
-class Consent:
+class ConsentMove:
     person: str
     agreed: bool
 
@@ -69,7 +69,7 @@ class FilledPage:
     """Whether it changes the answer to the page before the current one."""
 
 
-Move = Arrival | Consent | FilledPage
+Move = Arrival | ConsentMove | FilledPage
 
 
 @dataclass(frozen=True, slots=True)

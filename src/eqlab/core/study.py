@@ -27,7 +27,7 @@ NOT_TOLD: Mapping[str, Any] = {"told": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class QuizQuestion:
     """One question of the comprehension check."""
 
     text: str
@@ -49,7 +49,7 @@ class Consent:
 @dataclass(frozen=True, slots=True)
 class Tutorial:
     text: str = ""
-    questions: tuple[Question, ...] = ()
+    questions: tuple[QuizQuestion, ...] = ()
     tries: int = 2
 
 

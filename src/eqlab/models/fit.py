@@ -32,7 +32,7 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Adaptation:
     """One thing to learn."""
 
     kind: Literal["drop", "way", "limit", "wire", "thinks", "streams"]
@@ -55,7 +55,7 @@ class Change:
                 return "replies are streamed"
 
 
-def changed(fit: Fit, change: Change) -> Fit:
+def changed(fit: Fit, change: Adaptation) -> Fit:
     """The fit with one more thing learnt; the same when it was known."""
     match change.kind:
         case "drop":

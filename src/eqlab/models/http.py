@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 from eqlab.core.errors import ModelError
 from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, Unasked
-from eqlab.models.fit import Change, Fit, changed, room
+from eqlab.models.fit import Adaptation, Fit, changed, room
 from eqlab.models.providers import shown_url
 from eqlab.models.secrets import reply_without_key, without_key
-from eqlab.models.transport import Line as Line
+from eqlab.models.transport import Connection
 from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, Outgoing, TryAgain, Verdict
 from eqlab.models.wire.registry import wire
 from eqlab.models.wire.waits import LONGEST_WAIT, window_wait
@@ -41,7 +41,11 @@ class Post(Protocol):
 
 class HttpChat:
     def __init__(
-        self, endpoint: Endpoint, line: Line, say: Callable[[str], None] = lambda _: None, post: Post | None = None
+        self,
+        endpoint: Endpoint,
+        line: Connection,
+        say: Callable[[str], None] = lambda _: None,
+        post: Post | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._line = line
@@ -82,7 +86,7 @@ class HttpChat:
         return self._endpoint
 
     @property
-    def line(self) -> Line:
+    def line(self) -> Connection:
         return self._line
 
     @property
@@ -189,7 +193,7 @@ class HttpChat:
         if now != self._fit:
             self._learn(adapt.change, now, said)
 
-    def _learn(self, change: Change, now: Fit, why: str = "") -> None:
+    def _learn(self, change: Adaptation, now: Fit, why: str = "") -> None:
         self._fit = now
         if change.kind == "wire":
             self._wire = wire(change.value)
@@ -243,7 +247,7 @@ class HttpChat:
 
     def _slow(self, outgoing: Outgoing) -> None:
         """A reply that did not come in time is streamed from now on, so that silence is told from slowness."""
-        change = Change("streams")
+        change = Adaptation("streams")
         now = changed(self._fit, change)
         if now != self._fit and not outgoing.fit.streams:
             self._learn(change, now, "nothing in time")
@@ -296,7 +300,7 @@ class HttpChat:
         if request.schema is not None and reply.finish != LENGTH and not reply.refusal:
             self._check_schema(reply)
         if not self._fit.thinks and (reply.reasoning or "reasoning_tokens" in reply.usage or "<think" in reply.text):
-            change = Change("thinks")
+            change = Adaptation("thinks")
             self._learn(change, changed(self._fit, change))
         key = self._endpoint.key
         text, reasoning = reply_without_key(reply.text, key), reply_without_key(reply.reasoning, key)

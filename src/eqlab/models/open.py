@@ -8,7 +8,7 @@ from eqlab.models.chat import Chat
 from eqlab.models.waits import Waits
 
 if TYPE_CHECKING:
-    from eqlab.models.transport import Line
+    from eqlab.models.transport import Connection
 
 
 def is_local(model: ModelConfig) -> bool:
@@ -21,7 +21,7 @@ def open_chats(
     """A chat for each model by its subject. Raises UsageError or ModelError before anything is asked."""
     from eqlab.models.providers import locate
     from eqlab.models.settings import sort_settings
-    from eqlab.models.transport import Line
+    from eqlab.models.transport import Connection
 
     models = list(models)
     addresses: dict[str, str] = {}
@@ -30,14 +30,18 @@ def open_chats(
         if not is_local(model):
             addresses[model.subject] = model.spec if _in_litellm(model) else locate(model.spec, model.base_url).base_url
     lines = {
-        address: Line(concurrency, waits.whole, waits.silence, waits.patience)
+        address: Connection(concurrency, waits.whole, waits.silence, waits.patience)
         for address in dict.fromkeys(addresses.values())
     }
     return {model.subject: open_chat(model, lines.get(addresses.get(model.subject, "")), say=say) for model in models}
 
 
 def open_chat(
-    model: ModelConfig, line: "Line | None", *, key_variable: str = "", say: Callable[[str], None] = lambda _: None
+    model: ModelConfig,
+    line: "Connection | None",
+    *,
+    key_variable: str = "",
+    say: Callable[[str], None] = lambda _: None,
 ) -> Chat:
     """One model; at an address that may be shared, or in process without one."""
     if line is None:

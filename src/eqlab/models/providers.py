@@ -75,7 +75,7 @@ PROVIDERS: dict[str, Provider] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Address:
     """Where a model is found and which variable holds its key; the key itself is not looked at."""
 
     base_url: str
@@ -88,7 +88,7 @@ class Place:
     provider: str = ""
 
 
-def locate(spec: str, base_url: str = "", key_variable: str = "", dialect: str = "") -> Place:
+def locate(spec: str, base_url: str = "", key_variable: str = "", dialect: str = "") -> Address:
     """The place of `provider/name`. An address of the user's own replaces the provider's and keeps its dialect; with
     one, any name will do, and a key is optional unless it is named."""
     name, slash, model = spec.partition("/")
@@ -100,7 +100,7 @@ def locate(spec: str, base_url: str = "", key_variable: str = "", dialect: str =
         variable = key_variable or (provider and provider.key_variable) or "EQLAB_API_KEY"
         streams = provider is not None and provider.streams
         known = name if provider else ""
-        return Place(
+        return Address(
             base_url.rstrip("/"), model if provider else spec, variable, bool(key_variable), True, wire, streams, known
         )
     if provider is None or not model:
@@ -116,7 +116,7 @@ def locate(spec: str, base_url: str = "", key_variable: str = "", dialect: str =
             f"Set {provider.url_variable}, or give --base-url ending in {provider.url_tail}.",
         )
     variable = key_variable or provider.key_variable
-    return Place(address, model, variable, bool(variable), provider.takes_seed, wire, provider.streams, name)
+    return Address(address, model, variable, bool(variable), provider.takes_seed, wire, provider.streams, name)
 
 
 def _own_address(provider: Provider) -> str:

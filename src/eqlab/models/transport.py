@@ -23,7 +23,7 @@ _MOVED = (301, 302, 303, 307, 308)
 _REDIRECTS = 3
 
 
-class Line:
+class Connection:
     """One address: a session and a limit that all its models share."""
 
     def __init__(

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.analysis.two_samples import describe
-from eqlab.benchmarks.emotionbench.as_published import Cell, cells, people_cells
+from eqlab.benchmarks.emotionbench.as_published import PublishedCell, cells, people_cells
 from eqlab.benchmarks.emotionbench.measures import Measures, People, known
 from eqlab.benchmarks.emotionbench.people import CROWD, read_people
-from eqlab.benchmarks.emotionbench.published_results import ResultFile, measures, name_parts, read_results
+from eqlab.benchmarks.emotionbench.published_results import EmotionResultFile, measures, name_parts, read_results
 from eqlab.core.errors import DataError
 from eqlab.data import published
 from eqlab.instruments.catalogue import PANAS
@@ -56,13 +56,13 @@ def rows_of(report: dict[str, Any]) -> list[Row]:
     return list(report["rows"])
 
 
-def _read(path: Path, folder: Path) -> ResultFile:
+def _read(path: Path, folder: Path) -> EmotionResultFile:
     model, instrument = name_parts(path.name) or ("", PANAS)
     name = path.relative_to(folder).as_posix()
     return read_results(published.read(name, folder), model, instrument, name)
 
 
-def _panas_rows(result: ResultFile) -> Iterator[Row]:
+def _panas_rows(result: EmotionResultFile) -> Iterator[Row]:
     scored = measures(result)
     for subscale in scored.scores:
         yield _default_row(scored, subscale, subscale, "", None)
@@ -70,7 +70,7 @@ def _panas_rows(result: ResultFile) -> Iterator[Row]:
             yield _row(result.source, "PANAS", subscale, cell, None)
 
 
-def _challenging_rows(result: ResultFile) -> Iterator[Row]:
+def _challenging_rows(result: EmotionResultFile) -> Iterator[Row]:
     """The paper's raw total first, then every score as its instrument is keyed."""
     emotions = {place.emotion for place in result.places}
     emotion = min(emotions) if len(emotions) == 1 else ""
@@ -125,7 +125,9 @@ def _default_row(scored: Measures, subscale: str, name: str, emotion: str, keyin
     return _judged(row | {"n": sample.n, "mean": sample.mean, "sd": sample.sd}, None, note)
 
 
-def _row(source: str, questionnaire: str, subscale: str, cell: Cell, keying: str | None, note: str = "") -> Row:
+def _row(
+    source: str, questionnaire: str, subscale: str, cell: PublishedCell, keying: str | None, note: str = ""
+) -> Row:
     row = _blank(source, questionnaire, subscale, cell.level, cell.emotion, cell.factor, keying)
     asked = cell.evoked.n + cell.n_missing + cell.n_absent
     blanks = f"{cell.n_missing} of {asked} administrations have no answer and are left out" if cell.n_missing else ""
@@ -185,7 +187,7 @@ def _printed() -> dict[tuple[str, ...], tuple[str, str | None]]:
     return {tuple(row[:6]): (row[6], arrows.get(row[7], row[7])) for row in list(csv.reader(text.splitlines()))[1:]}
 
 
-def _summary(rows: list[Row], results: list[ResultFile], crowd: People | None) -> dict[str, Any]:
+def _summary(rows: list[Row], results: list[EmotionResultFile], crowd: People | None) -> dict[str, Any]:
     compared = [row for row in rows if row["agrees"] is not None]
     cells_ = [row for row in compared if row["level"] != "default"]
     differing = Counter(row["note"].split(";")[0] for row in compared if not row["agrees"])

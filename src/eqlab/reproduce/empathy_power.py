@@ -6,7 +6,7 @@ from typing import Any
 from eqlab.analysis.contingency import chi_square
 from eqlab.analysis.ordinal import OrdinalFit
 from eqlab.analysis.power import (
-    Components,
+    PowerComponents,
     anova_n,
     chi_square_n,
     chi_square_power,
@@ -99,10 +99,10 @@ def _clustered(groups: Mapping[str, Any], effects: Mapping[str, float], n: int) 
 def _simulated(crossed: OrdinalFit, n: int, groups: Mapping[str, Any]) -> dict[str, Any]:
     """From the mixed model's variance components: the power that 200 raters per arm had. The threshold is moved so
     that the reference has the observed share of Good, not the model's, which bends to proportional odds."""
-    fitted = Components((crossed.coefficients["2|3"].est,), crossed.sd["rater"], crossed.sd["item"])
+    fitted = PowerComponents((crossed.coefficients["2|3"].est,), crossed.sd["rater"], crossed.sd["item"])
     human = groups["human"]["good"] / n
     top = fitted.thresholds[-1] - log_odds_for_gap(fitted, human)
-    parts = Components((top,), fitted.sd_rater, fitted.sd_prompt)
+    parts = PowerComponents((top,), fitted.sd_rater, fitted.sd_prompt)
     found = {}
     for name in ("Gemini", "GPT-4"):
         shift = log_odds_for_gap(parts, groups[name]["good"] / n)

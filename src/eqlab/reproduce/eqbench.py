@@ -10,14 +10,14 @@ from eqlab.benchmarks.eqbench.result import iterations_of
 from eqlab.benchmarks.eqbench.rules import PRESETS
 from eqlab.benchmarks.eqbench.score import RunScore
 from eqlab.core.results import Table
-from eqlab.runs.published_results import Reader
+from eqlab.runs.published_results import PublishedReader
 
 _FIGURES = "the figures that ship with eqlab"
 _FETCH = "'eqlab data fetch eqbench' gets the raw text, to check the figures against."
 
 
 def reproduce(data: Path | None) -> dict[str, Any]:
-    runs = list(Reader(data).runs())
+    runs = list(PublishedReader(data).runs())
     rows = [_row(run) for run in runs]
     return {"rows": rows, "summary": {**_summary(rows), "from_figures": not any(run.texts for run in runs)}}
 

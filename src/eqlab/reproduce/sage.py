@@ -8,7 +8,7 @@ from typing import Any
 from eqlab.data import published
 from eqlab.reproduce.sage_effects import differences, lengths, simulator_effects
 from eqlab.reproduce.sage_tables import findings, tables
-from eqlab.reproduce.sage_talks import Cell, read_cells, rows
+from eqlab.reproduce.sage_talks import TalkCell, read_cells, rows
 from eqlab.reproduce.sage_variance import variance_report
 
 __all__ = ["findings", "reproduce", "rows_of", "tables"]
@@ -25,7 +25,7 @@ def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
     return list(report["rows"])
 
 
-def _summary(found: Sequence[dict[str, Any]], cells: Sequence[Cell], folder: Path) -> dict[str, Any]:
+def _summary(found: Sequence[dict[str, Any]], cells: Sequence[TalkCell], folder: Path) -> dict[str, Any]:
     printed = [row for row in found if row["agrees"] is not None]
     known = [pinned.name for pinned in published.manifest() if pinned.name.startswith("sage/SAGE/dataset/")]
     here = {cell.file for cell in cells}

@@ -11,12 +11,12 @@ from eqlab.analysis.comparison import Difference, items_needed, paired
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.two_way import crossed_mean
 from eqlab.benchmarks.dialogue.published import FAILURE, SUCCESS
-from eqlab.reproduce.sage_talks import FEWEST, Cell, matrix
+from eqlab.reproduce.sage_talks import FEWEST, TalkCell, matrix
 
 ALPHA = 0.05
 
 
-def differences(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+def differences(cells: Sequence[TalkCell]) -> list[dict[str, Any]]:
     """Every pair of one simulator's models over the personas that both met, the better one first; Holm's correction
     within the simulator."""
     found = []
@@ -34,7 +34,7 @@ def differences(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     return found
 
 
-def _pair(one: Cell, other: Cell) -> dict[str, Any]:
+def _pair(one: TalkCell, other: TalkCell) -> dict[str, Any]:
     difference = paired(*matrix((one, other)))
     return {
         "simulator": one.simulator,
@@ -58,10 +58,10 @@ def _facts(difference: Difference) -> dict[str, Any]:
     }
 
 
-def simulator_effects(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+def simulator_effects(cells: Sequence[TalkCell]) -> list[dict[str, Any]]:
     """For each two simulators that met the same listeners: the second minus the first, per listener over personas, and
     over all with both listeners and personas as samples. The first is the one with more files."""
-    by_simulator: dict[str, dict[str, Cell]] = {}
+    by_simulator: dict[str, dict[str, TalkCell]] = {}
     for cell in cells:
         if cell.talks:
             by_simulator.setdefault(cell.simulator, {})[cell.listener] = cell
@@ -74,7 +74,7 @@ def simulator_effects(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     return found
 
 
-def _effect(first: str, second: str, shared: Sequence[tuple[Cell, Cell]]) -> dict[str, Any]:
+def _effect(first: str, second: str, shared: Sequence[tuple[TalkCell, TalkCell]]) -> dict[str, Any]:
     models, values, personas, listeners = [], list[float](), list[str](), list[str]()
     for one, other in shared:
         before, after = one.by_persona, other.by_persona
@@ -111,7 +111,7 @@ def _effect(first: str, second: str, shared: Sequence[tuple[Cell, Cell]]) -> dic
     }
 
 
-def _mean(cell: Cell) -> float:
+def _mean(cell: TalkCell) -> float:
     return fmean(talk.final for talk in cell.talks)
 
 
@@ -120,7 +120,7 @@ def _ranks(scores: Sequence[float]) -> list[int]:
     return [order.index(index) for index in range(len(scores))]
 
 
-def lengths(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+def lengths(cells: Sequence[TalkCell]) -> list[dict[str, Any]]:
     """Replies in talks that succeed, that fail, and the others: the end of a talk is the speaker's decision."""
     kinds: dict[str, list[int]] = {"success": [], "in between": [], "failure": []}
     for talk in (talk for cell in cells for talk in cell.talks):

@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TalkCell:
     simulator: str
     model: str
     file: str
@@ -56,7 +56,7 @@ class Printed(NamedTuple):
     failure: int
 
 
-def read_cells(folder: Path) -> list[Cell]:
+def read_cells(folder: Path) -> list[TalkCell]:
     """Every result file in the folder, known to the manifest or not."""
     paths = published.find(TALKS, folder)
     if not paths:
@@ -69,11 +69,11 @@ def read_cells(folder: Path) -> list[Cell]:
         name = path.relative_to(folder).as_posix()
         talks = parse_talks(published.read(name, folder), name)
         simulator = path.parent.name.removesuffix("_based_simulator")
-        cells.append(Cell(simulator, path.name.removesuffix("_result.jsonl"), name, tuple(talks)))
+        cells.append(TalkCell(simulator, path.name.removesuffix("_result.jsonl"), name, tuple(talks)))
     return cells
 
 
-def rows(cells: Sequence[Cell]) -> list[Row]:
+def rows(cells: Sequence[TalkCell]) -> list[Row]:
     """One row a file, by simulator and model, with its rank among the simulator's models."""
     found = [_row(cell) for cell in sorted(cells, key=lambda cell: (cell.simulator, cell.model))]
     for simulator in {cell.simulator for cell in cells}:
@@ -85,14 +85,14 @@ def rows(cells: Sequence[Cell]) -> list[Row]:
     return found
 
 
-def matrix(cells: Sequence[Cell]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def matrix(cells: Sequence[TalkCell]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Cells × personas, NaN where there is no talk."""
     scores = [cell.by_persona for cell in cells]
     personas = sorted({persona for one in scores for persona in one})
     return np.array([[one.get(persona, np.nan) for persona in personas] for one in scores])
 
 
-def _row(cell: Cell) -> Row:
+def _row(cell: TalkCell) -> Row:
     finals = [talk.final for talk in cell.talks]
     n, score = len(finals), fmean(finals) if finals else None
     success = sum(final >= SUCCESS for final in finals)
@@ -129,7 +129,7 @@ def _row(cell: Cell) -> Row:
     return row
 
 
-def _over_personas(cell: Cell) -> tuple[float | None, float | None, float | None]:
+def _over_personas(cell: TalkCell) -> tuple[float | None, float | None, float | None]:
     """Standard error and 95 % interval with the persona as unit, G/(G − 1)·Σ(Σ(y − ȳ)/n)² over G personas: s²/n where
     each had one talk. Never above the cap."""
     finals = [talk.final for talk in cell.talks]
@@ -174,7 +174,7 @@ def _explain(n: int) -> str:
     return "the printed values do not follow from the file; 'eqlab data verify sage' tells whether it was changed"
 
 
-def _notes(cell: Cell) -> list[str]:
+def _notes(cell: TalkCell) -> list[str]:
     """What in the file is not as the protocol says."""
     talks = cell.talks
     personas = len({talk.persona for talk in talks})

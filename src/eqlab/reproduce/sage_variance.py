@@ -7,7 +7,7 @@ from typing import Any
 
 from eqlab.analysis.generalizability import needed, planned
 from eqlab.analysis.reml import RESIDUAL, Variances, variances
-from eqlab.reproduce.sage_talks import Cell
+from eqlab.reproduce.sage_talks import TalkCell
 
 MODEL, PERSONA, SIMULATOR = "model", "persona", "simulator"
 HALF_WIDTH = 5.0
@@ -20,7 +20,7 @@ _PERSONAS = (*range(5, 100, 5), *range(100, 500, 10), *range(500, 2001, 50))
 """Looked at one by one: with few simulators more personas can widen an interval, as degrees of freedom are lost."""
 
 
-def variance_report(cells: Sequence[Cell]) -> dict[str, Any]:
+def variance_report(cells: Sequence[TalkCell]) -> dict[str, Any]:
     """Shares of the variance of one talk's final emotion, all factors random and crossed (cells may be missing), and
     the designs that follow from them. Undefined, with the reason, where the files cannot tell the factors apart."""
     talks = [(talk.final, cell.listener, talk.persona, cell.simulator) for cell in cells for talk in cell.talks]

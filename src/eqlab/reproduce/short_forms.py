@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eqlab.analysis.held_out import Figures, Fits, Form, adaptive, copies, factors, figures, fixed, leave_out
+from eqlab.analysis.held_out import Fits, Form, HeldOutFigures, adaptive, copies, factors, figures, fixed, leave_out
 from eqlab.analysis.item_response import Floats, fit
 from eqlab.analysis.short_form import choose as choose_items
 from eqlab.benchmarks.eqbench.baselines import Reference, baselines
@@ -19,7 +19,7 @@ from eqlab.benchmarks.eqbench.short import FIRST, STEP, fingerprint, parameters
 from eqlab.core.errors import DataError
 from eqlab.core.results import Estimate, Table
 from eqlab.reproduce.eqbench_families import family
-from eqlab.runs.published_results import Reader
+from eqlab.runs.published_results import PublishedReader
 
 SIZES = (20, 30, 40, 50, 60, 80, 100)
 WIDTHS = (8, 10, 12)
@@ -95,7 +95,7 @@ def first_pass_scores(data: Path | None) -> tuple[dict[str, Reference], list[str
     references: dict[str, Reference] = {}
     models: list[str] = []
     rows: list[list[float]] = []
-    for run in Reader(data).runs():
+    for run in PublishedReader(data).runs():
         if (run.options["version"], run.options["language"]) != ("v2", "en"):
             continue
         by_repeat: dict[int, list[float]] = {}
@@ -113,7 +113,7 @@ def first_pass_scores(data: Path | None) -> tuple[dict[str, Reference], list[str
     return references, models, np.array(rows)
 
 
-def _shown(found: Figures) -> dict[str, float]:
+def _shown(found: HeldOutFigures) -> dict[str, float]:
     """On the 0–100 scale."""
     tenfold = ("mae", "mae_low", "mae_high", "plain_mae", "width")
     return {name: _round(10 * v if name in tenfold else v) for name, v in asdict(found).items()}

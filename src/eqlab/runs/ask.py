@@ -32,7 +32,7 @@ _STOPPING_BATCH = "Stopping. What was sent as a batch goes on at the provider."
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class AskTerms:
     """How a run is worked on, which is no part of what it is."""
 
     limits: Limits = field(default_factory=Limits)
@@ -40,7 +40,7 @@ class Terms:
     """None: one by one."""
 
 
-NO_TERMS = Terms()
+NO_TERMS = AskTerms()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def run(
     """Start the run, or continue it where it stopped. Seconds: `timeout` for a whole reply, `silence` without a byte
     of it, `patience` while nothing good comes from an address at all. `limits` end it before they are passed; with
     `batch` it is asked by batches, at that pace."""
-    terms = Terms(limits or Limits(), batch)
+    terms = AskTerms(limits or Limits(), batch)
     if batch is not None:
         _check_batches(prepared)
     own = _Handle()
@@ -117,7 +117,7 @@ async def arun(
     it asks nothing new, waits for the answers under way, and has stored all of them."""
     own = _Handle()
     waits = Waits(timeout, silence, patience)
-    terms = Terms(limits or Limits(), None)
+    terms = AskTerms(limits or Limits(), None)
     work = asyncio.ensure_future(
         asyncio.to_thread(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own)
     )
@@ -148,14 +148,14 @@ class _Handle:
 
 
 def _work(
-    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: Terms, handle: _Handle
+    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: AskTerms, handle: _Handle
 ) -> Outcome:
     with run_lock(store, prepared.config.id):
         return asyncio.run(_run(prepared, store, concurrency, waits, heard, terms, handle))
 
 
 async def _run(
-    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: Terms, handle: _Handle
+    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: AskTerms, handle: _Handle
 ) -> Outcome:
     everybody = [*prepared.config.models, *seated(prepared).values()]
     chats = open_chats(everybody, concurrency=concurrency, waits=waits, say=heard.say)
@@ -178,7 +178,7 @@ async def ask(
     stop: asyncio.Event,
     tasks: list[asyncio.Task[None]],
     heard: Listener,
-    terms: Terms = NO_TERMS,
+    terms: AskTerms = NO_TERMS,
 ) -> Outcome:
     """Work on a run whose lock the caller holds, with models that are open; what can be dropped goes to `tasks`."""
     config = prepared.config
@@ -253,7 +253,7 @@ def _asking(
     chat: Chat,
     writer: Writer,
     heard: Listener,
-    terms: Terms,
+    terms: AskTerms,
     budget: Budget | None,
 ) -> Callable[[], Awaitable[None]]:
     """How one model's trials are asked: one by one, or by batch."""

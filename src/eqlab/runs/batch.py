@@ -21,7 +21,7 @@ from eqlab.models.waits import Pace
 from eqlab.models.wire.contract import Outgoing
 from eqlab.runs.batch_answers import Trial, harvest, item_request, key_of, planned_items
 from eqlab.runs.budget import Amount, Budget
-from eqlab.store.batches import Batch, Batches, BatchItem
+from eqlab.store.batches import Batches, BatchItem, StoredBatch
 from eqlab.store.store import Planned, Store
 
 _ROUNDS = 3
@@ -221,7 +221,7 @@ class Batching:
                 return
             pause = min(self._desk.pace.longest, 1.5 * pause)
 
-    def _forget(self, batch: Batch, gone: Gone) -> None:
+    def _forget(self, batch: StoredBatch, gone: Gone) -> None:
         """Providers keep batches for a month. One that is gone sooner is there under another key or address."""
         if time.time() - batch.made_at < _KEPT:
             raise ModelError(
@@ -232,7 +232,7 @@ class Batching:
         self._settle(batch, Amount())
         self._desk.say(f"{self._name}: batch {batch.remote} is no longer kept by the provider; it is asked again.")
 
-    async def _found(self, batch: Batch) -> bool:
+    async def _found(self, batch: StoredBatch) -> bool:
         """Find out whether a batch that was written down was sent; False when somebody stops before that is known."""
         kind: BatchWay = batch_way(batch.fit["wire"])
         others = frozenset(self._shelf.known_remotes())
@@ -265,7 +265,7 @@ class Batching:
             return False
         return True
 
-    def _tell(self, batch: Batch, look: Look) -> None:
+    def _tell(self, batch: StoredBatch, look: Look) -> None:
         """At once, then when something has changed, and not too often."""
         now = time.monotonic()
         at, done = self._said.get(batch.id, (float("-inf"), -1))
@@ -275,7 +275,7 @@ class Batching:
 
     # -- taking in -------------------------------------------------------------------------------------------------
 
-    async def _end(self, batch: Batch, look: Look) -> None:
+    async def _end(self, batch: StoredBatch, look: Look) -> None:
         if look.state == "refused":
             self._shelf.void(batch, look.why)
             self._settle(batch, Amount())
@@ -312,7 +312,7 @@ class Batching:
 
     # -- limits ----------------------------------------------------------------------------------------------------
 
-    def _reserve_again(self, batch: Batch) -> None:
+    def _reserve_again(self, batch: StoredBatch) -> None:
         """What an earlier session sent is under way, whatever the limit is now."""
         budget = self._desk.budget
         if budget is None:
@@ -326,6 +326,6 @@ class Batching:
             worst += one
         self._reserved[batch.id] = worst
 
-    def _settle(self, batch: Batch, took: Amount) -> None:
+    def _settle(self, batch: StoredBatch, took: Amount) -> None:
         if self._desk.budget is not None:
             self._desk.budget.settle(self._reserved.pop(batch.id, Amount()), took, batch.items)

@@ -12,7 +12,7 @@ from eqlab.models.http import HttpChat
 from eqlab.models.reasoning import split_reasoning
 from eqlab.models.runner import Session, answer_of, lost_answer, reading_of, request_of, room_added
 from eqlab.models.wire.contract import Adapt, Hopeless, Incoming, Outgoing, TryAgain
-from eqlab.store.batches import Batch, BatchItem
+from eqlab.store.batches import BatchItem, StoredBatch
 from eqlab.store.store import Planned, Store
 
 _PAGE = 500
@@ -61,7 +61,7 @@ def harvest(
     session: Session,
     chat: HttpChat,
     store: Store,
-    batch: Batch,
+    batch: StoredBatch,
     items: Sequence[BatchItem],
     results: Sequence[Result],
     why_missing: str,

@@ -36,7 +36,7 @@ class Probe:
     model: str
     benchmark: str
     item_set: str
-    found: memorisation.Probed
+    found: memorisation.Memorised
     lost: int
     """Requests without a reply."""
 
@@ -61,7 +61,7 @@ def probe(
     concurrency: int = 16,
     timeout: float = 120.0,
     say: Callable[[str], None] = lambda _: None,
-) -> tuple[memorisation.Probed, int]:
+) -> tuple[memorisation.Memorised, int]:
     """What one model knows of the texts, and how many requests were lost."""
     parts = {name: halves(text) for name, text in items.items()}
     replies = asyncio.run(

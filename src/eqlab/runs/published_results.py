@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from eqlab.benchmarks.eqbench.benchmark import EqBench
 from eqlab.benchmarks.eqbench.published import (
     PUBLISHED,
-    Asked,
+    AskedQuestions,
     PublishedRun,
     ResultFile,
     asked_of_figures,
@@ -41,7 +41,7 @@ class PublishedResult:
         return self.run.model
 
 
-class Reader:
+class PublishedReader:
     """Reads published results; keeps the questions of each version for the next one.
 
     `data`: a folder that must hold result files; None: the usual folder, or the shipped figures if it has none.
@@ -52,7 +52,7 @@ class Reader:
         self._folder = published.published_folder(data)
         self._must = data is not None
         self._revision = revision
-        self._known: dict[tuple[str, str, bool], Asked] = {}
+        self._known: dict[tuple[str, str, bool], AskedQuestions] = {}
 
     def files(self) -> list[Path]:
         """Every result file in the folder, known to the manifest or not; none where the shipped figures serve."""
@@ -103,13 +103,13 @@ class Reader:
         run = self.read(path)
         return PublishedResult(run, score(run))
 
-    def _asked(self, version: str, language: str, revision: bool) -> Asked:
+    def _asked(self, version: str, language: str, revision: bool) -> AskedQuestions:
         key = (version, language, revision)
         if key not in self._known:
             self._known[key] = self._questions(options_of(version, language, revision))
         return self._known[key]
 
-    def _questions(self, options: Mapping[str, Any]) -> Asked:
+    def _questions(self, options: Mapping[str, Any]) -> AskedQuestions:
         """Scoring needs no dialogue: without the question file, the shipped words and references do."""
         benchmark = EqBench()
         sources = benchmark.sources(PUBLISHED, options)
@@ -122,7 +122,7 @@ class Reader:
 
 
 @cache
-def _shipped_questions(revision: bool) -> Asked:
+def _shipped_questions(revision: bool) -> AskedQuestions:
     return asked_of_figures(published_figures(), revision)
 
 

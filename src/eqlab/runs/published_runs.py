@@ -11,7 +11,7 @@ from eqlab.benchmarks.eqbench.published import PUBLISHED
 from eqlab.core.results import Result
 from eqlab.core.runs import ModelConfig, RunConfig
 from eqlab.runs.identity import named
-from eqlab.runs.published_results import PublishedResult, Reader
+from eqlab.runs.published_results import PublishedReader, PublishedResult
 from eqlab.store.reader import StoredRun
 
 FIGURES_ONLY = "the figures that ship with eqlab; 'eqlab data fetch eqbench' gets the dialogues and replies"
@@ -25,7 +25,7 @@ def is_published(name: str) -> bool:
 
 def published_runs(names: Sequence[str], data: Path | None) -> list[tuple[StoredRun, list[Result]]]:
     wanted = [name.removeprefix(PUBLISHED).removeprefix(":") for name in names]
-    found = Reader(data).results([] if "" in wanted else wanted) if wanted else ()
+    found = PublishedReader(data).results([] if "" in wanted else wanted) if wanted else ()
     return [(run, [result]) for run, result in map(as_run, found)]
 
 

@@ -34,7 +34,7 @@ class BatchItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class StoredBatch:
     id: str
     run: str
     subject: str
@@ -54,9 +54,9 @@ class Batches:
     def __init__(self, store: Store, run: str, subject: str) -> None:
         self._store, self._run, self._subject = store, run, subject
 
-    def make(self, name: str, provider: str, fit: Mapping[str, Any], items: Sequence[BatchItem]) -> Batch:
+    def make(self, name: str, provider: str, fit: Mapping[str, Any], items: Sequence[BatchItem]) -> StoredBatch:
         """Write a batch down under our own name for it; durable when this returns."""
-        batch = Batch(name, self._run, self._subject, provider, "made", "", time.time(), fit, len(items))
+        batch = StoredBatch(name, self._run, self._subject, provider, "made", "", time.time(), fit, len(items))
         row = {
             "id": batch.id,
             "run_id": batch.run,
@@ -74,17 +74,17 @@ class Batches:
             connection.execute(insert(batch_items), [_item_row(batch.id, item) for item in items])
         return batch
 
-    def sent(self, batch: Batch, remote: str) -> None:
+    def sent(self, batch: StoredBatch, remote: str) -> None:
         self._move(batch, "sent", remote=remote)
 
-    def void(self, batch: Batch, note: str) -> None:
+    def void(self, batch: StoredBatch, note: str) -> None:
         self._move(batch, "void", note=note)
 
-    def _move(self, batch: Batch, state: State, **more: str) -> None:
+    def _move(self, batch: StoredBatch, state: State, **more: str) -> None:
         with writing(self._store.engine) as connection:
             connection.execute(update(batches).where(batches.c.id == batch.id).values(state=state, **more))
 
-    def take_in(self, batch: Batch, found: Sequence[Answer]) -> list[Answer]:
+    def take_in(self, batch: StoredBatch, found: Sequence[Answer]) -> list[Answer]:
         """Store what came of a batch, and that it is over, in one step. Returns the answers that were new: a batch that
         is taken in twice changes nothing."""
         with writing(self._store.engine) as connection:
@@ -96,7 +96,7 @@ class Batches:
             connection.execute(update(batches).where(batches.c.id == batch.id).values(state="taken"))
         return new
 
-    def under_way(self) -> list[Batch]:
+    def under_way(self) -> list[StoredBatch]:
         """Batches that are not over, the oldest first."""
         query = select(batches).where(
             batches.c.run_id == self._run, batches.c.subject == self._subject, batches.c.state.in_(("made", "sent"))
@@ -116,7 +116,7 @@ class Batches:
         with reading(self._store.engine) as connection:
             return set(connection.execute(select(batches.c.remote).where(batches.c.remote != "")).scalars())
 
-    def items(self, batch: Batch) -> list[BatchItem]:
+    def items(self, batch: StoredBatch) -> list[BatchItem]:
         query = select(batch_items).where(batch_items.c.batch_id == batch.id).order_by(batch_items.c.number)
         with reading(self._store.engine) as connection:
             rows = connection.execute(query).all()
@@ -157,8 +157,8 @@ def _item_row(batch: str, item: BatchItem) -> dict[str, Any]:
     }
 
 
-def _batch(row: Any) -> Batch:
-    return Batch(
+def _batch(row: Any) -> StoredBatch:
+    return StoredBatch(
         row.id,
         row.run_id,
         row.subject,

@@ -14,7 +14,7 @@ from eqlab.core.study import (
     Panel,
     Pay,
     Places,
-    Question,
+    QuizQuestion,
     Tutorial,
 )
 from eqlab.core.toml_section import Section
@@ -39,7 +39,7 @@ def tutorial(table: Section) -> Tutorial:
         if not one.has("answer"):
             one.wrong("answer", "is missing (write the number of the right option, from 1)")
         answer = one.whole("answer", 1, 1, max(len(options), 2))
-        questions.append(Question(text, options, answer))
+        questions.append(QuizQuestion(text, options, answer))
     text = table.text("text", "", may_be_empty=True)
     if text and not questions and not table.has("question"):
         table.wrong("text", "would never be shown (add a [[tutorial.question]], or put the text into the consent)")

@@ -24,7 +24,7 @@ _LONG_MINUTES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class ArmOverview:
     name: str
     batches: int
     fewest: int
@@ -35,7 +35,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    arms: tuple[Arm, ...]
+    arms: tuple[ArmOverview, ...]
     places: int
     pages: tuple[int, int]
     """Fewest and most pages of a person, consent and debrief included."""
@@ -71,9 +71,9 @@ def overview(design: Design) -> Overview:
     )
 
 
-def _arm(name: str, design: Design, places: int) -> Arm:
+def _arm(name: str, design: Design, places: int) -> ArmOverview:
     sizes = [len(batch.trials) for batch in design.batches if batch.arm == name]
-    return Arm(name, len(sizes), min(sizes), max(sizes), places)
+    return ArmOverview(name, len(sizes), min(sizes), max(sizes), places)
 
 
 def expected_minutes(design: Design) -> float:

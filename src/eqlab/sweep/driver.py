@@ -51,7 +51,7 @@ class Pool(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DriverLimits:
     workers: int
     """Shards in flight, at most."""
     shard: int
@@ -86,7 +86,7 @@ class _Out:
 
 
 class Driver:
-    def __init__(self, pool: Pool, store: Store, sink: Sink, limits: Limits, watch: Watch) -> None:
+    def __init__(self, pool: Pool, store: Store, sink: Sink, limits: DriverLimits, watch: Watch) -> None:
         self._pool, self._store, self._sink, self._limits, self._watch = pool, store, sink, limits, watch
         self._parts = Parts(sink.parts) if sink.parts else None
         self._waiting: deque[Cell] = deque()

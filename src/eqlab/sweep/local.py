@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from eqlab.core.answers import Answer
 from eqlab.core.errors import EqlabError, InUseError, ModelError, StoreError
 from eqlab.models.chat import Chat
-from eqlab.models.http import Line
+from eqlab.models.transport import Connection
 from eqlab.runs.ask import Listener, ask, on_interrupt
 from eqlab.store.lock import run_lock
 from eqlab.store.store import Store
@@ -26,7 +26,7 @@ def run_here(cells: Sequence[Cell], store: Store, *, timeout: float, watch: Watc
 class _Local:
     def __init__(self, store: Store, timeout: float, watch: Watch) -> None:
         self._store, self._timeout, self._watch = store, timeout, watch
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, Connection] = {}
         self._failures: dict[str, EqlabError] = {}
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -101,7 +101,7 @@ class _Local:
         if failure is not None or not self._stop.is_set():
             self._watch.ended(cell, failure)
 
-    def _line(self, target: Target) -> Line:
+    def _line(self, target: Target) -> Connection:
         if target.model.start:
-            return Line(target.limit, self._timeout)
-        return self._lines.setdefault(target.endpoint, Line(target.limit, self._timeout))
+            return Connection(target.limit, self._timeout)
+        return self._lines.setdefault(target.endpoint, Connection(target.limit, self._timeout))

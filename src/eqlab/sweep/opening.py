@@ -5,15 +5,15 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from eqlab.models.chat import Chat
-from eqlab.models.http import Line
 from eqlab.models.open import is_local, open_chat
+from eqlab.models.transport import Connection
 from eqlab.sweep.cells import Target
 from eqlab.sweep.served import served
 
 
 @asynccontextmanager
 async def opened(
-    target: Target, line: Callable[[], Line], say: Callable[[str], None] = lambda _: None
+    target: Target, line: Callable[[], Connection], say: Callable[[str], None] = lambda _: None
 ) -> AsyncIterator[Chat]:
     """`line` gives the address's session and limit: a shared one, which stays open, or one of its own."""
     if target.model.start:

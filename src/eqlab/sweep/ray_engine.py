@@ -17,7 +17,7 @@ from eqlab.core.errors import ModelError, UsageError
 from eqlab.store.shared import address_without_password
 from eqlab.store.store import Store
 from eqlab.sweep.cells import Cell
-from eqlab.sweep.driver import Driver, Limits, LostWorkerError
+from eqlab.sweep.driver import Driver, DriverLimits, LostWorkerError
 from eqlab.sweep.parts import Parts
 from eqlab.sweep.shards import Shard, ShardEnd, Sink
 from eqlab.sweep.watch import SweepOutcome, Watch
@@ -46,7 +46,7 @@ def run_on_ray(cells: Sequence[Cell], store: Store, wanted: RayPlan, *, watch: W
         for model in {cell.target.model.name: cell.target.model for cell in cells}.values():
             if model.gpus > most:
                 watch.say(f"{model.name} wants {model.gpus:g} GPUs and no node has them now: waiting for one that has.")
-        limits = Limits(workers, wanted.shard, wanted.timeout)
+        limits = DriverLimits(workers, wanted.shard, wanted.timeout)
         driver = Driver(_RayPool(ray), store, sink, limits, watch)
         with _on_interrupt(driver, watch):
             return driver.work(cells)

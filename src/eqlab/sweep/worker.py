@@ -11,8 +11,8 @@ from typing import Protocol
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
 from eqlab.core.errors import EqlabError, StoreError
-from eqlab.models.http import Line
 from eqlab.models.runner import Asked, Session, run_model
+from eqlab.models.transport import Connection
 from eqlab.store.shared import SharedStore, same_database
 from eqlab.store.writer import Writer
 from eqlab.sweep.opening import opened
@@ -44,7 +44,7 @@ def work_shard(shard: Shard, sink: Sink, share: int, timeout: float) -> ShardEnd
 async def _work(shard: Shard, sink: Sink, share: int, timeout: float) -> ShardEnd:
     target = shard.target
     asked = {name: Asked(load(name), options) for name, options in shard.options.items()}
-    line = Line(share, timeout)
+    line = Connection(share, timeout)
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     writer, done = _writer(shard, sink, lambda: _set(stop, loop))
     try:

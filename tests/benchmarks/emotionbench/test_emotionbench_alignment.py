@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from eqlab.benchmarks.emotionbench.alignment import MARGIN, align, combine, mood_changes, right
 from eqlab.benchmarks.emotionbench.factors import KINDS
-from eqlab.benchmarks.emotionbench.measures import DEFAULT, Measures, Place
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, MeasurePlace, Measures
 from eqlab.core.results import Estimate
 
 PLACES = tuple(
-    Place(emotion, 0, "f", f"{emotion}-{i}")
+    MeasurePlace(emotion, 0, "f", f"{emotion}-{i}")
     for emotion, n in (("Anger", 36), ("Neutral", 24), ("Positive", 24))
     for i in range(n)
 )

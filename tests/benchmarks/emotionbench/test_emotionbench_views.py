@@ -7,16 +7,16 @@ from scipy import stats
 from eqlab.benchmarks.emotionbench.against_people import agreement, norms
 from eqlab.benchmarks.emotionbench.as_published import cells, people_cells
 from eqlab.benchmarks.emotionbench.honest import changes, repeats_alike
-from eqlab.benchmarks.emotionbench.measures import DEFAULT, Measures, People, Place, groups
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, MeasurePlace, Measures, People, groups
 
 P, N = "Positive Affect", "Negative Affect"
 PLACES = tuple(
-    Place(emotion, f, f"{emotion} {f}", f"{emotion}-{f}-{s}")
+    MeasurePlace(emotion, f, f"{emotion} {f}", f"{emotion}-{f}-{s}")
     for emotion in ("Anger", "Fear")
     for f in range(3)
     for s in range(4)
 )
-CONTROLS = (Place("Neutral", 0, "Neutral control", "n1"), Place("Positive", 0, "Positive control", "p1"))
+CONTROLS = (MeasurePlace("Neutral", 0, "Neutral control", "n1"), MeasurePlace("Positive", 0, "Positive control", "p1"))
 
 
 def model(seed=0, places=PLACES, repeats=5):

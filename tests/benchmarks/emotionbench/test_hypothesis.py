@@ -5,11 +5,11 @@ import pytest
 from scipy.stats import ttest_ind
 
 from eqlab.benchmarks.emotionbench.hypothesis import ARM, hypothesis, hypothesis_table, hypothesis_words
-from eqlab.benchmarks.emotionbench.measures import People, Place
+from eqlab.benchmarks.emotionbench.measures import MeasurePlace, People
 from eqlab.benchmarks.emotionbench.people_paired import Paired
 
 PLACES = tuple(
-    Place(e, 0, "f", f"{e}-{i}") for e, n in (("Anger", 20), ("Neutral", 12), ("Positive", 12)) for i in range(n)
+    MeasurePlace(e, 0, "f", f"{e}-{i}") for e, n in (("Anger", 20), ("Neutral", 12), ("Positive", 12)) for i in range(n)
 )
 ARMS = {place.situation: place.emotion for place in PLACES}
 

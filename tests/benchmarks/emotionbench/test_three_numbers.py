@@ -5,7 +5,7 @@ import pytest
 
 from eqlab.analysis.moods import concordance, movement, profile
 from eqlab.benchmarks.emotionbench.alignment import mood_changes
-from eqlab.benchmarks.emotionbench.measures import DEFAULT, Measures, Place
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, MeasurePlace, Measures
 from eqlab.benchmarks.emotionbench.people import CROWD, read_people
 from eqlab.benchmarks.emotionbench.people_moods import ORDER, PEOPLE_MOODS, drawn
 from eqlab.benchmarks.emotionbench.published_results import measures, name_parts, read_results
@@ -59,7 +59,7 @@ def test_figures_serve_as_the_raw_answers_do(people, published):
 
 def test_people_themselves_are_moved_as_far_as_people():
     values, factors = drawn(PEOPLE_MOODS)
-    places = tuple(Place(f.split("-")[0], int(f.split("-")[1]), f, f) for f in dict.fromkeys(factors))
+    places = tuple(MeasurePlace(f.split("-")[0], int(f.split("-")[1]), f, f) for f in dict.fromkeys(factors))
     number = {place.situation: index for index, place in enumerate(places)}
     where = np.array([DEFAULT] * 2 + [number[factor] for factor in factors])
     scores = {"Positive Affect": np.array([0.0, 0.0, *values]), "Negative Affect": np.zeros(len(where))}

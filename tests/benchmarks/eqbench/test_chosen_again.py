@@ -5,7 +5,7 @@ import pytest
 from eqlab.benchmarks.eqbench.chosen import choose, choose_again
 from eqlab.benchmarks.eqbench.parse import read_scores
 from eqlab.benchmarks.eqbench.rules import PRESETS
-from eqlab.runs.published_results import Reader
+from eqlab.runs.published_results import PublishedReader
 
 NAMES = ("Calm", "Angry", "Sad", "Proud")
 FOUR = "Calm: 1\nAngry: 2\nSad: 3\nProud: 4"
@@ -21,7 +21,7 @@ def reread(scored, one, other):
 
 
 def test_every_published_reply_reads_the_same_again(published):
-    reader = Reader(published, revision=True)
+    reader = PublishedReader(published, revision=True)
     kept = total = 0
     for path in reader.files()[::6]:
         for scored in reader.read(path).scored:

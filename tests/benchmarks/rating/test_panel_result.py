@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eqlab.benchmarks.rating.panel_result import panel_result
-from eqlab.benchmarks.rating.rated import Rated
+from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.reply_rows import ReplyRow
 from eqlab.benchmarks.rating.snapshots import akin
 from eqlab.benchmarks.rating.trials import single
@@ -23,7 +23,7 @@ def ratings(judge, rate, model=None, prompts=30):
                 continue
             who = model(number) if model else judge
             answer = Answer("r", trial.id, f"judge:{judge}", 0, 0, "x", "ok", {"rating": value}, model=who)
-            found.append(Rated(trial, 0, 1, answer))
+            found.append(RatedReply(trial, 0, 1, answer))
     return found
 
 

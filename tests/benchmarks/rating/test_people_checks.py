@@ -4,7 +4,7 @@ import numpy as np
 
 from eqlab.benchmarks.rating.people_checks import equivalence, proportional, several_raters
 from eqlab.benchmarks.rating.people_result import fit_crossed
-from eqlab.benchmarks.rating.rated import Given
+from eqlab.benchmarks.rating.rated import GivenRating
 
 
 def ratings(shift=0.0, odd=0.0, raters=120, per_rater=10, seed=1):
@@ -17,7 +17,7 @@ def ratings(shift=0.0, odd=0.0, raters=120, per_rater=10, seed=1):
             for k in range(per_rater):
                 x = mood + rng.logistic()
                 value = 1 + (x + move > -1) + (x + move + extra > 1)
-                found.append(Given(arm, f"p{rater % 40}-{k}", f"{arm}{rater}", int(value), "sad", "negative", 20))
+                found.append(GivenRating(arm, f"p{rater % 40}-{k}", f"{arm}{rater}", int(value), "sad", "negative", 20))
     return found
 
 
@@ -41,7 +41,7 @@ def test_proportional_odds():
 
 def test_agreement_of_several_raters():
     def given(rater, prompt, value):
-        return Given("a", prompt, rater, value, "sad", "negative", 20)
+        return GivenRating("a", prompt, rater, value, "sad", "negative", 20)
 
     agreed = [given(rater, f"p{n}", 1 + n % 3) for rater in "xyz" for n in range(30)]
     assert several_raters(agreed).rows[0][1].value == 1.0

@@ -5,7 +5,7 @@ import pytest
 
 from eqlab.benchmarks.rating.panel_result import pairwise_panel
 from eqlab.benchmarks.rating.prompt import BETTER
-from eqlab.benchmarks.rating.rated import Rated
+from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.strengths import fitted, strengths_tables
 from eqlab.core.answers import Answer
 from eqlab.core.forms import Form
@@ -26,7 +26,7 @@ def verdicts(judge, seed, prompts=80, place=0.6, worth=WORTH):
                 trial = Trial("rating", (f"p{number}",), "pairwise", f"{arms} {number}", Form((BETTER,)), "",
                               key={"arms": list(arms), "prompt": f"p{number}"})  # fmt: skip
                 answer = Answer("r", trial.id, f"judge:{judge}", 0, 0, "x", "ok", {"better": value}, model=judge)
-                found.append(Rated(trial, 0, 1, answer))
+                found.append(RatedReply(trial, 0, 1, answer))
     return found
 
 

@@ -16,7 +16,7 @@ from eqlab.core.results import Estimate
 from eqlab.publish.leaderboard.build import Sources, build
 from eqlab.publish.leaderboard.entries import run_entries
 from eqlab.publish.leaderboard.published import published_entries, published_reader
-from eqlab.publish.leaderboard.site import Site, site_files
+from eqlab.publish.leaderboard.site import BoardSite, site_files
 from eqlab.publish.leaderboard.tables import boards
 
 pytest_plugins = ["loopback_runs"]
@@ -29,7 +29,7 @@ def entries(published):
 
 @pytest.fixture(scope="session")
 def files(entries):
-    made = dict(site_files(Site(boards(entries), [], None, [], 1.8e9, "0")))
+    made = dict(site_files(BoardSite(boards(entries), [], None, [], 1.8e9, "0")))
     return {name: content if name.endswith(".parquet") else content.decode() for name, content in made.items()}
 
 
@@ -67,7 +67,7 @@ def test_published_words_do_not_get_into_the_site(entries, files):
 
 def test_texts_are_shown_to_a_reader_who_wants_them(entries):
     one = replace(entries[0], texts=True)
-    pages = dict(site_files(Site(boards([one]), [], None, [], 1.8e9, "0")))
+    pages = dict(site_files(BoardSite(boards([one]), [], None, [], 1.8e9, "0")))
     page = pages[f"models/{one.id}-items-1.html"].decode()
     assert 'class="reply"' in page
 
@@ -90,7 +90,7 @@ def hundred(entries):
 
 
 def test_the_front_page_of_a_hundred_models_is_small(entries):
-    made = dict(site_files(Site(boards(hundred(entries)), [], None, [], 1.8e9, "0")))
+    made = dict(site_files(BoardSite(boards(hundred(entries)), [], None, [], 1.8e9, "0")))
     assert made["index.html"].count(b'class="model"') == 100
     assert len(made["index.html"]) < 200_000
 
@@ -264,7 +264,7 @@ def test_people_of_a_study_are_a_row_even_where_their_score_is_undefined(entries
     (line,) = [line for line in board.lines if line.kind == "people"]
     assert (line.name, line.rank, line.estimate.value) == ("People, published (1266)", None, None)
     assert board.lines[-1] is line
-    made = dict(site_files(Site([board], [], None, [], 1.8e9, "0")))
+    made = dict(site_files(BoardSite([board], [], None, [], 1.8e9, "0")))
     html = made["index.html"].decode()
     assert "People, published (1266): undefined, because they were asked half of it." in html
     row = next(row for row in json.loads(made[f"data/board-{board.key}.json"]) if row["kind"] == "people")

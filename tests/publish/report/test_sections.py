@@ -88,7 +88,7 @@ def test_tints_grow_with_the_value_and_change_hue_at_zero():
     assert [tint(one) for one in values] == ["below-4", "below-1", "heat-1", "heat-2", "heat-6"]
     assert tint(None) == tint(Estimate("x", None, 0)) == ""
     assert heat.tints(values[3:])(values[3]) == "heat-1"
-    assert heat.heat_map("m", [heat.Column("a", (ANGER,))], "") is None
+    assert heat.heat_map("m", [heat.HeatColumn("a", (ANGER,))], "") is None
 
 
 def test_a_profile_has_every_benchmark_on_its_own_axis_and_people_beneath():

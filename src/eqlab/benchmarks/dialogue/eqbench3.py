@@ -13,7 +13,7 @@ _OPENING = re.compile(r"\A\ufeff?")
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class Eqbench3Scenario:
     id: str
     kind: str
     title: str
@@ -23,13 +23,13 @@ class Scenario:
     """Whether the published code reads these lines: it takes no heading that is not spelled "Prompt1" (no. 409)."""
 
 
-def parse_scenarios(content: bytes, name: str) -> list[Scenario]:
+def parse_scenarios(content: bytes, name: str) -> list[Eqbench3Scenario]:
     """Every scenario that has lines, those that the published code loses among them."""
     try:
         text = _OPENING.sub("", content.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise DataError(f"{name} is no UTF-8 text (byte {error.start}).", "Get the file again.") from error
-    found: dict[str, Scenario] = {}
+    found: dict[str, Eqbench3Scenario] = {}
     heading, lines, spelled = "", list[list[str]](), True
     begun = 0
 
@@ -41,7 +41,7 @@ def parse_scenarios(content: bytes, name: str) -> list[Scenario]:
         id_ = id_.split()[0]
         if id_ in found:
             raise DataError(f"{name}, line {begun}: scenario {id_} stands there twice.", "Get the file again.")
-        found[id_] = Scenario(id_, kind, title, said, spelled)
+        found[id_] = Eqbench3Scenario(id_, kind, title, said, spelled)
 
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.strip()

@@ -42,7 +42,7 @@ class SagePersona:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SageTurn:
     seat: Literal["speaker", "listener"]
     text: str
     emotion: float | None = None
@@ -64,7 +64,7 @@ class Talk:
     """The emotion that the talk ended with: its score."""
     state: str
     """S, A, B, C or F as the file says; empty if it does not."""
-    turns: tuple[Turn, ...]
+    turns: tuple[SageTurn, ...]
     topic: str = ""
 
     @property
@@ -137,7 +137,7 @@ def _records(content: bytes, name: str) -> Iterator[tuple[int, Mapping[str, Any]
         yield number, record
 
 
-def _turns(history: object, place: str) -> Iterator[Turn]:
+def _turns(history: object, place: str) -> Iterator[SageTurn]:
     if isinstance(history, str):
         history = _unpacked(history, place)
     if history is None:
@@ -152,7 +152,7 @@ def _turns(history: object, place: str) -> Iterator[Turn]:
         seat = _SEATS.get(turn["role"]) if isinstance(turn["role"], str) else None
         if seat is None:
             raise _broken(place, f"turn {position} of 'history' has the role {turn['role']!r}, not user or assistant")
-        yield Turn(
+        yield SageTurn(
             seat,
             _loose(turn.get("content")),
             _number(turn.get("emotion-point")) if seat == "speaker" else None,

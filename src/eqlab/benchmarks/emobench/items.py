@@ -17,7 +17,7 @@ _FETCH = "Get it again with 'eqlab data fetch emobench'."
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedScenario:
     """One question of a scenario."""
 
     key: str
@@ -37,7 +37,7 @@ class Scenario:
     """Understanding: the finer category. Application: Response or Action."""
     subject: str
     text: str
-    questions: tuple[Asked, ...]
+    questions: tuple[AskedScenario, ...]
     quick: bool = False
 
 
@@ -55,7 +55,7 @@ def parse_open(content: bytes, path: str = OPEN) -> list[Scenario]:
 def _own(one: Section, top: Section) -> Scenario:
     task = cast(Task, one.choice("task", TASKS))
     kind = one.text("kind" if task == "understanding" else "question_type")
-    asked: tuple[Asked, ...]
+    asked: tuple[AskedScenario, ...]
     if task == "understanding":
         asked = (_choices(one, "emotion", "emotion_choices", "emotion_label"),
                  _choices(one, "cause", "cause_choices", "cause_label"))  # fmt: skip
@@ -74,13 +74,13 @@ def _own(one: Section, top: Section) -> Scenario:
     )
 
 
-def _choices(one: Section, key: str, choices: str, label: str) -> Asked:
+def _choices(one: Section, key: str, choices: str, label: str) -> AskedScenario:
     options, right = one.texts(choices), one.text(label)
     if len(options) < 2 and isinstance(one.values.get(choices, []), list):
         one.wrong(choices, f'are too few (write {choices} = ["…", "…"])')
     elif right and right not in options:
         one.wrong(label, f"is none of its choices (write one of {choices}, word for word)")
-    return Asked(key, options, right)
+    return AskedScenario(key, options, right)
 
 
 def parse_published(files: Mapping[str, bytes]) -> list[Scenario]:
@@ -110,7 +110,7 @@ def _scenario(
     name: str, entry: Mapping[str, Any], item: str, language: str, task: Task, names: tuple[str, str]
 ) -> Scenario:
     try:
-        questions: tuple[Asked, ...]
+        questions: tuple[AskedScenario, ...]
         if task == "understanding":
             questions = (
                 _question(name, "emotion", entry["emotion_choices"], entry["emotion_label"]),
@@ -125,9 +125,9 @@ def _scenario(
     return Scenario(item, language, task, category, kind, subject, text, questions, bool(entry.get("quick")))
 
 
-def _question(name: str, key: str, options: Iterable[Any], right: Any) -> Asked:
+def _question(name: str, key: str, options: Iterable[Any], right: Any) -> AskedScenario:
     told = tuple(str(option).strip() for option in options)
-    asked = Asked(key, tuple(dict.fromkeys(told)), str(right).strip())
+    asked = AskedScenario(key, tuple(dict.fromkeys(told)), str(right).strip())
     if asked.right not in asked.options or len(asked.options) < 2:
         raise DataError(f"{name}: the right {key} is none of its choices.", "The label is one of them, word for word.")
     return asked

@@ -12,7 +12,7 @@ from eqlab.analysis.correlation import pearson, split_half
 from eqlab.analysis.intervals import mean_estimate, t_bounds
 from eqlab.analysis.tost import tost
 from eqlab.analysis.two_samples import Sample, describe
-from eqlab.benchmarks.emotionbench.honest import Change
+from eqlab.benchmarks.emotionbench.honest import MoodChange
 from eqlab.benchmarks.emotionbench.measures import People, groups, known
 from eqlab.core.results import Estimate
 
@@ -73,7 +73,7 @@ def _reliability(changes: Any, factor: Any) -> float | None:
 class Gap:
     """One factor: the subject's change minus people's."""
 
-    change: Change
+    change: MoodChange
     norm: Norm
     gap: Estimate
     p_equivalent: float | None
@@ -81,7 +81,7 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class PeopleAgreement:
     """One subscale over all factors that both have."""
 
     subscale: str
@@ -94,7 +94,7 @@ class Agreement:
     p_equivalent: float | None
 
 
-def agreement(changes: Iterable[Change], norms: Norms, subscale: str) -> Agreement:
+def agreement(changes: Iterable[MoodChange], norms: Norms, subscale: str) -> PeopleAgreement:
     by_place = {(norm.emotion, norm.factor_index): norm for norm in norms.factors if norm.subscale == subscale}
     gaps = []
     for change in changes:
@@ -107,7 +107,7 @@ def agreement(changes: Iterable[Change], norms: Norms, subscale: str) -> Agreeme
     p = None
     if mean_gap.value is not None and mean_gap.se:
         p = tost(mean_gap.value, mean_gap.se, (-MARGIN, MARGIN), df=len(gaps) - 1).p
-    return Agreement(
+    return PeopleAgreement(
         subscale,
         tuple(gaps),
         pearson(f"{subscale}: correlation with people over factors", ours, theirs),
@@ -118,7 +118,7 @@ def agreement(changes: Iterable[Change], norms: Norms, subscale: str) -> Agreeme
     )
 
 
-def _gap(change: Change, norm: Norm) -> Gap:
+def _gap(change: MoodChange, norm: Norm) -> Gap:
     """A model's units are situations and people's are persons; both sides vary, so both count (Welch)."""
     value = (change.change.value or 0.0) - norm.change
     name = f"{norm.emotion}-{norm.factor_index + 1}"

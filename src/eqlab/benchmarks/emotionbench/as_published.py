@@ -7,15 +7,15 @@ from typing import Literal
 
 import numpy as np
 
-from eqlab.analysis.two_samples import Comparison, Sample, describe, paired_comparison, published_comparison
-from eqlab.benchmarks.emotionbench.measures import DEFAULT, Group, Level, Measures, People, groups, known
+from eqlab.analysis.two_samples import Sample, TwoSampleComparison, describe, paired_comparison, published_comparison
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, Level, MeasureGroup, Measures, People, groups, known
 
 ALPHA = 0.01
 Direction = Literal["up", "down", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PublishedCell:
     """One cell of the published tables."""
 
     subscale: str
@@ -26,7 +26,7 @@ class Cell:
     n_situations: int
     evoked: Sample
     default: Sample
-    comparison: Comparison
+    comparison: TwoSampleComparison
     n_missing: int = 0
     """Administrations that are there but have no score."""
     n_absent: int = 0
@@ -41,7 +41,7 @@ class Cell:
         return "up" if difference > 0 else "down"
 
 
-def cells(measures: Measures, subscale: str, *, overall: bool = True) -> Iterator[Cell]:
+def cells(measures: Measures, subscale: str, *, overall: bool = True) -> Iterator[PublishedCell]:
     """Factors, emotions and all situations; the emotion's and the overall row pool administrations, as published."""
     scores = measures.scores[subscale]
     default = describe(measures.default(subscale))
@@ -54,7 +54,7 @@ def cells(measures: Measures, subscale: str, *, overall: bool = True) -> Iterato
         yield _cell(subscale, group, evoked, default, comparison, len(all_rows), absent)
 
 
-def people_cells(people: People, subscale: str, *, overall: bool = True) -> Iterator[Cell]:
+def people_cells(people: People, subscale: str, *, overall: bool = True) -> Iterator[PublishedCell]:
     changes = people.change(subscale)
     for group in groups(people.places, overall=overall):
         rows = group.rows(people.where)
@@ -67,14 +67,14 @@ def people_cells(people: People, subscale: str, *, overall: bool = True) -> Iter
 
 def _cell(
     subscale: str,
-    group: Group,
+    group: MeasureGroup,
     evoked: Sample,
     default: Sample,
-    comparison: Comparison,
+    comparison: TwoSampleComparison,
     n_asked: int,
     n_absent: int = 0,
-) -> Cell:
-    return Cell(
+) -> PublishedCell:
+    return PublishedCell(
         subscale,
         group.level,
         group.emotion,

@@ -11,12 +11,12 @@ from eqlab.analysis.clusters import Clustering, cluster_means, clustering
 from eqlab.analysis.intervals import t_bounds
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.two_samples import Sample, describe, hedges_g, two_sided, welch_comparison
-from eqlab.benchmarks.emotionbench.measures import DEFAULT, FloatArray, Group, IntArray, Level, Measures, groups
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, FloatArray, IntArray, Level, MeasureGroup, Measures, groups
 from eqlab.core.results import Estimate
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MoodChange:
     """How far the situations of one group moved the subject from its default."""
 
     subscale: str
@@ -39,7 +39,7 @@ class Change:
     """The same with the default taken as known without error: the rule behind the counts in the protocol."""
 
 
-def changes(measures: Measures, subscales: Sequence[str]) -> list[Change]:
+def changes(measures: Measures, subscales: Sequence[str]) -> list[MoodChange]:
     """Every group's change on every subscale; Holm's family is all factor cells of these subscales together."""
     own = list(groups(measures.places))
     defaults = {subscale: describe(measures.default(subscale)) for subscale in subscales}
@@ -50,7 +50,7 @@ def changes(measures: Measures, subscales: Sequence[str]) -> list[Change]:
     return found
 
 
-def evoked(measures: Measures, subscale: str, group: Group | None = None) -> tuple[FloatArray, IntArray]:
+def evoked(measures: Measures, subscale: str, group: MeasureGroup | None = None) -> tuple[FloatArray, IntArray]:
     """Scores and places of the evoked administrations that have a score."""
     scores = measures.scores[subscale]
     asked = measures.where != DEFAULT if group is None else group.rows(measures.where)
@@ -63,7 +63,7 @@ def repeats_alike(measures: Measures, subscale: str) -> Clustering:
     return clustering(*evoked(measures, subscale))
 
 
-def _change(measures: Measures, subscale: str, group: Group, default: Sample) -> Change:
+def _change(measures: Measures, subscale: str, group: MeasureGroup, default: Sample) -> MoodChange:
     scores, where = evoked(measures, subscale, group)
     means = cluster_means(scores, where) if len(scores) else scores
     situations = describe(means)
@@ -75,7 +75,7 @@ def _change(measures: Measures, subscale: str, group: Group, default: Sample) ->
     if situations.sd and situations.mean is not None and default.mean is not None:
         t = (situations.mean - default.mean) / (situations.sd / situations.n**0.5)
         fixed = two_sided(t, situations.n - 1)
-    return Change(
+    return MoodChange(
         subscale=subscale,
         level=group.level,
         emotion=group.emotion,

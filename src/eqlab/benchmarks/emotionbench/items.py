@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eqlab.benchmarks.emotionbench.factors import CONTROLS, FACTORS, Kind, factor_name, kind_of
-from eqlab.benchmarks.emotionbench.measures import Place
-from eqlab.benchmarks.emotionbench.published_results import ResultFile
+from eqlab.benchmarks.emotionbench.measures import MeasurePlace
+from eqlab.benchmarks.emotionbench.published_results import EmotionResultFile
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.own_items import read_own
 from eqlab.core.toml_file import read_items
@@ -37,8 +37,8 @@ class Situation:
         return kind_of(self.emotion)
 
     @property
-    def place(self) -> Place:
-        return Place(self.emotion, self.factor_index, self.factor, self.id)
+    def place(self) -> MeasurePlace:
+        return MeasurePlace(self.emotion, self.factor_index, self.factor, self.id)
 
 
 def parse_open(content: bytes, path: str = OPEN) -> list[Situation]:
@@ -89,7 +89,7 @@ def parse_published(content: bytes, path: str = SITUATIONS) -> list[Situation]:
     return found
 
 
-def situations_tested(results: ResultFile) -> list[Situation]:
+def situations_tested(results: EmotionResultFile) -> list[Situation]:
     """The situations that were really tested, with the words that were used."""
     return [
         Situation(f"tested-{p.situation}", p.emotion, p.factor_index, p.factor, _split(text)[1])
@@ -97,7 +97,7 @@ def situations_tested(results: ResultFile) -> list[Situation]:
     ]
 
 
-def lead_sentence(results: ResultFile) -> str:
+def lead_sentence(results: EmotionResultFile) -> str:
     """The published sentence that introduces a situation."""
     return _split(results.texts[0])[0]
 

@@ -19,7 +19,7 @@ DEFAULT = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MeasurePlace:
     """A situation and where it belongs."""
 
     emotion: str
@@ -38,7 +38,7 @@ class Measures:
 
     source: str
     questionnaire: str
-    places: tuple[Place, ...]
+    places: tuple[MeasurePlace, ...]
     where: IntArray
     """Per administration the index into `places`, or DEFAULT."""
     scores: Mapping[str, FloatArray]
@@ -57,7 +57,7 @@ class Measures:
 class People:
     """Respondents, each measured before and after imagining one situation."""
 
-    places: tuple[Place, ...]
+    places: tuple[MeasurePlace, ...]
     where: IntArray
     before: Mapping[str, FloatArray]
     after: Mapping[str, FloatArray]
@@ -67,7 +67,7 @@ class People:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class MeasureGroup:
     """A row of the published tables: a factor, an emotion or all situations, as indices of places."""
 
     level: Level
@@ -86,13 +86,13 @@ def known(values: FloatArray) -> FloatArray:
     return np.asarray(values[~np.isnan(values)])
 
 
-def ordered(places: Sequence[Place]) -> list[str]:
+def ordered(places: Sequence[MeasurePlace]) -> list[str]:
     """The emotions that occur: the study's in its order, then others."""
     names = dict.fromkeys(place.emotion for place in places)
     return [*(name for name in EMOTIONS if name in names), *(name for name in names if name not in EMOTIONS)]
 
 
-def groups(places: Sequence[Place], *, overall: bool = True) -> Iterator[Group]:
+def groups(places: Sequence[MeasurePlace], *, overall: bool = True) -> Iterator[MeasureGroup]:
     """Factors, each emotion after its factors, all negative situations, and controls last, each kind as one."""
     by_emotion = {name: [i for i, place in enumerate(places) if place.emotion == name] for name in ordered(places)}
     controls = {name: own for name, own in by_emotion.items() if name in CONTROLS}
@@ -101,10 +101,10 @@ def groups(places: Sequence[Place], *, overall: bool = True) -> Iterator[Group]:
             continue
         for number, name in sorted({(places[index].factor_index, places[index].factor) for index in own}):
             members = np.array([index for index in own if places[index].factor_index == number])
-            yield Group("factor", emotion, number, name, members)
-        yield Group("emotion", emotion, None, "", np.array(own))
+            yield MeasureGroup("factor", emotion, number, name, members)
+        yield MeasureGroup("emotion", emotion, None, "", np.array(own))
     negative = [index for index, place in enumerate(places) if place.kind == "negative"]
     if overall and negative:
-        yield Group("overall", "Overall", None, "", np.array(negative))
+        yield MeasureGroup("overall", "Overall", None, "", np.array(negative))
     for emotion, own in controls.items():
-        yield Group("emotion", emotion, None, "", np.array(own))
+        yield MeasureGroup("emotion", emotion, None, "", np.array(own))

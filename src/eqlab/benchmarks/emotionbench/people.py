@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eqlab.benchmarks.emotionbench.factors import FACTORS, factor_name
-from eqlab.benchmarks.emotionbench.measures import FloatArray, People, Place
+from eqlab.benchmarks.emotionbench.measures import FloatArray, MeasurePlace, People
 from eqlab.core.errors import DataError
 from eqlab.instruments.catalogue import PANAS
 from eqlab.instruments.score import score_columns
@@ -48,7 +48,7 @@ def people_of(rows: Sequence[Sequence[Any]], path: str = CROWD) -> People:
     chosen = [index for index, _ in columns]
     before, after = (_answers(rows, chosen, mark, path) for mark in (_BEFORE, _AFTER))
     return People(
-        tuple(Place(emotion, f, factor_name(emotion, f), f"{emotion}-{f}-{s}") for emotion, f, s in places),
+        tuple(MeasurePlace(emotion, f, factor_name(emotion, f), f"{emotion}-{f}-{s}") for emotion, f, s in places),
         np.array(where),
         {part.name: score_columns(PANAS, before, part) for part in PANAS.scores},
         {part.name: score_columns(PANAS, after, part) for part in PANAS.scores},

@@ -10,8 +10,16 @@ from eqlab.analysis.clusters import cluster_means
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.two_samples import describe, hedges_g, paired_comparison
-from eqlab.benchmarks.emotionbench.honest import Change
-from eqlab.benchmarks.emotionbench.measures import DEFAULT, Group, IntArray, Measures, People, Place, groups
+from eqlab.benchmarks.emotionbench.honest import MoodChange
+from eqlab.benchmarks.emotionbench.measures import (
+    DEFAULT,
+    IntArray,
+    MeasureGroup,
+    MeasurePlace,
+    Measures,
+    People,
+    groups,
+)
 from eqlab.benchmarks.emotionbench.score import Administration, place_of
 from eqlab.core.runs import PEOPLE
 
@@ -52,7 +60,7 @@ def pair(given: Sequence[Administration]) -> Paired:
     rows = [(who, one) for who, one in after if who in before]
     persons = {who: number for number, who in enumerate(dict.fromkeys(who for who, _ in rows))}
     found = sorted({place_of(one.trial) for _, one in rows}, key=lambda p: (p.emotion, p.factor_index, p.situation))
-    numbers: dict[Place, int] = {place: number for number, place in enumerate(found)}
+    numbers: dict[MeasurePlace, int] = {place: number for number, place in enumerate(found)}
     moved = {who for who, _ in after}
     people = People(
         tuple(found),
@@ -75,7 +83,7 @@ def _mean(given: Sequence[Administration], name: str) -> float:
     return fmean(known) if known else np.nan
 
 
-def paired_changes(found: Paired) -> list[Change]:
+def paired_changes(found: Paired) -> list[MoodChange]:
     """Every group's mean change within person on every score: persons are the units, interval and test are Student's
     for pairs; Holm's family is all factor cells together."""
     changes = [_change(found, name, group) for name in found.people.before for group in groups(found.people.places)]
@@ -85,14 +93,14 @@ def paired_changes(found: Paired) -> list[Change]:
     return changes
 
 
-def _change(found: Paired, subscale: str, group: Group) -> Change:
+def _change(found: Paired, subscale: str, group: MeasureGroup) -> MoodChange:
     every = found.people.change(subscale)
     rows = group.rows(found.people.where) & ~np.isnan(every)
     own = cluster_means(every[rows], found.person[rows]) if rows.any() else every[rows]
     test = paired_comparison(own)
     before, after = describe(found.people.before[subscale][rows]), describe(found.people.after[subscale][rows])
     estimate = mean_estimate(f"change in {subscale}", list(own), digits=1)
-    return Change(
+    return MoodChange(
         subscale=subscale,
         level=group.level,
         emotion=group.emotion,

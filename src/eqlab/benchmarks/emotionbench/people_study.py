@@ -9,10 +9,10 @@ from typing import Any
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.analysis.moods import concordance
 from eqlab.benchmarks.emotionbench import people_tables, tables
-from eqlab.benchmarks.emotionbench.against_people import Agreement, Norms, agreement
+from eqlab.benchmarks.emotionbench.against_people import Norms, PeopleAgreement, agreement
 from eqlab.benchmarks.emotionbench.alignment import NEGATIVE, POSITIVE, Alignment, align, mood_changes
 from eqlab.benchmarks.emotionbench.factors import KINDS
-from eqlab.benchmarks.emotionbench.honest import Change
+from eqlab.benchmarks.emotionbench.honest import MoodChange
 from eqlab.benchmarks.emotionbench.measures import known
 from eqlab.benchmarks.emotionbench.people_paired import Paired, pair, paired_changes
 from eqlab.benchmarks.emotionbench.result import (
@@ -85,7 +85,7 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
     )
 
 
-def _headline(instrument: str, found: Paired, changes: Sequence[Change], three: ThreeNumbers | None) -> Estimate:
+def _headline(instrument: str, found: Paired, changes: Sequence[MoodChange], three: ThreeNumbers | None) -> Estimate:
     """The models' headline where people had situations of all three kinds, so that both may stand in one table; else
     the change of the scale itself. n is people in either case."""
     if three is not None:
@@ -107,10 +107,10 @@ def _each(found: Paired) -> int:
 def _estimates(
     given: Sequence[Administration],
     found: Paired,
-    changes: Sequence[Change],
+    changes: Sequence[MoodChange],
     aligned: Alignment | None,
     three: ThreeNumbers | None,
-    agreements: Sequence[Agreement],
+    agreements: Sequence[PeopleAgreement],
 ) -> Iterable[Estimate]:
     if three:
         yield from (one for one in three.estimates if one.value is not None)
@@ -148,9 +148,9 @@ def _one_by_one(found: Paired) -> Estimate:
 def _tables(
     given: Sequence[Administration],
     found: Paired,
-    changes: Sequence[Change],
+    changes: Sequence[MoodChange],
     norms: Norms | None,
-    agreements: Sequence[Agreement],
+    agreements: Sequence[PeopleAgreement],
 ) -> Iterable[Any]:
     if not changes:
         return
@@ -171,7 +171,7 @@ def _sentence(
     headline: Estimate,
     found: Paired,
     three: ThreeNumbers | None,
-    agreements: Sequence[Agreement],
+    agreements: Sequence[PeopleAgreement],
     valid: bool,
 ) -> str:
     if headline.value is None:

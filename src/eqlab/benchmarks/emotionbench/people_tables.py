@@ -9,10 +9,10 @@ import numpy as np
 from eqlab.analysis.clusters import cluster_means
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.benchmarks.emotionbench import tables
-from eqlab.benchmarks.emotionbench.against_people import MARGIN, Agreement, Norms
+from eqlab.benchmarks.emotionbench.against_people import MARGIN, Norms, PeopleAgreement
 from eqlab.benchmarks.emotionbench.alignment import Alignment
 from eqlab.benchmarks.emotionbench.as_published import people_cells
-from eqlab.benchmarks.emotionbench.honest import Change
+from eqlab.benchmarks.emotionbench.honest import MoodChange
 from eqlab.benchmarks.emotionbench.measures import groups, known
 from eqlab.benchmarks.emotionbench.people_paired import Paired
 from eqlab.benchmarks.emotionbench.score import Administration
@@ -22,7 +22,7 @@ from eqlab.core.results import Estimate, ItemScore, Table
 OTHERS = "published people"
 
 
-def profile(found: Paired, changes: Sequence[Change], norms: Norms | None) -> Table:
+def profile(found: Paired, changes: Sequence[MoodChange], norms: Norms | None) -> Table:
     """One row per factor, emotion and kind of control: the change within person, beside the published people's."""
     names = list(found.people.before)
     by_place = {(change.subscale, *tables.place_key(change)): change for change in changes}
@@ -45,7 +45,7 @@ def profile(found: Paired, changes: Sequence[Change], norms: Norms | None) -> Ta
     return Table(title, tuple(columns), tuple(rows), note + missing, whiskers=columns[-2 if norms else -1])
 
 
-def views(found: Paired, changes: Sequence[Change], agreements: Sequence[Agreement]) -> Table:
+def views(found: Paired, changes: Sequence[MoodChange], agreements: Sequence[PeopleAgreement]) -> Table:
     """As published, honest, against the published people: side by side for every cell."""
     names = list(found.people.before)
     cells = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqlab.benchmarks.emotionbench.factors import factor_name
-from eqlab.benchmarks.emotionbench.measures import DEFAULT, FloatArray, IntArray, Measures, Place
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, FloatArray, IntArray, MeasurePlace, Measures
 from eqlab.core.errors import DataError
 from eqlab.instruments.catalogue import INSTRUMENTS
 from eqlab.instruments.definition import OVERALL, Instrument, Subscale
@@ -25,10 +25,10 @@ _ORDER = re.compile(r"order-(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class ResultFile:
+class EmotionResultFile:
     source: str
     instrument: Instrument
-    places: tuple[Place, ...]
+    places: tuple[MeasurePlace, ...]
     texts: tuple[str, ...]
     """What was asked in each place: the sentence that introduces the situation and the situation in quotes."""
     where: IntArray
@@ -46,7 +46,7 @@ def name_parts(file_name: str) -> tuple[str, Instrument] | None:
     return (match["model"], INSTRUMENTS[match["questionnaire"]]) if match else None
 
 
-def read_results(content: bytes, source: str, instrument: Instrument, path: str) -> ResultFile:
+def read_results(content: bytes, source: str, instrument: Instrument, path: str) -> EmotionResultFile:
     header, texts, rows = _table(content, instrument, path)
     places: dict[tuple[str, int, int], int] = {}
     said: dict[int, str] = {}
@@ -65,17 +65,17 @@ def read_results(content: bytes, source: str, instrument: Instrument, path: str)
         columns.append(cells[numbers[int(match[match.re.groups])], column])
     if DEFAULT not in where or not places:
         raise DataError(f"{path} has no default or no evoked measures in its header.", _HINT)
-    return ResultFile(
+    return EmotionResultFile(
         source,
         instrument,
-        tuple(Place(emotion, f, factor_name(emotion, f), f"{emotion}-{f}-{s}") for emotion, f, s in places),
+        tuple(MeasurePlace(emotion, f, factor_name(emotion, f), f"{emotion}-{f}-{s}") for emotion, f, s in places),
         tuple(said[index] for index in range(len(places))),
         np.array(where),
         np.array(columns).T,
     )
 
 
-def measures(results: ResultFile, *, keyed: bool = True, whole: bool = False) -> Measures:
+def measures(results: EmotionResultFile, *, keyed: bool = True, whole: bool = False) -> Measures:
     """A file's scores. `whole` adds the sum over all items where the instrument defines none."""
     parts = results.instrument.scores
     if whole and not results.instrument.overall:

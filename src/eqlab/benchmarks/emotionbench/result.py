@@ -7,10 +7,10 @@ from typing import Any
 
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.benchmarks.emotionbench import tables
-from eqlab.benchmarks.emotionbench.against_people import Agreement, Norms, agreement
+from eqlab.benchmarks.emotionbench.against_people import Norms, PeopleAgreement, agreement
 from eqlab.benchmarks.emotionbench.alignment import Alignment, align, mood_changes
 from eqlab.benchmarks.emotionbench.factors import KINDS
-from eqlab.benchmarks.emotionbench.honest import Change, changes
+from eqlab.benchmarks.emotionbench.honest import MoodChange, changes
 from eqlab.benchmarks.emotionbench.items_shown import situation_scores
 from eqlab.benchmarks.emotionbench.measures import Measures
 from eqlab.benchmarks.emotionbench.parse import last_characters
@@ -96,7 +96,7 @@ BASELINES = (
 """Exact in expectation: a mood that does not depend on the kind of situation is as often above as below."""
 
 
-def scale_headline(key: str, found: Sequence[Change]) -> Estimate:
+def scale_headline(key: str, found: Sequence[MoodChange]) -> Estimate:
     """Other instruments have no good or bad end: the change of their overall score over all situations asked."""
     whole = [c for c in found if c.level == "overall" and c.subscale in (OVERALL, WHOLE)]
     if not whole:
@@ -129,10 +129,10 @@ def _kind(one: Administration) -> str:
 def _estimates(
     given: Sequence[Administration],
     measures: Measures,
-    found: Sequence[Change],
+    found: Sequence[MoodChange],
     aligned: Alignment | None,
     three: ThreeNumbers | None,
-    agreements: Sequence[Agreement],
+    agreements: Sequence[PeopleAgreement],
 ) -> tuple[Estimate, ...]:
     answered = [one for one in given if one.status is not None]
     by_rule = [one for one in answered if one.answer and _by_published_rule(one.trial, one.answer)]
@@ -166,9 +166,9 @@ def _tables(
     given: Sequence[Administration],
     shown: Sequence[Sequence[float]],
     measures: Measures,
-    found: Sequence[Change],
+    found: Sequence[MoodChange],
     norms: Norms | None,
-    agreements: Sequence[Agreement],
+    agreements: Sequence[PeopleAgreement],
 ) -> tuple[Table, ...]:
     if not found:
         return ()
@@ -186,7 +186,7 @@ def _sentence(
     subject: str,
     headline: Estimate,
     three: ThreeNumbers | None,
-    agreements: Sequence[Agreement],
+    agreements: Sequence[PeopleAgreement],
     valid: bool,
 ) -> str:
     who = subject.removeprefix("model:")

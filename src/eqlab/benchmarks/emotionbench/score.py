@@ -8,7 +8,7 @@ import numpy as np
 
 from eqlab.analysis.two_samples import Sample
 from eqlab.benchmarks.emotionbench.against_people import Norm, Norms
-from eqlab.benchmarks.emotionbench.measures import DEFAULT, Measures, Place
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, MeasurePlace, Measures
 from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
 from eqlab.core.trials import Trial
@@ -76,8 +76,8 @@ def parts_of(instrument: Instrument) -> tuple[Subscale, ...]:
     return Subscale(WHOLE, tuple(instrument.numbers)), *instrument.scores
 
 
-def place_of(trial: Trial) -> Place:
-    return Place(trial.key["emotion"], trial.key["factor_index"], trial.key["factor"], trial.items[0])
+def place_of(trial: Trial) -> MeasurePlace:
+    return MeasurePlace(trial.key["emotion"], trial.key["factor_index"], trial.key["factor"], trial.items[0])
 
 
 def measures_of(subject: str, given: Sequence[Administration]) -> Measures:

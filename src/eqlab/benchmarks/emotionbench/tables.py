@@ -10,11 +10,11 @@ import numpy as np
 
 from eqlab.analysis.intervals import mean_estimate, t_bounds
 from eqlab.analysis.two_samples import Sample
-from eqlab.benchmarks.emotionbench.against_people import MARGIN, Agreement, Norm, Norms
+from eqlab.benchmarks.emotionbench.against_people import MARGIN, Norm, Norms, PeopleAgreement
 from eqlab.benchmarks.emotionbench.alignment import NEGATIVE
-from eqlab.benchmarks.emotionbench.as_published import Cell, cells
+from eqlab.benchmarks.emotionbench.as_published import PublishedCell, cells
 from eqlab.benchmarks.emotionbench.factors import CONTROLS
-from eqlab.benchmarks.emotionbench.honest import Change, repeats_alike
+from eqlab.benchmarks.emotionbench.honest import MoodChange, repeats_alike
 from eqlab.benchmarks.emotionbench.measures import Measures
 from eqlab.benchmarks.emotionbench.score import Administration
 from eqlab.core.results import ByEmotion, Estimate, Table
@@ -23,7 +23,7 @@ Value = str | int | float | None | Estimate
 ARROWS = {"up": "↑", "down": "↓", "none": "–"}
 
 
-def profile(measures: Measures, changes: Sequence[Change], norms: Norms | None) -> Table:
+def profile(measures: Measures, changes: Sequence[MoodChange], norms: Norms | None) -> Table:
     """One row per factor, emotion and kind of control: the change on each scale, beside people's where known."""
     names = list(measures.scores)
     by_place = {(change.subscale, *place_key(change)): change for change in changes}
@@ -46,7 +46,7 @@ def profile(measures: Measures, changes: Sequence[Change], norms: Norms | None) 
     return Table(title, tuple(columns), tuple(rows), note + missing, whiskers=columns[-2 if norms else -1])
 
 
-def people_change(norms: Norms, subscale: str, change: Change) -> Estimate | None:
+def people_change(norms: Norms, subscale: str, change: MoodChange) -> Estimate | None:
     """People's change in a row's situations, all of its people pooled; None for controls, which nobody has answered."""
     own = [norm for norm in norms.factors if norm.subscale == subscale and _covers(change, norm)]
     n = sum(norm.n for norm in own)
@@ -59,7 +59,7 @@ def people_change(norms: Norms, subscale: str, change: Change) -> Estimate | Non
     return Estimate(subscale, mean, n, se, low, high, digits=1)
 
 
-def by_emotion(changes: Sequence[Change], norms: Norms | None) -> ByEmotion | None:
+def by_emotion(changes: Sequence[MoodChange], norms: Norms | None) -> ByEmotion | None:
     """The change on the scale that situations are meant to move, emotion by emotion."""
     own = [change for change in changes if change.level == "emotion"]
     scales = dict.fromkeys(change.subscale for change in own)
@@ -77,7 +77,7 @@ def by_emotion(changes: Sequence[Change], norms: Norms | None) -> ByEmotion | No
     )
 
 
-def beside_people(changes: Sequence[Change], norms: Norms | None) -> tuple[tuple[Estimate, Estimate], ...]:
+def beside_people(changes: Sequence[MoodChange], norms: Norms | None) -> tuple[tuple[Estimate, Estimate], ...]:
     """Over all negative situations: the subject's change on each scale, and people's."""
     found = []
     for change in changes:
@@ -88,14 +88,14 @@ def beside_people(changes: Sequence[Change], norms: Norms | None) -> tuple[tuple
     return tuple(found)
 
 
-def _covers(change: Change, norm: Norm) -> bool:
+def _covers(change: MoodChange, norm: Norm) -> bool:
     if change.level == "overall":
         return True
     return norm.emotion == change.emotion and change.factor_index in (None, norm.factor_index)
 
 
 def three_views(
-    measures: Measures, changes: Sequence[Change], agreements: Sequence[Agreement], *, levels: Sequence[str]
+    measures: Measures, changes: Sequence[MoodChange], agreements: Sequence[PeopleAgreement], *, levels: Sequence[str]
 ) -> Table:
     """As published, honest, against people: side by side for every cell."""
     published = {(cell.subscale, *place_key(cell)): cell for name in measures.scores for cell in cells(measures, name)}
@@ -193,11 +193,11 @@ def order_effect(shown: Sequence[Sequence[float]]) -> Table | None:
     )
 
 
-def place_key(thing: Change | Cell) -> tuple[str, str, str]:
+def place_key(thing: MoodChange | PublishedCell) -> tuple[str, str, str]:
     return thing.level, thing.emotion, thing.factor
 
 
-def row_name(change: Change) -> str:
+def row_name(change: MoodChange) -> str:
     if change.level == "factor":
         return f"{change.emotion}: {change.factor}"
     if change.emotion in CONTROLS:

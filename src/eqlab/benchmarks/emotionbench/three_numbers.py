@@ -35,7 +35,7 @@ PUBLISHED_PEOPLE = Estimate(
 class ThreeNumbers:
     headline: Estimate
     order: moods.Concordance
-    profile: moods.Profile
+    profile: moods.MoodProfile
     movement: Estimate
     people_movement: Estimate
     points: Mapping[str, float]

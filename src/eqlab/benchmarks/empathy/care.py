@@ -21,7 +21,7 @@ _FEW_WORDS = 0.35
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenReply:
     """One reply and how it came about."""
 
     person: str
@@ -33,7 +33,7 @@ class Written:
     pasted: int = 0
 
 
-def care(replies: Sequence[Written], least_words: int) -> list[tuple[str, ...]]:
+def care(replies: Sequence[WrittenReply], least_words: int) -> list[tuple[str, ...]]:
     """The marks of each reply, in the order given."""
     pairs = [_pairs(one.reply) for one in replies]
     seen: dict[str, list[int]] = {}
@@ -54,7 +54,7 @@ def care(replies: Sequence[Written], least_words: int) -> list[tuple[str, ...]]:
 
 
 def _marks(
-    one: Written, pairs: frozenset[tuple[str, str]], least_words: int, *, same: bool, near: bool
+    one: WrittenReply, pairs: frozenset[tuple[str, str]], least_words: int, *, same: bool, near: bool
 ) -> tuple[str, ...]:
     words = _bare(one.reply).split()
     told = _pairs(one.said)

@@ -45,7 +45,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class PublishedReply:
     arm: str
     prompt: str
     text: str
@@ -92,13 +92,13 @@ class IdQuirks:
 @dataclass(frozen=True, slots=True)
 class PublishedStudy:
     prompts: tuple[Prompt, ...]
-    replies: tuple[Reply, ...]
+    replies: tuple[PublishedReply, ...]
     raters: tuple[Rater, ...]
     ratings: tuple[Rating, ...]
     id_quirks: IdQuirks
     missing_cells: int
 
-    def replies_of(self, arm: str) -> list[Reply]:
+    def replies_of(self, arm: str) -> list[PublishedReply]:
         return [reply for reply in self.replies if reply.arm == arm]
 
 
@@ -119,7 +119,7 @@ def parse_published(content: bytes, path: str = PATH, key: bytes = b"eqlab") -> 
             for arm in ARMS:
                 typed[arm].add(row[f"annotator_{arm}"])
                 name = pseudonym(row[f"annotator_{arm}"], key)
-                replies.append(Reply(arm, prompt.id, row[f"response_{arm}"], _codes(row[f"miti_{arm}"])))
+                replies.append(PublishedReply(arm, prompt.id, row[f"response_{arm}"], _codes(row[f"miti_{arm}"])))
                 ratings.append(Rating(arm, name, batch, position, prompt.id, _value(row[f"rating_{arm}"])))
                 rater = _rater(row, arm, name, batch)
                 if raters.setdefault((arm, name), rater) != rater:

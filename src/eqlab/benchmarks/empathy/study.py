@@ -9,7 +9,7 @@ from typing import Any
 
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.benchmarks.empathy.benchmark import Empathy
-from eqlab.benchmarks.empathy.care import Written, care
+from eqlab.benchmarks.empathy.care import WrittenReply, care
 from eqlab.benchmarks.empathy.items import EmpathyItem, balanced_batches
 from eqlab.benchmarks.empathy.result import given_replies
 from eqlab.benchmarks.options import read_options
@@ -128,10 +128,10 @@ class ReplyStudy:
         return (Recovered(headline.name, truth.effect, headline),) if headline.value is not None else ()
 
 
-def written_of(people: Analysed) -> list[Written]:
+def written_of(people: Analysed) -> list[WrittenReply]:
     """What people wrote, with the time that the page took."""
     return [
-        Written(
+        WrittenReply(
             one.answer.subject if one.answer else "",
             one.trial.items[0],
             f"{one.trial.key['situation']} {one.trial.key['utterance']}",

@@ -19,7 +19,7 @@ _DRAWS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class NormRating:
     """One person's scored answer to one dialogue."""
 
     person: str
@@ -37,7 +37,7 @@ class Dialogue:
     """Everybody's answers to one dialogue."""
 
     trial: Trial
-    given: tuple[Rated, ...]
+    given: tuple[NormRating, ...]
 
     @property
     def item(self) -> str:
@@ -56,9 +56,9 @@ class Dialogue:
         return {name: fmean(self.ratings(name)) for name in self.reference}
 
 
-def dialogues(trials: Sequence[Trial], rated: Sequence[Rated]) -> list[Dialogue]:
+def dialogues(trials: Sequence[Trial], rated: Sequence[NormRating]) -> list[Dialogue]:
     """One per dialogue that anybody was to answer, by its id, whoever came first."""
-    by_item: dict[str, list[Rated]] = {}
+    by_item: dict[str, list[NormRating]] = {}
     for one in rated:
         by_item.setdefault(one.item, []).append(one)
     known = {trial.items[0]: trial for trial in sorted(trials, key=lambda trial: trial.id)}

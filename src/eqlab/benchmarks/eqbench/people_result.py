@@ -14,7 +14,7 @@ from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.analysis.two_way import crossed_mean
 from eqlab.benchmarks.eqbench.baselines import baselines
 from eqlab.benchmarks.eqbench.chosen import Chosen, choose
-from eqlab.benchmarks.eqbench.people_norms import Dialogue, Rated, agreements, dialogues, norms_table, shown
+from eqlab.benchmarks.eqbench.people_norms import Dialogue, NormRating, agreements, dialogues, norms_table, shown
 from eqlab.benchmarks.eqbench.result import against
 from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
 from eqlab.benchmarks.eqbench.score import item_score, run_score
@@ -68,17 +68,17 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
     )
 
 
-def rated_of(chosen: Sequence[Chosen], version: str, rules: EqBenchRules) -> list[Rated]:
+def rated_of(chosen: Sequence[Chosen], version: str, rules: EqBenchRules) -> list[NormRating]:
     """Answers with a score, in an order that does not depend on who came first."""
     rated = []
     for one in chosen:
         score = item_score(one.scores.first, one.scored.trial.key["reference"], version, rules)
         if one.answer is not None and one.scores.first is not None and score is not None:
-            rated.append(Rated(one.answer.subject, one.scored.trial, one.scores.first, score))
+            rated.append(NormRating(one.answer.subject, one.scored.trial, one.scores.first, score))
     return sorted(rated, key=lambda one: (one.person, one.item))
 
 
-def person_scores(rated: Sequence[Rated], rules: EqBenchRules) -> dict[str, float]:
+def person_scores(rated: Sequence[NormRating], rules: EqBenchRules) -> dict[str, float]:
     """Each person's score by the benchmark's rule, on the dialogues they answered."""
     own: dict[str, list[float | None]] = {}
     for one in rated:
@@ -87,16 +87,16 @@ def person_scores(rated: Sequence[Rated], rules: EqBenchRules) -> dict[str, floa
     return {person: score for person, score in scores.items() if score is not None}
 
 
-def _mean(name: str, rated: Sequence[Rated], note: str = "") -> Estimate:
+def _mean(name: str, rated: Sequence[NormRating], note: str = "") -> Estimate:
     return crossed_mean(name, _values(rated), [one.person for one in rated], [one.item for one in rated], note=note)
 
 
-def _values(rated: Sequence[Rated]) -> Any:
+def _values(rated: Sequence[NormRating]) -> Any:
     return np.array([10 * one.score for one in rated], dtype=float)
 
 
 def _estimates(
-    chosen: Sequence[Chosen], rated: Sequence[Rated], found: Sequence[Dialogue], version: str, rules: EqBenchRules
+    chosen: Sequence[Chosen], rated: Sequence[NormRating], found: Sequence[Dialogue], version: str, rules: EqBenchRules
 ) -> Iterable[Estimate]:
     people, items = [one.person for one in rated], [one.item for one in rated]
     answered = sum(one.status is not None for one in chosen)
@@ -118,7 +118,7 @@ def _estimates(
     yield from agreements(found)
 
 
-def _reliability(rated: Sequence[Rated]) -> Estimate:
+def _reliability(rated: Sequence[NormRating]) -> Estimate:
     """Whether another set of dialogues would order these people alike."""
     codes = {person: number for number, person in enumerate(dict.fromkeys(one.person for one in rated))}
     alike = clustering(_values(rated), np.array([codes[one.person] for one in rated], dtype=np.int64))
@@ -127,7 +127,7 @@ def _reliability(rated: Sequence[Rated]) -> Estimate:
     return Estimate(found.name, found.value, found.n, None, found.low, found.high, note=note, of="people")
 
 
-def _spread_table(rated: Sequence[Rated], rules: EqBenchRules) -> Table | None:
+def _spread_table(rated: Sequence[NormRating], rules: EqBenchRules) -> Table | None:
     scores = list(person_scores(rated, rules).values())
     if len(scores) < 2:
         return None
@@ -161,7 +161,7 @@ def _sentence(score: Estimate, found: Sequence[Dialogue], floor: Sequence[Baseli
 
 def _caveats(
     chosen: Sequence[Chosen],
-    rated: Sequence[Rated],
+    rated: Sequence[NormRating],
     found: Sequence[Dialogue],
     options: Mapping[str, Any],
     rules: EqBenchRules,

@@ -52,7 +52,7 @@ def score(run: PublishedRun) -> Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedQuestions:
     """The questions that a result answers, the same for many results."""
 
     items_sha256: str
@@ -67,15 +67,15 @@ def options_of(version: str, language: str, revision: bool) -> Mapping[str, Any]
     return EqBench().options(PUBLISHED, given)
 
 
-def asked_of_questions(questions: Sequence[Question], items_sha256: str, options: Mapping[str, Any]) -> Asked:
+def asked_of_questions(questions: Sequence[Question], items_sha256: str, options: Mapping[str, Any]) -> AskedQuestions:
     trials = {question.id: build_trial(question, options, structured=False) for question in questions}
-    return Asked(items_sha256, options, trials)
+    return AskedQuestions(items_sha256, options, trials)
 
 
-def asked_of_figures(figures: Figures, revision: bool) -> Asked:
+def asked_of_figures(figures: Figures, revision: bool) -> AskedQuestions:
     options = options_of(figures.version, figures.language, revision)
     trials = {question.id: _trial(question, figures.language, options) for question in figures.questions}
-    return Asked(figures.items_sha256, options, trials)
+    return AskedQuestions(figures.items_sha256, options, trials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def open_file(content: bytes, path: str, stem: str) -> ResultFile:
     )
 
 
-def run_of_file(found: ResultFile, asked: Asked) -> PublishedRun:
+def run_of_file(found: ResultFile, asked: AskedQuestions) -> PublishedRun:
     """A question without a reply is unparseable."""
     at = found.facts.get("run_completed")
     at = float(at) if isinstance(at, int | float) else 0.0
@@ -150,7 +150,7 @@ def _unread(trial: Trial, text: str) -> bool:
     return read.first is None and read.revised is None
 
 
-def run_of_figures(one: ModelFigures, asked: Asked) -> PublishedRun:
+def run_of_figures(one: ModelFigures, asked: AskedQuestions) -> PublishedRun:
     return PublishedRun(
         one.model,
         f"eqbench/{one.file}",

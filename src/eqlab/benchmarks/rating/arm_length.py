@@ -3,21 +3,23 @@
 import math
 from collections.abc import Callable, Sequence
 
-from eqlab.analysis.length import EqualLength, Reply, at_equal_length
+from eqlab.analysis.length import EqualLength, LengthReply, at_equal_length
 from eqlab.benchmarks.rating.arm_shares import ArmShares
-from eqlab.benchmarks.rating.rated import GOOD, Given
+from eqlab.benchmarks.rating.rated import GOOD, GivenRating
 from eqlab.core.results import Table
 
 TITLE = "P(Good) at equal length"
 
 
-def length_table(usable: Sequence[Given], shares: ArmShares, cluster_of: Callable[[Given], str]) -> tuple[Table, ...]:
+def length_table(
+    usable: Sequence[GivenRating], shares: ArmShares, cluster_of: Callable[[GivenRating], str]
+) -> tuple[Table, ...]:
     """Nothing for one arm alone; a reason instead of numbers where length and arm cannot be told apart."""
     if len(shares.arms) < 2:
         return ()
     found = at_equal_length(
         [
-            Reply(one.arm, one.prompt, 100.0 * (one.value == GOOD), math.log2(one.words), cluster_of(one))
+            LengthReply(one.arm, one.prompt, 100.0 * (one.value == GOOD), math.log2(one.words), cluster_of(one))
             for one in usable
             if one.words > 0
         ],

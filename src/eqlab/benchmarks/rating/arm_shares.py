@@ -9,7 +9,7 @@ import numpy as np
 from eqlab.analysis.bootstrap import Floats, draw_totals, interval
 from eqlab.analysis.contingency import Counts, count_ratings
 from eqlab.analysis.intervals import proportion_estimate
-from eqlab.benchmarks.rating.rated import GOOD, Given
+from eqlab.benchmarks.rating.rated import GOOD, GivenRating
 from eqlab.core.results import Estimate
 
 _COLUMNS = 3
@@ -91,7 +91,9 @@ class ArmShares:
         return np.asarray(total / n)
 
 
-def arm_shares(ratings: Sequence[Given], arms: Sequence[str], cluster_of: Callable[[Given], str]) -> ArmShares:
+def arm_shares(
+    ratings: Sequence[GivenRating], arms: Sequence[str], cluster_of: Callable[[GivenRating], str]
+) -> ArmShares:
     """`arms` without any rating are left out."""
     present = {one.arm for one in ratings}
     known = tuple(arm for arm in arms if arm in present)
@@ -110,7 +112,7 @@ def arm_shares(ratings: Sequence[Given], arms: Sequence[str], cluster_of: Callab
     )
 
 
-def _rows(ratings: Sequence[Given], arms: Sequence[str], cluster_of: Callable[[Given], str]) -> Floats:
+def _rows(ratings: Sequence[GivenRating], arms: Sequence[str], cluster_of: Callable[[GivenRating], str]) -> Floats:
     place: dict[str, int] = {}
     for one in ratings:
         place.setdefault(cluster_of(one), len(place))

@@ -10,7 +10,7 @@ import numpy as np
 from eqlab.analysis.agreement import agreement
 from eqlab.analysis.bootstrap import Floats, Interval, draw_totals, interval
 from eqlab.benchmarks.rating.families import family
-from eqlab.benchmarks.rating.rated import LABELS, Rated
+from eqlab.benchmarks.rating.rated import LABELS, RatedReply
 from eqlab.benchmarks.rating.reply_rows import REFERENCE_ARMS, order_arms
 from eqlab.core.results import Estimate, Table
 
@@ -22,7 +22,7 @@ REACHES = (0.1, 0.05)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RatingPair:
     """A judge's and a person's rating of one reply."""
 
     arm: str
@@ -54,17 +54,17 @@ class Calibration:
     knows nothing."""
 
 
-def pairs_of(ratings: Sequence[Rated]) -> list[Pair]:
+def pairs_of(ratings: Sequence[RatedReply]) -> list[RatingPair]:
     """Each judge's rating with every person's rating of the same reply."""
     return [
-        Pair(one.arm, rater, one.value, value, one.key["words"])
+        RatingPair(one.arm, rater, one.value, value, one.key["words"])
         for one in ratings
         if one.value is not None
         for rater, value in one.human
     ]
 
 
-def calibrate(pairs: Sequence[Pair], judge: str) -> Calibration | None:
+def calibrate(pairs: Sequence[RatingPair], judge: str) -> Calibration | None:
     """None without pairs. `judge` is the model's name, which says its family."""
     if not pairs:
         return None
@@ -94,7 +94,7 @@ def _estimate(name: str, found: Interval, n: int, unit: str = "") -> Estimate:
     return Estimate(name, found.value, n, None, low, high, unit)
 
 
-def _by_rater(pairs: Sequence[Pair], columns: Floats) -> Floats:
+def _by_rater(pairs: Sequence[RatingPair], columns: Floats) -> Floats:
     """One row per rater: sums of the columns over the rater's pairs."""
     place: dict[str, int] = {}
     index = [place.setdefault(pair.rater, len(place)) for pair in pairs]
@@ -103,7 +103,7 @@ def _by_rater(pairs: Sequence[Pair], columns: Floats) -> Floats:
     return rows
 
 
-def _bias(name: str, pairs: Sequence[Pair], arms: Sequence[str], reference: Sequence[str]) -> Estimate:
+def _bias(name: str, pairs: Sequence[RatingPair], arms: Sequence[str], reference: Sequence[str]) -> Estimate:
     """Mean of judge − people on some arms, minus the same on the reference arms."""
 
     used = [pair for pair in pairs if pair.arm in (*arms, *reference)]
@@ -121,7 +121,7 @@ def _bias(name: str, pairs: Sequence[Pair], arms: Sequence[str], reference: Sequ
     return _estimate(name, interval([rows], statistic), len(used), "points")
 
 
-def _slope(pairs: Sequence[Pair]) -> Estimate:
+def _slope(pairs: Sequence[RatingPair]) -> Estimate:
     """Least squares of people on the judge; whole raters are drawn again."""
     judge = np.array([float(pair.judge) for pair in pairs])
     human = np.array([float(pair.human) for pair in pairs])
@@ -146,7 +146,7 @@ def still_missing(found: Estimate, reach: float, raters: int) -> int | None:
     return max(0, math.ceil(found.n * ((now / reach) ** 2 - 1)))
 
 
-def _own_family(pairs: Sequence[Pair], arms: Sequence[str], judge: str) -> tuple[str, str, Estimate | None]:
+def _own_family(pairs: Sequence[RatingPair], arms: Sequence[str], judge: str) -> tuple[str, str, Estimate | None]:
     own = family(judge)
     if not own:
         return "", f"The name '{judge}' does not say which family the judge belongs to.", None
@@ -162,7 +162,7 @@ def _own_family(pairs: Sequence[Pair], arms: Sequence[str], judge: str) -> tuple
     return own, note, gap
 
 
-def _length(pairs: Sequence[Pair]) -> dict[str, Estimate]:
+def _length(pairs: Sequence[RatingPair]) -> dict[str, Estimate]:
     """Spearman's correlation of rating and number of words inside the arms, for judge and people, and the difference.
     Ranks are taken once inside each arm and held fixed while raters are drawn."""
     ranks = np.zeros((len(pairs), 3))

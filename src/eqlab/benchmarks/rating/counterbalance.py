@@ -7,7 +7,7 @@ from itertools import combinations
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class BatchShare:
     """One person's share: the arm for each prompt, and how many prompts each block of one arm has."""
 
     group: str
@@ -17,7 +17,9 @@ class Share:
     blocks: tuple[int, ...] = ()
 
 
-def shares(arms: Sequence[str], batches: Sequence[Sequence[str]], per_person: int, *, blocked: bool) -> list[Share]:
+def shares(
+    arms: Sequence[str], batches: Sequence[Sequence[str]], per_person: int, *, blocked: bool
+) -> list[BatchShare]:
     """Every group of `per_person` arms with every batch of prompts, in a Latin square: in version v prompt i has the
     group's arm number i + v. In blocks, each version comes with each rotation of the arms' order."""
     found = []
@@ -27,11 +29,11 @@ def shares(arms: Sequence[str], batches: Sequence[Sequence[str]], per_person: in
             for version in range(per_person):
                 cells = [(group[(index + version) % per_person], prompt) for index, prompt in enumerate(prompts)]
                 if not blocked:
-                    found.append(Share(name, tuple(cells)))
+                    found.append(BatchShare(name, tuple(cells)))
                     continue
                 for turn in range(per_person):
                     order = (*group[turn:], *group[:turn])
                     own = [[cell for cell in cells if cell[0] == arm] for arm in order]
                     shown = tuple(cell for block in own for cell in block)
-                    found.append(Share(name, shown, tuple(len(block) for block in own if block)))
+                    found.append(BatchShare(name, shown, tuple(len(block) for block in own if block)))
     return found

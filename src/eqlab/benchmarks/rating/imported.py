@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from eqlab.benchmarks.empathy.emotions import EMOTIONS
 from eqlab.benchmarks.empathy.items import EmpathyItem
 from eqlab.benchmarks.rating.reply_rows import ReplyRow
-from eqlab.benchmarks.rating.table_file import BadRow, Row, read_table
+from eqlab.benchmarks.rating.table_file import BadRow, TableRow, read_table
 
 _RATINGS = {"1": 1, "2": 2, "3": 3, "bad": 1, "okay": 2, "ok": 2, "good": 3}
 LONGEST = 20_000
@@ -92,7 +92,7 @@ def read_ratings(
     return list(found.values()), sorted(bad, key=lambda one: one.line)
 
 
-def _reply(row: Row, prompts: Prompts, arm: str, *, needs_text: bool = True) -> ReplyRow | str:
+def _reply(row: TableRow, prompts: Prompts, arm: str, *, needs_text: bool = True) -> ReplyRow | str:
     text = row.cells.get("reply", "")
     if needs_text and not text:
         return "the reply is empty"
@@ -105,7 +105,7 @@ def _reply(row: Row, prompts: Prompts, arm: str, *, needs_text: bool = True) -> 
     return ReplyRow(name, item.id, text, item.emotion, item.valence, item.situation, item.utterance)
 
 
-def _rating(row: Row, prompts: Prompts, hashed: Callable[[str], str]) -> ImportedRating | str:
+def _rating(row: TableRow, prompts: Prompts, hashed: Callable[[str], str]) -> ImportedRating | str:
     for column in ("rater", "arm", "prompt", "rating"):
         if column not in row.cells:
             return f"'{column}' is empty"
@@ -119,7 +119,7 @@ def _rating(row: Row, prompts: Prompts, hashed: Callable[[str], str]) -> Importe
     return ImportedRating(row.line, hashed(row.cells["rater"]), _RATINGS[given], reply)
 
 
-def _is_yes(row: Row) -> bool:
+def _is_yes(row: TableRow) -> bool:
     return row.cells.get("use", "").casefold() in ("yes", "y", "1", "true")
 
 

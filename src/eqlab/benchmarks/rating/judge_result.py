@@ -15,8 +15,8 @@ from eqlab.benchmarks.rating import calibration
 from eqlab.benchmarks.rating.arm_length import length_table
 from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares
 from eqlab.benchmarks.rating.families import family
-from eqlab.benchmarks.rating.outcome import Outcome
-from eqlab.benchmarks.rating.rated import GOOD, Given, Rated, arms_of, given
+from eqlab.benchmarks.rating.outcome import RatingOutcome
+from eqlab.benchmarks.rating.rated import GOOD, GivenRating, RatedReply, arms_of, given
 from eqlab.core.results import Estimate, Table
 
 ONE_RATER = (
@@ -26,7 +26,7 @@ ONE_RATER = (
 _MOST_PAIRS = 15
 
 
-def outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any]) -> Outcome:
+def outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> RatingOutcome:
     judge = subject.removeprefix("judge:")
     usable, arms = given(ratings), arms_of(ratings)
     shares = arm_shares(usable, arms, lambda one: one.prompt)
@@ -39,7 +39,7 @@ def outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any]) 
         (arm, reference): _gap(arm, reference, points)
         for reference, arm in list(combinations(shares.arms, 2))[:_MOST_PAIRS]
     }
-    return Outcome(
+    return RatingOutcome(
         title="Empathy, rated by a judge",
         sentence=_sentence(judge, shares, helped),
         headline=_headline(shares, gaps),
@@ -65,10 +65,10 @@ def outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any]) 
 
 
 def _calibration_outcome(
-    judge: str, shares: ArmShares, found: calibration.Calibration | None, ratings: Sequence[Rated]
-) -> Outcome:
+    judge: str, shares: ArmShares, found: calibration.Calibration | None, ratings: Sequence[RatedReply]
+) -> RatingOutcome:
     undefined = Estimate(calibration.CEILING, None, 0, note="no rating of the judge has a person's beside it")
-    return Outcome(
+    return RatingOutcome(
         title="Judge calibration",
         sentence=f"{judge}: {calibration.verdict(found)}" if found else f"{judge} gave no rating to calibrate with.",
         headline=found.measures[calibration.CEILING] if found else undefined,
@@ -98,7 +98,7 @@ def _headline(shares: ArmShares, gaps: Mapping[tuple[str, str], Estimate]) -> Es
     return shares.highest()
 
 
-def prompt_points(usable: Sequence[Given]) -> dict[str, dict[str, float]]:
+def prompt_points(usable: Sequence[GivenRating]) -> dict[str, dict[str, float]]:
     """By arm and prompt, 100 if the reply is called Good; the mean over repeats."""
     found: dict[str, dict[str, list[float]]] = {}
     for one in usable:
@@ -171,7 +171,7 @@ def by_group(usable: Sequence[Any], shares: ArmShares, by: str) -> tuple[Table, 
     return (Table(f"P(Good) by {by}", (by, *shares.arms), tuple(rows), note, heat=True),)
 
 
-def prediction_powered(ratings: Sequence[Rated], arm: str) -> PpiMean | None:
+def prediction_powered(ratings: Sequence[RatedReply], arm: str) -> PpiMean | None:
     """P(Good) of an arm from people's ratings of some replies and the judge's of all; None where people rated none,
     all, or too few. Raters and prompts are both clusters."""
     own = _powered_arm(ratings, arm)
@@ -182,13 +182,13 @@ def prediction_powered(ratings: Sequence[Rated], arm: str) -> PpiMean | None:
     )
 
 
-def powered_difference(ratings: Sequence[Rated], arm: str, reference: str) -> PpiMean | None:
+def powered_difference(ratings: Sequence[RatedReply], arm: str, reference: str) -> PpiMean | None:
     """The difference of two arms' P(Good) among people; raters and prompts that both have are paired."""
     one, other = _powered_arm(ratings, arm), _powered_arm(ratings, reference)
     return None if one is None or other is None else ppi_difference(one, other)
 
 
-def _powered_arm(ratings: Sequence[Rated], arm: str) -> Arm | None:
+def _powered_arm(ratings: Sequence[RatedReply], arm: str) -> Arm | None:
     own = [one for one in ratings if one.arm == arm and one.value is not None and one.repeat == 0]
     both = [(one, rater, value) for one in own for rater, value in one.human]
     alone = [one for one in own if not one.human]
@@ -205,7 +205,7 @@ def _powered_arm(ratings: Sequence[Rated], arm: str) -> Arm | None:
     )
 
 
-def _difference_table(ratings: Sequence[Rated], arms: Sequence[str]) -> tuple[Table, ...]:
+def _difference_table(ratings: Sequence[RatedReply], arms: Sequence[str]) -> tuple[Table, ...]:
     rows = []
     for reference, arm in combinations(arms, 2):
         gap = powered_difference(ratings, arm, reference)
@@ -256,7 +256,7 @@ def _ppi_table(helped: Mapping[str, PpiMean]) -> Table:
     )
 
 
-def _repeats(ratings: Sequence[Rated]) -> tuple[Estimate, ...]:
+def _repeats(ratings: Sequence[RatedReply]) -> tuple[Estimate, ...]:
     """How often the judge says the same when asked again."""
     by_trial: dict[str, list[int]] = {}
     for one in ratings:

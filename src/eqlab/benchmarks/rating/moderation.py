@@ -10,7 +10,7 @@ from eqlab.analysis.correlation import pearson
 from eqlab.analysis.maximise import FitError
 from eqlab.analysis.ordinal import RandomEffect, fit_ordinal, likelihood_ratio
 from eqlab.benchmarks.rating.outcome import p_text
-from eqlab.benchmarks.rating.rated import Given
+from eqlab.benchmarks.rating.rated import GivenRating
 from eqlab.core.results import Estimate, Table
 
 Floats = NDArray[np.float64]
@@ -26,7 +26,9 @@ def standardised(values: Floats) -> Floats:
     return np.asarray((values - values.mean()) / values.std(ddof=1))
 
 
-def moderation_table(ratings: Sequence[Given], arms: Sequence[str], scores: Mapping[str, float], name: str) -> Table:
+def moderation_table(
+    ratings: Sequence[GivenRating], arms: Sequence[str], scores: Mapping[str, float], name: str
+) -> Table:
     """`rating ~ arm * z + (1|rater) + (1|prompt)` against the model without z (likelihood ratio), and the correlation
     of a rater's score with their mean rating in each arm. `arms` begin with the reference; raters without a score are
     left out and counted."""
@@ -50,7 +52,7 @@ def moderation_table(ratings: Sequence[Given], arms: Sequence[str], scores: Mapp
 
 
 def _fit(
-    used: Sequence[Given], others: Sequence[str], scores: Mapping[str, float]
+    used: Sequence[GivenRating], others: Sequence[str], scores: Mapping[str, float]
 ) -> tuple[dict[str, tuple[Estimate, str | None]], str]:
     """(each arm's interaction, the test of all of them in words)."""
     raters = {one.rater for one in used}
@@ -75,7 +77,7 @@ def _fit(
     return found, f"No relation at all: χ² = {test.chi2:.2f}, df {test.df}, p = {test.p:.3g}."
 
 
-def _mean_ratings(ratings: Sequence[Given], arm: str) -> dict[str, float]:
+def _mean_ratings(ratings: Sequence[GivenRating], arm: str) -> dict[str, float]:
     own: dict[str, list[int]] = {}
     for one in ratings:
         if one.arm == arm:

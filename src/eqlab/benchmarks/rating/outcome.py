@@ -8,7 +8,7 @@ from eqlab.core.results import Baseline, Estimate, Table
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RatingOutcome:
     title: str
     sentence: str
     headline: Estimate

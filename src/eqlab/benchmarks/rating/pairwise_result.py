@@ -8,8 +8,8 @@ import numpy as np
 
 from eqlab.analysis.bootstrap import Floats, draw_totals, interval
 from eqlab.analysis.intervals import proportion_estimate
-from eqlab.benchmarks.rating.outcome import Outcome
-from eqlab.benchmarks.rating.rated import Rated, arms_of
+from eqlab.benchmarks.rating.outcome import RatingOutcome
+from eqlab.benchmarks.rating.rated import RatedReply, arms_of
 from eqlab.benchmarks.rating.strengths import strengths_tables
 from eqlab.core.results import Baseline, Estimate, Table
 
@@ -34,7 +34,7 @@ class Duel:
         return self.points[0] == self.points[1]
 
 
-def duels(ratings: Sequence[Rated], arm: str, reference: str) -> list[Duel]:
+def duels(ratings: Sequence[RatedReply], arm: str, reference: str) -> list[Duel]:
     """Prompts for which both orders were rated; repeats are averaged."""
     seen: dict[str, dict[str, list[float]]] = {}
     for one in ratings:
@@ -49,14 +49,14 @@ def duels(ratings: Sequence[Rated], arm: str, reference: str) -> list[Duel]:
     ]
 
 
-def outcome(subject: str, ratings: Sequence[Rated]) -> Outcome:
+def outcome(subject: str, ratings: Sequence[RatedReply]) -> RatingOutcome:
     judge = subject.removeprefix("judge:")
     arms = arms_of(ratings)
     met = {(arm, reference): duels(ratings, arm, reference) for reference, arm in combinations(arms, 2)}
     preferred = {pair: _preference(pair, own) for pair, own in met.items()}
     bias = _first_place(ratings)
     every = [duel for own in met.values() for duel in own]
-    return Outcome(
+    return RatingOutcome(
         title="Empathy, replies in pairs",
         sentence=_sentence(judge, preferred, bias),
         headline=_headline(preferred),
@@ -77,7 +77,7 @@ def outcome(subject: str, ratings: Sequence[Rated]) -> Outcome:
     )
 
 
-def _answered(ratings: Sequence[Rated]) -> int:
+def _answered(ratings: Sequence[RatedReply]) -> int:
     return sum(one.value is not None for one in ratings)
 
 
@@ -88,7 +88,7 @@ def _preference(pair: tuple[str, str], own: Sequence[Duel]) -> Estimate:
     return _interval(name, rows, lambda totals: 100 * totals[0][..., 0] / totals[0][..., 1], len(own), "%")
 
 
-def _first_place(ratings: Sequence[Rated]) -> Estimate:
+def _first_place(ratings: Sequence[RatedReply]) -> Estimate:
     """How much more often the first reply wins than the second, in points; 0 without position bias."""
     by_prompt: dict[str, list[float]] = {}
     for one in ratings:
@@ -131,7 +131,7 @@ def _table(met: Mapping[tuple[str, str], Sequence[Duel]], preferred: Mapping[tup
     )
 
 
-def _places(ratings: Sequence[Rated]) -> Table:
+def _places(ratings: Sequence[RatedReply]) -> Table:
     values = [one.value for one in ratings]
     rows = tuple((name, values.count(value)) for value, name in ((1, "first"), (2, "tie"), (3, "second")))
     return Table("Verdicts by place", ("verdict", "times"), rows, "Every pair was shown in both orders.")

@@ -7,11 +7,11 @@ from itertools import combinations
 import numpy as np
 
 from eqlab.analysis.intervals import mean_estimate
+from eqlab.analysis.panel import PanelRatings as Panel
 from eqlab.analysis.panel import Pooled, leave_one_out, most_disputed, pool
-from eqlab.analysis.panel import Ratings as Panel
 from eqlab.analysis.panel_agreement import effective_judges, panel_alpha, preferences
 from eqlab.benchmarks.rating.families import family
-from eqlab.benchmarks.rating.rated import Rated
+from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.snapshots import replaced, snapshots_table
 from eqlab.benchmarks.rating.strengths import fitted, strengths_tables
 from eqlab.core.errors import UsageError
@@ -24,7 +24,7 @@ Reply = tuple[str, str]
 """(prompt, arm)."""
 
 
-def panel_result(given: Mapping[str, Sequence[Rated]]) -> Result | None:
+def panel_result(given: Mapping[str, Sequence[RatedReply]]) -> Result | None:
     """`given`: each judge's ratings of single replies, by the judge's name. None for fewer than two judges, or where
     they cannot be pooled (then each has a result of its own and no more)."""
     if len(given) < 2:
@@ -74,7 +74,7 @@ def panel_result(given: Mapping[str, Sequence[Rated]]) -> Result | None:
     )
 
 
-def pairwise_panel(given: Mapping[str, Sequence[Rated]]) -> Result | None:
+def pairwise_panel(given: Mapping[str, Sequence[RatedReply]]) -> Result | None:
     """The verdicts of several judges on replies in pairs as one ranking."""
     found, _ = fitted(given)
     if len(given) < 2 or found is None:
@@ -105,12 +105,14 @@ def pairwise_panel(given: Mapping[str, Sequence[Rated]]) -> Result | None:
     )
 
 
-def _replies(given: Mapping[str, Sequence[Rated]]) -> dict[Reply, Rated]:
+def _replies(given: Mapping[str, Sequence[RatedReply]]) -> dict[Reply, RatedReply]:
     """Every reply that a judge was shown, with a trial that shows it."""
     return {(one.prompt, one.arm): one for ratings in given.values() for one in ratings}
 
 
-def _panel(given: Mapping[str, Sequence[Rated]], replies: Mapping[Reply, Rated], *, first: bool = False) -> Panel:
+def _panel(
+    given: Mapping[str, Sequence[RatedReply]], replies: Mapping[Reply, RatedReply], *, first: bool = False
+) -> Panel:
     """A judge's repeats are averaged; `first`: only its first rating, where whole numbers are needed."""
     place = {reply: index for index, reply in enumerate(replies)}
     values = np.full((len(replies), len(given)), np.nan)
@@ -124,7 +126,7 @@ def _panel(given: Mapping[str, Sequence[Rated]], replies: Mapping[Reply, Rated],
     return Panel(values, [prompt for prompt, _ in replies], [arm for _, arm in replies], list(given))
 
 
-def _people(replies: Mapping[Reply, Rated]) -> list[float] | None:
+def _people(replies: Mapping[Reply, RatedReply]) -> list[float] | None:
     """People's mean rating of each reply; None unless all have one."""
     means = [
         float(np.mean([value for _, value in one.human])) if one.human else float("nan") for one in replies.values()
@@ -222,7 +224,7 @@ def _preferences(panel: Panel) -> tuple[Table, ...]:
     )
 
 
-def _disputed(panel: Panel, replies: Mapping[Reply, Rated]) -> Table:
+def _disputed(panel: Panel, replies: Mapping[Reply, RatedReply]) -> Table:
     shown = list(replies.values())
     rows: list[tuple[str, str, str, str, float]] = []
     for index, spread in most_disputed(panel, len(shown)):

@@ -14,7 +14,7 @@ from eqlab.analysis.ordinal import OrdinalFit, RandomEffect
 from eqlab.analysis.ordinal_effects import proportional_odds
 from eqlab.analysis.tost import tost
 from eqlab.benchmarks.rating.outcome import p_text
-from eqlab.benchmarks.rating.rated import Given
+from eqlab.benchmarks.rating.rated import GivenRating
 from eqlab.core.results import Estimate, Table
 
 MARGIN = 1.2
@@ -38,7 +38,7 @@ def equivalence(fit: OrdinalFit, arms: Sequence[str]) -> Table:
     )
 
 
-def proportional(fit: OrdinalFit, ratings: Sequence[Given], arms: Sequence[str]) -> str:
+def proportional(fit: OrdinalFit, ratings: Sequence[GivenRating], arms: Sequence[str]) -> str:
     """Whether an arm shifts both thresholds (Bad against the rest, Good against the rest) by the same amount."""
     fixed = {arm: np.array([one.arm == arm for one in ratings], dtype=float) for arm in arms[1:]}
     levels: dict[str, Sequence[Hashable]] = {
@@ -55,7 +55,7 @@ def proportional(fit: OrdinalFit, ratings: Sequence[Given], arms: Sequence[str])
     return f" One odds ratio for both thresholds {verdict} (χ² = {test.chi2:.1f}, df {test.df}, p = {test.p:.2g})."
 
 
-def several_raters(ratings: Sequence[Given]) -> Table | None:
+def several_raters(ratings: Sequence[GivenRating]) -> Table | None:
     """Ordinal alpha over replies that more than one person rated; None if there is no such reply."""
     units: dict[tuple[str, str], list[int]] = {}
     for one in ratings:

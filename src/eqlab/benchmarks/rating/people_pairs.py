@@ -11,17 +11,17 @@ from scipy.special import stdtrit
 from eqlab.analysis.bradley_terry import Strengths, Verdicts, strengths
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.analysis.maximise import FitError
-from eqlab.benchmarks.rating.outcome import Outcome, p_text
+from eqlab.benchmarks.rating.outcome import RatingOutcome, p_text
 from eqlab.benchmarks.rating.people_result import FOLLOWS
 from eqlab.benchmarks.rating.planned import corrected
-from eqlab.benchmarks.rating.rated import Rated, arms_of
+from eqlab.benchmarks.rating.rated import RatedReply, arms_of
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Baseline, Estimate, Table
 from eqlab.core.studied import Contrast
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenReply:
     """One choice: 1 where the first reply won, 0 the second, 0.5 a tie."""
 
     first: str
@@ -31,7 +31,7 @@ class Chosen:
     person: str
 
 
-def chosen(ratings: Sequence[Rated]) -> list[Chosen]:
+def chosen(ratings: Sequence[RatedReply]) -> list[ChosenReply]:
     """With three answers the middle one is a tie; with two there is none."""
     found = []
     for one in ratings:
@@ -39,11 +39,11 @@ def chosen(ratings: Sequence[Rated]) -> list[Chosen]:
             (scale,) = one.trial.form.scales
             first, second = one.key["arms"]
             outcome = (scale.high - one.value) / (scale.high - scale.low)
-            found.append(Chosen(first, second, outcome, one.prompt, one.rater))
+            found.append(ChosenReply(first, second, outcome, one.prompt, one.rater))
     return found
 
 
-def fitted(choices: Sequence[Chosen]) -> tuple[Strengths | None, str]:
+def fitted(choices: Sequence[ChosenReply]) -> tuple[Strengths | None, str]:
     """The strengths, or why there are none."""
     if not choices:
         return None, "Nobody has chosen anything yet."
@@ -61,7 +61,7 @@ def fitted(choices: Sequence[Chosen]) -> tuple[Strengths | None, str]:
         return None, str(error)
 
 
-def pair_contrasts(choices: Sequence[Chosen], reference: str, alpha: float) -> tuple[tuple[Contrast, ...], Table]:
+def pair_contrasts(choices: Sequence[ChosenReply], reference: str, alpha: float) -> tuple[tuple[Contrast, ...], Table]:
     """Every arm against the reference: log-odds of being chosen, the first place taken out."""
     fit, why = fitted(choices)
     found: tuple[Contrast, ...] = ()
@@ -91,7 +91,7 @@ def pair_contrasts(choices: Sequence[Chosen], reference: str, alpha: float) -> t
     return found, Table("Planned contrasts", columns, rows, f"{note} {why}".strip())
 
 
-def outcome(ratings: Sequence[Rated], reference: str = "") -> Outcome:
+def outcome(ratings: Sequence[RatedReply], reference: str = "") -> RatingOutcome:
     choices = chosen(ratings)
     people = len({one.person for one in choices})
     fit, why = fitted(choices)
@@ -103,7 +103,7 @@ def outcome(ratings: Sequence[Rated], reference: str = "") -> Outcome:
     if len(contrasts) == 1:
         headline = contrasts[0].estimate
     place = fit.position if fit else None
-    return Outcome(
+    return RatingOutcome(
         title="Replies in pairs, chosen by people",
         sentence=_sentence(people, len(choices), contrasts),
         headline=headline,
@@ -144,7 +144,7 @@ def _sentence(people: int, n: int, contrasts: Sequence[Contrast]) -> str:
     return f"{people} people made {n} choices between two replies: {'; '.join(said) or 'no strength could be fitted'}."
 
 
-def _wins(choices: Sequence[Chosen], arms: Sequence[str]) -> Table:
+def _wins(choices: Sequence[ChosenReply], arms: Sequence[str]) -> Table:
     rows = []
     for reference, arm in combinations(arms, 2):
         own = [one for one in choices if {one.first, one.second} == {arm, reference}]
@@ -168,7 +168,7 @@ def _strengths(fit: Strengths) -> Table:
     )
 
 
-def _orders(choices: Sequence[Chosen], place: Estimate | None) -> Table:
+def _orders(choices: Sequence[ChosenReply], place: Estimate | None) -> Table:
     counted = [one.outcome for one in choices]
     rows = (("first", counted.count(1.0)), ("tie", counted.count(0.5)), ("second", counted.count(0.0)))
     worth = "" if place is None or place.value is None else f" The first place is worth {place.value:+.2f} log-odds."

@@ -16,10 +16,10 @@ from eqlab.analysis.ordinal_effects import pooled_effects
 from eqlab.benchmarks.rating.arm_length import length_table
 from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares
 from eqlab.benchmarks.rating.judge_result import arm_table, by_group
-from eqlab.benchmarks.rating.outcome import Outcome, gap_words, p_text
+from eqlab.benchmarks.rating.outcome import RatingOutcome, gap_words, p_text
 from eqlab.benchmarks.rating.people_checks import equivalence, proportional, several_raters
 from eqlab.benchmarks.rating.planned import contrasts_from, corrected, planned_words
-from eqlab.benchmarks.rating.rated import GOOD, Given, Rated, arms_of, given
+from eqlab.benchmarks.rating.rated import GOOD, GivenRating, RatedReply, arms_of, given
 from eqlab.core.results import Estimate, Table
 
 FOLLOWS = (
@@ -28,7 +28,7 @@ FOLLOWS = (
 )
 
 
-def outcome(ratings: Sequence[Rated], reference: str = "") -> Outcome:
+def outcome(ratings: Sequence[RatedReply], reference: str = "") -> RatingOutcome:
     """`reference` is the arm that others are compared with, where a study's plan names it."""
     usable, arms = given(ratings), first_arm(arms_of(ratings), reference)
     shares = arm_shares(usable, arms, lambda one: one.rater)
@@ -36,7 +36,7 @@ def outcome(ratings: Sequence[Rated], reference: str = "") -> Outcome:
     reference, others = (shares.arms[0], shares.arms[1:]) if shares.arms else ("", ())
     gaps = {arm: shares.gap(arm, reference) for arm in others}
     fitted, why = fit_crossed(usable, shares.arms) if others else (None, "")
-    return Outcome(
+    return RatingOutcome(
         title="Empathy, rated by people",
         sentence=_sentence(shares, raters, gaps, fitted),
         headline=replace(_headline(shares, gaps), of=f"ratings by {raters} people"),
@@ -67,7 +67,7 @@ def first_arm(arms: Sequence[str], first: str) -> tuple[str, ...]:
     return tuple(sorted(arms, key=lambda arm: arm != first))
 
 
-def fit_crossed(ratings: Sequence[Given], arms: Sequence[str]) -> tuple[Decision | None, str]:
+def fit_crossed(ratings: Sequence[GivenRating], arms: Sequence[str]) -> tuple[Decision | None, str]:
     """The model with raters, prompts and replies as far as the design has them, the first arm as reference; or why
     there is none."""
     try:
@@ -130,7 +130,7 @@ def _as_published(shares: ArmShares, reference: str, others: Sequence[str]) -> T
     )
 
 
-def _model_table(made: Decision, ratings: Sequence[Given], arms: Sequence[str]) -> Table:
+def _model_table(made: Decision, ratings: Sequence[GivenRating], arms: Sequence[str]) -> Table:
     """Every two arms as an odds ratio, Holm-corrected together; the omnibus test in the note."""
     rows = tuple(
         (
@@ -165,7 +165,7 @@ def _omnibus(made: Decision) -> str:
     return f" All arms alike: χ² = {test.chi2:.2f}, df {test.df}, p = {test.p:.3g}."
 
 
-def _pooled_tables(ratings: Sequence[Given], reference: str, others: Sequence[str]) -> tuple[Table, ...]:
+def _pooled_tables(ratings: Sequence[GivenRating], reference: str, others: Sequence[str]) -> tuple[Table, ...]:
     """Effects per emotion that borrow strength from each other: what a forest plot shows. Left out where the model
     does not fit."""
     tables = []
@@ -203,7 +203,7 @@ def _pooled_tables(ratings: Sequence[Given], reference: str, others: Sequence[st
     return tuple(tables)
 
 
-def _clustering(ratings: Sequence[Given], shares: ArmShares) -> Table:
+def _clustering(ratings: Sequence[GivenRating], shares: ArmShares) -> Table:
     rows = []
     for arm in shares.arms:
         own = [one for one in ratings if one.arm == arm]

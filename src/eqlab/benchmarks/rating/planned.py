@@ -9,13 +9,13 @@ from eqlab.analysis.confirmatory import Decision, decide
 from eqlab.analysis.maximise import FitError
 from eqlab.analysis.multiplicity import holm
 from eqlab.benchmarks.rating.outcome import p_text
-from eqlab.benchmarks.rating.rated import Given
+from eqlab.benchmarks.rating.rated import GivenRating
 from eqlab.core.results import Estimate, Table
 from eqlab.core.studied import Contrast
 
 
 def planned_contrasts(
-    ratings: Sequence[Given], arms: Sequence[str], alpha: float = 0.05
+    ratings: Sequence[GivenRating], arms: Sequence[str], alpha: float = 0.05
 ) -> tuple[tuple[Contrast, ...], str]:
     """One for each arm after the first, which is the reference; and in words what the model has, or why there is
     none."""
@@ -26,7 +26,7 @@ def planned_contrasts(
 
 
 def contrasts_of(
-    ratings: Sequence[Given], reference: str, prefix: str, alpha: float
+    ratings: Sequence[GivenRating], reference: str, prefix: str, alpha: float
 ) -> tuple[tuple[Contrast, ...], str]:
     """Every arm against the reference, not yet corrected for their number. `prefix` begins their names."""
     try:

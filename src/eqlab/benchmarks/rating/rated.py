@@ -15,7 +15,7 @@ GOOD = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class RatedReply:
     """One planned rating with the attempt that counts."""
 
     trial: Trial
@@ -57,7 +57,7 @@ class Rated:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenRating:
     """A rating that was given: plain values for statistics."""
 
     arm: str
@@ -69,25 +69,25 @@ class Given:
     words: int
 
 
-def rated(scored: Iterable[Scored]) -> list[Rated]:
-    return [Rated(one.trial, one.repeat, len(one.attempts), final(one.attempts)) for one in scored]
+def rated(scored: Iterable[Scored]) -> list[RatedReply]:
+    return [RatedReply(one.trial, one.repeat, len(one.attempts), final(one.attempts)) for one in scored]
 
 
-def given(ratings: Iterable[Rated]) -> list[Given]:
+def given(ratings: Iterable[RatedReply]) -> list[GivenRating]:
     return [
-        Given(one.arm, one.prompt, one.rater, one.value, one.key["emotion"], one.key["valence"], one.key["words"])
+        GivenRating(one.arm, one.prompt, one.rater, one.value, one.key["emotion"], one.key["valence"], one.key["words"])
         for one in ratings
         if one.value is not None
     ]
 
 
-def arms_of(ratings: Sequence[Rated]) -> tuple[str, ...]:
+def arms_of(ratings: Sequence[RatedReply]) -> tuple[str, ...]:
     if ratings and ratings[0].trial.condition == "pairwise":
         return order_arms(arm for one in ratings for arm in one.key["arms"])
     return order_arms(one.arm for one in ratings)
 
 
-def item_of(one: Rated) -> ItemScore:
+def item_of(one: RatedReply) -> ItemScore:
     """One rating for the report: the rater's own words, the rating, and people's where known."""
     (scale,) = one.trial.form.scales
     labels = dict(scale.anchors)

@@ -6,8 +6,8 @@ from typing import Any
 
 from eqlab.benchmarks.flat import flatness
 from eqlab.benchmarks.rating import judge_result, pairwise_result, people_pairs, people_result
-from eqlab.benchmarks.rating.outcome import Outcome
-from eqlab.benchmarks.rating.rated import Rated, item_of, rated
+from eqlab.benchmarks.rating.outcome import RatingOutcome
+from eqlab.benchmarks.rating.rated import RatedReply, item_of, rated
 from eqlab.benchmarks.rating.scales_result import scales_result
 from eqlab.benchmarks.rating.trials import SCALES
 from eqlab.core.answers import STATUSES
@@ -84,7 +84,7 @@ def _why_no_points(subject: str, options: Mapping[str, Any]) -> str:
     return "replies rated in pairs are compared in their own result; see the report" if options["pairwise"] else ""
 
 
-def _outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any]) -> Outcome:
+def _outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> RatingOutcome:
     if options["pairwise"] and subject == PEOPLE:
         return people_pairs.outcome(ratings, options.get("reference", ""))
     if options["pairwise"]:
@@ -94,7 +94,7 @@ def _outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any])
     return judge_result.outcome(subject, ratings, options)
 
 
-def _caveats(ratings: Sequence[Rated], counts: Mapping[str, int], snapshots: Sequence[str]) -> tuple[str, ...]:
+def _caveats(ratings: Sequence[RatedReply], counts: Mapping[str, int], snapshots: Sequence[str]) -> tuple[str, ...]:
     said = []
     if len(snapshots) > 1:
         said.append(f"The server answered as {len(snapshots)} different models ({', '.join(snapshots)}).")

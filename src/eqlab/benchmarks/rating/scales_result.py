@@ -12,7 +12,7 @@ from eqlab.analysis.correlation import pearson
 from eqlab.benchmarks.rating.arm_shares import arm_shares
 from eqlab.benchmarks.rating.people_result import FOLLOWS, first_arm
 from eqlab.benchmarks.rating.planned import contrasts_of, corrected, planned_table
-from eqlab.benchmarks.rating.rated import Given, Rated, rated
+from eqlab.benchmarks.rating.rated import GivenRating, RatedReply, rated
 from eqlab.core.benchmark import Scored
 from eqlab.core.forms import Scale
 from eqlab.core.results import Estimate, ItemScore, Result, Table
@@ -20,7 +20,7 @@ from eqlab.core.runs import PEOPLE
 from eqlab.core.studied import Contrast
 
 
-def given_on(scored: Sequence[Scored], scale: Scale) -> list[Given]:
+def given_on(scored: Sequence[Scored], scale: Scale) -> list[GivenRating]:
     """The ratings on one scale, turned round where it is reverse-keyed: more is always better."""
     found = []
     for one in rated(scored):
@@ -29,7 +29,7 @@ def given_on(scored: Sequence[Scored], scale: Scale) -> list[Given]:
             value = scale.low + scale.high - value if scale.reverse else value
             key = one.key
             found.append(
-                Given(one.arm, one.prompt, one.rater, value, key["emotion"], key["valence"], int(key["words"]))
+                GivenRating(one.arm, one.prompt, one.rater, value, key["emotion"], key["valence"], int(key["words"]))
             )
     return found
 
@@ -118,7 +118,7 @@ def _bounded(gap: Estimate) -> bool:
     return gap.value is not None and gap.low is not None and gap.high is not None
 
 
-def _together(scales: Sequence[Scale], ratings: Mapping[str, Sequence[Given]]) -> Table:
+def _together(scales: Sequence[Scale], ratings: Mapping[str, Sequence[GivenRating]]) -> Table:
     """Correlations of two scales over replies' mean ratings, so that a generous rater does not make them."""
     rows = []
     for one, other in combinations(scales, 2):
@@ -134,14 +134,14 @@ def _together(scales: Sequence[Scale], ratings: Mapping[str, Sequence[Given]]) -
     )
 
 
-def _reply_means(ratings: Sequence[Given]) -> dict[tuple[str, str], float]:
+def _reply_means(ratings: Sequence[GivenRating]) -> dict[tuple[str, str], float]:
     own: dict[tuple[str, str], list[int]] = {}
     for one in ratings:
         own.setdefault((one.arm, one.prompt), []).append(one.value)
     return {reply: sum(values) / len(values) for reply, values in own.items()}
 
 
-def _item(one: Rated, scales: Sequence[Scale]) -> ItemScore:
+def _item(one: RatedReply, scales: Sequence[Scale]) -> ItemScore:
     values = dict(one.answer.values) if one.answer is not None and one.answer.status == "ok" else {}
     first = values.get(scales[0].key)
     return ItemScore(

@@ -5,16 +5,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from eqlab.benchmarks.rating.rated import Rated
+from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.core.results import Table
 
 
-def snapshots(ratings: Sequence[Rated]) -> Counter[str]:
+def snapshots(ratings: Sequence[RatedReply]) -> Counter[str]:
     """Ratings by the model id of the reply; replies without one are not counted."""
     return Counter(one.answer.model for one in ratings if one.answer is not None and one.answer.model)
 
 
-def snapshots_table(given: Mapping[str, Sequence[Rated]]) -> Table:
+def snapshots_table(given: Mapping[str, Sequence[RatedReply]]) -> Table:
     rows = []
     for judge, ratings in given.items():
         seen = snapshots(ratings)
@@ -23,7 +23,7 @@ def snapshots_table(given: Mapping[str, Sequence[Rated]]) -> Table:
     return Table("Who answered", ("judge asked", "answered as (ratings)"), tuple(rows), "By the server's own word.")
 
 
-def replaced(given: Mapping[str, Sequence[Rated]]) -> Iterator[str]:
+def replaced(given: Mapping[str, Sequence[RatedReply]]) -> Iterator[str]:
     """What speaks for a silent replacement: several ids for one judge, one id for several, or another's name."""
     owners: dict[str, list[str]] = {}
     for judge, ratings in given.items():

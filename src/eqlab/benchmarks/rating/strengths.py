@@ -8,7 +8,7 @@ import numpy as np
 from eqlab.analysis.bradley_terry import Strengths, Verdicts, strengths
 from eqlab.analysis.maximise import FitError
 from eqlab.analysis.next_pairs import next_pairs
-from eqlab.benchmarks.rating.rated import Rated
+from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Table
 
@@ -18,7 +18,7 @@ BATCH = 20
 _OUTCOME = {1: 1.0, 2: 0.5, 3: 0.0}
 
 
-def verdicts_of(given: Mapping[str, Sequence[Rated]]) -> Verdicts | None:
+def verdicts_of(given: Mapping[str, Sequence[RatedReply]]) -> Verdicts | None:
     """All readable verdicts of some judges; None without any."""
     rows = [(judge, one) for judge, ratings in given.items() for one in ratings if one.value is not None]
     if not rows:
@@ -32,7 +32,7 @@ def verdicts_of(given: Mapping[str, Sequence[Rated]]) -> Verdicts | None:
     )
 
 
-def fitted(given: Mapping[str, Sequence[Rated]]) -> tuple[Strengths | None, str]:
+def fitted(given: Mapping[str, Sequence[RatedReply]]) -> tuple[Strengths | None, str]:
     """The strengths, and what must be said of them; or why there are none."""
     verdicts = verdicts_of(given)
     if verdicts is None:
@@ -48,7 +48,7 @@ def fitted(given: Mapping[str, Sequence[Rated]]) -> tuple[Strengths | None, str]
     return found, f"With a normal prior (SD {PRIOR_SD:g}): {why}"
 
 
-def strengths_tables(given: Mapping[str, Sequence[Rated]]) -> tuple[Table, ...]:
+def strengths_tables(given: Mapping[str, Sequence[RatedReply]]) -> tuple[Table, ...]:
     """Ranking, places and next pairs; nothing where no strengths can be fitted."""
     found, note = fitted(given)
     if found is None:

@@ -17,7 +17,7 @@ from eqlab.benchmarks.rating.counterbalance import shares
 from eqlab.benchmarks.rating.moderation import moderation_table
 from eqlab.benchmarks.rating.people_result import first_arm, shares_words
 from eqlab.benchmarks.rating.planned import planned_contrasts, planned_table, planned_words
-from eqlab.benchmarks.rating.rated import Given, given, rated
+from eqlab.benchmarks.rating.rated import GivenRating, given, rated
 from eqlab.benchmarks.rating.reply_rows import FILE, from_jsonl
 from eqlab.benchmarks.rating.scales_result import scale_contrasts, scales_result
 from eqlab.benchmarks.rating.simulated_people import Raters
@@ -159,7 +159,7 @@ def _middle_first(scale: Scale) -> tuple[int, ...]:
 
 
 def _moderation(
-    ratings: Sequence[Given], arms: Sequence[str], scores: Mapping[str, Mapping[str, float | None]]
+    ratings: Sequence[GivenRating], arms: Sequence[str], scores: Mapping[str, Mapping[str, float | None]]
 ) -> tuple[Table, ...]:
     """The raters' own empathy, where the study asked for it."""
     known = {subject: value for subject, own in scores.items() if (value := own.get(TEQ)) is not None}

@@ -11,7 +11,7 @@ from eqlab.core.spreadsheet import unguarded
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     line: int
     cells: dict[str, str]
     """By column, outer blanks gone; empty cells are left out."""
@@ -24,7 +24,7 @@ class BadRow:
     """Never holds the cell of a rater: ids belong to people."""
 
 
-def read_table(content: bytes, path: str, needed: Sequence[str]) -> tuple[list[Row], list[BadRow]]:
+def read_table(content: bytes, path: str, needed: Sequence[str]) -> tuple[list[TableRow], list[BadRow]]:
     """The rows and those that are none. A file that is no table at all, or lacks a needed column, is an error."""
     try:
         text = content.decode("utf-8-sig")
@@ -44,7 +44,7 @@ def read_table(content: bytes, path: str, needed: Sequence[str]) -> tuple[list[R
     return rows, bad
 
 
-def _csv(text: str, path: str) -> tuple[list[Row], list[BadRow]]:
+def _csv(text: str, path: str) -> tuple[list[TableRow], list[BadRow]]:
     rows, bad = [], []
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
@@ -59,13 +59,13 @@ def _csv(text: str, path: str) -> tuple[list[Row], list[BadRow]]:
             if len(cells) != len(header):
                 bad.append(BadRow(line, f"{len(cells)} cells instead of {len(header)}"))
                 continue
-            rows.append(Row(line, _cells(zip(header, cells, strict=True))))
+            rows.append(TableRow(line, _cells(zip(header, cells, strict=True))))
     except csv.Error as error:
         raise DataError(f"{path}: line {reader.line_num} is no CSV ({error}).", "Quote texts with commas.") from error
     return rows, bad
 
 
-def _json_lines(text: str) -> tuple[list[Row], list[BadRow]]:
+def _json_lines(text: str) -> tuple[list[TableRow], list[BadRow]]:
     rows, bad = [], []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -81,7 +81,7 @@ def _json_lines(text: str) -> tuple[list[Row], list[BadRow]]:
             bad.append(BadRow(number, "a value is a list or an object instead of text or a number"))
         else:
             cells = ((str(name).strip().lower(), _text(value)) for name, value in body.items())
-            rows.append(Row(number, _cells(cells)))
+            rows.append(TableRow(number, _cells(cells)))
     return rows, bad
 
 

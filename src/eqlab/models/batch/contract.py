@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from eqlab.core.errors import ModelError
 from eqlab.models.providers import shown_url
 from eqlab.models.secrets import without_key
-from eqlab.models.transport import Line
+from eqlab.models.transport import Connection
 from eqlab.models.wire.contract import Endpoint, Hopeless, Incoming, Outgoing, TryAgain
 from eqlab.models.wire.said import read_error
 
@@ -90,7 +90,7 @@ class BatchWay(Protocol):
 class Way:
     """HTTP to one endpoint, with patience. A call that must not be made twice is said to be `once`."""
 
-    def __init__(self, endpoint: Endpoint, line: Line) -> None:
+    def __init__(self, endpoint: Endpoint, line: Connection) -> None:
         self.endpoint = endpoint
         self._line = line
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eqlab.models.chat import LENGTH, REFUSED, ChatReply, ChatRequest
-from eqlab.models.fit import Change, Fit, allowance, room
+from eqlab.models.fit import Adaptation, Fit, allowance, room
 from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, Outgoing, Verdict
 from eqlab.models.wire.numbers import count, known, mapping
 from eqlab.models.wire.openai_chat import BROKEN, nearest_effort
@@ -141,23 +141,23 @@ def _own(outgoing: Outgoing, said: Said) -> Verdict | None:
     if "thinking" in body and request.effort not in (None, "none"):
         adaptive = body["thinking"]["type"] == "adaptive"
         if adaptive and "adaptive" in low and "support" in low:
-            return Adapt(Change("way", "thinking", "budget"), text)
+            return Adapt(Adaptation("way", "thinking", "budget"), text)
         if not adaptive and "thinking" in low and "adaptive" in low:
-            return Adapt(Change("way", "thinking", "adaptive"), text)
+            return Adapt(Adaptation("way", "thinking", "adaptive"), text)
     if body.get("output_config", {}).get("effort") and "effort" in low:
         level = nearest_effort(said, str(request.effort)) or _offered(text)
         if level and level != body["output_config"]["effort"]:
-            return Adapt(Change("way", "effort", level), text)
+            return Adapt(Adaptation("way", "effort", level), text)
         if "support" in low:
-            return Adapt(Change("way", "thinking", "budget"), text)
+            return Adapt(Adaptation("way", "thinking", "budget"), text)
     if request.schema is not None and any(
         word in low for word in ("output_config", "output format", "structured output", "json_schema")
     ):
         if outgoing.sent.get("schema") != "tool":
-            return Adapt(Change("way", "schema", "tool"), text)
+            return Adapt(Adaptation("way", "schema", "tool"), text)
         return Hopeless(f"it does not take a JSON schema ({text[:300]})", "Run without --structured.")
     if "cannot both be specified" in low and "temperature" not in request.own:
-        return Adapt(Change("drop", "temperature"), text)
+        return Adapt(Adaptation("drop", "temperature"), text)
     return None
 
 

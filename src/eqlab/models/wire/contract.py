@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from eqlab.models.chat import ChatReply, ChatRequest
-from eqlab.models.fit import Change, Fit
+from eqlab.models.fit import Adaptation, Fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class TryAgain:
 class Adapt:
     """The server does not take a thing as it was sent; the same question in other words may go well."""
 
-    change: Change
+    change: Adaptation
     said: str
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eqlab.models.chat import LENGTH, ChatReply, ChatRequest
-from eqlab.models.fit import Change, Fit, allowance, room
+from eqlab.models.fit import Adaptation, Fit, allowance, room
 from eqlab.models.wire.contract import Adapt, Endpoint, Incoming, Outgoing, TryAgain, Verdict
 from eqlab.models.wire.numbers import count, known, mapping
 from eqlab.models.wire.openai_chat import BROKEN, without_system
@@ -149,9 +149,9 @@ def _not_taken(outgoing: Outgoing, incoming: Incoming, said: Said) -> Verdict:
             incoming = Incoming(401, incoming.headers, incoming.raw, incoming.latency)
         level = "thinkingLevel" in mapping(outgoing.body["generationConfig"].get("thinkingConfig"))
         if level and "thinking" in low and "level" in low:
-            return Adapt(Change("way", "thinking", "budget"), said.text)
+            return Adapt(Adaptation("way", "thinking", "budget"), said.text)
         if "systemInstruction" in outgoing.body and ("developer instruction" in low or "system instruction" in low):
-            return Adapt(Change("way", "system", "user"), said.text)
+            return Adapt(Adaptation("way", "system", "user"), said.text)
         if "thinking" in low and outgoing.request.effort is not None:
             said = Said(f"thinkingConfig: {said.text}", said.code, "thinkingConfig", said.kind, said.body, said.status)
     extra = outgoing.request.extra

@@ -6,7 +6,7 @@ from typing import Any
 
 from eqlab.core.messages import Message
 from eqlab.models.chat import EFFORTS, FILTERED, REFUSED, ChatReply, ChatRequest
-from eqlab.models.fit import Change, Fit, room
+from eqlab.models.fit import Adaptation, Fit, room
 from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, Outgoing, TryAgain, Verdict
 from eqlab.models.wire.numbers import amount, count, known, mapping
 from eqlab.models.wire.said import Said, limit_named, quoted, read_error, said_in
@@ -160,14 +160,14 @@ def not_taken(outgoing: Outgoing, incoming: Incoming, said: Said) -> Verdict:
     """OpenAI's own refusals, then what all providers have in common."""
     sent, text = outgoing.body, said.text
     if "v1/responses" in text or "Responses API" in text:
-        return Adapt(Change("wire", "dialect", "openai_responses"), f"HTTP {incoming.status}: {text}")
+        return Adapt(Adaptation("wire", "dialect", "openai_responses"), f"HTTP {incoming.status}: {text}")
     if incoming.status in (400, 422):
         if "max_tokens" in sent and _unknown_room(outgoing, said):
-            return Adapt(Change("way", "room", "max_completion_tokens"), text)
+            return Adapt(Adaptation("way", "room", "max_completion_tokens"), text)
         if said.param.startswith("messages") and "'system'" in text:
-            return Adapt(Change("way", "system", "user"), text)
+            return Adapt(Adaptation("way", "system", "user"), text)
         if "reasoning_effort" in sent and (level := nearest_effort(said, str(outgoing.request.effort))):
-            return Adapt(Change("way", "effort", level), text)
+            return Adapt(Adaptation("way", "effort", level), text)
     extra = outgoing.request.extra
     fields = {name: "extra" if name in extra else MEANINGS.get(name, "") for name in sent}
     verdict = judged(outgoing, incoming, said, {name: meaning for name, meaning in fields.items() if meaning})

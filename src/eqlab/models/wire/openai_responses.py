@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eqlab.models.chat import FILTERED, LENGTH, REFUSED, ChatReply, ChatRequest
-from eqlab.models.fit import Change, Fit, room
+from eqlab.models.fit import Adaptation, Fit, room
 from eqlab.models.wire.contract import Adapt, Endpoint, Incoming, Outgoing, TryAgain, Verdict
 from eqlab.models.wire.numbers import count, known, mapping
 from eqlab.models.wire.openai_chat import BROKEN, nearest_effort, without_system
@@ -85,7 +85,7 @@ def _not_taken(outgoing: Outgoing, incoming: Incoming, said: Said) -> Verdict:
         and "reasoning" in outgoing.body
         and (level := nearest_effort(said, str(outgoing.request.effort)))
     ):
-        return Adapt(Change("way", "effort", level), said.text)
+        return Adapt(Adaptation("way", "effort", level), said.text)
     if incoming.status == 200 and not filter_code(said):  # a response that failed on the way
         return TryAgain(f"the provider failed while answering ({said.text[:200]})", rate="rate_limit" in said.code)
     extra = outgoing.request.extra

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from eqlab.models.chat import FILTERED, ChatReply
-from eqlab.models.fit import Change
+from eqlab.models.fit import Adaptation
 from eqlab.models.wire.contract import Adapt, Hopeless, Incoming, Outgoing, TryAgain, Verdict
 from eqlab.models.wire.said import Said, filter_code, is_spent, limit_named, named_field
 from eqlab.models.wire.waits import wait_asked
@@ -69,7 +69,7 @@ def _not_taken(outgoing: Outgoing, said: Said, fields: Mapping[str, str], words:
     if meaning == "room":
         limit = limit_named(said, int(outgoing.sent["room"]))
         if limit is not None:
-            return Adapt(Change("limit", "room", str(limit)), words)
+            return Adapt(Adaptation("limit", "room", str(limit)), words)
         return Hopeless(words, model=False)
     if not meaning:
         unknown = said.code in ("model_not_found", "DeploymentNotFound") or said.param == "model"
@@ -85,4 +85,4 @@ def _not_taken(outgoing: Outgoing, said: Said, fields: Mapping[str, str], words:
     if meaning in outgoing.request.own:
         flag = "--effort" if meaning == "effort" else f"--set {meaning}"
         return Hopeless(f"it does not take the {meaning} you chose ({words})", f"Leave out {flag}, or choose another.")
-    return Adapt(Change("drop", meaning), words)
+    return Adapt(Adaptation("drop", meaning), words)

@@ -10,11 +10,11 @@ from typing import Any
 
 from eqlab.core.errors import UsageError
 from eqlab.data.files import write_whole
-from eqlab.publish.leaderboard.changes import Change, changes, snapshot
+from eqlab.publish.leaderboard.changes import BoardChange, changes, snapshot
 from eqlab.publish.leaderboard.check import check_submission
-from eqlab.publish.leaderboard.entries import Entry, store_entries
+from eqlab.publish.leaderboard.entries import BoardEntry, store_entries
 from eqlab.publish.leaderboard.published import published_entries, published_reader
-from eqlab.publish.leaderboard.site import Site, site_files, whole
+from eqlab.publish.leaderboard.site import BoardSite, site_files, whole
 from eqlab.publish.leaderboard.submission import Refused, read_submission
 from eqlab.publish.leaderboard.tables import Board, boards
 from eqlab.store.store import Store
@@ -43,7 +43,7 @@ class Built:
 
     folder: Path
     boards: Sequence[Board] = ()
-    changed: Sequence[Change] = ()
+    changed: Sequence[BoardChange] = ()
     refused: list[tuple[str, str]] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     files: int = 0
@@ -62,7 +62,7 @@ def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _:
     built.boards = boards(entries)
     tables = snapshot(built.boards)
     built.changed = changes(last["tables"], tables) if last else []
-    site = Site(
+    site = BoardSite(
         built.boards, built.changed, last["built_at"] if last else None, built.refused, time.time(), version("eqlab")
     )
     say(f"{len(entries)} entries in {len(built.boards)} tables; writing {folder}")
@@ -75,7 +75,7 @@ def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _:
     return built
 
 
-def _entries(sources: Sources, built: Built, say: Callable[[str], None]) -> Iterator[Entry]:
+def _entries(sources: Sources, built: Built, say: Callable[[str], None]) -> Iterator[BoardEntry]:
     if sources.published:
         reader = published_reader(sources.data)
         source = "their files" if reader.files() else "the figures that ship with eqlab"
@@ -107,7 +107,7 @@ def _submissions(folders: Sequence[Path]) -> Iterator[Path]:
             raise UsageError(f"There is no folder or file {folder}.", "Name a folder of submissions with --from.")
 
 
-def _shown(entry: Entry, texts: bool) -> Entry:
+def _shown(entry: BoardEntry, texts: bool) -> BoardEntry:
     """Published results show scores only; so do runs of published items, unless the reader wants the texts."""
     asked = [one for one in entry.record.config.benchmarks if one.name == entry.result.benchmark]
     published = entry.origin == "published" or any(one.item_set == "published" for one in asked)

@@ -9,7 +9,7 @@ from eqlab.publish.leaderboard.tables import Board
 
 
 @dataclass(frozen=True)
-class Change:
+class BoardChange:
     table: str
     name: str
     what: str
@@ -39,9 +39,9 @@ def snapshot(boards: Sequence[Board]) -> list[dict[str, Any]]:
     ]
 
 
-def changes(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[Change]:
+def changes(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[BoardChange]:
     known = {table["key"]: table for table in before}
-    found: list[Change] = []
+    found: list[BoardChange] = []
     for table in now:
         old = known.pop(table["key"], None)
         found += _of_table(table, old["rows"] if old else [], table["rows"])
@@ -52,21 +52,21 @@ def changes(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]
 
 def _of_table(
     table: Mapping[str, Any], before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]
-) -> Iterator[Change]:
+) -> Iterator[BoardChange]:
     title = str(table["title"])
     old = {row["id"]: row for row in before}
     for row in now:
         name = str(row["name"])
         was = old.pop(row["id"], None)
         if was is None:
-            yield Change(title, name, "new", "", _score(row))
+            yield BoardChange(title, name, "new", "", _score(row))
             continue
         if _score(was) != _score(row):
-            yield Change(title, name, "score", _score(was), _score(row))
+            yield BoardChange(title, name, "score", _score(was), _score(row))
         if was["rank"] != row["rank"]:
-            yield Change(title, name, "rank", rank_text(was["rank"]), rank_text(row["rank"]))
+            yield BoardChange(title, name, "rank", rank_text(was["rank"]), rank_text(row["rank"]))
     for row in old.values():
-        yield Change(title, str(row["name"]), "gone", _score(row), "")
+        yield BoardChange(title, str(row["name"]), "gone", _score(row), "")
 
 
 def _score(row: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from eqlab.core.trials import Trial
 from eqlab.models.runner import Asked
 from eqlab.publish.leaderboard import keys
 from eqlab.publish.leaderboard.check_plan import Place, planned, prepared
-from eqlab.publish.leaderboard.entries import Entry
+from eqlab.publish.leaderboard.entries import BoardEntry
 from eqlab.publish.leaderboard.submission import COLUMNS, Refused, answers_sha256, canonical, claim, signed_part
 from eqlab.publish.report.page import RunRecord
 from eqlab.runs.request import Prepared
@@ -29,7 +29,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 }  # fmt: skip
 
 
-def check_submission(body: Mapping[str, Any], data: Path | None) -> list[Entry]:
+def check_submission(body: Mapping[str, Any], data: Path | None) -> list[BoardEntry]:
     """The submission's entries, scored anew; raises `Refused`."""
     try:
         return _checked(body, data)
@@ -37,7 +37,7 @@ def check_submission(body: Mapping[str, Any], data: Path | None) -> list[Entry]:
         raise Refused(f"its configuration or answers make no sense ({type(error).__name__}: {error})") from error
 
 
-def _checked(body: Mapping[str, Any], data: Path | None) -> list[Entry]:
+def _checked(body: Mapping[str, Any], data: Path | None) -> list[BoardEntry]:
     _untouched(body)
     config = _config(body)
     here = prepared(config, data)
@@ -158,7 +158,7 @@ def _scored_anew(
     config: RunConfig,
     trials: Mapping[Place, Trial],
     attempts: Mapping[Place, list[Answer]],
-) -> list[Entry]:
+) -> list[BoardEntry]:
     found = []
     for subject, asked in config.pairs():
         found.append(score(subject, asked, list(_of(subject, asked.name, trials, attempts))))
@@ -166,7 +166,7 @@ def _scored_anew(
     name = keys.fingerprint(body["public_key"])
     provenance = {**body["provenance"], "submitter's key": name, "answers sha256": body["answers_sha256"]}
     record = RunRecord(config, body["created_at"], provenance, tuple(found))
-    return [Entry(record, result, "submission", f"{name} run {config.id}") for result in found]
+    return [BoardEntry(record, result, "submission", f"{name} run {config.id}") for result in found]
 
 
 def _of(

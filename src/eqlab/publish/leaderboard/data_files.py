@@ -10,7 +10,7 @@ from eqlab.core.spreadsheet import FORMULA
 
 if TYPE_CHECKING:
     from eqlab.core.usage import Usage
-    from eqlab.publish.leaderboard.tables import Board, Line
+    from eqlab.publish.leaderboard.tables import Board, BoardLine
 
 ENDINGS = ("csv", "json", "parquet")
 
@@ -44,7 +44,7 @@ def _safe(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
-def line_facts(board: "Board", line: "Line") -> dict[str, Any]:
+def line_facts(board: "Board", line: "BoardLine") -> dict[str, Any]:
     """A row as plain values, for files."""
     entry, head = line.entry, line.estimate
     counts = entry.result.counts if entry else {}

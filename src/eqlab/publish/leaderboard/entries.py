@@ -24,7 +24,7 @@ Origin = Literal["published", "submission", "run"]
 
 
 @dataclass(frozen=True)
-class Entry:
+class BoardEntry:
     record: RunRecord
     result: Result
     origin: Origin
@@ -88,7 +88,7 @@ class Entry:
         return dict(self.arm_points) if self.arm or self.people else item_means(self.result.items)
 
 
-def without_texts(entry: Entry) -> Entry:
+def without_texts(entry: BoardEntry) -> BoardEntry:
     """Scores only. Words and references of published material are its authors'; so is the name of a character."""
     if entry.texts or not entry.result.items:
         return entry
@@ -110,7 +110,7 @@ def _score_only(item: ItemScore) -> ItemScore:
     )
 
 
-def store_entries(store: Store, say_left_out: dict[str, str]) -> Iterator[Entry]:
+def store_entries(store: Store, say_left_out: dict[str, str]) -> Iterator[BoardEntry]:
     """Every result of every run, seeds of one model taken together; what has no place on a leaderboard is named in
     `say_left_out` with the reason."""
     known = Known(store)
@@ -125,11 +125,13 @@ def store_entries(store: Store, say_left_out: dict[str, str]) -> Iterator[Entry]
         yield from _of_run(store, stored, own, say_left_out)
 
 
-def run_entries(store: Store, stored: StoredRun, say_left_out: dict[str, str]) -> Iterator[Entry]:
+def run_entries(store: Store, stored: StoredRun, say_left_out: dict[str, str]) -> Iterator[BoardEntry]:
     return _of_run(store, stored, results(store, stored), say_left_out)
 
 
-def _of_run(store: Store, stored: StoredRun, found: Sequence[Result], say_left_out: dict[str, str]) -> Iterator[Entry]:
+def _of_run(
+    store: Store, stored: StoredRun, found: Sequence[Result], say_left_out: dict[str, str]
+) -> Iterator[BoardEntry]:
     record = RunRecord(stored.config, stored.created_at, stored.provenance, tuple(found))
     people = sum(subject.startswith("person:") for subject in store.progress(stored.id))
     for result in found:
@@ -142,10 +144,10 @@ def _of_run(store: Store, stored: StoredRun, found: Sequence[Result], say_left_o
         elif result.headline.value is None:
             say_left_out[where] = f"{result.title}: {result.headline.note or 'no answer could be scored'}"
         else:
-            yield Entry(record, result, "run", stored.id, people if result.subject == PEOPLE else None)
+            yield BoardEntry(record, result, "run", stored.id, people if result.subject == PEOPLE else None)
 
 
-def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[Entry]:
+def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[BoardEntry]:
     """Whoever's replies were rated is on the board, not the rater."""
     if result.others is None:
         return
@@ -164,4 +166,4 @@ def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[
             rules={**result.rules, "rater": who},
             title=f"{result.title}: {who.removeprefix('judge:')}",
         )
-        yield Entry(record, own, "run", run, people or None, arm=one.name, arm_points=one.points)
+        yield BoardEntry(record, own, "run", run, people or None, arm=one.name, arm_points=one.points)

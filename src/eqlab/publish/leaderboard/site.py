@@ -14,11 +14,11 @@ from eqlab.comparison.pair import Pair
 from eqlab.core import text
 from eqlab.core.results import Estimate, ItemScore
 from eqlab.publish.leaderboard import data_files
-from eqlab.publish.leaderboard.changes import Change, rank_text
+from eqlab.publish.leaderboard.changes import BoardChange, rank_text
 from eqlab.publish.leaderboard.compare_page import compare_data
 from eqlab.publish.leaderboard.data_files import line_facts, table_files
-from eqlab.publish.leaderboard.entries import Entry, without_texts
-from eqlab.publish.leaderboard.tables import Board, Line
+from eqlab.publish.leaderboard.entries import BoardEntry, without_texts
+from eqlab.publish.leaderboard.tables import Board, BoardLine
 from eqlab.publish.report.item_pages import pages as item_pages
 from eqlab.publish.report.page import Row, add_words
 from eqlab.publish.report.templating import environment, policy, source
@@ -28,9 +28,9 @@ _NEAR = 3
 
 
 @dataclass(frozen=True)
-class Site:
+class BoardSite:
     boards: Sequence[Board]
-    changed: Sequence[Change]
+    changed: Sequence[BoardChange]
     before: float | None
     """When the last build was made; None for the first."""
     refused: Sequence[tuple[str, str]]
@@ -38,7 +38,7 @@ class Site:
     version: str
 
 
-def site_files(site: Site) -> Iterator[tuple[str, bytes]]:
+def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
     """Everything but `board.json`; the front page comes last, so that it never leads to what is not there yet."""
     for board in site.boards:
         yield from _board_files(board)
@@ -73,7 +73,7 @@ def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
     yield from table_files(f"data/items-{board.key}", items, data_files.ITEMS)
 
 
-def _entry_files(site: Site, board: Board, line: Line, entry: Entry) -> Iterator[tuple[str, bytes]]:
+def _entry_files(site: BoardSite, board: Board, line: BoardLine, entry: BoardEntry) -> Iterator[tuple[str, bytes]]:
     items = entry.result.items
     pages = item_pages(f"{entry.id}-items", len(items))
     letters = tuple((chr(ord("a") + i), b.name, b.value) for i, b in enumerate(entry.result.baselines))
@@ -121,7 +121,7 @@ def _rows(items: Sequence[ItemScore]) -> Markup:
     return Markup("\n".join(made))
 
 
-def _near(board: Board, line: Line) -> list[tuple[Line, Estimate, str]]:
+def _near(board: Board, line: BoardLine) -> list[tuple[BoardLine, Estimate, str]]:
     """The next rows above and below, people, and the difference to each."""
     others = [other for other, _ in board.entered]
     place = others.index(line)
@@ -142,7 +142,7 @@ def _words(pair: Pair) -> str:
     return "cannot be told apart" if pair.better is None else "better" if pair.better is pair.a else "worse"
 
 
-def _estimate_rows(line: Line, entry: Entry) -> Iterator[dict[str, Any]]:
+def _estimate_rows(line: BoardLine, entry: BoardEntry) -> Iterator[dict[str, Any]]:
     who = {"id": entry.id, "subject": line.name}
     for estimate in (entry.result.headline, *entry.result.estimates):
         own = {name: getattr(estimate, name) for name in data_files.ESTIMATES if name not in who}
@@ -151,7 +151,7 @@ def _estimate_rows(line: Line, entry: Entry) -> Iterator[dict[str, Any]]:
         yield {**who, "name": f"baseline: {baseline.name}", "value": baseline.value}
 
 
-def _item_facts(line: Line, entry: Entry, item: ItemScore) -> dict[str, Any]:
+def _item_facts(line: BoardLine, entry: BoardEntry, item: ItemScore) -> dict[str, Any]:
     return {
         "id": entry.id,
         "subject": line.name,
@@ -174,7 +174,7 @@ def _reply_row(item: ItemScore) -> dict[str, Any]:
     }
 
 
-def _compare(site: Site) -> bytes:
+def _compare(site: BoardSite) -> bytes:
     data = json.dumps(compare_data(list(site.boards)), ensure_ascii=True, separators=(",", ":"))
     harmless = data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return _page(site, "compare.html.j2", boards=site.boards, data=Markup(harmless))
@@ -183,7 +183,7 @@ def _compare(site: Site) -> bytes:
 _SCRIPTS = {"board.html.j2": ("report.js", "board.js"), "compare.html.j2": ("compare.js",)}
 
 
-def _page(site: Site, template: str, **values: Any) -> bytes:
+def _page(site: BoardSite, template: str, **values: Any) -> bytes:
     style, script, allowed = _inline(template)
     html = (
         _environment()
@@ -214,7 +214,7 @@ def _environment() -> Environment:
     return made
 
 
-def whole(site: Site, files: Sequence[str], tables: Sequence[Mapping[str, Any]]) -> bytes:
+def whole(site: BoardSite, files: Sequence[str], tables: Sequence[Mapping[str, Any]]) -> bytes:
     """`board.json`: all rows, what the next build compares with, and the list of files it may remove."""
     body = {
         "format": "eqlab-leaderboard",

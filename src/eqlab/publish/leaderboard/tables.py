@@ -17,7 +17,7 @@ from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, judge
 from eqlab.core.results import Estimate
 from eqlab.core.text import is_number
-from eqlab.publish.leaderboard.entries import Entry
+from eqlab.publish.leaderboard.entries import BoardEntry
 from eqlab.publish.report.figures import Range, common_range
 from eqlab.publish.report.page import facts_of
 
@@ -25,12 +25,12 @@ _ORIGINS = ("run", "submission", "published")
 
 
 @dataclass(frozen=True)
-class Line:
+class BoardLine:
     """One row: a model, people, or a baseline that needs no skill."""
 
     name: str
     estimate: Estimate
-    entry: Entry | None = None
+    entry: BoardEntry | None = None
     rank: tuple[int, int] | None = None
     may_be_first: bool = False
     why_no_rank: str = ""
@@ -61,7 +61,7 @@ class Board:
     facts: tuple[str, ...]
     sentence: str
     scale: Range
-    lines: tuple[Line, ...]
+    lines: tuple[BoardLine, ...]
     """Highest score first, baselines and people among the models."""
     items: tuple[str, ...]
     """The items behind the scores; empty where scores are no means over items and are compared by their intervals."""
@@ -88,7 +88,7 @@ class Board:
         return len(self.entered) > 1
 
     @property
-    def entered(self) -> tuple[tuple[Line, Entry], ...]:
+    def entered(self) -> tuple[tuple[BoardLine, BoardEntry], ...]:
         return tuple((line, line.entry) for line in self.lines if line.entry is not None)
 
     @cached_property
@@ -100,7 +100,7 @@ class Board:
     def _rows(self) -> dict[str, npt.NDArray[np.float64]]:
         return {}
 
-    def row(self, entry: Entry) -> npt.NDArray[np.float64]:
+    def row(self, entry: BoardEntry) -> npt.NDArray[np.float64]:
         """An entry's scores by item, NaN where there is none; kept, as every neighbour asks for it."""
         if entry.id not in self._rows:
             scores = [entry.item_scores.get(item, np.nan) for item in self.items]
@@ -108,9 +108,9 @@ class Board:
         return self._rows[entry.id]
 
 
-def boards(entries: Iterable[Entry]) -> list[Board]:
+def boards(entries: Iterable[BoardEntry]) -> list[Board]:
     """Benchmarks in the order of `eqlab benchmarks`; whole item sets before parts, large tables first."""
-    groups: dict[str, list[Entry]] = {}
+    groups: dict[str, list[BoardEntry]] = {}
     for entry in entries:
         groups.setdefault(entry.table, []).append(entry)
     return sorted((_board(key, members) for key, members in groups.items()), key=_place)
@@ -121,7 +121,7 @@ def _place(board: Board) -> tuple[int, bool, int, str]:
     return place(board.benchmark), part, -len(board.entered), board.key
 
 
-def _board(key: str, members: Sequence[Entry]) -> Board:
+def _board(key: str, members: Sequence[BoardEntry]) -> Board:
     members = sorted(members, key=lambda entry: (_ORIGINS.index(entry.origin), entry.name, entry.id))
     copies = _copies(members)
     named = dict(zip((entry.id for entry in members), _names(members), strict=True))
@@ -130,7 +130,7 @@ def _board(key: str, members: Sequence[Entry]) -> Board:
     items = tuple(dict.fromkeys(item for entry in members for item in sorted(entry.item_scores, key=_natural)))
     verdict = judge([_contender(entry, named[entry.id], unranked.get(entry.id, "")) for entry in members])
     lines = [_line(verdict, named[entry.id], entry) for entry in members]
-    lines += [Line(estimate.name, estimate) for estimate in _baselines(members)]
+    lines += [BoardLine(estimate.name, estimate) for estimate in _baselines(members)]
     lines += _people_of_a_study(members)
     lines.sort(key=lambda line: (not is_number(line.estimate.value), -(line.estimate.value or 0.0), line.name))
     return Board(
@@ -148,7 +148,7 @@ def _board(key: str, members: Sequence[Entry]) -> Board:
     )
 
 
-def _contender(entry: Entry, name: str, why: str) -> Contender:
+def _contender(entry: BoardEntry, name: str, why: str) -> Contender:
     """All of a table were asked the same files, which its key holds."""
     head = entry.result.headline
     if entry.arm:
@@ -157,25 +157,25 @@ def _contender(entry: Entry, name: str, why: str) -> Contender:
     return Contender(name, head, entry.item_scores, "", why, entry.people, entry.result.baselines, bounds)
 
 
-def _line(verdict: Verdict, name: str, entry: Entry) -> Line:
+def _line(verdict: Verdict, name: str, entry: BoardEntry) -> BoardLine:
     found = verdict.of(name)
-    return Line(name, entry.result.headline, entry, found.rank, found.may_be_first, found.contender.why_no_rank)
+    return BoardLine(name, entry.result.headline, entry, found.rank, found.may_be_first, found.contender.why_no_rank)
 
 
-def _without_copies(verdict: Verdict, copies: Mapping[str, Entry], named: Mapping[str, str]) -> Verdict:
+def _without_copies(verdict: Verdict, copies: Mapping[str, BoardEntry], named: Mapping[str, str]) -> Verdict:
     """One result under a second name is not worth a sentence; its row says what it is."""
     left = {named[copy] for copy in copies}
     return replace(verdict, standings=tuple(one for one in verdict.standings if one.contender.name not in left))
 
 
-def _at_length(lines: Sequence[Line]) -> LengthView | None:
+def _at_length(lines: Sequence[BoardLine]) -> LengthView | None:
     ranked = {line.name: line.entry.result for line in lines if line.rank and line.entry}
     return length_view(ranked) if len(ranked) > 1 else None
 
 
-def _copies(members: Sequence[Entry]) -> dict[str, Entry]:
+def _copies(members: Sequence[BoardEntry]) -> dict[str, BoardEntry]:
     """Entries whose replies are, word for word, those of an earlier one: one result under two names."""
-    seen: dict[tuple[tuple[str, int, str], ...], Entry] = {}
+    seen: dict[tuple[tuple[str, int, str], ...], BoardEntry] = {}
     found = {}
     for entry in members:
         if entry.replies and seen.setdefault(entry.replies, entry) is not entry:
@@ -183,7 +183,7 @@ def _copies(members: Sequence[Entry]) -> dict[str, Entry]:
     return found
 
 
-def _why_unranked(entry: Entry, copies: Mapping[str, Entry], named: Mapping[str, str]) -> str:
+def _why_unranked(entry: BoardEntry, copies: Mapping[str, BoardEntry], named: Mapping[str, str]) -> str:
     head = entry.result.headline
     why = why_no_rank(head, entry.item_scores, valid=entry.result.valid, note=head.note)
     if entry.people and not entry.arm and not why:
@@ -193,7 +193,7 @@ def _why_unranked(entry: Entry, copies: Mapping[str, Entry], named: Mapping[str,
     return why
 
 
-def _names(members: Sequence[Entry]) -> list[str]:
+def _names(members: Sequence[BoardEntry]) -> list[str]:
     """Subjects by name, with their settings or source where one stands there more than once."""
     return told_apart(
         [entry.name for entry in members],
@@ -202,11 +202,11 @@ def _names(members: Sequence[Entry]) -> list[str]:
     )
 
 
-def _short_source(entry: Entry) -> str:
+def _short_source(entry: BoardEntry) -> str:
     return f"{entry.origin} {entry.source.rpartition('/')[2]}"
 
 
-def _baselines(members: Sequence[Entry]) -> list[Estimate]:
+def _baselines(members: Sequence[BoardEntry]) -> list[Estimate]:
     """Over whoever answered; where subjects answered different items, the mean of their baselines."""
     found: dict[str, list[float]] = {}
     for entry in members:
@@ -218,13 +218,13 @@ def _baselines(members: Sequence[Entry]) -> list[Estimate]:
     return [Estimate(name, fmean(values), n, digits=digits) for name, values in found.items()]
 
 
-def _people_of_a_study(members: Sequence[Entry]) -> list[Line]:
+def _people_of_a_study(members: Sequence[BoardEntry]) -> list[BoardLine]:
     known = next((entry.result.people for entry in members if entry.result.people), None)
     why = REFERENCE if known and known.value is not None else known.note if known else ""
-    return [Line(f"People, published ({known.n})", known, why_no_rank=why, study=True)] if known else []
+    return [BoardLine(f"People, published ({known.n})", known, why_no_rank=why, study=True)] if known else []
 
 
-def _shared(members: Sequence[Entry]) -> tuple[str, ...]:
+def _shared(members: Sequence[BoardEntry]) -> tuple[str, ...]:
     """Caveats that hold for every row; the others stand on the pages of those whom they concern."""
     first, *rest = [entry.result.caveats for entry in members]
     return tuple(caveat for caveat in first if all(caveat in other for other in rest))

@@ -24,7 +24,7 @@ _DASHES = {"ok": "", "unparseable": "7 3", "refused": "2 3"}
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FigureColumn:
     """One column of a histogram."""
 
     words: str
@@ -148,9 +148,9 @@ def histogram(scores: Sequence[float], scale: Range) -> Markup:
         else:
             inside[min(int((score - low) / (high - low) * bins), bins - 1)] += 1
     edges = [f"{low + (high - low) * index / bins:.4g}" for index in range(bins + 1)]
-    columns = [Column(f"below {edges[0]}", under, off=True)] if under else []
-    columns += [Column(f"{edges[i]} to {edges[i + 1]}", count) for i, count in enumerate(inside)]
-    columns += [Column(f"above {edges[-1]}", over, off=True)] if over else []
+    columns = [FigureColumn(f"below {edges[0]}", under, off=True)] if under else []
+    columns += [FigureColumn(f"{edges[i]} to {edges[i + 1]}", count) for i, count in enumerate(inside)]
+    columns += [FigureColumn(f"above {edges[-1]}", over, off=True)] if over else []
     words = ", ".join(f"{column.words}: {column.count}" for column in columns if column.count)
     slot = (_RIGHT - _LEFT) / len(columns)
     most = max(1, *(column.count for column in columns))
@@ -249,7 +249,7 @@ def _baseline_tick(letter: str, x: str, upper: bool) -> str:
     )
 
 
-def _bar(left: float, slot: float, column: Column, most: int) -> str:
+def _bar(left: float, slot: float, column: FigureColumn, most: int) -> str:
     """Drawn as a very thick line in a window of its own, so that a dash makes the stripes of an odd column."""
     if not column.count:
         return ""

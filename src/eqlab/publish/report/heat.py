@@ -14,7 +14,7 @@ STEPS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class HeatCell:
     estimate: Estimate | None
     tint: str
     """A class of the style sheet; empty: no tint."""
@@ -26,20 +26,20 @@ class Cell:
 class HeatMap:
     measure: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    rows: tuple[tuple[str, tuple[HeatCell, ...]], ...]
     note: str
     two_sided: bool
     """Whether values lie on both sides of zero."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class HeatColumn:
     name: str
     estimates: tuple[Estimate, ...]
     anchor: str = ""
 
 
-def heat_map(measure: str, columns: Sequence[Column], note: str) -> HeatMap | None:
+def heat_map(measure: str, columns: Sequence[HeatColumn], note: str) -> HeatMap | None:
     """None with fewer than two emotions: there is nothing to compare."""
     names = list(dict.fromkeys(estimate.name for column in columns for estimate in column.estimates))
     if len(names) < 2:
@@ -50,7 +50,7 @@ def heat_map(measure: str, columns: Sequence[Column], note: str) -> HeatMap | No
         (
             name,
             tuple(
-                Cell(found := own.get(name), tint(found), column.anchor)
+                HeatCell(found := own.get(name), tint(found), column.anchor)
                 for own, column in zip(known, columns, strict=True)
             ),
         )

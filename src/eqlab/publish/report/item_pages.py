@@ -17,7 +17,7 @@ class ItemPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ItemPlaces:
     """Where a subject's items are: its pages, each item's place on them, and the lists by emotion."""
 
     pages: tuple[ItemPage, ...]
@@ -35,7 +35,7 @@ def pages(prefix: str, count: int) -> tuple[ItemPage, ...]:
     )
 
 
-def places(prefix: str, items: Sequence[ItemScore]) -> Places:
+def places(prefix: str, items: Sequence[ItemScore]) -> ItemPlaces:
     own = pages(f"{prefix}-items", len(items))
     of_items = tuple(f"{page.href}#item-{number}" for page in own for number in range(page.first, page.last + 1))
     counts: dict[str, int] = {}
@@ -45,7 +45,7 @@ def places(prefix: str, items: Sequence[ItemScore]) -> Places:
     topics = {
         topic: pages(f"{prefix}-emotion-{number}", count) for number, (topic, count) in enumerate(counts.items(), 1)
     }
-    return Places(own, of_items, topics)
+    return ItemPlaces(own, of_items, topics)
 
 
 def on_page(page: ItemPage, items: Sequence[ItemScore]) -> Iterator[tuple[int, ItemScore]]:

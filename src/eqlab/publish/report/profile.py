@@ -11,7 +11,7 @@ from eqlab.publish.report.figures import Range, common_range, table_range
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ProfileLine:
     label: str
     detail: str
     """Which number it is, and of what."""
@@ -26,7 +26,7 @@ class Line:
 @dataclass
 class Profile:
     subject: str
-    lines: list[Line] = field(default_factory=list)
+    lines: list[ProfileLine] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,13 @@ def profiles(tables: Sequence[Sequence[Member]]) -> list[Profile]:
     return [profile for profile in found.values() if _says_more(profile.lines)]
 
 
-def _says_more(lines: Sequence[Line]) -> bool:
+def _says_more(lines: Sequence[ProfileLine]) -> bool:
     """Several benchmarks, or people of a study: what no score table shows."""
     own = {line.label for line in lines if not line.people}
     return len(own) > 1 or any(line.people and not line.anchor for line in lines)
 
 
-def _line(one: Member, label: str) -> Line:
+def _line(one: Member, label: str) -> ProfileLine:
     head = one.result.headline
     detail = head.note if head.value is None else head.name
     item_set = one.result.rules.get("item_set")
@@ -71,21 +71,21 @@ def _line(one: Member, label: str) -> Line:
     best = max(one.result.baselines, key=lambda baseline: baseline.value, default=None)
     if best is not None and head.value is not None:
         detail += f"; without any skill at best {number(best.value, head.digits)} ({best.name})"
-    return Line(
+    return ProfileLine(
         label, detail, head, one.scale, one.letters, one.result.valid,
         one.people, one.anchor,
     )  # fmt: skip
 
 
-def _beside_people(one: Member) -> Iterator[Line]:
+def _beside_people(one: Member) -> Iterator[ProfileLine]:
     """The subject's and people's number of one measure, on one axis."""
     for own, people in one.result.beside_people:
         scale = table_range([own, people])
-        yield Line(one.title, own.name, own, scale, valid=one.result.valid, anchor=one.anchor)
-        yield Line(f"{one.title}: people", f"{people.name}, published", people, scale, people=True)
+        yield ProfileLine(one.title, own.name, own, scale, valid=one.result.valid, anchor=one.anchor)
+        yield ProfileLine(f"{one.title}: people", f"{people.name}, published", people, scale, people=True)
 
 
-def _arms(one: Member) -> Iterator[tuple[str, list[Line]]]:
+def _arms(one: Member) -> Iterator[tuple[str, list[ProfileLine]]]:
     """Whoever's replies were rated has its number in its profile, and the rater named beside it."""
     told = one.result.others
     if told is None:
@@ -94,11 +94,11 @@ def _arms(one: Member) -> Iterator[tuple[str, list[Line]]]:
     scale = common_range([told.score_range])
     title = f"{told.title}, rated by {rater}"
     human = [
-        Line(f"{title}: people", f"{told.detail}, written by people", share, scale, people=True)
+        ProfileLine(f"{title}: people", f"{told.detail}, written by people", share, scale, people=True)
         for name, share in told.shares
         if name == told.written_by_people
     ]
     for name, share in told.shares:
         if name != told.written_by_people:
-            line = Line(title, told.detail, share, scale, valid=one.result.valid, anchor=one.anchor)
+            line = ProfileLine(title, told.detail, share, scale, valid=one.result.valid, anchor=one.anchor)
             yield subject_name(name), [line, *human]

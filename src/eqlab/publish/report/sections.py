@@ -11,7 +11,7 @@ from eqlab.comparison.contender import item_means
 from eqlab.comparison.equal_length import LengthView, length_view
 from eqlab.core.results import Table
 from eqlab.publish.report import heat, item_pages, profile
-from eqlab.publish.report.item_pages import Places
+from eqlab.publish.report.item_pages import ItemPlaces
 from eqlab.publish.report.page import Group, Row, RunRecord, group, page_environment
 from eqlab.publish.report.templating import policy, source
 
@@ -31,10 +31,10 @@ def heat_of(one: Group) -> heat.HeatMap | None:
         return None
     first = known[0][1]
     same = [(row, own) for row, own in known if own.measure == first.measure]
-    columns = [heat.Column(row.name, own.estimates, row.anchor) for row, own in same]
+    columns = [heat.HeatColumn(row.name, own.estimates, row.anchor) for row, own in same]
     people = next((own.people for _, own in same if own.people), ())
     if people:
-        columns.append(heat.Column("people, published", people))
+        columns.append(heat.HeatColumn("people, published", people))
     return heat.heat_map(first.measure, columns, first.note)
 
 
@@ -57,7 +57,7 @@ class Links:
     """Where the items of every subject are; without item pages, the list in the report itself."""
 
     folder: str
-    places: Mapping[str, Places]
+    places: Mapping[str, ItemPlaces]
     """By the subject's anchor."""
 
     def topic(self, anchor: str, topic: str) -> str:

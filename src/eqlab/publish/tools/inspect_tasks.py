@@ -29,7 +29,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.trials import Trial
 from eqlab.models.runner import Asked, sampling_seed
 from eqlab.publish.tools.tasks import (
-    Question,
+    TaskQuestion,
     asked_with,
     can_be_exported,
     exported,
@@ -96,7 +96,7 @@ def _plain(value: Any) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def _sample(question: Question) -> Sample:
+def _sample(question: TaskQuestion) -> Sample:
     return Sample(
         id=f"{question.trial.items[0]}-{question.position}",
         input=_messages(question.trial),
@@ -143,7 +143,7 @@ def ask(
     return solve
 
 
-def _answer(asked: Asked, question: Question, output: ModelOutput, attempt: int, config: GenerateConfig) -> Answer:
+def _answer(asked: Asked, question: TaskQuestion, output: ModelOutput, attempt: int, config: GenerateConfig) -> Answer:
     content = output.message.content if output.choices else ""
     thought = (
         ""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from eqlab.data.files import write_whole
 from eqlab.publish.tools.lm_eval_steps import DOCUMENTS, METRICS, TASK
-from eqlab.publish.tools.tasks import Exported, Question, asked_with
+from eqlab.publish.tools.tasks import Exported, TaskQuestion, asked_with
 
 _YAML = """\
 # Written by `eqlab export-task lm-eval` (eqlab {version}). Needs eqlab to be installed where lm_eval runs.
@@ -62,7 +62,7 @@ def {name}(given):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenTask:
     name: str
     """What `--tasks` takes."""
     folder: Path
@@ -71,7 +71,7 @@ class Written:
     """Whether the folder holds a study's own texts."""
 
 
-def write_task(task: Exported, folder: Path) -> Written:
+def write_task(task: Exported, folder: Path) -> WrittenTask:
     """Write the folder; files of an earlier export in it are replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     name = f"eqlab_{task.benchmark}"
@@ -91,10 +91,10 @@ def write_task(task: Exported, folder: Path) -> Written:
     }
     for file, text in files.items():
         write_whole(folder / file, text)
-    return Written(name, folder, len(task.questions), task.item_set == "published")
+    return WrittenTask(name, folder, len(task.questions), task.item_set == "published")
 
 
-def _document(question: Question) -> dict[str, object]:
+def _document(question: TaskQuestion) -> dict[str, object]:
     return {"prompt": question.trial.prompt, "system": question.trial.system, **question.as_record()}
 
 

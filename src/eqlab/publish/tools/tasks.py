@@ -19,7 +19,7 @@ from eqlab.runs.request import Request, prepare
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TaskQuestion:
     """A planned trial at its place: scores of repeats are matched by the order of asking."""
 
     position: int
@@ -36,8 +36,8 @@ class Question:
         }
 
 
-def question_from(record: Mapping[str, Any]) -> Question:
-    return Question(int(record["position"]), from_json(record["trial"], record["trial_id"]), int(record["repeat"]))
+def question_from(record: Mapping[str, Any]) -> TaskQuestion:
+    return TaskQuestion(int(record["position"]), from_json(record["trial"], record["trial_id"]), int(record["repeat"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Exported:
     benchmark: str
     item_set: str
     options: Mapping[str, Any]
-    questions: tuple[Question, ...]
+    questions: tuple[TaskQuestion, ...]
 
 
 def exported(
@@ -77,7 +77,7 @@ def exported(
         )
     )
     _check(prepared.asked[benchmark].benchmark)
-    questions = tuple(Question(place, trial, n) for place, (_, _, trial, n) in enumerate(prepared.plan()))
+    questions = tuple(TaskQuestion(place, trial, n) for place, (_, _, trial, n) in enumerate(prepared.plan()))
     return Exported(benchmark, prepared.config.benchmarks[0].item_set, prepared.asked[benchmark].options, questions)
 
 
@@ -101,7 +101,7 @@ def asked_with(benchmark: str, options: Mapping[str, Any]) -> Asked:
 
 
 def read_answer(
-    asked: Asked, question: Question, text: str, *, attempt: int = 1, reasoning: str = "", **more: Any
+    asked: Asked, question: TaskQuestion, text: str, *, attempt: int = 1, reasoning: str = "", **more: Any
 ) -> Answer:
     """A reply as an answer: inline reasoning taken off, the rest read by the benchmark's own parser."""
     said, thought = split_reasoning(text)
@@ -121,7 +121,7 @@ def read_answer(
     )
 
 
-def score(asked: Asked, subject: str, given: Iterable[tuple[Question, Sequence[Answer]]]) -> Result:
+def score(asked: Asked, subject: str, given: Iterable[tuple[TaskQuestion, Sequence[Answer]]]) -> Result:
     """The result of all questions, in the order of asking, whatever order they came back in."""
     ordered = sorted(given, key=lambda pair: pair[0].position)
     scored = [Scored(question.trial, question.repeat, tuple(answers)) for question, answers in ordered]

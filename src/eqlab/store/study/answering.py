@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, select
 from eqlab.core.answers import Answer
 from eqlab.core.design import Design, Step, steps_from_json, steps_to_json
 from eqlab.core.forms import problems, settled
-from eqlab.core.moves import ENDED, Consent, FilledPage, Saved, State, is_simulated
+from eqlab.core.moves import ENDED, ConsentMove, FilledPage, Saved, State, is_simulated
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
 from eqlab.store.schema import answers, planned
@@ -43,7 +43,7 @@ class Answering:
         self._first = design.first_steps()
         self._openings: places.Openings | None = None
 
-    def consent(self, who: Person, given: Consent) -> Saved:
+    def consent(self, who: Person, given: ConsentMove) -> Saved:
         if who.state in ENDED:
             return Saved(who.person, "ended")
         if who.step > 0:

@@ -31,7 +31,7 @@ class Lock:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PlanStanding:
     """What a result may be called."""
 
     confirmatory: bool
@@ -111,7 +111,7 @@ def read_lock(participation: Participation) -> Lock | None:
         return _read(connection, participation.study.id)
 
 
-def standing(participation: Participation, version: str, code: str = "") -> Standing:
+def standing(participation: Participation, version: str, code: str = "") -> PlanStanding:
     """Confirmatory only if the plan was locked before the first trial was answered, it and the code that carries it out
     are still the same, and no researcher has taken anybody's answers out since."""
     study = participation.study.id
@@ -126,12 +126,12 @@ def standing(participation: Participation, version: str, code: str = "") -> Stan
     reason = _objection(lock, first, removed, now)
     more = (done, planned, simulated, looks)
     if simulated:
-        return Standing(False, f"{simulated} of the people are simulated", lock, first, *more)
+        return PlanStanding(False, f"{simulated} of the people are simulated", lock, first, *more)
     if reason or lock is None:
-        return Standing(False, reason, lock, first, *more)
+        return PlanStanding(False, reason, lock, first, *more)
     when = "no trial has been answered yet" if first is None else f"the first trial was answered on {moment(first)}"
     early = f"; {done} of {planned} planned places are filled" if done < planned else ""
-    return Standing(True, f"the plan was locked on {moment(lock.at)}; {when}{early}", lock, first, *more)
+    return PlanStanding(True, f"the plan was locked on {moment(lock.at)}; {when}{early}", lock, first, *more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from eqlab.core.design import Design, steps_from_json
 from eqlab.core.errors import StoreError
-from eqlab.core.moves import ENDED, ENDING, Arrival, Consent, FilledPage, Move, Saved, State, Unknown, View
+from eqlab.core.moves import ENDED, ENDING, Arrival, ConsentMove, FilledPage, Move, Saved, State, Unknown, View
 from eqlab.store.engine import reading, take_turn, writing
 from eqlab.store.schema import panel_events
 from eqlab.store.store import Store
@@ -98,7 +98,7 @@ class Participation:
         return found.person
 
     def consent(self, person: str, agreed: bool) -> Saved:
-        return _only(self.make([Consent(person, agreed)]))
+        return _only(self.make([ConsentMove(person, agreed)]))
 
     def save(
         self,
@@ -144,7 +144,7 @@ class Participation:
                 if move.person not in people:
                     return Unknown()
                 who = people[move.person]
-                return answering.consent(who, move) if isinstance(move, Consent) else answering.save(who, move)
+                return answering.consent(who, move) if isinstance(move, ConsentMove) else answering.save(who, move)
 
             outcomes = [made(move) for move in moves]
             changes.write(connection)

@@ -12,7 +12,7 @@ from eqlab.core.runs import PERSON
 from eqlab.core.studied import Analysed, Contrast, PeopleResult
 from eqlab.publish.report.write import write_results
 from eqlab.store.study.audit import write_note
-from eqlab.store.study.lock import Standing, moment, standing
+from eqlab.store.study.lock import PlanStanding, moment, standing
 from eqlab.store.study.participation import Participation
 from eqlab.study.kinds.registry import kind_of
 from eqlab.study.results import flow
@@ -25,8 +25,8 @@ _SENSITIVITY_ROWS = 8
 @dataclass(frozen=True, slots=True)
 class StudyAnalysis:
     design: Design
-    standing: Standing
-    sample: flow.Sample
+    standing: PlanStanding
+    sample: flow.AnalysisSample
     people: tuple[Table, ...]
     """Who came, arm by arm, where they left, who is analysed, checks."""
     planned: tuple[Contrast, ...]
@@ -46,7 +46,7 @@ def analyse(participation: Participation, who: str = "", action: str = "analysed
     return found
 
 
-def log_look(participation: Participation, who: str, action: str, stands: Standing) -> None:
+def log_look(participation: Participation, who: str, action: str, stands: PlanStanding) -> None:
     """`action` is analysed, exported or published."""
     write_note(
         participation.store,
@@ -67,7 +67,7 @@ def current_user() -> str:
         return "unknown"
 
 
-def analyse_roll(design: Design, participants: Participants, status: Standing) -> StudyAnalysis:
+def analyse_roll(design: Design, participants: Participants, status: PlanStanding) -> StudyAnalysis:
     """The same of people who need not be in any store."""
     plan = design.study.analysis
     found = flow.sample(participants, plan.exclude)
@@ -140,7 +140,7 @@ def _labelled(table: Table, label: str) -> Table:
     return replace(table, title=f"{label.capitalize()}: {table.title}")
 
 
-def _looks(status: Standing) -> tuple[str, ...]:
+def _looks(status: PlanStanding) -> tuple[str, ...]:
     """Early looks are told whatever the label: a planned number that was kept is no reason to hide them."""
     if not status.looks:
         return ()
@@ -157,7 +157,7 @@ def _erased(participants: Participants) -> tuple[str, ...]:
     return (f"Erased: {by_self} at their own request on the page, {by_us} by a researcher; their answers are gone.",)
 
 
-def _why(status: Standing) -> str:
+def _why(status: PlanStanding) -> str:
     planned = status.label in ("confirmatory", "interim")
     rest = " (the headline and the planned contrasts; the rest is exploratory)" if planned else ""
     return f"This analysis is {status.label}{rest}: {status.reason}."

@@ -14,7 +14,7 @@ from eqlab.core.moves import is_simulated
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.store.study.audit import Done, read_audit
 from eqlab.store.study.create import stored_file
-from eqlab.store.study.lock import Lock, Standing
+from eqlab.store.study.lock import Lock, PlanStanding
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records, read_records
 from eqlab.study.results.analysis import StudyAnalysis, analyse_roll
@@ -110,15 +110,15 @@ def differences(there: Any, here: Any, where: str = "") -> list[str]:
     return [] if there == here else [f"{where}: exported {there!r}, now {here!r}"]
 
 
-def standing_to_plain(standing: Standing) -> dict[str, Any]:
+def standing_to_plain(standing: PlanStanding) -> dict[str, Any]:
     return {**asdict(standing), "label": standing.label}
 
 
-def standing_from_plain(plain: dict[str, Any]) -> Standing:
+def standing_from_plain(plain: dict[str, Any]) -> PlanStanding:
     lock = Lock(**plain["lock"]) if plain["lock"] else None
     looks = tuple(Done(**one) for one in plain["looks"])
     rest = {name: value for name, value in plain.items() if name not in ("lock", "looks", "label")}
-    return Standing(**{**rest, "lock": lock, "looks": looks})
+    return PlanStanding(**{**rest, "lock": lock, "looks": looks})
 
 
 def _question(trial: Trial) -> str:

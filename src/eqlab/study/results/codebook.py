@@ -12,7 +12,7 @@ from eqlab.study.results.participants import instrument_of, score_columns
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CodebookEntry:
     part: str
     """`column`, or `scale`."""
     table: str
@@ -33,10 +33,10 @@ class Entry:
     licence: str = ""
 
 
-FIELDS = tuple(Entry.__slots__)
+FIELDS = tuple(CodebookEntry.__slots__)
 
 
-def codebook(design: Design) -> list[Entry]:
+def codebook(design: Design) -> list[CodebookEntry]:
     """In the order of the tables' columns and of the questions."""
     tables = (
         ("answers", ANSWERS),
@@ -45,9 +45,11 @@ def codebook(design: Design) -> list[Entry]:
         ("questions", QUESTIONS),
     )
     columns = [
-        Entry("column", table, column.name, column.meaning, column.kind) for table, own in tables for column in own
+        CodebookEntry("column", table, column.name, column.meaning, column.kind)
+        for table, own in tables
+        for column in own
     ]
-    scales: dict[Entry, None] = {}
+    scales: dict[CodebookEntry, None] = {}
     for trial in design.trials.values():
         scales.update(dict.fromkeys(_entry(trial, field) for field in trial.form.fields))
     return [*columns, *scales]
@@ -62,12 +64,12 @@ def participant_columns(design: Design) -> tuple[Column, ...]:
     return (*PARTICIPANTS, *scores)
 
 
-def _entry(trial: Trial, field: Field) -> Entry:
+def _entry(trial: Trial, field: Field) -> CodebookEntry:
     instrument = instrument_of(trial)
     right = trial.key.get("right", {}).get(field.key)
     asked = f"{trial.stimulus} {field.text}".strip() if trial.benchmark in ("attention", "gold") else field.text
     kind, low, high, answers = _answers(field)
-    return Entry(
+    return CodebookEntry(
         "scale",
         trial.benchmark,
         field.key,
@@ -97,7 +99,7 @@ def _answers(field: Field) -> tuple[str, int | None, int | None, str]:
     return "text", None, None, told
 
 
-def as_markdown(title: str, entries: Sequence[Entry]) -> str:
+def as_markdown(title: str, entries: Sequence[CodebookEntry]) -> str:
     """For reading: columns table by table, then the scales."""
     lines = [f"# Codebook: {_plain(title)}", ""]
     for table in ("answers", "participants", "events", "questions"):
@@ -112,7 +114,7 @@ def as_markdown(title: str, entries: Sequence[Entry]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _scale_line(entry: Entry) -> str:
+def _scale_line(entry: CodebookEntry) -> str:
     belongs = " ".join(part for part in (entry.table, entry.item, entry.instrument) if part)
     origin = "; ".join(part for part in (entry.source, entry.licence) if part)
     cells = (
@@ -133,5 +135,5 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def rows(entries: Sequence[Entry]) -> list[dict[str, object]]:
+def rows(entries: Sequence[CodebookEntry]) -> list[dict[str, object]]:
     return [asdict(entry) for entry in entries]

@@ -38,7 +38,7 @@ RULES: Mapping[Exclusion, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class AnalysisSample:
     """Who is analysed, and who is not for which reasons. Only people who answered a trial can be either."""
 
     kept: tuple[Participant, ...]
@@ -69,7 +69,7 @@ def flow_table(participants: Participants) -> Table:
     return Table("Who came", ("", "people"), tuple(rows), f"{note}{happened['released']}.")
 
 
-def arm_table(design: Design, participants: Participants, sample: Sample) -> Table:
+def arm_table(design: Design, participants: Participants, sample: AnalysisSample) -> Table:
     kept = {person.person for person in sample.kept}
     rows: list[tuple[str | int, ...]] = []
     for arm in design.arms:
@@ -115,21 +115,21 @@ def reasons(person: Participant, rules: Sequence[Exclusion]) -> tuple[Exclusion,
     return tuple(rule for rule in rules if against[rule])
 
 
-def sample(participants: Participants, rules: Sequence[Exclusion]) -> Sample:
+def sample(participants: Participants, rules: Sequence[Exclusion]) -> AnalysisSample:
     answered = tuple(
         person
         for person in participants.people
         if person.state != "banned" and any(page.kind == "trial" for page in person.pages)
     )
     found = {person.person: reasons(person, rules) for person in answered}
-    return Sample(
+    return AnalysisSample(
         tuple(person for person in answered if not found[person.person]),
         {person: why for person, why in found.items() if why},
         answered,
     )
 
 
-def exclusion_table(found: Sample, rules: Sequence[Exclusion]) -> Table:
+def exclusion_table(found: AnalysisSample, rules: Sequence[Exclusion]) -> Table:
     """Each rule by itself, since people may break several; then the people."""
     trials = {person.person: sum(page.kind == "trial" for page in person.pages) for person in found.everybody}
 
@@ -146,7 +146,7 @@ def exclusion_table(found: Sample, rules: Sequence[Exclusion]) -> Table:
     return Table("Who is analysed", ("", "people", "trials answered"), tuple(rows), note)
 
 
-def checks_table(found: Sample, least_seconds: float) -> Table:
+def checks_table(found: AnalysisSample, least_seconds: float) -> Table:
     """How carefully those took part who answered a trial, excluded or not."""
     from eqlab.analysis.intervals import proportion_estimate
 

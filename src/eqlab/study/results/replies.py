@@ -3,7 +3,7 @@ into it and an empty column to decide in. Filled in, the table is a source of re
 
 from typing import TYPE_CHECKING, Any
 
-from eqlab.benchmarks.empathy.care import Written, care
+from eqlab.benchmarks.empathy.care import WrittenReply, care
 from eqlab.benchmarks.empathy.study import KEY
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Writing
@@ -35,7 +35,7 @@ def reply_table(participation: Participation) -> "pl.DataFrame":
         if event.kind == "saved"
     }
     rows: list[dict[str, Any]] = []
-    written: list[Written] = []
+    written: list[WrittenReply] = []
     least = 0
     for person in participants.people:
         for one in person.given:
@@ -45,7 +45,7 @@ def reply_table(participation: Participation) -> "pl.DataFrame":
             count = pasted.get((person.person, one.page, one.attempt), 0)
             least = max((f.least_words for f in one.trial.form.fields if isinstance(f, Writing)), default=least)
             said = f"{key['situation']} {key['utterance']}"
-            written.append(Written(person.person, one.trial.items[0], said, reply, one.seconds, count))
+            written.append(WrittenReply(person.person, one.trial.items[0], said, reply, one.seconds, count))
             rows.append(
                 {
                     "use": "",

@@ -70,7 +70,7 @@ class PageStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class StudyBudget:
     currency: str
     each: float
     """One person with the panel's fee."""
@@ -104,7 +104,7 @@ class StudyStatus:
     too_fast: Estimate
     """Pages answered faster than the study's least time, in percent of pages timed."""
     pages: tuple[PageStatus, ...]
-    budget: Budget | None
+    budget: StudyBudget | None
     events: tuple[Happened, ...]
     """The last first."""
     simulated: int = 0
@@ -222,13 +222,13 @@ def _pages(people: Sequence[Participant], silent_since: float) -> tuple[PageStat
     return tuple(found)
 
 
-def _budget(pay: Pay, arms: Sequence[ArmStatus]) -> Budget | None:
+def _budget(pay: Pay, arms: Sequence[ArmStatus]) -> StudyBudget | None:
     if not pay.reward:
         return None
     each = pay.reward * (1 + pay.fee)
     paid = sum(arm.done + arm.extra for arm in arms)
     left = sum(arm.open + arm.held for arm in arms)
-    return Budget(pay.currency, each, each * paid, each * (paid + left))
+    return StudyBudget(pay.currency, each, each * paid, each * (paid + left))
 
 
 def quantile(ordered: Sequence[float], share: float) -> float | None:

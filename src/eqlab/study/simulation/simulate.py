@@ -45,7 +45,7 @@ class Simulation:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SimulationOutcome:
     walked: tuple[Walked, ...]
     analysis: StudyAnalysis
     recovered: tuple[Recovered, ...]
@@ -81,18 +81,18 @@ def _end(state: str) -> str:
 
 def simulate(
     design: Design, file: str, wanted: Simulation, heard: Callable[[Walked], None], report: Path | None = None
-) -> Outcome:
+) -> SimulationOutcome:
     """In a store of its own that is deleted afterwards, on a server of its own on loopback. People come as from a
     panel, so that they can change the device. Everybody is marked as simulated, and so is the result."""
     from eqlab.study.web.server import running
-    from eqlab.study.web.settings import Settings
+    from eqlab.study.web.settings import ServerSettings
 
     open_door = replace(design, study=replace(design.study, panel=Panel("simulated", person="PID")))
     with tempfile.TemporaryDirectory(prefix="eqlab-simulate-") as folder:
         store = open_store(str(Path(folder) / "simulated.db"))
         create_study(store, open_door, file, version("eqlab"), provenance({}))
         participation = Participation(store, open_door)
-        settings = Settings(secrets.token_bytes(32), door_burst=1e9, door_rate=1e9, rehearsal=True)
+        settings = ServerSettings(secrets.token_bytes(32), door_burst=1e9, door_rate=1e9, rehearsal=True)
         with running([ServedStudy(participation)], settings) as base:
             address = Address(base, design.study.id, "PID", "simulated-")
             walked = walk(open_door, address, wanted, heard)
@@ -134,11 +134,11 @@ def before(participation: Participation) -> Before:
 
 def conclude(
     participation: Participation, wanted: Simulation, walked: Sequence[Walked], was: Before = NOTHING
-) -> Outcome:
+) -> SimulationOutcome:
     """What the store and the analysis say of a walk."""
     analysis = analyse(participation)
     new = [person for person in read_participants(participation).people if person.person not in was.people]
-    return Outcome(
+    return SimulationOutcome(
         tuple(walked),
         analysis,
         recovered(participation.design, wanted.truth, analysis.sample),
@@ -155,7 +155,7 @@ def repeat(design: Design, wanted: Simulation, seed: int) -> tuple[Recovered, ..
     return recovered(design, wanted.truth, flow.sample(participants, design.study.analysis.exclude))
 
 
-def recovered(design: Design, truth: Truth, sample: flow.Sample) -> tuple[Recovered, ...]:
+def recovered(design: Design, truth: Truth, sample: flow.AnalysisSample) -> tuple[Recovered, ...]:
     """The study's headline questions, with the answers that were put in. Empty where nothing could be estimated."""
     kind = kind_of(design.study)
     return tuple(kind.recovered(design, truth, people_result(design, sample.kept)))

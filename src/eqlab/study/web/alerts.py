@@ -46,7 +46,7 @@ def alerts(now: StudyStatus) -> Iterator[Alert]:
         yield Alert(now.study, "times", f"The browsers of {now.impossible} people claim page times that cannot be.")
 
 
-class Watch:
+class AlertWatch:
     """Looks at the studies every minute, in a thread of its own."""
 
     def __init__(self, studies: Sequence[ServedStudy], tell: Callable[[Alert], None]) -> None:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, Stric
 from eqlab.core import forms
 from eqlab.core.moves import State, View
 from eqlab.study.web.pages import save
-from eqlab.study.web.post import Post
+from eqlab.study.web.post import PostedPage
 from eqlab.study.web.visit import visit_of
 
 router = APIRouter(prefix="/api/s/{study}", tags=["participants"])
@@ -99,7 +99,9 @@ async def read_page(request: Request, study: str) -> PageBody:
 @router.post("/page", responses=_UNKNOWN)
 async def post_page(request: Request, study: str, body: PostBody) -> SavedBody:
     """Keep the answer to a page. Repeating it changes nothing."""
-    post = Post(body.step, body.attempt, dict(body.values), body.agree, body.shown, body.away, correct=body.correct)
+    post = PostedPage(
+        body.step, body.attempt, dict(body.values), body.agree, body.shown, body.away, correct=body.correct
+    )
     saved = await save(visit_of(request), post)
     return SavedBody(outcome=saved.outcome, problems=dict(saved.problems))
 

@@ -14,7 +14,7 @@ from eqlab.core.moves import Unknown
 from eqlab.study.served import ServedStudy
 from eqlab.study.web import api, hooks, pages, researcher
 from eqlab.study.web.guard import Guard
-from eqlab.study.web.settings import Settings
+from eqlab.study.web.settings import ServerSettings
 from eqlab.study.web.site import Site, site_of
 from eqlab.study.web.visit import desk_of
 
@@ -30,7 +30,7 @@ _MESSAGES = {
 }
 
 
-def create_app(studies: Sequence[ServedStudy], settings: Settings) -> FastAPI:
+def create_app(studies: Sequence[ServedStudy], settings: ServerSettings) -> FastAPI:
     """The application for these studies. The caller closes the studies."""
     site = Site(studies, settings)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from eqlab.core.errors import DataError, UsageError
 from eqlab.study.web.addresses import is_local
 from eqlab.study.web.passwords import make_hash
-from eqlab.study.web.settings import Settings, check_secret
+from eqlab.study.web.settings import ServerSettings, check_secret
 
 SECRET, PASSWORD, HOOK = "EQLAB_STUDY_SECRET", "EQLAB_STUDY_PASSWORD", "EQLAB_STUDY_HOOK"
 _SECRET_FILE, _PASSWORD_FILE = "study-secret", "study-password"
@@ -18,7 +18,7 @@ _SECRET_FILE, _PASSWORD_FILE = "study-secret", "study-password"
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    settings: Settings
+    settings: ServerSettings
     made_up: str
     """A password for this start only; empty when there is a lasting one."""
 
@@ -48,7 +48,7 @@ def credentials(
         made_up = secrets.token_urlsafe(9)
         hashed = make_hash(made_up)
     hook = environment.get(HOOK, "").encode()
-    return Credentials(Settings(check_secret(secret), hashed, public_url.rstrip("/"), proxy, hook), made_up)
+    return Credentials(ServerSettings(check_secret(secret), hashed, public_url.rstrip("/"), proxy, hook), made_up)
 
 
 def known_secret(folder: Path, environment: Mapping[str, str] = os.environ) -> bytes:

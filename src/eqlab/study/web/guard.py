@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from eqlab.study.web.addresses import is_loopback_name
 from eqlab.study.web.log import say, where
-from eqlab.study.web.settings import Settings
+from eqlab.study.web.settings import ServerSettings
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -41,7 +41,7 @@ class TooSlow(Exception):
 
 
 class Guard:
-    def __init__(self, app: ASGIApp, settings: Settings, refuse: Any) -> None:
+    def __init__(self, app: ASGIApp, settings: ServerSettings, refuse: Any) -> None:
         """`refuse(scope, status) -> Response` makes the page for a request that is turned away."""
         self._app, self._settings, self._refuse = app, settings, refuse
 

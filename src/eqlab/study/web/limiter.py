@@ -9,7 +9,7 @@ _MOST = 50_000
 """Addresses remembered; the one not seen for longest is forgotten first."""
 
 
-class Limiter:
+class VisitLimiter:
     def __init__(self, burst: float, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._burst, self._rate, self._clock = burst, rate, clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()

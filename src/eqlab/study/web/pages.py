@@ -9,13 +9,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from eqlab.core.forms import Field, Number, Writing, settled
-from eqlab.core.moves import Consent, FilledPage, Saved, View
+from eqlab.core.moves import ConsentMove, FilledPage, Saved, View
 from eqlab.core.trials import Trial
 from eqlab.store.study.erase import erase_person
 from eqlab.study.panel_ids import resume_code, way_back
 from eqlab.study.texts import Texts
 from eqlab.study.web import door
-from eqlab.study.web.post import Post, believable, read_form
+from eqlab.study.web.post import PostedPage, believable, read_form
 from eqlab.study.web.shown import blocks, columns, questions
 from eqlab.study.web.visit import Visit, visit_of
 
@@ -43,7 +43,7 @@ async def answer(request: Request) -> Response:
     return visit.to("done") if view.step is None else _show(visit, view, post, saved.problems)
 
 
-async def save(visit: Visit, post: Post) -> Saved:
+async def save(visit: Visit, post: PostedPage) -> Saved:
     """Keep what was posted. Returns when it is on disk."""
     if post.step == 0:
         if post.agree is None:
@@ -51,7 +51,7 @@ async def save(visit: Visit, post: Post) -> Saved:
             at_consent = view.step is not None and view.step.kind == "consent"
             problems = {"agree": "missing"} if at_consent else {}
             return Saved(visit.person, "refused" if at_consent else "again", problems)
-        return await visit.served.make(Consent(visit.person, post.agree))
+        return await visit.served.make(ConsentMove(visit.person, post.agree))
     shown, away = believable(post, visit.served.participation.clock())
     page = FilledPage(visit.person, post.step, post.attempt, post.values, shown, away, post.pasted, post.correct)
     return await visit.served.make(page)
@@ -64,7 +64,7 @@ async def back(request: Request) -> Response:
     if found is None:
         return visit.to("page")
     view, values = found
-    return _show(visit, view, Post(view.number, view.attempt, dict(values), correct=True))
+    return _show(visit, view, PostedPage(view.number, view.attempt, dict(values), correct=True))
 
 
 async def ask_stop(request: Request) -> Response:
@@ -123,7 +123,9 @@ def wants_json(request: Request) -> bool:
     return "application/json" in request.headers.get("accept", "")
 
 
-def _show(visit: Visit, view: View, post: Post | None = None, problems: Mapping[str, str] | None = None) -> Response:
+def _show(
+    visit: Visit, view: View, post: PostedPage | None = None, problems: Mapping[str, str] | None = None
+) -> Response:
     """The person's current page; with `problems`, again, what was chosen kept."""
     study, step = visit.study, view.step
     if step is None:

@@ -27,7 +27,7 @@ def _nobody() -> str:
     return _hasher.hash("nobody has this password")
 
 
-class Gate:
+class PasswordGate:
     """Checks passwords in a thread, one after the other."""
 
     def __init__(self, password_hash: str) -> None:

@@ -12,7 +12,7 @@ _MOST_NUMBER = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class PostedPage:
     step: int
     attempt: int
     values: dict[str, Any] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Post:
     """Whether it changes the answer to the page before."""
 
 
-def read_form(body: bytes) -> Post | None:
+def read_form(body: bytes) -> PostedPage | None:
     """None when it is not a post of one of our pages."""
     try:
         pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
@@ -40,7 +40,7 @@ def read_form(body: bytes) -> Post | None:
     values = _values(pairs)
     agree = {"yes": True, "no": False}.get(fields.get("agree", ""))
     pasted = _whole(fields.get("pasted", ""))
-    return Post(
+    return PostedPage(
         step,
         attempt,
         values,
@@ -65,7 +65,7 @@ def _values(pairs: list[tuple[str, str]]) -> dict[str, Any]:
     return found
 
 
-def believable(post: Post, now: float) -> tuple[float | None, float]:
+def believable(post: PostedPage, now: float) -> tuple[float | None, float]:
     """When the page was shown and for how long it was out of sight, as far as a browser can be believed."""
     shown = post.shown if post.shown is not None and now - _MONTH < post.shown <= now + 1 else None
     away = min(max(post.away, 0.0), _MONTH if shown is None else max(0.0, now - shown))

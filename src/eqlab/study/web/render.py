@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
 from eqlab.study.texts import Texts, load
-from eqlab.study.web.settings import Settings
+from eqlab.study.web.settings import ServerSettings
 from eqlab.study.web.shown import speaker
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
@@ -31,7 +31,7 @@ class File:
 
 
 class Renderer:
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
         self.files = _read_files()
         self._environment = Environment(

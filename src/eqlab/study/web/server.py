@@ -13,7 +13,7 @@ from eqlab.study.served import ServedStudy
 from eqlab.study.web.app import create_app
 from eqlab.study.web.log import LOG_CONFIG
 from eqlab.study.web.protocol import Connections, guarded, most_connections
-from eqlab.study.web.settings import Settings
+from eqlab.study.web.settings import ServerSettings
 
 KEEP_ALIVE = 75
 """Seconds. With uvicorn's 5, some posts meet a connection that is just being closed."""
@@ -22,7 +22,7 @@ GRACE = 20
 
 
 def config(
-    studies: Sequence[ServedStudy], settings: Settings, host: str, port: int, *, quiet: bool = False
+    studies: Sequence[ServedStudy], settings: ServerSettings, host: str, port: int, *, quiet: bool = False
 ) -> uvicorn.Config:
     return uvicorn.Config(
         create_app(studies, settings),
@@ -56,7 +56,7 @@ class Server(uvicorn.Server):
 
 def serve(
     studies: Sequence[ServedStudy],
-    settings: Settings,
+    settings: ServerSettings,
     host: str,
     port: int,
     ready: Callable[[int], None],
@@ -79,7 +79,7 @@ def serve(
 
 
 @contextmanager
-def running(studies: Sequence[ServedStudy], settings: Settings, port: int = 0) -> Iterator[str]:
+def running(studies: Sequence[ServedStudy], settings: ServerSettings, port: int = 0) -> Iterator[str]:
     """A server on loopback in a thread of its own, for simulations and tests: its address. Closes the studies at the
     end."""
     found: list[int] = []

@@ -12,7 +12,7 @@ COMMON = frozenset({"changeme", "secret", "default", "password"})
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServerSettings:
     secret: bytes
     """Keys for cookies and panel ids are derived from it."""
     password_hash: str = ""

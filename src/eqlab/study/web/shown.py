@@ -33,7 +33,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ShownQuestion:
     """One field on the page. Its `kind` names the template's part that shows it."""
 
     number: int
@@ -130,7 +130,7 @@ def columns(text: str) -> tuple[str, tuple[str, ...]]:
 
 def questions(
     form: Form, chosen: Mapping[str, Any], problems: Mapping[str, str], *, quiz: bool = False
-) -> list[Question]:
+) -> list[ShownQuestion]:
     """The fields of a form, scales laid out alike where they are alike. `problems` are in words, by key. The numbers of
     options that mean nothing (a quiz's, a question's with one answer) are not shown."""
     scales = form.scales
@@ -148,12 +148,12 @@ def questions(
     return shown
 
 
-def _scale(number: int, scale: Scale, alike: bool, plain: bool, chosen: Any, problem: str) -> Question:
+def _scale(number: int, scale: Scale, alike: bool, plain: bool, chosen: Any, problem: str) -> ShownQuestion:
     labels = dict(scale.anchors)
     values = range(scale.low, scale.high + 1)
     full = all(value in labels for value in values)
     options = tuple(Option(value, labels[value] if full else "") for value in values)
-    return Question(
+    return ShownQuestion(
         number,
         scale.key,
         scale.text,
@@ -167,15 +167,17 @@ def _scale(number: int, scale: Scale, alike: bool, plain: bool, chosen: Any, pro
     )
 
 
-def _several(number: int, one: Several, chosen: Any, problem: str) -> Question:
+def _several(number: int, one: Several, chosen: Any, problem: str) -> ShownQuestion:
     labels = (*one.options, *((one.alone,) if one.alone else ()))
     options = tuple(Option(value, label) for value, label in enumerate(labels, start=1))
     picked = tuple(value for value in chosen if isinstance(value, int)) if isinstance(chosen, list) else ()
-    return Question(number, one.key, one.text, "several", problem, options, chosen=picked, required=not one.optional)
+    return ShownQuestion(
+        number, one.key, one.text, "several", problem, options, chosen=picked, required=not one.optional
+    )
 
 
-def _written(number: int, one: Number | Writing, given: bool, value: Any, problem: str) -> Question:
-    common = Question(
+def _written(number: int, one: Number | Writing, given: bool, value: Any, problem: str) -> ShownQuestion:
+    common = ShownQuestion(
         number,
         one.key,
         one.text,

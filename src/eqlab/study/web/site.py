@@ -17,14 +17,14 @@ from eqlab.study.results.status import StudyStatus
 from eqlab.study.served import ServedStudy
 from eqlab.study.web.addresses import is_local
 from eqlab.study.web.cookies import Cookies, parse_cookies
-from eqlab.study.web.limiter import Limiter, is_loopback, network_of
-from eqlab.study.web.passwords import Gate
+from eqlab.study.web.limiter import VisitLimiter, is_loopback, network_of
+from eqlab.study.web.passwords import PasswordGate
 from eqlab.study.web.render import Renderer
-from eqlab.study.web.settings import Settings
+from eqlab.study.web.settings import ServerSettings
 
 
 class Site:
-    def __init__(self, studies: Sequence[ServedStudy], settings: Settings) -> None:
+    def __init__(self, studies: Sequence[ServedStudy], settings: ServerSettings) -> None:
         self.studies = {served.study.id: served for served in studies}
         if len(self.studies) < len(studies):
             raise UsageError("Two studies have the same id.", "Give each study file its own id.")
@@ -33,8 +33,8 @@ class Site:
         for served in studies:
             self.render.texts(served.study.language)  # a missing language is found now, not by a participant
         self.cookies = Cookies(settings.secret, settings.https)
-        self.hooks = Limiter(settings.door_burst * 10, 2.0)
-        self.gate = Gate(settings.password_hash)
+        self.hooks = VisitLimiter(settings.door_burst * 10, 2.0)
+        self.gate = PasswordGate(settings.password_hash)
         self.statuses: dict[str, tuple[float, StudyStatus]] = {}
         self.clock = time.time
         self._minutes: dict[str, float] = {}
