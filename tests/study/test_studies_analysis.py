@@ -51,7 +51,7 @@ def test_a_big_effect_is_recovered(found):
     assert (contrast.arm, contrast.reference) == ("b", "a")
     assert contrast.estimate.low < 2.0 < contrast.estimate.high
     assert contrast.estimate.low > 0
-    assert contrast.p_holm < 0.01
+    assert contrast.p_holm < 0.05  # the plan's level; replies differ too, so so few prompts say less than raters alone
     assert found.result.headline.name == "P(Good), b − a"
     assert found.result.headline.low > 0
 
