@@ -60,10 +60,11 @@ class Connection:
         return await self.request("POST", url, headers, body)
 
     async def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int = _LARGEST_REPLY
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int = 0
     ) -> Incoming | TryAgain | Hopeless:
+        """`largest`: bytes of a response at most; 0: those of a reply."""
         for _ in range(_REDIRECTS):
-            came = await self._request(method, url, headers, body, largest)
+            came = await self._request(method, url, headers, body, largest or _LARGEST_REPLY)
             if not isinstance(came, Incoming) or came.status not in _MOVED:
                 return came
             target = urljoin(url, came.headers.get("Location") or "")
