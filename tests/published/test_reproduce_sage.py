@@ -63,20 +63,6 @@ def test_the_report_is_json_with_sentences_and_tables(report):
         assert all(len(row) == len(table.columns) for row in table.rows)
 
 
-def test_the_command_prints_summary_first_json_csv_and_markdown(eqlab, published, tmp_path):
-    done = eqlab("reproduce", "sage", "--data", published, "--json", "--csv", "rows.csv")
-    body = json.loads(done.out)
-    assert set(body) == {"rows", "summary"}
-    with (tmp_path / "rows.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [float(row["score"]) for row in rows] == [row["score"] for row in body["rows"]]
-    text = eqlab("reproduce", "sage", "--data", published).out.splitlines()
-    assert "printed values" in text[0]
-    marked = eqlab("reproduce", "sage", "--data", published, "--markdown").out
-    assert marked.startswith("# SAGE, recomputed\n\n- ")
-    assert "| claude3.7 |" in marked
-
-
 def test_personas_are_those_of_the_talks(published):
     personas = parse_personas(files.read(PERSONAS, published), PERSONAS)
     assert len(personas) == 100

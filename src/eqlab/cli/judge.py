@@ -5,14 +5,21 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.flags import (
+    POLL,
     REPORT,
     BaseUrlFlag,
+    BatchFlag,
     ConcurrencyFlag,
     DataFlag,
     DialectFlag,
+    DryRunFlag,
     EffortFlag,
     JsonFlag,
+    MaxCostFlag,
+    MaxTokensFlag,
     PatienceFlag,
+    PollFlag,
+    PricesFlag,
     RepeatsFlag,
     ReportFlag,
     SettingFlag,
@@ -60,6 +67,12 @@ def judge(
     patience: PatienceFlag = PATIENCE,
     effort: EffortFlag = "",
     dialect: DialectFlag = "",
+    dry_run: DryRunFlag = False,
+    max_cost: MaxCostFlag = None,
+    max_tokens_total: MaxTokensFlag = None,
+    prices: PricesFlag = None,
+    batch: BatchFlag = False,
+    poll: PollFlag = POLL,
     report: ReportFlag = REPORT,
     store: StoreFlag = "",
     data: DataFlag = None,
@@ -70,6 +83,7 @@ def judge(
     `eqlab judge MODEL --on RUN` rates the replies of a run. `eqlab judge calibrate MODEL` has it rate published
     replies that people have rated, and reports agreement and bias; later results of the same judge show them.
     The same command again continues a stopped run and asks nothing twice."""
+    from eqlab.cli.money import Spending, show_forecast
     from eqlab.cli.output import errors
     from eqlab.cli.session import work
     from eqlab.core.errors import UsageError
@@ -106,6 +120,10 @@ def judge(
         opened,
         lambda text: out.print(text, markup=False),
     )
+    spending = Spending(max_cost, max_tokens_total, prices, batch, poll)
+    if dry_run:
+        show_forecast(prepared, store, spending, as_json=as_json)
+        return
     work(
         prepared,
         opened,
@@ -113,6 +131,7 @@ def judge(
         timeout=timeout,
         silence=silence,
         patience=patience,
+        spending=spending,
         report=report,
         as_json=as_json,
         tables=_SHOWN,

@@ -124,10 +124,10 @@ def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
     once = [one for one in results[0].caveats if all(one in result.caveats for result in results)] if results else []
     for result in results:
         caveats = [caveat for caveat in result.caveats if caveat not in once]
-        repeated = any(result.sentence in above for above in said) or (len(results) > 1 and bool(said))
-        text = f"{result.subject.removeprefix('model:')}, {result.title}" if repeated else result.sentence
-        if not repeated or result.baselines or caveats:
-            out.print(Text(harmless(f"\n{text}"), style="" if repeated else "bold"))
+        above = any(result.sentence in sentence for sentence in said)
+        text = f"{result.subject.removeprefix('model:')}, {result.title}" if above else result.sentence
+        if not above or result.baselines or caveats:
+            out.print(Text(harmless(f"\n{text}"), style="" if said else "bold"))
         if result.baselines:
             floor = ", ".join(f"{baseline.name} {baseline.value:.1f}" for baseline in result.baselines)
             out.print(Text(f"What takes no skill scores: {floor}.", style="dim"))

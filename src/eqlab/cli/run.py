@@ -5,14 +5,21 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.flags import (
+    POLL,
     REPORT,
     BaseUrlFlag,
+    BatchFlag,
     ConcurrencyFlag,
     DataFlag,
     DialectFlag,
+    DryRunFlag,
     EffortFlag,
     JsonFlag,
+    MaxCostFlag,
+    MaxTokensFlag,
     PatienceFlag,
+    PollFlag,
+    PricesFlag,
     RepeatsFlag,
     ReportFlag,
     SettingFlag,
@@ -86,6 +93,12 @@ def run(
         typer.Option(metavar="TEXT", help="What is behind the model's name this time; another label is another run."),
     ] = "",
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask everything anew: a run labelled with the time.")] = False,
+    dry_run: DryRunFlag = False,
+    max_cost: MaxCostFlag = None,
+    max_tokens_total: MaxTokensFlag = None,
+    prices: PricesFlag = None,
+    batch: BatchFlag = False,
+    poll: PollFlag = POLL,
     report: ReportFlag = REPORT,
     store: StoreFlag = "",
     data: DataFlag = None,
@@ -95,6 +108,7 @@ def run(
 
     Answers are stored as they arrive. The same command again continues a stopped run and asks nothing twice."""
     from eqlab.benchmarks.registry import usual, with_option
+    from eqlab.cli.money import Spending, show_forecast
     from eqlab.cli.session import work
     from eqlab.core.errors import UsageError
     from eqlab.runs.request import Request, prepare
@@ -127,6 +141,10 @@ def run(
             label=label,
         )
     )
+    spending = Spending(max_cost, max_tokens_total, prices, batch, poll)
+    if dry_run:
+        show_forecast(prepared, store, spending, as_json=as_json)
+        return
     work(
         prepared,
         open_store(store),
@@ -134,6 +152,7 @@ def run(
         timeout=timeout,
         silence=silence,
         patience=patience,
+        spending=spending,
         report=report,
         as_json=as_json,
     )

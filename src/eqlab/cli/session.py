@@ -12,6 +12,7 @@ from eqlab.cli.ending import end, next_step
 from eqlab.cli.flags import check_writable
 
 if TYPE_CHECKING:
+    from eqlab.cli.money import Spending
     from eqlab.core.answers import Answer
     from eqlab.runs.request import Prepared
     from eqlab.store.store import Store
@@ -25,12 +26,14 @@ def work(
     timeout: float,
     silence: float,
     patience: float,
+    spending: "Spending",
     report: Path,
     as_json: bool,
     tables: int = 0,
 ) -> None:
     """Start or continue a run and show what came of it, the first `tables` tables of each result included."""
     from eqlab.cli.conclusions import conclusions, print_conclusions, without_answers
+    from eqlab.cli.money import print_usage, say_size
     from eqlab.cli.output import errors, harmless, print_json, print_results, print_table, result_json
     from eqlab.publish.report.write import write_results
     from eqlab.runs.ask import Listener, run
@@ -38,6 +41,8 @@ def work(
 
     check_writable(report)
     out = errors()
+    spending.look_up()
+    say_size(prepared, store, spending, out)
     progress = Progress(out)
     with progress:
         listener = Listener(progress.say, progress.stored, progress.begun, progress.extended)
@@ -48,6 +53,8 @@ def work(
             timeout=timeout,
             silence=silence,
             patience=patience,
+            limits=spending.limits,
+            batch=spending.pace,
             listener=listener,
         )
     if len(outcome.failures) == len(prepared.config.models) and not progress.heard:
@@ -66,6 +73,7 @@ def work(
     else:
         print_conclusions(said)
         print_results(found, [one.sentence for one in said])
+        print_usage(found)
         for table in (table for result in found for table in result.tables[:tables]):
             typer.echo("")
             print_table(table)
@@ -80,7 +88,7 @@ def work(
     for text in unusable:
         out.print(harmless(text), markup=False, style="red")
     failed = bool(outcome.failures or outcome.lost)
-    end(interrupted=outcome.interrupted, failed=failed, unusable=bool(unusable))
+    end(interrupted=outcome.interrupted, failed=failed, unusable=bool(unusable), limit=outcome.limit)
 
 
 class Progress:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eqlab.cli import study_analyze, study_data, study_kinds, study_simulate
+from eqlab.cli import study_analyze, study_data, study_kinds, study_manage, study_simulate
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, read_pairs
 
 if TYPE_CHECKING:
@@ -128,7 +128,21 @@ app.command("kinds")(study_kinds.kinds)
 app.command("language")(study_kinds.language)
 app.command("replies")(study_kinds.replies)
 app.command("lock")(study_data.lock)
+app.command("verify")(study_data.verify)
 app.command("export")(study_data.export)
+app.command("redo")(study_data.redo)
+app.command("publish")(study_data.publish)
+app.command("clear")(study_data.clear)
+app.command("pause")(study_manage.pause)
+app.command("resume")(study_manage.resume)
+app.command("close")(study_manage.close)
+app.command("people")(study_manage.people)
+app.command("release")(study_manage.release)
+app.command("ban")(study_manage.ban)
+app.command("links")(study_manage.links)
+app.command("approve")(study_manage.approve)
+app.command("audit")(study_manage.audit)
+app.add_typer(study_manage.researcher, name="researcher")
 app.command("person")(study_data.person)
 app.command("erase")(study_data.erase)
 app.command("analyze")(study_analyze.analyze)

@@ -62,7 +62,8 @@ def simulate(
     """Rehearse a study: simulated people walk its real server, and the analysis must find what was put in.
 
     Without --url nothing is kept: server and store are the simulation's own. With --url the simulated people are
-    stored in that study like real ones; use it for pilots and load tests, never in a study that has begun."""
+    stored in that study, each marked as simulated; its server must have been started with --rehearsal, and a study that
+    is locked or has begun takes none. `eqlab study clear` deletes them."""
     from eqlab.core.studied import Truth
     from eqlab.store.open import open_store
     from eqlab.study.build_design import open_study

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from eqlab.core.answers import Status
+from eqlab.core.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,8 @@ class Result:
     emotions: ByEmotion | None = None
     beside_people: tuple[tuple[Estimate, Estimate], ...] = ()
     """The subject's number and that of people in a published study, of the same measure."""
+    usage: Usage | None = None
+    """What the answers took: tokens, money, time; None for people, and where it was not looked up."""
     people: Estimate | None = None
     """The headline of people in a published study; undefined, with the reason as note, if they lack what it takes."""
     noun: str = "items"

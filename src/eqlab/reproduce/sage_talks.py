@@ -205,7 +205,8 @@ def _leaps(talk: Talk) -> bool:
 
 @cache
 def _printed() -> Mapping[tuple[str, str], Printed]:
-    """The printed leaderboard (README of the repository, and Table 1 of arXiv 2505.02847) by simulator and file."""
+    """The printed leaderboard by simulator and file. README: a stored copy of the repository's, later than the pinned
+    commit. Three rows are not in it; what was not seen in print is taken from this project's reference numbers."""
     text = files("eqlab.reproduce").joinpath("sage_printed.csv").read_text(encoding="utf-8")
     return {
         (row["simulator"], row["model"]): Printed(float(row["score"]), int(row["success"]), int(row["failure"]))

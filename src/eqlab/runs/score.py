@@ -13,6 +13,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
 from eqlab.core.results import ItemScore, Result, Results
 from eqlab.core.runs import OWN, TITLE, BenchmarkConfig
 from eqlab.runs.context import Known, StoreContext
+from eqlab.runs.spent import usage_of
 from eqlab.store.quick import open_quickly
 from eqlab.store.reader import Reader, StoredRun
 
@@ -85,7 +86,8 @@ def _result(known: Known, job: Job) -> Result:
     stored, subject, asked = job
     model = next((model for model in stored.config.models if model.subject == subject), None)
     scored = known.store.scored(stored.id, subject, asked.name)
-    return score(subject, asked, scored, StoreContext(known, asked.name, model))
+    found = score(subject, asked, scored, StoreContext(known, asked.name, model))
+    return found if model is None else replace(found, usage=usage_of(known.store, [stored.id], model, asked))
 
 
 def _planned(store: Reader, runs: Sequence[StoredRun]) -> int:

@@ -75,7 +75,7 @@ def _study(top: Section, words: str) -> Study:
         checks=tables.checks(top.table("checks", tables.CHECKS), said.words["instruction"]),
         places=tables.places(top, form),
         pay=tables.pay(top.table("pay", ("currency", "per_hour", "reward", "fee"))),
-        panel=tables.panel(top.table("panel", ("name", "person", "session", "study", "complete_url", "codes"))),
+        panel=tables.panel(top.table("panel", tables.PANEL_KEYS)),
         analysis=tables.analysis(top.table("analysis", ("exclude", "reference", "alpha", "note")), arms),
         not_after=_not_after(top),
         scales=scales,

@@ -88,6 +88,9 @@ def pay(table: Section) -> Pay:
     )
 
 
+PANEL_KEYS = ("name", "person", "session", "study", "complete_url", "codes", "id_pattern", "signed")
+
+
 def panel(table: Section) -> Panel:
     name = table.text("name", "none")
     known = PANELS.get(name.casefold(), Panel(name))
@@ -100,6 +103,8 @@ def panel(table: Section) -> Panel:
         table.text("study", known.study, may_be_empty=True),
         table.text("complete_url", known.complete_url, may_be_empty=True),
         tuple(given.items()),
+        _pattern(table, known.id_pattern),
+        bool(table.flag("signed")),
     )
     for key in ("person", "session", "study"):
         if not re.fullmatch(r"[A-Za-z0-9_.-]{0,60}", getattr(panel, key)):
@@ -116,6 +121,15 @@ def panel(table: Section) -> Panel:
         if code and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", code):
             codes.wrong(ending, "is no completion code (write letters, digits, _ and - only)")
     return panel
+
+
+def _pattern(table: Section, known: str) -> str:
+    pattern = table.text("id_pattern", known, may_be_empty=True)
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        table.wrong("id_pattern", f"is no regular expression ({error})")
+    return pattern
 
 
 def analysis(table: Section, arms: tuple[tuple[str, str], ...]) -> AnalysisPlan:

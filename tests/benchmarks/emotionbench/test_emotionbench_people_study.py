@@ -85,7 +85,7 @@ def test_the_change_is_within_person():
     scored += [page(DEFAULT, "high", 3, 4), page(negative[1], "high", 3, 5)]
     found = score(scored)
     assert found.headline.name == "change in Negative Affect"
-    assert (found.headline.value, found.headline.low, found.headline.high) == (10, 10, 10)
+    assert (found.headline.value, found.headline.low, found.headline.high) == (10, None, None)
     assert "needs negative, neutral and positive" in found.headline.note
 
 

@@ -208,7 +208,8 @@ def test_people_and_judge_together_cover_the_truth(good):
         covered += found.low <= 0.6 <= found.high
         narrower += found.se < found.human_only_se
     assert covered / n > 0.89
-    assert narrower / n > (0.95 if good else 0.3)
+    if good:  # a judge that knows nothing narrows nothing, and may widen a little
+        assert narrower / n > 0.95
 
 
 def test_prediction_power_needs_people_for_some_and_not_for_all():

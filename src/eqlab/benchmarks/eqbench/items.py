@@ -2,13 +2,13 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from eqlab.core.errors import DataError
 from eqlab.core.own_items import as_number, read_own
+from eqlab.core.toml_file import read_items
 from eqlab.core.toml_section import Section
 
 
@@ -73,28 +73,29 @@ def _character(asks: str, dialogue: str) -> str:
 
 
 def parse_open(content: bytes, path: str) -> list[Question]:
-    data = _decode(path, lambda: tomllib.loads(content.decode()))
-    questions = []
-    for index, entry in enumerate(data.get("item", []), start=1):
-        try:
-            emotions = tuple(emotion["name"] for emotion in entry["emotions"])
-            questions.append(
-                Question(
-                    id=entry["id"],
-                    language="en",
-                    dialogue=entry["dialogue"].strip(),
-                    character=entry["character"],
-                    emotions=emotions,
-                    reference={emotion["name"]: float(emotion["reference"]) for emotion in entry["emotions"]},
-                    reasons={emotion["name"]: emotion["reason"] for emotion in entry["emotions"]},
-                )
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            name = entry.get("id", f"number {index}") if isinstance(entry, dict) else f"number {index}"
-            raise DataError(f"{path}: item {name} is broken ({type(error).__name__}: {error}).") from error
-    if not questions:
-        raise DataError(f"{path}: no [[item]] in it.")
-    return questions
+    """Our own dialogues, or a user's. Raises DataError with all that is wrong with the file."""
+    return read_items(content, path, ("id", "theme", "character", "dialogue", "emotions"), _question)
+
+
+def _question(one: Section, top: Section) -> Question:
+    emotions = one.tables("emotions", ("name", "reference", "reason"))
+    if len(emotions) != 4 and isinstance(one.values.get("emotions", []), list):
+        one.wrong("emotions", f'are {len(emotions)}, not 4 (write {{ name = "…", reference = 0 to 10, reason = "…" }})')
+    names = [emotion.text("name") for emotion in emotions]
+    if len(set(names)) < len(names):
+        one.wrong("emotions", "has a name twice (write four different ones)")
+    for emotion in emotions:
+        if not emotion.has("reference"):
+            emotion.wrong("reference", "is missing (write how strongly it is felt, from 0 to 10)")
+    return Question(
+        id=one.text("id"),
+        language="en",
+        dialogue=one.text("dialogue"),
+        character=one.text("character"),
+        emotions=tuple(names),
+        reference={name: one.number("reference", 0.0, 0, 10) for name, one in zip(names, emotions, strict=True)},
+        reasons={name: one.text("reason", "", may_be_empty=True) for name, one in zip(names, emotions, strict=True)},
+    )
 
 
 _OWN = ("id", "dialogue", "character", "emotions", "theme", "language")
@@ -148,5 +149,5 @@ _FETCH = "Run 'eqlab data verify', then 'eqlab data fetch'."
 def _decode(path: str, read: Any) -> Any:
     try:
         return read()
-    except (UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DataError(f"{path} cannot be read: {error}.", _FETCH) from error

@@ -106,6 +106,11 @@ class Group:
         )
 
     @property
+    def used(self) -> bool:
+        """Whether it is known of any row what it took."""
+        return any(row.result.usage is not None for row in self.rows)
+
+    @property
     def compares(self) -> bool:
         return len(self.rows) > 1
 

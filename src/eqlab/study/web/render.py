@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ class Renderer:
         )
         self._environment.globals["asset"] = lambda name: f"/static/{name}?v={self.files[name].version}"
         self._environment.filters["clock"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
+        self._environment.filters["mail_parts"] = mail_parts
         self._environment.globals["preview"] = settings.preview
 
     def texts(self, language: str) -> Texts:
@@ -67,6 +69,12 @@ class Renderer:
         if packed:
             headers["content-encoding"] = "gzip"
         return Response(found.packed if packed else found.body, headers=headers, media_type=found.type)
+
+
+def mail_parts(text: str) -> tuple[str, str, str] | None:
+    """What stands before, in and after the first e-mail address of a text; None without one."""
+    found = re.search(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}", text)
+    return (text[: found.start()], found.group(), text[found.end() :]) if found else None
 
 
 def _read_files() -> dict[str, File]:
