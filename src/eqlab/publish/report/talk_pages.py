@@ -56,7 +56,7 @@ def talk_files(
     made = page_environment()
     style = source(made, "report.css") + source(made, "talks.css")
     script = source(made, "talks.js")
-    frame = {"style": Markup(style), "script": Markup(script), "policy": policy(style, script)}
+    frame: dict[str, object] = {"style": Markup(style), "script": Markup(script), "policy": policy(style, script)}
     frame |= {"generated_at": generated_at, "version": version, "back": back, "course": course, "mark": mark}
     room = max(_LEAST, SEARCHED // len(pages))
     listed = [(page, searched(page.talk, room)) for page in pages]
