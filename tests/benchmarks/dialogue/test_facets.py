@@ -53,7 +53,7 @@ def test_an_interval_over_speakers_holds_for_other_speakers():
     for _ in range(150):
         persona, speaker = draw.normal(0, 8, 30), draw.normal(0, 8, 5)
         held = [
-            talk(f"p{j}", f"s{k}", int(round(np.clip(50 + persona[j] + speaker[k] + draw.normal(0, 5), 0, 100))))
+            talk(f"p{j}", f"s{k}", round(float(np.clip(50 + persona[j] + speaker[k] + draw.normal(0, 5), 0, 100))))
             for j in range(30) for k in range(5)
         ]  # fmt: skip
         found = final_emotion(held)
