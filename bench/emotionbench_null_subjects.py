@@ -1,20 +1,20 @@
-"""Who could win the alignment number without reading? Simulated subjects on the open set; prints the table that
-docs/emotionbench-alignment.md shows. Needs the published people for the last rows: --data DIR, else they are left out.
+"""Who could win the concordance, or the alignment of 0.1, without reading, and who is capped? Simulated subjects on the
+open set; prints the table of docs/emotionbench-alignment.md. Needs the published people for the last rows: --data DIR.
 
     python bench/emotionbench_null_subjects.py ../shared/published"""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 
-from eqlab.benchmarks.emotionbench.alignment import MARGIN, NEGATIVE, POSITIVE, align
-from eqlab.benchmarks.emotionbench.factors import KINDS
+from eqlab.benchmarks.emotionbench.alignment import NEGATIVE, POSITIVE, align, mood_changes
 from eqlab.benchmarks.emotionbench.items import OPEN, parse_open
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, FloatArray, Measures, People, Place
 from eqlab.benchmarks.emotionbench.people import CROWD, read_people
+from eqlab.benchmarks.emotionbench.three_numbers import three_numbers
 from eqlab.benchmarks.emotionbench.trials import BY_PROFILE, select
 from eqlab.core.benchmark import Selection
 
@@ -22,7 +22,7 @@ Rng = np.random.Generator
 React = Callable[[Place | None, Rng], tuple[float, float]]
 """(positive, negative affect) of one administration; None is the default measure."""
 
-RUNS = 200
+RUNS = 100
 CALM = (28.0, 13.6)
 """People's mean default mood."""
 
@@ -57,6 +57,16 @@ def person(people: People, *, knows_kinds: bool, knows_factors: bool = True) -> 
     return react
 
 
+def glad(react: React, more: float) -> React:
+    """The same subject in a better mood throughout, as far as the scale goes."""
+
+    def gladder(place: Place | None, rng: Rng) -> tuple[float, float]:
+        positive, negative = react(place, rng)
+        return clip(positive + more), clip(negative - more)
+
+    return gladder
+
+
 def noisy(mood: tuple[float, float], rng: Rng) -> tuple[float, float]:
     return clip(mood[0] + rng.normal(0, 5)), clip(mood[1] + rng.normal(0, 5))
 
@@ -88,21 +98,27 @@ def main() -> None:
         subjects |= {
             "people's negative reactions, to everything": person(people, knows_kinds=False, knows_factors=False),
             "human-like: people's reactions, by kind": person(people, knows_kinds=True),
+            "… with a default mood near the top": glad(person(people, knows_kinds=True), 15),
+            "… with a default mood at the top": glad(person(people, knows_kinds=True), 30),
         }
-    print(f"| simulated subject (margin {MARGIN:g}) | full profile | quick profile | negative | neutral | positive |")
+    print("| simulated subject | concordance, full | quick | alignment of 0.1, full | quick | movement, full |")
     print("|---|---|---|---|---|---|")
     for name, react in subjects.items():
-        cells = []
+        cells: dict[str, list[str]] = {"new": [], "old": []}
+        far = ""
         for profile in ("full", "quick"):
             rng = np.random.default_rng(0)
-            runs = 20 if profile == "full" else RUNS
-            found = [align(simulate(react, Selection(profile), rng)) for _ in range(runs)]
-            values = [one.headline.value or 0.0 for one in found]
-            low, high = np.percentile(values, (2.5, 97.5))
-            cells.append(f"{np.mean(values):.1f} ({low:.0f} to {high:.0f})")
-            if profile == "full":
-                shares = [f"{np.mean([one.shares[kind].value or 0.0 for one in found]):.0f} %" for kind in KINDS]
-        print(f"| {name} | {' | '.join([*cells, *shares])} |")
+            made = [simulate(react, Selection(profile), rng) for _ in range(8 if profile == "full" else RUNS)]
+            three = [three_numbers(one, mood_changes(one)) for one in made]
+            cells["new"].append(said([one.headline.value or 0.0 for one in three]))
+            cells["old"].append(said([align(one).headline.value or 0.0 for one in made]))
+            far = far or f"{np.mean([one.movement.value or 0.0 for one in three]):.2f}"
+        print(f"| {name} | {' | '.join([*cells['new'], *cells['old'], far])} |")
+
+
+def said(values: Sequence[float]) -> str:
+    low, high = np.percentile(values, (2.5, 97.5))
+    return f"{np.mean(values):.1f} ({low:.0f} to {high:.0f})"
 
 
 if __name__ == "__main__":

@@ -105,11 +105,12 @@ def test_python_examples_run(server, tmp_path, monkeypatch, capsys):
     assert (tmp_path / "report.html").exists()
 
 
-def test_the_tutorial_runs(server, tmp_path, monkeypatch, capsys):
-    """Every block of the tutorial, in its order, against two models on loopback: one near the references, one flat."""
+@pytest.fixture
+def two_models(server, tmp_path, monkeypatch):
+    """Two models on loopback: one near the references, one flat."""
     from eqlab.publish.tools.tasks import exported
 
-    references = {one.trial.prompt: one.trial.key["reference"] for one in exported("eqbench").questions}
+    references = {one.trial.prompt: one.trial.key["reference"] for one in exported("eqbench", profile="full").questions}
 
     def reply(body, n):
         prompt = body["messages"][-1]["content"]
@@ -121,12 +122,52 @@ def test_the_tutorial_runs(server, tmp_path, monkeypatch, capsys):
 
     server.reply = reply
     monkeypatch.chdir(tmp_path)
-    names = {"BASE_URL": server.url}
-    for block in re.findall(r"```python\n(.*?)```", TEXT["tutorial.md"], flags=re.DOTALL):
-        exec(compile(block, "tutorial.md", "exec"), names)
-    said = capsys.readouterr().out
+    return server
+
+
+def check_tutorial(server, said, folder):
     assert "careful is better than careless" in said
     assert "always three scores" in said
     assert "20 rows" in said
     assert len(server.requests) == 20 + 60 + 40
-    assert (tmp_path / "tutorial.html").exists()
+    assert (folder / "tutorial.html").exists()
+
+
+def test_the_tutorial_runs(two_models, tmp_path, capsys):
+    """Every block of the tutorial, in its order."""
+    names = {"BASE_URL": two_models.url}
+    for block in re.findall(r"```python\n(.*?)```", TEXT["tutorial.md"], flags=re.DOTALL):
+        exec(compile(block, "tutorial.md", "exec"), names)
+    check_tutorial(two_models, capsys.readouterr().out, tmp_path)
+
+
+def test_the_notebook_runs_as_a_kernel_runs_it(two_models, tmp_path, monkeypatch, capsys):
+    """Its cells, one after the other inside an event loop that runs."""
+    import ast
+    import asyncio
+    import inspect
+    import json
+
+    cells = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8"))["cells"]
+    monkeypatch.setenv("EQLAB_BASE_URL", two_models.url)
+    names = {}
+
+    async def kernel():
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                code = compile("".join(cell["source"]), "cell", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+                made = eval(code, names)
+                if inspect.isawaitable(made):
+                    await made
+
+    asyncio.run(kernel())
+    check_tutorial(two_models, capsys.readouterr().out, tmp_path)
+
+
+def test_the_notebook_is_the_tutorial():
+    import json
+    import runpy
+
+    made = runpy.run_path(str(ROOT / "bench" / "notebook.py"))["notebook"](TEXT["tutorial.md"])
+    kept = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8"))
+    assert kept == made, "run bench/notebook.py"

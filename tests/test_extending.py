@@ -133,3 +133,67 @@ def test_the_table_of_protocols_is_true():
         ]
         row = next(line for line in TEXT.splitlines() if line.startswith("| `") and f"`{protocol.__name__}`" in line)
         assert all(f"`{name}`" in row for name in methods), (protocol, methods)
+
+
+def test_a_kind_of_study(registered, tmp_path, monkeypatch):
+    """Found through its benchmark, checked, translated, simulated over HTTP, and its truth found again."""
+    pytest.importorskip("uvicorn")
+    from eqlab.core.studied import StudyKind, Truth
+    from eqlab.study.begin import study_text
+    from eqlab.study.build_design import open_study
+    from eqlab.study.kinds import registry
+    from eqlab.study.simulation.simulate import Simulation, simulate
+
+    names = run_blocks("A benchmark")
+    for block in blocks("A kind of study"):
+        exec(compile(block, "extending.md: A kind of study", "exec"), names)
+    registered["stronger"] = names["StrongerWithPeople"]
+    package = tmp_path / "my_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    items = "".join(f'[[item]]\nid = "{n}"\nweak = "weak{n}"\nstrong = "strong{n}"\n' for n in range(12))
+    (package / "stronger.toml").write_text(items)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "my_package", raising=False)
+    kind: StudyKind = registry.find_kind("stronger")
+    assert "stronger" in registry.kind_names()
+    assert kind.in_words({"ask": "x"}).words == {"ask": "x"}
+    store = open_store(str(tmp_path / "s.db"))
+    path = tmp_path / "stronger.toml"
+    path.write_text(study_text("stronger", store).replace("[pay]", "[places]\npeople_per_batch = 30\n[pay]"))
+    text, design = open_study(path, store)
+    outcome = simulate(design, text, Simulation(30, Truth(0.6), {"honest": 1.0}, 2), lambda _: None)
+    assert outcome.complaints == []
+    (one,) = outcome.recovered
+    assert (one.put_in, one.found.n) == (80.0, 360)
+    assert one.inside
+
+
+def test_a_kind_of_study_from_another_package(monkeypatch):
+    from eqlab.study.kinds import registry
+
+    (block,) = blocks("A kind of study", "toml")
+    ((group, points),) = tomllib.loads(block)["project"]["entry-points"].items()
+    assert group == registry.GROUP
+
+    class Point:
+        name = "stronger"
+
+        @staticmethod
+        def load():
+            from eqlab.benchmarks.eqbench.study import EqBenchStudy
+
+            return EqBenchStudy
+
+    monkeypatch.setattr(registry, "entry_points", lambda group, name=None: [Point] if name in (None, *points) else [])
+    assert "stronger" in registry.kind_names()
+    assert registry.find_kind("stronger").form().benchmark == "eqbench"
+
+
+def test_a_language(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EQLAB_LANGUAGES", "")  # set again by the block, and taken back at the end
+    names = run_blocks("A language")
+    assert "pt" in names["languages"]()
+    assert names["load"]("pt")("continue") == "Continuar"
+    assert names["missing_words"]("pt") == {}

@@ -2,7 +2,7 @@
 
 >>> import eqlab
 >>> store = eqlab.open_store("eqlab.db")
->>> outcome = eqlab.run(eqlab.prepare(eqlab.Request(models=("embedded",), limit=2)), store)
+>>> outcome = eqlab.run(eqlab.prepare(eqlab.Request("embedded", limit=2)), store)
 >>> [result.headline for result in eqlab.results(store, store.find_run(outcome.run))]
 """
 
@@ -12,10 +12,13 @@ from typing import Any
 _HOME = {
     "Listener": "eqlab.runs.ask",
     "Request": "eqlab.runs.request",
+    "arun": "eqlab.runs.ask",
+    "compare_runs": "eqlab.comparison.frames",
     "open_store": "eqlab.store.open",
     "prepare": "eqlab.runs.request",
     "results": "eqlab.runs.score",
     "run": "eqlab.runs.ask",
+    "to_frame": "eqlab.comparison.frames",
     "write_report": "eqlab.publish.report.write",
 }
 """Where each verb lives; loaded on first use, so that `import eqlab` stays light."""

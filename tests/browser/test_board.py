@@ -49,7 +49,7 @@ def names(page):
 def test_the_front_page(page, built):
     page.goto((built.folder / "index.html").as_uri())
     check(page)
-    assert "cannot be separated" in page.locator(".lead").inner_text()
+    assert "cannot be told apart" in page.locator(".lead").inner_text()
     scores = names(page)
     assert scores[0] == "gpt-4-0314"
     page.get_by_role("searchbox").fill("gpt-4")
@@ -102,9 +102,26 @@ def test_a_comparison_has_the_numbers_of_our_own_statistics(page, built):
         assert f"{found.se:.2f}" in facts
         page.get_by_role("button", name="Swap").click()
     said = page.locator("#said").inner_text()
-    assert said.startswith(f"{first.name} scores higher than {last.name}")
+    assert said.startswith(f"{first.name} is better than {last.name} by ")
     page.locator("#b").select_option(label="gpt-4-0613")
-    assert "cannot be separated" in page.locator("#said").inner_text()
+    assert "cannot be told apart" in page.locator("#said").inner_text()
+
+
+@on("desktop")
+def test_the_browser_tells_every_pair_apart_as_the_verdict_does(page, built):
+    (board,) = built.boards
+    page.goto((built.folder / "compare.html").as_uri())
+    told = page.evaluate(
+        """() => { const table = data.tables[0], found = [];
+        table.models.forEach((a, i) => table.models.slice(i + 1).forEach((b) => {
+          const one = paired(table, a, b); found.push([a[NAME], b[NAME], one.apart, one.value]); }));
+        return found; }"""
+    )
+    assert len(told) == 1431
+    for a, b, apart, value in told:
+        pair = board.verdict.pair(a, b)
+        assert apart == pair.separated, (a, b)
+        assert value == pytest.approx(pair.difference.value, abs=1e-9)
 
 
 def test_without_scripts_everything_but_the_comparison_is_there(browser, built):

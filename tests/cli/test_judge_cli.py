@@ -30,6 +30,37 @@ def test_two_models_compared_in_two_commands(eqlab, server, tmp_path):
     assert eqlab("report", "last", "-o", "again.html").code == 0
 
 
+def test_a_panel_of_three(eqlab, server, tmp_path):
+    def answer(body, number):
+        if body["model"] == "strict" and "Your reply:" not in body["messages"][-1]["content"]:
+            return "Okay" if world(body, number) == "Good" else "Bad"
+        return world(body, number)
+
+    server.reply = answer
+    assert eqlab("run", "-b", "empathy", "warm", "cold", "--base-url", server.url, "--limit", 6).code == 0
+    command = ("judge", "strict", "mild", "other", "--on", "last", "--base-url", server.url)
+    done = eqlab(*command)
+    assert done.code == 0, done.err
+    shown = " ".join(done.out.split())
+    assert "a panel of 3 gives" in shown
+    for title in (
+        *("Pooled ratings by arm", "What the panel is worth", "How mild each judge is"),
+        *("Ranks if a judge were left out", "Most disputed replies", "Who answered"),
+    ):
+        assert title in shown
+        assert title in (tmp_path / "eqlab-report.html").read_text()
+    panel = json.loads(eqlab(*command[:4], "--on", eqlab_run(eqlab), "--base-url", server.url, "--json").out)["panel"]
+    mild = {
+        row[0]: row[1] for table in panel["tables"] if table["title"].startswith("How mild") for row in table["rows"]
+    }
+    assert mild["strict"]["value"] < 0 < mild["mild"]["value"]
+
+
+def eqlab_run(eqlab):
+    """The run that has the replies: the oldest."""
+    return json.loads(eqlab("runs", "--json").out)[-1]["run"]
+
+
 def test_judging_as_json_and_in_pairs(eqlab, server):
     server.reply = world
     run = json.loads(
@@ -90,3 +121,29 @@ def test_mistakes_get_one_clear_line(eqlab, arguments, words):
     said = " ".join((done.err + done.out).split())
     for word in words:
         assert word in said, said
+
+
+def test_calibrating_against_a_study_of_ones_own(eqlab, server, tmp_path):
+    """People's ratings of replies whose text is known, imported as a table: the judge is held against them."""
+    rows = ["rater,arm,prompt,rating,reply"]
+    for rater in range(6):
+        for number in range(1, 5):
+            rows.append(
+                f"r{rater},warm,afraid-{number},{'good' if (rater + number) % 3 else 'okay'},I am with you {number}"
+            )
+            rows.append(f"r{rater},cold,afraid-{number},{'bad' if (rater + number) % 2 else 'okay'},Hm {number}")
+    (tmp_path / "r.csv").write_text("\n".join(rows))
+    assert eqlab("ratings", "import", "r.csv", "--name", "mine").code == 0
+    server.reply = lambda body, n: "Good" if "with you" in body["messages"][-1]["content"] else "Bad"
+    run = eqlab_run(eqlab)
+    done = eqlab("judge", "calibrate", "j", "--against", run, "--base-url", server.url)
+    assert done.code == 0, done.err
+    shown = " ".join(done.out.split())
+    assert len(server.requests) == 8
+    assert "Calibration: bias, slope, and what is missing" in shown
+    assert "human ratings still missing" in shown or "still missing" in shown
+    assert "48" in shown  # pairs of a judge's and a person's rating, each person once
+    refused = eqlab("judge", "j", "--against", run, "--on", "author")
+    assert "--against is for a calibration" in refused.err
+    nobody = eqlab("judge", "calibrate", "j", "--against", "last", "--base-url", server.url)
+    assert "no ratings by people" in nobody.err

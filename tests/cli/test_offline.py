@@ -27,7 +27,7 @@ def test_names_that_fit_no_model_or_several(offline):
 def test_leaderboard(offline, tmp_path):
     done = offline("leaderboard", "build", "site", "--published", "--no-runs")
     assert done.code == 0, done.err
-    assert "54 entries: gpt-4-0314 scores highest (85.73" in done.out
+    assert "54 entries: gpt-4-0314 (85.73) and gpt-4-0613 (84.79) cannot be told apart" in done.out
     assert "figures that ship with eqlab" in done.err
     page = next((tmp_path / "site" / "models").glob("gpt-4-0314-*[0-9a-f].html")).read_text()
     assert "eqlab data fetch eqbench" in page
@@ -37,7 +37,7 @@ def test_report(offline, tmp_path):
     done = offline("report", "published:gpt-4-0314", "published:gpt-4-0613", "--items")
     assert done.code == 0, done.err
     html = (tmp_path / "eqlab-report.html").read_text()
-    assert "gpt-4-0314 scores highest (85.73" in html
+    assert "gpt-4-0314 (85.73) and gpt-4-0613 (84.79) cannot be told apart" in html
     items = (tmp_path / "eqlab-report-items" / "subject-1-items-1.html").read_text()
     assert items.count("Its text is not here") == 100
     assert "No words from the subject" not in items

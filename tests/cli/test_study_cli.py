@@ -45,4 +45,29 @@ def test_nothing_is_overwritten_and_problems_have_lines(eqlab, tmp_path):
     assert "eqbench.toml has 2 problems:" in broken.err
     assert "sead: is not known here (did you mean seed?)" in broken.err
     unknown = eqlab("study", "init", "poll")
-    assert (unknown.code, "There are: rating, evoked, eqbench." in unknown.err) == (2, True)
+    assert (unknown.code, "There are: rating, pairwise, reply, evoked, eqbench" in unknown.err) == (2, True)
+
+
+def test_kinds_and_languages_are_listed_and_a_language_begun(eqlab, tmp_path, monkeypatch):
+    kinds = eqlab("study", "kinds")
+    assert "people choose between two replies" in kinds.out
+    monkeypatch.setenv("EQLAB_LANGUAGES", str(tmp_path / "own"))
+    done = eqlab("study", "language", "pt")
+    assert (done.code, (tmp_path / "own" / "pt.toml").exists()) == (0, True)
+    assert eqlab("study", "language", "pt").code == 2  # nothing is overwritten
+    assert eqlab("study", "language", "../x").code == 2
+    listed = eqlab("study", "language")
+    assert "pt" in listed.out
+    assert "complete" in listed.out
+    path = tmp_path / "own" / "pt.toml"
+    path.write_text(path.read_text().replace('okay = "Okay"\n', ""))
+    assert "rating: okay" in eqlab("study", "language").out
+
+
+def test_replies_need_people_and_are_not_overwritten(eqlab, tmp_path):
+    assert eqlab("study", "init", "reply").code == 0
+    early = eqlab("study", "replies", "reply.toml")
+    assert (early.code, "has not begun" in early.err) == (1, True)
+    (tmp_path / "replies.csv").write_text("mine")
+    again = eqlab("study", "replies", "reply.toml", "-o", "replies.csv")
+    assert (again.code, "is not overwritten" in again.err) == (2, True)

@@ -122,8 +122,7 @@ def test_near_copies_are_never_told_apart_however_small_p_is():
     other = base.copy()
     other[:7] += 5.0
     found = pair(one("a", other), one("b", base))
-    assert found.difference.p < ALPHA
-    assert (found.separated, found.why) == (False, "they differ on 7 of 100")
+    assert (found.separated, found.why, found.difference.low) == (False, "they differ on 7 of 100", None)
     assert set(ranks(judge([one("a", other), one("b", base)])).values()) == {(1, 2)}
 
 
@@ -196,3 +195,13 @@ def test_equal_names_are_told_apart_by_the_first_thing_that_does():
     assert told_apart(["a", "b"], ["x", "y"], ["r1", "r2"]) == ["a", "b"]
     assert told_apart(["a", "a"], ["", "t 1"], ["r1", "r2"]) == ["a", "a (t 1)"]
     assert told_apart(["a", "a", "b"], ["", "", ""], ["r1", "r2", "r3"]) == ["a (r1)", "a (r2)", "b"]
+
+
+def test_a_rater_with_too_few_prompts_still_tells_the_shares():
+    few = [
+        one(name, [value] * 4, why_no_rank="too few items: 4, at least 5 are needed")
+        for name, value in (("b", 0), ("a", 100))
+    ]
+    text = conclusion(judge(few), "prompts", "j")
+    assert text.startswith("Judge-only: j calls Good 100.00 of the replies by a, 0.00 of the replies by b.")
+    assert text.endswith("Too few items: 4, at least 5 are needed.")

@@ -111,10 +111,10 @@ def test_a_run_beside_people(published):
         reading = EB.read(trial, text, options)
         scored.append(Scored(trial, repeat, (Answer("r", trial.id, "m", repeat, 0, text, "ok", reading.values),)))
     result = EB.score("m", scored, options)
-    assert result.headline.value == 50  # negative and neutral right, positive not moved
+    assert result.headline.value == pytest.approx(250 / 3)  # good and neutral are alike, both above bad
     assert "Its changes differ from people's by" in result.sentence
-    assert result.tables[0].columns[4] == "people: Positive Affect"
-    assert any("28.0 ± 8.9 (n = 1266)" in row for row in result.tables[1].rows)
+    assert result.tables[1].columns[4] == "people: Positive Affect"
+    assert any("28.0 ± 8.9 (n = 1266)" in row for row in result.tables[2].rows)
     assert any(e.note == "people's own reliability is 0.83" for e in result.estimates)
 
 

@@ -71,7 +71,7 @@ def ask(eqlab, server, *more, code=0):
 def test_it_is_listed_and_run(plugin, eqlab, server):
     assert "shades" in eqlab("benchmarks").out
     out = ask(eqlab, server).out
-    assert "6 of 6 pairs" in out
+    assert "good" in out
     assert "Shades of feeling" in out
     assert len(server.requests) == 12
     ask(eqlab, server)
@@ -110,10 +110,13 @@ def test_leaderboard_with_a_submission(plugin, eqlab, server, tmp_path):
 
 def test_inspect_and_lm_eval(plugin, eqlab, tmp_path):
     pytest.importorskip("inspect_ai")
+    import importlib
+
     from inspect_ai import Task
 
     from eqlab.publish.tools import inspect_tasks
 
+    importlib.reload(inspect_tasks)  # it lists what is installed, and an earlier test may have loaded it
     made = inspect_tasks.shades(limit=3)
     assert isinstance(made, Task)
     assert len(made.dataset) == 3

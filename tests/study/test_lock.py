@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from small_study import small_design, take
+from small_study import SECONDS, small_design, take
 
 from eqlab.core.errors import StoreError
 from eqlab.core.study import AnalysisPlan
@@ -27,9 +27,14 @@ def test_locked_before_the_first_answer_is_confirmatory(make_participation, cloc
     lock, new = lock_plan(participation, "1")
     assert (new, lock.at, read_lock(participation)) == (True, clock.now, lock)
     clock.now += 1
+    answered = clock.now + SECONDS
     take(participation, person)
     found = standing(participation, "1")
-    assert (found.confirmatory, found.label, found.first_answer_at) == (True, "confirmatory", clock.now)
+    assert (found.confirmatory, found.first_answer_at) == (True, answered)
+    assert (found.label, found.done, found.planned) == ("interim", 1, 4)  # not before the planned number
+    for name in "ijk":
+        take(participation, participation.arrive(name, "en"))
+    assert standing(participation, "1").label == "confirmatory"
 
 
 def test_never_locked_or_locked_after_the_first_answer_is_exploratory(make_participation, clock):
@@ -45,8 +50,10 @@ def test_never_locked_or_locked_after_the_first_answer_is_exploratory(make_parti
 
 def test_locked_at_the_very_moment_of_the_first_answer_is_not_before_it(make_participation):
     participation = make_participation()
+    person = participation.arrive("h", "en")
+    view = take(participation, person, until="trial")
     lock_plan(participation, "1")
-    take(participation, participation.arrive("h", "en"))
+    participation.save(person, view.number, 1, {"rating": 1})
     assert not standing(participation, "1").confirmatory
 
 
@@ -93,7 +100,7 @@ def test_erasing_early_answers_does_not_make_a_late_lock_early(make_participatio
     assert "erased" in standing(participation, "1").reason
 
 
-def test_erasing_people_who_came_after_the_lock_keeps_it_confirmatory(make_participation, clock):
+def test_people_who_delete_their_own_answers_keep_it_confirmatory(make_participation, clock):
     participation = make_participation(batches=3)
     before = participation.arrive("looked only", "en")
     take(participation, before, until="trial")
@@ -102,7 +109,7 @@ def test_erasing_people_who_came_after_the_lock_keeps_it_confirmatory(make_parti
     after = participation.arrive("after", "en")
     take(participation, after)
     for person in (before, after):
-        erase_person(participation, person)
+        erase_person(participation, person, "person")
     assert standing(participation, "1").confirmatory
 
 

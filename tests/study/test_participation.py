@@ -164,7 +164,25 @@ def test_panel_event_releases_at_once_and_only_once(make_participation):
     assert not participation.release("h", "event-1", "RETURNED")
     assert not participation.release("nobody", "event-2", "RETURNED")
     assert place_states(participation) == ["held"]
+    assert participation.look(person).state == "returned"
+
+
+def test_whoever_returned_does_not_take_the_place_again(make_participation):
+    participation = make_participation(arms=("a",), batches=1)
+    person = participation.arrive("h", "en")
+    view = take(participation, person, until="trial")
+    assert participation.release("h", "event-1", "RETURNED")
+    assert participation.save(person, view.number, 1, {"rating": 1}).outcome == "ended"
+    assert place_states(participation) == ["open"]
+
+
+def test_whoever_timed_out_may_finish_as_extra_and_keeps_no_place(make_participation):
+    participation = make_participation(arms=("a",), batches=1)
+    person = participation.arrive("h", "en")
+    take(participation, person, until="trial")
+    assert participation.release("h", "event-1", "timed-out")
     assert take(participation, person).state == "extra"
+    assert place_states(participation) == ["open"]
 
 
 def test_arms_fill_evenly(make_participation):

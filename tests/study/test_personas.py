@@ -34,6 +34,9 @@ def test_people_are_dealt_exactly(people, seed):
         assert abs(count - people * MIX[name] / sum(MIX.values())) < 1
 
 
+FORM = '<form><input name=step value=1><input type=radio name="v.rating" value=1>1 Bad 2 Okay 3 Good</form>'
+
+
 def test_every_persona_has_a_share_and_words():
     assert set(MIX) == set(PERSONAS)
     assert read_mix({}) == dict(MIX)
@@ -131,8 +134,7 @@ def test_a_page_is_found_again_by_its_words_and_the_persons_arm():
     questions = Questions(design)
 
     def page(stimulus):
-        html = f'<p>{stimulus}</p><form><input name=step value=1><input type=radio name="v.rating" value=1></form>'
-        return read_page(html)
+        return read_page(f"<p>{stimulus}</p>{FORM}")
 
     arms = {"a", "b"}
     mine = design.batches[1].trials[0]
@@ -149,7 +151,7 @@ def test_two_arms_with_the_same_words_are_told_apart_by_other_pages():
         for batch in design.batches
     ]
     questions = Questions(type(design)(design.study, design.run, tuple(same)))
-    html = '<p>The same words</p><form><input name=step value=1><input type=radio name="v.rating" value=1></form>'
+    html = f"<p>The same words</p>{FORM}"
     arms = {"b"}
     assert questions.find(read_page(html), arms).key["arm"] == "b"
 

@@ -293,3 +293,20 @@ def test_published_items_of_every_kind(published, store):
     made = design_of(one, store, published)
     assert len(made.batches) == 400
     assert made.run.benchmarks[0].item_set == "published"
+
+
+def test_a_file_of_ones_own_beside_the_study_file(store, tmp_path):
+    rows = "".join(f"w{n},Ann,Ann: {n} is fine.,Calm,{n},Sad,7,Proud,0,Angry,3\n" for n in range(1, 7))
+    head = "id,character,dialogue," + ",".join(f"emotion{k},reference{k}" for k in range(1, 5)) + "\n"
+    (tmp_path / "ward.csv").write_text(head + rows)
+    text = study_text("eqbench", store)
+    assert 'items = "open"' in text
+    path = tmp_path / "study.toml"
+    path.write_text(text.replace('items = "open"', 'items = "ward.csv"'))
+    _, design = open_study(path, store)
+    (asked,) = design.run.benchmarks
+    assert (asked.item_set, asked.options["title"]) == ("own", "ward")
+    assert any("6 is fine." in trial.stimulus for batch in design.batches for trial in batch.trials)
+    path.write_text(text.replace('items = "open"', 'items = "nowhere.csv"'))
+    with pytest.raises(DataError, match=r"nowhere\.csv"):
+        open_study(path, store)

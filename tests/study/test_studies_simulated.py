@@ -51,12 +51,13 @@ def test_careless_people_are_found_out(outcome):
     assert len(fast) == 2
 
 
-def test_the_analysis_finds_the_effect_and_is_confirmatory(outcome):
+def test_the_analysis_finds_the_effect_and_says_that_it_is_simulated(outcome):
     (one,) = outcome.recovered
     assert one.put_in == 2.5
     assert one.found.low > 0
     assert one.inside
-    assert outcome.analysis.standing.confirmatory
+    assert outcome.analysis.standing.label == "simulated"
+    assert outcome.analysis.result.sentence.startswith("Simulated: ")
 
 
 def test_a_lost_answer_or_person_is_complained_of(outcome):

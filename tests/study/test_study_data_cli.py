@@ -50,18 +50,28 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
 
     code, said, _ = eqlab("study", "analyze", "study.toml", "--report", "report.html")
     assert code == 0
-    assert "Confirmatory: 3 people score" in said
+    assert "Interim: 3 people score" in said
     assert "assigned: finished" in said
     page = (tmp_path / "report.html").read_text()
-    for words in ("Confirmatory", "Who came", "Who is analysed", "Checks", "If nobody were excluded"):
+    for words in ("Interim", "Who came", "Who is analysed", "Checks", "If nobody were excluded"):
         assert words in page
     found = json.loads(eqlab("study", "analyze", "study.toml", "--json")[1])
-    assert found["standing"]["label"] == "confirmatory"
+    assert found["standing"]["label"] == "interim"
+    assert len(found["standing"]["looks"]) == 1
     assert sorted(found["analysed"]) == sorted([one, two, *set(found["analysed"]).difference((one, two))])
 
     code, said, _ = eqlab("study", "export", "study.toml", "-o", "out")
-    assert (code, len(list((tmp_path / "out").iterdir()))) == (0, 9)
+    assert (code, len(list((tmp_path / "out").iterdir()))) == (0, 16)
     assert "answers.csv" in said
+    code, said, _ = eqlab("study", "redo", "out")
+    assert (code, "The same as in the export." in said) == (0, True)
+    code, said, _ = eqlab("study", "verify", "eqbench.lock.json", "--export", "out")
+    assert (code, "the signature is right" in said, "made under this lock" in said) == (0, True, True)
+    code, said, _ = eqlab("study", "publish", "study.toml", "-o", "public")
+    assert (code, one in (tmp_path / "public" / "people.csv").read_text()) == (0, False)
+    assert [row["person"] for row in json.loads(eqlab("study", "people", "study.toml", "--json")[1])].count(one) == 1
+    done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
+    assert done == ["locked", "analysed", "analysed", "exported", "published"]
 
     own = json.loads(eqlab("study", "person", "study.toml", "--person", one)[1])
     assert (own["person"], own["participants"][0]["state"]) == (one, "finished")
@@ -73,6 +83,24 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     code, said, _ = eqlab("study", "erase", "study.toml", "--panel-id", "PANEL-ID-ONE", "--yes")
     assert (code, said.startswith(f"Erased: {one} and ")) == (0, True)
     assert eqlab("study", "person", "study.toml", "--panel-id", "PANEL-ID-ONE")[0] == 2
+    assert "by a researcher" in eqlab("study", "analyze", "study.toml")[1]
+
+    assert eqlab("study", "ban", "study.toml", "--person", two)[0] == 0
+    (tmp_path / "ids.csv").write_text("Participant id,x\nPANEL-ID-TWO,1\nPANEL-ID-THREE,2\nNOBODY-AT-ALL,3\n")
+    code, said, _ = eqlab("study", "approve", "study.toml", "ids.csv", "--bonus", "1.5", "-o", "paid")
+    assert code == 0
+    told = (tmp_path / "paid" / "approval.csv").read_text().splitlines()
+    assert [line.split(",")[:3] for line in told[1:]] == [
+        ["PANEL-ID-TWO", "banned", "look at it"],
+        ["PANEL-ID-THREE", "finished", "approve"],
+        ["NOBODY-AT-ALL", "unknown", "look at it"],
+    ]
+    assert (tmp_path / "paid" / "bonus.csv").read_text() == "PANEL-ID-THREE,1.50\n"
+    for command, said in (("pause", "paused"), ("resume", "open")):
+        assert said in eqlab("study", command, "study.toml")[1]
+    assert eqlab("study", "close", "study.toml", "--yes")[0] == 0
+    code, _, error = eqlab("study", "resume", "study.toml")
+    assert (code, "closed for good" in error) == (1, True)
     assert eqlab("study", "erase", "study.toml", "--person", one, "--yes")[0] == 1
     assert eqlab("study", "person", "study.toml", "--person", two)[0] == 0
 

@@ -43,10 +43,12 @@ def taken(make_participation, clock):
         clock.now += 10
     take(participation, people[0])
     view = take(participation, people[1], until="trial")
+    clock.now += 2
     participation.save(people[1], view.number, 1, {"rating": 3}, shown_at=clock.now - 1.5, away=0.4)
     participation.stop(people[1])
     participation.consent(people[2], agreed=False)
     view = take(participation, people[3], until="quiz")
+    clock.now += 3
     participation.save(people[3], view.number, 1, {"quiz1": 2}, shown_at=clock.now - 3)
     take(participation, people[3])
     return participation, people
@@ -141,6 +143,7 @@ def test_no_panel_id_or_hash_leaves(taken, tmp_path):
     assert {path.name for path, _ in written} == {
         *(f"{what}.{fmt}" for what in TABLES for fmt in FORMATS),
         "codebook.md",
+        *("study.json", "study.toml", "records.jsonl", "questions.jsonl", "result.json"),
     }
     for path, _ in written:
         content = path.read_bytes()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from small_study import answer_for, small_design, take
+from small_study import SECONDS, answer_for, small_design, take
 
 from eqlab.core.study import Pay
 from eqlab.store.study.erase import erase_person
@@ -34,7 +34,7 @@ def test_people_on_their_way_and_at_the_end(make_participation, clock):
     participation = make_participation(paid(lease=10))
     done = participation.arrive("done", "en")
     take(participation, done, until="debrief")
-    clock.now += 600
+    clock.now = 1_000_000 + 600 - SECONDS
     take(participation, done)
     declined = participation.arrive("declined", "en")
     participation.consent(declined, agreed=False)
@@ -72,7 +72,7 @@ def test_slow_people_are_paid_too_little(make_participation, clock):
     assert study_status(participation).times.too_low is True
 
 
-def test_careless_people_are_counted(make_participation):
+def test_careless_people_are_counted(make_participation, clock):
     participation = make_participation(paid(size=6, attention=2))
     for name, careless in (("a", True), ("b", False)):
         person = participation.arrive(name, "en")
@@ -84,6 +84,7 @@ def test_careless_people_are_counted(make_participation):
             else:
                 odd += 1
                 values = answer_for(view) if view.step.kind != "trial" else {"rating": 1 + odd % 3}
+            clock.now += 20
             shown = participation.clock() - (0.5 if careless else 20)
             participation.save(person, view.number, view.attempt, values, shown_at=shown)
     now = study_status(participation)

@@ -45,13 +45,16 @@ def test_languages_have_the_same_keys_and_the_same_places():
 def test_every_text_is_used_and_every_used_text_is_there():
     source = "\n".join(path.read_text() for path in SOURCE)
     used = set(re.findall(r"""\bt\(['"]([a-z_]+)['"] *[,)]""", source))
-    endings = ("complete", "declined", "failed", "full", "stopped")
+    endings = ("complete", "declined", "failed", "full", "stopped", "returned", "banned")
     built = {f"done_{ending}_{part}" for ending in endings for part in ("title", "text")}
     built |= {f"{key}_{part}" for key in ("stop", "delete") for part in ("title", "text", "back")}
-    shown = set(re.findall(r'"(refused|missing|large|busy|broken|login|panel|unknown)"', source))
+    shown = set(re.findall(r'"(refused|missing|large|busy|broken|login|panel|unknown|late|cookies|left)"', source))
+    shown |= {f"door_{why}" for why in ("paused", "closed", "erased", "simulated")}
     built |= {f"{key}_{part}" for key in shown for part in ("title", "text")}
     built |= {"instruments_text", "instruction", "own_before", "own_after", "prefer_not"}  # defaults of a study file
     built |= {"delete", "stop_delete", "error_missing", "error_off", "direction"}
+    built |= {"change_save", "continue", "contact", "consent_contact"}
+    built |= {"instruments_text", "instruction"}  # the study's own, where its file does not say
     known = set(texts.load("en").words)
     assert used - known == set()
     assert known - used - built == set()
@@ -313,7 +316,10 @@ def test_panel_hash_is_keyed_and_ignores_blanks():
 
 def test_ids_and_ways_back_of_known_panels():
     prolific = PANELS["prolific"]
-    assert read_panel_id({"PROLIFIC_PID": " x "}, prolific) == "x"
+    assert read_panel_id({"PROLIFIC_PID": f" {'5f' * 12} "}, prolific) == "5f" * 12
+    assert read_panel_id({"PROLIFIC_PID": "5F" * 12}, prolific) == "5F" * 12
+    for no_id in ("x", "5f" * 11, "5g" * 12, "5f" * 12 + "0"):
+        assert read_panel_id({"PROLIFIC_PID": no_id}, prolific) is None
     assert read_panel_id({"PROLIFIC_PID": "y" * 500}, prolific) is None
     assert read_panel_id({"PROLIFIC_PID": "x"}, PANELS["none"]) is None
     assert way_back(prolific, "complete") == ""  # no code, no way

@@ -6,6 +6,7 @@ import hmac
 import json
 import logging
 import re
+import time
 
 import pytest
 from argon2 import PasswordHasher
@@ -17,12 +18,14 @@ from web_case import PROLIFIC, SECRET, enter, fill, walk
 from eqlab.core.errors import UsageError
 from eqlab.store.schema import answers, places
 from eqlab.store.study.participation import Participation
+from eqlab.study.web.addresses import is_local
 from eqlab.study.web.cookies import Cookies, parse_cookies
-from eqlab.study.web.credentials import credentials, is_local, keep_password
+from eqlab.study.web.credentials import credentials, keep_password
 from eqlab.study.web.guard import same_origin
 from eqlab.study.web.hooks import genuine
 from eqlab.study.web.limiter import Limiter, network_of
 from eqlab.study.web.log import where
+from eqlab.study.web.passwords import make_hash
 from eqlab.study.web.settings import check_secret
 
 PASSWORD = "correct horse battery"
@@ -255,7 +258,8 @@ def test_wrong_passwords_wait(make_site):
     client = site.browser()
     assert [login(client, f"wrong {n}").status_code for n in range(4)] == [401, 401, 401, 429]
     assert login(client).status_code == 429
-    other = make_site(small_design("two"), password_hash=HASH, login_burst=3, login_rate=0.0).browser()
+    fresh = {"secret": b"f" * 16 + SECRET, "password_hash": HASH, "login_burst": 3, "login_rate": 0.0}
+    other = make_site(small_design("two"), **fresh).browser()
     for _ in range(4):
         assert login(other).status_code == 200  # a right one is forgiven what came before
 
@@ -266,18 +270,29 @@ def test_without_a_password_nobody_logs_in(make_site):
     assert login(client, "nobody has this password").status_code == 401
 
 
-def test_sessions_end_with_time_and_with_the_password():
-    cookies = Cookies(SECRET, False, "hash-1")
-    from starlette.responses import Response
+def test_sessions_end_with_time_and_with_the_password(make_site):
+    site = make_site(password_hash=HASH)
+    client = site.browser()
+    login(client)
+    here = site.app.state.site
+    assert client.get("/researcher/small").status_code == 200
+    here.clock = lambda: time.time() + 13 * 3600
+    assert client.get("/researcher/small", follow_redirects=False).status_code == 303
+    here.clock = time.time
+    changed = make_site(small_design(panel=PROLIFIC), password_hash=make_hash("another good password")).browser()
+    changed.cookies = client.cookies
+    assert client.get("/researcher/small").url.path == "/researcher/small"
+    assert changed.get("/researcher/small").url.path == "/researcher/login"
 
-    reply = Response()
-    cookies.set_researcher(reply, 1000.0, False)
-    jar = parse_cookies(reply.headers["set-cookie"])
-    assert cookies.read_researcher(jar, 1000.0 + 3600)
-    assert not cookies.read_researcher(jar, 1000.0 + 13 * 3600)
-    assert not cookies.read_researcher(jar, 900.0)
-    assert not Cookies(SECRET, False, "hash-2").read_researcher(jar, 1001.0)
-    assert not cookies.read_researcher({}, 0.0)
+
+def test_logging_out_ends_the_session_wherever_its_cookie_was_copied(make_site):
+    site = make_site(password_hash=HASH)
+    client, thief = site.browser(), site.browser()
+    login(client)
+    thief.cookies.set("eqlab_researcher", client.cookies["eqlab_researcher"])
+    assert thief.get("/researcher/small/status.json").status_code == 200
+    client.post("/researcher/logout")
+    assert thief.get("/researcher/small/status.json").status_code == 401
 
 
 # -- a panel's messages --------------------------------------------------------------------------------------------

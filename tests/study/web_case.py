@@ -64,6 +64,13 @@ def enter(client, study="small", panel_id="p-1"):
     return client.get(f"/s/{study}", params={"PROLIFIC_PID": panel_id, "STUDY_ID": "st", "SESSION_ID": "se"})
 
 
+def resume(client, asked, page, code=None):
+    """Go on in another browser, with the code that stands on a page of the first."""
+    right = re.search(r'<code id="resume">([^<]+)</code>', page.text).group(1)
+    who = re.search(r'name="who" value="([^"]+)"', asked.text).group(1)
+    return client.post(f"/s/{asked.url.path.split('/')[2]}/resume", data={"who": who, "code": code or right})
+
+
 def fields_of(text):
     """The form of a page as a browser would send it, nothing chosen yet."""
     form = re.search(r'<form[^>]*id="page".*?</form>', text, flags=re.DOTALL)

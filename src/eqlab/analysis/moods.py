@@ -69,6 +69,17 @@ def concordance(moods: npt.ArrayLike, kinds: npt.ArrayLike, units: Labels | None
     return Concordance(whole, *each)
 
 
+def concordance_points(moods: npt.ArrayLike, kinds: npt.ArrayLike) -> Floats:
+    """Each situation's pseudo-value in percent: the concordance plus n times the situation's pull at it. Their mean is
+    the concordance, their standard error DeLong's, so subjects can be compared in pairs over shared situations."""
+    values, kind = np.asarray(moods, dtype=float), np.asarray(kinds, dtype=int)
+    areas, pulls = zip(*(_area(values, kind, low, high) for low, high in PAIRS), strict=True)
+    known = [area for area in areas if area is not None]
+    if len(known) < len(PAIRS) or not np.isfinite(values).all():
+        raise UsageError("Points of a concordance need moods of bad, neutral and good situations, and no gaps.")
+    return np.asarray(100 * (np.mean(known) + len(values) * np.mean(pulls, axis=0)))
+
+
 def _area(values: Floats, kind: Ints, low: int, high: int) -> tuple[float | None, Floats]:
     """The share, and each value's pull at it."""
     pull = np.zeros(len(values))

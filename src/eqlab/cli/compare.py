@@ -214,10 +214,6 @@ def _runs_of(sweep: Path, store: str, data: Path | None) -> list[str]:
 
 
 def write_file(path: Path, text: str) -> None:
-    from eqlab.core.errors import UsageError
+    from eqlab.data.files import write_whole
 
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Name another file.") from error
+    write_whole(path, text)

@@ -47,6 +47,7 @@ def correlate(
     from eqlab.comparison.external import read_scores
     from eqlab.comparison.sources import read_sources
     from eqlab.core.errors import UsageError
+    from eqlab.data.files import write_whole
     from eqlab.publish.scatter import scatter
 
     external = read_scores(scores)
@@ -59,8 +60,7 @@ def correlate(
         raise UsageError(f"Nothing here has a score to correlate. {said}.")
     found = [correlate_with(own, one, reliability=given.get(one.name), seed=seed) for one in external]
     if output:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(scatter(found), encoding="utf-8")
+        write_whole(output, scatter(found))
     if as_json:
         print_json([as_data(one) for one in found])
         return

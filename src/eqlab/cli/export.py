@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from eqlab.cli.flags import StoreFlag
+from eqlab.cli.flags import StoreFlag, check_writable
 
 
 def export(
@@ -27,5 +27,6 @@ def export(
     opened = open_store(store)
     stored = opened.find_run(run)
     path = output or Path(f"{stored.id}.parquet")
+    check_writable(path)
     rows = write_answers(opened, stored, path)
     typer.echo(f"{rows} rows: {path.resolve()}")

@@ -63,10 +63,42 @@ DialectFlag = Annotated[
         show_default="the provider's",
     ),
 ]
+DryRunFlag = Annotated[bool, typer.Option("--dry-run", help="Show calls, tokens and cost; ask nothing.")]
+MaxCostFlag = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="AMOUNT", help="Stop before the run has cost more, in the prices' currency."),
+]
+MaxTokensFlag = Annotated[
+    int | None, typer.Option("--max-tokens-total", metavar="N", help="Stop before the run has taken more tokens.")
+]
+PricesFlag = Annotated[
+    Path | None,
+    typer.Option("--prices", metavar="FILE", envvar="EQLAB_PRICES", help="Prices of your own (TOML), before ours."),
+]
+BatchFlag = Annotated[
+    bool, typer.Option("--batch", help="Ask by batch: half price, within a day (openai, anthropic, google).")
+]
+PollFlag = Annotated[
+    float, typer.Option("--poll", min=0.05, metavar="SECONDS", help="With --batch: look at it this often, at most.")
+]
 ReportFlag = Annotated[Path, typer.Option("--report", metavar="FILE", help="Where the HTML report goes.")]
 RepeatsFlag = Annotated[int | None, typer.Option("--repeats", min=1, help="Ask every trial N times.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 REPORT = Path("eqlab-report.html")
+POLL = 60.0
+
+
+def check_writable(path: Path) -> None:
+    """Before anything is asked or computed: a result that cannot be written is no result."""
+    import os
+
+    whole = path.expanduser().absolute()
+    nearest = next(folder for folder in whole.parents if folder.exists())
+    if whole.is_dir():
+        raise UsageError(f"{path} is a folder.", "Name a file in it.")
+    target = whole if whole.exists() else nearest
+    if not os.access(target, os.W_OK) or not nearest.is_dir() or str(nearest) in ("/proc", "/sys"):
+        raise UsageError(f"{path} cannot be written.", "Name a file in a folder of yours.")
 
 
 def read_pairs(flag: str, pairs: Sequence[str]) -> dict[str, str]:

@@ -5,14 +5,21 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.flags import (
+    POLL,
     REPORT,
     BaseUrlFlag,
+    BatchFlag,
     ConcurrencyFlag,
     DataFlag,
     DialectFlag,
+    DryRunFlag,
     EffortFlag,
     JsonFlag,
+    MaxCostFlag,
+    MaxTokensFlag,
     PatienceFlag,
+    PollFlag,
+    PricesFlag,
     RepeatsFlag,
     ReportFlag,
     SettingFlag,
@@ -48,6 +55,13 @@ def judge(
         int | None,
         typer.Option(min=1, help="Replies to at most N prompts.", show_default="all; 100 when calibrating"),
     ] = None,
+    against: Annotated[
+        str,
+        typer.Option(
+            metavar="RUN|published",
+            help="With `calibrate`: whose ratings by people, those of a finished study (its run) or the published.",
+        ),
+    ] = "published",
     pairwise: Annotated[bool, typer.Option("--pairwise", help="Two replies at a time, in both orders.")] = False,
     repeats: RepeatsFlag = None,
     seed: Annotated[int, typer.Option(help="Seed of the draw of prompts and of the order.")] = 0,
@@ -60,6 +74,12 @@ def judge(
     patience: PatienceFlag = PATIENCE,
     effort: EffortFlag = "",
     dialect: DialectFlag = "",
+    dry_run: DryRunFlag = False,
+    max_cost: MaxCostFlag = None,
+    max_tokens_total: MaxTokensFlag = None,
+    prices: PricesFlag = None,
+    batch: BatchFlag = False,
+    poll: PollFlag = POLL,
     report: ReportFlag = REPORT,
     store: StoreFlag = "",
     data: DataFlag = None,
@@ -69,11 +89,14 @@ def judge(
 
     `eqlab judge MODEL --on RUN` rates the replies of a run. `eqlab judge calibrate MODEL` has it rate published
     replies that people have rated, and reports agreement and bias; later results of the same judge show them.
+    Several models are a panel: pooled with severities taken out, and what they are worth together.
     The same command again continues a stopped run and asks nothing twice."""
+    from eqlab.cli.money import Spending, show_forecast
     from eqlab.cli.output import errors
     from eqlab.cli.session import work
     from eqlab.core.errors import UsageError
     from eqlab.runs import judge as judging
+    from eqlab.runs.panel import panel_of
     from eqlab.store.open import open_store
 
     calibrating = models[0] == CALIBRATE
@@ -83,8 +106,11 @@ def judge(
     if calibrating and (on or pairwise):
         what = "--on" if on else "--pairwise"
         raise UsageError(
-            f"A calibration takes no {what}.", "It always rates single published replies, which people have rated."
+            f"A calibration takes no {what}.",
+            "It rates single replies that people have rated: name them with --against.",
         )
+    if not calibrating and against != "published":
+        raise UsageError("--against is for a calibration.", "Write 'eqlab judge calibrate MODEL --against RUN'.")
     if not calibrating and not on:
         raise UsageError("Whose replies shall be judged?", "Add --on RUN, --on published or --on FILE.")
     out = errors()
@@ -92,8 +118,8 @@ def judge(
     prepared = judging.prepare(
         judging.JudgeRequest(
             judges=judges,
-            on=("published",) if calibrating else tuple(on or ()),
-            limit=judging.CALIBRATION_PROMPTS if calibrating and limit is None else limit,
+            on=(against,) if calibrating else tuple(on or ()),
+            limit=judging.CALIBRATION_PROMPTS if calibrating and limit is None and against == "published" else limit,
             repeats=repeats,
             seed=seed,
             base_url=base_url,
@@ -106,6 +132,10 @@ def judge(
         opened,
         lambda text: out.print(text, markup=False),
     )
+    spending = Spending(max_cost, max_tokens_total, prices, batch, poll)
+    if dry_run:
+        show_forecast(prepared, store, spending, as_json=as_json)
+        return
     work(
         prepared,
         opened,
@@ -113,9 +143,11 @@ def judge(
         timeout=timeout,
         silence=silence,
         patience=patience,
+        spending=spending,
         report=report,
         as_json=as_json,
-        tables=_SHOWN,
+        tables=0 if len(judges) > 1 else _SHOWN,
+        together=panel_of,
     )
 
 

@@ -16,9 +16,11 @@ from eqlab.cli import (
     export,
     export_task,
     instruments,
+    items,
     judge,
     leaderboard,
     models,
+    plot,
     power,
     probe,
     ratings,
@@ -73,6 +75,8 @@ for command in (study_serve.serve, study_serve.preview, study_serve.status, stud
     study.app.command()(command)
 app.add_typer(study.app, name="study")
 app.command("report")(report_command.report)
+app.command("plot")(plot.plot)
+app.command("cite")(plot.cite)
 app.command("compare")(compare.compare)
 app.command("correlate")(correlate.correlate)
 app.command("runs")(runs.runs)
@@ -83,6 +87,7 @@ app.add_typer(store.app, name="store")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.command("submit")(submit.submit)
 app.add_typer(data.app, name="data")
+app.add_typer(items.app, name="items")
 app.command("probe")(probe.probe)
 app.command("power")(power.power)
 app.command("reproduce")(reproduce.reproduce)
@@ -114,6 +119,11 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has gone (`eqlab show | head`)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:  # a disk that is full, a file that is not ours
+        if debug:
+            raise
+        _complain(harmless(f"{error.filename or 'A file'}: {error.strerror or error}."))
+        code = 1
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -1,9 +1,12 @@
 """What the terminal shows: tables, escaped text, numbers with their interval."""
 
+import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -20,8 +23,10 @@ __all__ = [
 
 
 def console() -> Console:
-    """Standard output; as wide as needed when it is no terminal, so that nothing is cut in a file."""
-    return Console(width=None if sys.stdout.isatty() else 200, highlight=False)
+    """Standard output; as wide as COLUMNS says, else as the terminal, else as needed: nothing is cut in a file."""
+    said = os.environ.get("COLUMNS", "")
+    given = int(said) if said.isdecimal() and int(said) >= 20 else None
+    return Console(width=given or (None if sys.stdout.isatty() else 200), highlight=False)
 
 
 def errors() -> Console:
@@ -39,12 +44,35 @@ def interval(estimate: Estimate) -> str:
 
 
 def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> None:
+    """A table; where it is too narrow for whole words, a line for each row instead."""
+    out = console()
+    cells = [[harmless(cell) for cell in row] for row in rows]
+    heads = [harmless(column) for column in columns]
+    words = [
+        max(cell_len(word) for cell in own for word in cell.split() or [""]) for own in zip(heads, *cells, strict=True)
+    ]
+    if cells and sum(words) + 2 * (len(words) - 1) > out.width:  # lines can be broken between words only
+        _print_lines(out, harmless(title), heads, cells)
+        return
     table = RichTable(title=Text(harmless(title)) if title else None, title_justify="left", box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(Text(harmless(column)), justify="right" if column in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(harmless(cell)) for cell in row))
-    console().print(table)
+    for column, head, width in zip(columns, heads, words, strict=True):
+        side = "right" if column in right else "left"
+        table.add_column(Text(head), justify=side, overflow="fold", min_width=width)  # type: ignore[arg-type]
+    for row in cells:
+        table.add_row(*map(Text, row))
+    out.print(table)
+
+
+def _print_lines(out: Console, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    if title:
+        out.print(Text(title, style="italic"))
+    for first, *rest in rows:
+        out.print(Text(first, style="bold"))
+        facts = [f"{head} {cell}".strip() for head, cell in zip(heads[1:], rest, strict=True) if cell]
+        for line in textwrap.wrap(
+            " · ".join(facts), max(20, out.width - 2), break_long_words=False, break_on_hyphens=False
+        ):
+            out.print(Text(f"  {line}"), soft_wrap=True)
 
 
 def print_table(table: Table) -> None:
@@ -70,9 +98,13 @@ def _cell(cell: str | int | float | Estimate | None) -> str:
     return f"{cell:.1e}" if 0 < abs(cell) < 0.005 else f"{cell:.2f}"  # a small p is not 0.00
 
 
+_STATUSES = ("ok", "unparseable", "refused", "error", "unanswered")
+
+
 def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
     """One table of all results, then each conclusion and its caveats in words; what was said above is not repeated."""
     rows = []
+    statuses = [name for name in _STATUSES if name == "ok" or any(result.counts.get(name) for result in results)]
     for result in results:
         counts = result.counts
         rows.append(
@@ -82,17 +114,19 @@ def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
                 number(result.headline.value, result.headline.digits),
                 interval(result.headline),
                 count_of(result.headline),
-                *(str(counts.get(name, 0)) for name in ("ok", "unparseable", "refused", "error", "unanswered")),
+                *(str(counts.get(name, 0)) for name in statuses),
                 _rules(result),
             ]
         )
-    columns = ["subject", "benchmark", "score", "95 % interval", "n", "ok", "unparseable", "refused", "error"]
-    print_rows("", [*columns, "unanswered", "rules"], rows, right=["score", "n", "ok"])
+    columns = ["subject", "benchmark", "score", "95 % interval", "n", *statuses, "rules"]
+    print_rows("", columns, rows, right=["score", "n", *statuses])
     out = console()
+    once = [one for one in results[0].caveats if all(one in result.caveats for result in results)] if results else []
     for result in results:
+        caveats = [caveat for caveat in result.caveats if caveat not in once]
         repeated = any(result.sentence in above for above in said) or (len(results) > 1 and bool(said))
         text = f"{result.subject.removeprefix('model:')}, {result.title}" if repeated else result.sentence
-        if not repeated or result.baselines or result.caveats:
+        if not repeated or result.baselines or caveats:
             out.print(Text(harmless(f"\n{text}"), style="" if repeated else "bold"))
         if result.baselines:
             floor = ", ".join(f"{baseline.name} {baseline.value:.1f}" for baseline in result.baselines)
@@ -101,8 +135,12 @@ def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
         if again:
             said = "; ".join(_brief(estimate) for estimate in again)
             out.print(Text(f"Asked again: {said}.", style="dim"))
-        for caveat in result.caveats:
+        for caveat in caveats:
             out.print(Text(harmless(f"! {caveat}"), style="yellow"))
+    if once:
+        out.print("")
+    for caveat in once:
+        out.print(Text(harmless(f"! {caveat}"), style="yellow"))
 
 
 def _brief(estimate: Estimate) -> str:

@@ -1,11 +1,15 @@
 """`eqlab report`: one self-contained HTML file of one or more runs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, StoreFlag, check_writable
+
+if TYPE_CHECKING:
+    from eqlab.core.results import Result
+    from eqlab.store.reader import StoredRun
 
 
 def report(
@@ -29,6 +33,7 @@ def report(
     from eqlab.cli.uncollected import uncollected
     from eqlab.publish.report.write import item_folder
 
+    check_output(output, items)
     with uncollected():
         path = _write(runs or [], last, output, items, store, data)
     typer.echo(f"Report: {path.resolve()}")
@@ -36,17 +41,54 @@ def report(
         typer.echo(f"Items: {item_folder(path).resolve()}")
 
 
+def check_output(output: Path, items: bool) -> None:
+    """Before anything is read: what cannot be written is refused, not written as something else."""
+    from eqlab.core.errors import UsageError
+
+    check_writable(output)
+    ending = output.suffix.lower()
+    if ending not in (".html", ".htm", ".md", ".pdf"):
+        hint = "A picture is made by 'eqlab plot'; " if ending in (".png", ".svg") else ""
+        raise UsageError(f"A report cannot be '{output.name}'.", f"{hint}write an .html, .pdf or .md file.")
+    if items and ending not in (".html", ".htm"):
+        raise UsageError("Item pages belong to an HTML report.", "Drop --items, or write an .html file.")
+
+
 def _write(names: list[str], last: int, output: Path, items: bool, store: str, data: Path | None) -> Path:
-    from eqlab.publish.report.write import write_report, write_results
+    import tempfile
+
+    from eqlab.publish.report.write import write_results
+
+    ending = output.suffix.lower()
+    if ending == ".pdf":
+        from eqlab.publish.browser import browser, print_page
+
+        browser()  # said before the work
+        with tempfile.TemporaryDirectory() as folder:
+            page = write_results(found_runs(names, last, store, data), Path(folder, "report.html"))
+            print_page(page, output)
+        return output
+    found = found_runs(names, last, store, data)
+    if ending == ".md":
+        from eqlab.publish.summary import summary
+
+        output.write_text(summary(found), encoding="utf-8")
+        return output
+    return write_results(found, output, items=items)
+
+
+def found_runs(names: list[str], last: int, store: str, data: Path | None) -> "list[tuple[StoredRun, list[Result]]]":
+    """Runs of the store, seeds of one model pooled, then published results, with their results."""
     from eqlab.runs.published_runs import is_published, published_runs
 
     own = [name for name in names if not is_published(name)]
     published = [name for name in names if is_published(name)]
     beside = published_runs(published, data) if published else []
     if published and not own:
-        return write_results(beside, output, items=items)  # needs no store
+        return beside  # needs no store
     from eqlab.cli.looking import open_reader
-    from eqlab.runs.score import cores
+    from eqlab.runs.pool import pooled
+    from eqlab.runs.score import cores, results_of
 
     opened = open_reader(store)
     if own:
@@ -54,4 +96,4 @@ def _write(names: list[str], last: int, output: Path, items: bool, store: str, d
     else:
         opened.find_run("last")  # an empty store is said plainly
         stored = [opened.read_run(run) for run in reversed(opened.run_ids()[:last])]
-    return write_report(opened, stored, output, items=items, processes=cores(), beside=beside)
+    return [*pooled(opened, results_of(opened, stored, processes=cores())), *beside]

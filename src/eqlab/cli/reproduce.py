@@ -69,9 +69,6 @@ def _writable(path: Path) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    from eqlab.core.errors import DataError
+    from eqlab.data.files import write_whole
 
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}.", "Name another file with --csv.") from error
+    write_whole(path, content)

@@ -5,14 +5,21 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.flags import (
+    POLL,
     REPORT,
     BaseUrlFlag,
+    BatchFlag,
     ConcurrencyFlag,
     DataFlag,
     DialectFlag,
+    DryRunFlag,
     EffortFlag,
     JsonFlag,
+    MaxCostFlag,
+    MaxTokensFlag,
     PatienceFlag,
+    PollFlag,
+    PricesFlag,
     RepeatsFlag,
     ReportFlag,
     SettingFlag,
@@ -90,6 +97,17 @@ def run(
     patience: PatienceFlag = PATIENCE,
     effort: EffortFlag = "",
     dialect: DialectFlag = "",
+    dry_run: DryRunFlag = False,
+    max_cost: MaxCostFlag = None,
+    max_tokens_total: MaxTokensFlag = None,
+    prices: PricesFlag = None,
+    batch: BatchFlag = False,
+    poll: PollFlag = POLL,
+    label: Annotated[
+        str,
+        typer.Option(metavar="TEXT", help="What is behind the model's name this time; another label is another run."),
+    ] = "",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Ask everything anew: a run labelled with the time.")] = False,
     report: ReportFlag = REPORT,
     store: StoreFlag = "",
     data: DataFlag = None,
@@ -99,6 +117,7 @@ def run(
 
     Answers are stored as they arrive. The same command again continues a stopped run and asks nothing twice."""
     from eqlab.benchmarks.registry import usual, with_option
+    from eqlab.cli.money import Spending, show_forecast
     from eqlab.cli.session import work
     from eqlab.core.errors import UsageError
     from eqlab.runs.request import Request, prepare
@@ -108,6 +127,8 @@ def run(
         raise UsageError("--width is where an adaptive run stops.", "Add --adaptive.")
     if "temperature" in perturb and "temperature" in read_settings(setting or []):
         raise UsageError("'--set temperature' holds for every trial.", "Drop it, or perturb something else.")
+    if fresh:
+        label = _fresh(label)
     few = _given(short=str(short or ""), width=str(width or WIDTH) if adaptive else "")
     only = _given(perturb=perturb, speaker=_speakers(speaker or [], base_url)) | few
     if only and not benchmark:
@@ -126,8 +147,13 @@ def run(
             settings=model_settings(setting, effort, dialect),
             options=read_pairs("--option", option or []) | _given(situations=situations, style=style) | only,
             data=data,
+            label=label,
         )
     )
+    spending = Spending(max_cost, max_tokens_total, prices, batch, poll)
+    if dry_run:
+        show_forecast(prepared, store, spending, as_json=as_json)
+        return
     work(
         prepared,
         open_store(store),
@@ -135,9 +161,23 @@ def run(
         timeout=timeout,
         silence=silence,
         patience=patience,
+        spending=spending,
         report=report,
         as_json=as_json,
     )
+
+
+def _fresh(label: str) -> str:
+    """The time as label; said, because the way to go on with this run is its label."""
+    from datetime import UTC, datetime
+
+    from eqlab.core.errors import UsageError
+
+    if label:
+        raise UsageError("--fresh makes a label of its own.", "Drop --fresh, or --label.")
+    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+    typer.echo(f"Asking anew; to go on with this run later, write --label '{made}' in place of --fresh.", err=True)
+    return made
 
 
 def _given(**flags: str) -> dict[str, str]:

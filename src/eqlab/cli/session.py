@@ -2,18 +2,21 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from eqlab.cli.ending import end
+from eqlab.cli.ending import end, next_step
+from eqlab.cli.flags import check_writable
 
 if TYPE_CHECKING:
+    from eqlab.cli.money import Spending
     from eqlab.core.answers import Answer
+    from eqlab.core.results import Result
     from eqlab.runs.request import Prepared
-    from eqlab.store.store import Store
+    from eqlab.store.store import Store, StoredRun
 
 
 def work(
@@ -24,18 +27,25 @@ def work(
     timeout: float,
     silence: float,
     patience: float,
+    spending: "Spending",
     report: Path,
     as_json: bool,
     tables: int = 0,
+    together: "Callable[[Store, StoredRun], Result | None] | None" = None,
 ) -> None:
-    """Start or continue a run and show what came of it, the first `tables` tables of each result included."""
+    """Start or continue a run and show what came of it, the first `tables` tables of each result included; `together`
+    makes one more result of all subjects."""
     from eqlab.cli.conclusions import conclusions, print_conclusions, without_answers
+    from eqlab.cli.money import print_usage, say_size
     from eqlab.cli.output import errors, harmless, print_json, print_results, print_table, result_json
     from eqlab.publish.report.write import write_results
     from eqlab.runs.ask import Listener, run
     from eqlab.runs.score import cores, results_of
 
+    check_writable(report)
     out = errors()
+    spending.look_up()
+    say_size(prepared, store, spending, out)
     progress = Progress(out)
     with progress:
         listener = Listener(progress.say, progress.stored, progress.begun, progress.extended, progress.grown)
@@ -46,6 +56,8 @@ def work(
             timeout=timeout,
             silence=silence,
             patience=patience,
+            limits=spending.limits,
+            batch=spending.pace,
             listener=listener,
         )
     if len(outcome.failures) == len(prepared.config.models) and not progress.heard:
@@ -56,25 +68,48 @@ def work(
         out.print(harmless(f"{_name(subject)}: {lost}"), markup=False, style="red")
     stored = store.find_run(outcome.run)
     ((_, found),) = scored = results_of(store, [stored], processes=cores())
-    path = write_results(scored, report)
+    whole = together(store, stored) if together else None
+    path = write_results([(stored, [*([whole] if whole else []), *found])], report)
     said = conclusions(scored)
     if as_json:
-        body = {"run": outcome.run, "report": str(path), "conclusions": [one.data for one in said]}
+        body: dict[str, Any] = {"run": outcome.run, "report": str(path), "conclusions": [one.data for one in said]}
+        if whole:
+            body["panel"] = result_json(whole)
         print_json({**body, "results": [result_json(result) for result in found]})
     else:
         print_conclusions(said)
         print_results(found, [one.sentence for one in said])
+        print_usage(found)
+        if whole:
+            print_whole(whole)
         for table in (table for result in found for table in result.tables[:tables]):
             typer.echo("")
             print_table(table)
         typer.echo(f"\nRun {outcome.run} · item by item: eqlab show {outcome.run}")
         typer.echo(f"Report: {path.resolve()}")
+        if not progress.heard and progress.planned and not outcome.failures:
+            typer.echo("0 requests were sent: this run exists and is complete. --fresh asks anew.")
+        if not (outcome.failures or outcome.lost or outcome.interrupted):
+            typer.echo(next_step(outcome.run, [model.subject for model in prepared.config.models]))
     store.close()
     unusable = without_answers(found)
     for text in unusable:
         out.print(harmless(text), markup=False, style="red")
     failed = bool(outcome.failures or outcome.lost)
-    end(interrupted=outcome.interrupted, failed=failed, unusable=bool(unusable))
+    end(interrupted=outcome.interrupted, failed=failed, unusable=bool(unusable), limit=outcome.limit)
+
+
+def print_whole(whole: "Result") -> None:
+    """All subjects together: the conclusion, what to know, and every table."""
+    from eqlab.cli.output import harmless, print_table
+
+    typer.echo("")
+    typer.echo(harmless(whole.sentence))
+    for caveat in whole.caveats:
+        typer.echo(harmless(f"! {caveat}"))
+    for table in whole.tables:
+        typer.echo("")
+        print_table(table)
 
 
 class Progress:
@@ -126,6 +161,10 @@ class Progress:
                 self._bars[subject] = self._progress.add_task(name, total=total, completed=done, last="")
             else:
                 self.say(f"{name}: {total - done} trials to ask.")
+
+    @property
+    def planned(self) -> int:
+        return sum(self._totals.values())
 
     def extended(self, subject: str, total: int) -> None:
         """The next round of an adaptive run."""

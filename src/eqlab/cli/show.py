@@ -57,6 +57,7 @@ def show(
         typer.echo(f"{more} more; raise --limit, or choose with --item or --status.", err=True)
     elif not shown:
         typer.echo("No item of this run matches.", err=True)
+        raise typer.Exit(1)
 
 
 def _matches(

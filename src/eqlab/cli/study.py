@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eqlab.cli import study_analyze, study_data, study_kinds, study_simulate
+from eqlab.cli import study_analyze, study_data, study_kinds, study_manage, study_simulate
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, read_pairs
 
 if TYPE_CHECKING:
@@ -84,20 +84,22 @@ def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json
     from eqlab.store.open import open_store
     from eqlab.study.build_design import open_study
     from eqlab.study.overview import overview
+    from eqlab.study.power import power_of
 
     opened = open_store(store)
     said: list[str] = []
     _, design = open_study(file, opened, data, said.append)
     opened.close()
     found = overview(design)
+    power = power_of(design)
     heard = (*dict.fromkeys(said), *found.warnings)
     if as_json:
-        print_json({**asdict(found), "cost": found.cost, "warnings": heard, "run": design.run.id})
+        print_json({**asdict(found), "cost": found.cost, "warnings": heard, "run": design.run.id, "power": power})
         return
-    _show(design, found, heard)
+    _show(design, found, heard, power)
 
 
-def _show(design: "Design", found: "Overview", heard: tuple[str, ...]) -> None:
+def _show(design: "Design", found: "Overview", heard: tuple[str, ...], power: str) -> None:
     from eqlab.cli.output import console, print_rows
 
     study = design.study
@@ -114,6 +116,7 @@ def _show(design: "Design", found: "Overview", heard: tuple[str, ...]) -> None:
             f"Pay: {study.pay.reward:.2f} {currency} each, about {found.hourly:.2f} an hour; {found.rewards:.2f} in all"
             f" and {found.fees:.2f} fees: {found.cost:.2f} {currency}."
         )
+    typer.echo(f"Power: {power}")
     for warning in heard:
         console().print(f"! {warning}", markup=False, style="yellow")
     if not heard:
@@ -128,7 +131,21 @@ app.command("kinds")(study_kinds.kinds)
 app.command("language")(study_kinds.language)
 app.command("replies")(study_kinds.replies)
 app.command("lock")(study_data.lock)
+app.command("verify")(study_data.verify)
 app.command("export")(study_data.export)
+app.command("redo")(study_data.redo)
+app.command("publish")(study_data.publish)
+app.command("clear")(study_data.clear)
+app.command("pause")(study_manage.pause)
+app.command("resume")(study_manage.resume)
+app.command("close")(study_manage.close)
+app.command("people")(study_manage.people)
+app.command("release")(study_manage.release)
+app.command("ban")(study_manage.ban)
+app.command("links")(study_manage.links)
+app.command("approve")(study_manage.approve)
+app.command("audit")(study_manage.audit)
+app.add_typer(study_manage.researcher, name="researcher")
 app.command("person")(study_data.person)
 app.command("erase")(study_data.erase)
 app.command("analyze")(study_analyze.analyze)

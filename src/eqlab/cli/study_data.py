@@ -1,11 +1,12 @@
-"""`eqlab study lock`, `export`, `person` and `erase`: a study's plan and its data."""
+"""`eqlab study lock`, `verify`, `export`, `redo`, `publish`, `person`, `erase` and `clear`: a study's plan and its
+data."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 
 if TYPE_CHECKING:
     from eqlab.store.study.participation import Participation
@@ -30,10 +31,19 @@ def begun_study(file: Path, store: str, data: Path | None) -> "Participation":
     return Participation(opened, design)
 
 
-def lock(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
+def lock(
+    file: File,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Where the lock file goes.", show_default="ID.lock.json"),
+    ] = None,
+    store: StoreFlag = "",
+    data: DataFlag = None,
+) -> None:
     """Freeze the analysis plan. Results are called confirmatory only if this was done before the first answer.
 
-    What is frozen: [analysis] of the study file, the study's pages and the version of eqlab. It cannot be undone."""
+    What is frozen: [analysis] of the study file, the study's pages, and the version and source of the code that will
+    analyse. It cannot be undone. The lock is also written to a signed file: register it, or give it to somebody."""
     from importlib.metadata import version
 
     from eqlab.runs.provenance import provenance
@@ -42,17 +52,50 @@ def lock(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
     from eqlab.store.study.lock import lock_plan, moment, standing
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
+    from eqlab.study.results.analysis import current_user
+    from eqlab.study.results.code import analysis_code
+    from eqlab.study.results.lock_file import lock_file, signer, write_lock_file
 
     opened = open_store(store)
     text, design = open_study(file, opened, data)
     create_study(opened, design, text, version("eqlab"), provenance({}))
     participation = Participation(opened, design)
-    made, new = lock_plan(participation, version("eqlab"))
-    stands = standing(participation, version("eqlab"))
+    made, new = lock_plan(participation, *analysis_code(), who=current_user())
+    stands = standing(participation, *analysis_code())
     opened.close()
     typer.echo(f"{'Locked' if new else 'Was locked before, with the same plan,'} on {moment(made.at)}.")
     typer.echo(f"sha256 {made.sha256} (eqlab {made.version})")
-    typer.echo(f"Results will be {stands.label}: {stands.reason}.")
+    path = output or Path(f"{design.study.id}.lock.json")
+    content = lock_file(design.study.id, design.study.title, made)
+    write_lock_file(path, content)
+    by = f"signed by key {signer(content)}" if content["signature"] else "not signed: pip install 'eqlab[submit]'"
+    typer.echo(f"{path} ({by})")
+    called = "confirmatory" if stands.confirmatory else stands.label
+    typer.echo(f"Results will be {called}: {stands.reason}.")
+
+
+def verify(
+    path: Annotated[Path, typer.Argument(metavar="LOCK", help="A lock file that `eqlab study lock` wrote.")],
+    export_folder: Annotated[
+        Path | None, typer.Option("--export", metavar="DIR", help="Hold an export against it.", show_default="none")
+    ] = None,
+) -> None:
+    """Check a lock file: its hash, its signature and, with --export, whether the export was made under this lock."""
+    import json
+
+    from eqlab.core.errors import DataError
+    from eqlab.store.study.lock import moment
+    from eqlab.study.results.lock_file import read_lock_file, signer
+
+    content = read_lock_file(path)
+    typer.echo(f"Study '{content['study']}', locked on {moment(content['locked_at'])} with eqlab {content['eqlab']}.")
+    typer.echo(f"sha256 {content['sha256']}; signed by key {signer(content)}: the signature is right.")
+    if export_folder is not None:
+        about = json.loads((export_folder / "study.json").read_text(encoding="utf-8"))
+        there = (about["standing"]["lock"] or {}).get("sha256")
+        if there != content["sha256"] or about["study"] != content["study"]:
+            raise DataError(f"{export_folder} was not made under this lock.", "Is it the same study?")
+        typer.echo(f"{export_folder} was made under this lock; its results are {about['standing']['label']}.")
 
 
 def export(
@@ -63,13 +106,58 @@ def export(
     store: StoreFlag = "",
     data: DataFlag = None,
 ) -> None:
-    """Export answers, participants and events as CSV and Parquet, with a codebook. No panel id is in any of them."""
+    """Export everything that the analysis needs: answers, participants, events and questions as CSV and Parquet, a
+    codebook, the study file, the design and the stored rows. No panel id is in any of it.
+
+    `eqlab study redo DIR` does the analysis again from the folder alone."""
     from eqlab.study.results.export import export_all
 
     participation = begun_study(file, store, data)
     for path, rows in export_all(participation, output):
         typer.echo(f"{path}" + ("" if rows is None else f"  {rows} rows"))
     participation.store.close()
+
+
+def publish(
+    file: File,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write to.")] = Path(
+        "study-public"
+    ),
+    smallest: Annotated[
+        int, typer.Option("--smallest", min=2, help="People who must share a value for it to be said.")
+    ] = 5,
+    store: StoreFlag = "",
+    data: DataFlag = None,
+) -> None:
+    """Write a release for everybody: names and order drawn anew, no dates, whole seconds, rare values merged, nothing
+    that people wrote themselves."""
+    from eqlab.study.results.public import publish as release
+
+    participation = begun_study(file, store, data)
+    for path in release(participation, output, smallest):
+        typer.echo(str(path))
+    participation.store.close()
+
+
+def redo(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `eqlab study export` wrote.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Do the analysis of a study again, from an export alone, and say whether the same comes out."""
+    from eqlab.cli.output import print_json
+    from eqlab.cli.study_analyze import analysis_json, show
+    from eqlab.study.results.bundle import redo as again
+
+    found, different = again(folder)
+    if as_json:
+        print_json({**analysis_json(found), "differences": different})
+    else:
+        show(found)
+        typer.echo("\nThe same as in the export." if not different else "\nNot the same as in the export:")
+        for line in different:
+            typer.echo(f"  {line}")
+    if different:
+        raise typer.Exit(1)
 
 
 def person(
@@ -87,7 +175,7 @@ def person(
     from eqlab.store.study.erase import export_person
 
     participation = begun_study(file, store, data)
-    found = export_person(participation, _find(participation, name, panel_id))
+    found = export_person(participation, find_person(participation, name, panel_id))
     participation.store.close()
     text = as_json(found)
     if output is None:
@@ -108,21 +196,36 @@ def erase(
 ) -> None:
     """Erase everything about one person, for good. Their place opens again; that somebody was erased stays known.
 
-    Exports and backups made before still hold their answers: delete them there too."""
+    The store's own files are cleaned at once (SQLite: overwritten, log emptied; PostgreSQL: vacuumed). Exports, backups
+    and archived logs of the database made before still hold their answers: delete them there too.
+    After the plan is locked, erasing somebody who has answered makes the result exploratory; who deletes their own
+    answers, on the study's pages, does not."""
     from eqlab.store.study.erase import erase_person, export_person
+    from eqlab.study.results.analysis import current_user
 
     participation = begun_study(file, store, data)
-    who = _find(participation, name, panel_id)
+    who = find_person(participation, name, panel_id)
     known = export_person(participation, who)
     state = known["participants"][0]["state"]
     if not yes:
         typer.confirm(f"Erase {who} ({state}, {len(known['answers'])} answers) for good?", abort=True)
-    gone = erase_person(participation, who)
+    gone = erase_person(participation, who, "researcher", current_user())
     participation.store.close()
     typer.echo(f"Erased: {who} and {gone} answers.")
 
 
-def _find(participation: "Participation", name: str, panel_id: str) -> str:
+def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
+    """Delete the simulated people of a study, so that it can be locked and begin."""
+    from eqlab.store.study.erase import clear_simulated
+    from eqlab.study.results.analysis import current_user
+
+    participation = begun_study(file, store, data)
+    gone = clear_simulated(participation, current_user())
+    participation.store.close()
+    typer.echo(f"Deleted: {gone} simulated people. Their places are open again.")
+
+
+def find_person(participation: "Participation", name: str, panel_id: str) -> str:
     from eqlab.core.errors import UsageError
 
     if bool(name) == bool(panel_id):

@@ -9,6 +9,8 @@ import typer
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from eqlab.core.design import Design
     from eqlab.store.store import Store
     from eqlab.study.results.status import StudyStatus
@@ -34,26 +36,70 @@ def serve(
             "--proxy", metavar="ADDRESS", help="A reverse proxy whose X-Forwarded-For and -Proto are believed."
         ),
     ] = "",
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=64, help="Processes; more than one on PostgreSQL.")
+    ] = 1,
+    per_address: Annotated[
+        int, typer.Option("--per-address", min=1, help="New people from one address at once; one more each minute.")
+    ] = 40,
+    rehearsal: Annotated[
+        bool, typer.Option("--rehearsal", help="Take simulated people, as long as no study is locked or has begun.")
+    ] = False,
+    alert_url: Annotated[
+        str, typer.Option("--alert-url", metavar="URL", help="Post alerts there as JSON.", show_default="none")
+    ] = "",
+    alert_command: Annotated[
+        str,
+        typer.Option(
+            "--alert-command", metavar="COMMAND", help="Give alerts to this command, e.g. mail.", show_default="none"
+        ),
+    ] = "",
     store: StoreFlag = "",
     data: DataFlag = None,
 ) -> None:
     """Serve studies to participants, and their progress to the researcher. Ctrl-C stops when all saves are done."""
     _need_extra()
+    from dataclasses import replace
+
     from eqlab.cli.output import errors
     from eqlab.core.errors import UsageError
     from eqlab.core.folders import data_folder
     from eqlab.store.open import open_store
     from eqlab.study.build_design import open_study
+    from eqlab.study.web.addresses import is_local
     from eqlab.study.web.credentials import credentials
 
     if public_url and not public_url.startswith(("https://", "http://")):
         raise UsageError(f"--public-url '{public_url}' is no web address.", "Write https://… or http://…")
+    if public_url and not proxy and is_local(host, "") and not is_local(host, public_url):
+        raise UsageError(
+            f"Others reach this server only through a proxy, since it listens on {host}; --proxy does not name it.",
+            "Add --proxy 127.0.0.1: without it nobody's own address is known, and limits by address cannot work.",
+        )
     found = credentials(data_folder(), host, public_url, proxy)
-    opened = open_store(store)
+    settings = replace(found.settings, door_burst=float(per_address), rehearsal=rehearsal)
+    tell = (alert_url, alert_command)
     out = errors()
-    designs = [open_study(path, opened, data, lambda text: out.print(text, markup=False)) for path in files]
-    _serve(opened, designs, found.settings, host, port, found.made_up)
-    opened.close()
+
+    def work(number: int, listening: "socket | None" = None) -> None:
+        opened = open_store(store)
+        if workers > 1 and opened.engine.dialect.name != "postgresql":
+            raise UsageError("Several processes need PostgreSQL.", "Name it with --store, or drop --workers.")
+        say = (lambda text: out.print(text, markup=False)) if number == 0 else (lambda text: None)
+        designs = [open_study(path, opened, data, say) for path in files]
+        made_up = found.made_up if number == 0 else ""
+        _serve(opened, designs, settings, host, port, made_up, tell, listening, quiet=number > 0)
+        opened.close()
+
+    if workers == 1:
+        work(0)
+        return
+    from eqlab.study.web.workers import listen, share
+
+    shared = listen(host, port)
+    code = share(workers, lambda number: work(number, shared))
+    if code:
+        raise typer.Exit(1)
 
 
 def preview(file: File, port: PortFlag = 8001, store: StoreFlag = "", data: DataFlag = None) -> None:
@@ -133,6 +179,9 @@ def _serve(
     host: str,
     port: int,
     made_up: str,
+    tell: tuple[str, str] = ("", ""),
+    listening: "socket | None" = None,
+    quiet: bool = False,
 ) -> None:
     from importlib.metadata import version
 
@@ -140,13 +189,20 @@ def _serve(
     from eqlab.store.study.create import create_study
     from eqlab.store.study.participation import Participation
     from eqlab.study.served import ServedStudy
+    from eqlab.study.web.alerts import Watch, teller
     from eqlab.study.web.server import serve as run_server
 
     for text, design in designs:
         create_study(store, design, text, version("eqlab"), provenance({}))
     studies = [ServedStudy(Participation(store, design)) for _, design in designs]
 
+    watch = Watch(studies, teller(*tell)) if any(tell) and not quiet else None
+
     def ready(actual: int) -> None:
+        if watch is not None:
+            watch.start()
+        if quiet:
+            return
         base = settings.public_url or f"http://{_shown(host)}:{actual}"
         for served in studies:
             typer.echo(f"{served.study.title}")
@@ -156,8 +212,11 @@ def _serve(
             typer.echo(f"Password of the researcher's page, for this start: {made_up}")
         typer.echo("Ctrl-C stops; everything acknowledged is stored.")
 
-    run_server(studies, settings, host, port, ready)
-    typer.echo("Stopped.")
+    run_server(studies, settings, host, port, ready, listening)
+    if watch is not None:
+        watch.stop()
+    if not quiet:
+        typer.echo("Stopped.")
 
 
 def _example(parameter: str) -> str:

@@ -62,7 +62,8 @@ def simulate(
     """Rehearse a study: simulated people walk its real server, and the analysis must find what was put in.
 
     Without --url nothing is kept: server and store are the simulation's own. With --url the simulated people are
-    stored in that study like real ones; use it for pilots and load tests, never in a study that has begun."""
+    stored in that study, each marked as simulated; its server must have been started with --rehearsal, and a study that
+    is locked or has begun takes none. `eqlab study clear` deletes them."""
     from eqlab.core.studied import Truth
     from eqlab.store.open import open_store
     from eqlab.study.build_design import open_study
@@ -146,7 +147,7 @@ def _show(
     from eqlab.cli.output import interval, number, print_rows, print_table
     from eqlab.study.kinds.registry import form_of
     from eqlab.study.simulation.personas import PERSONAS
-    from eqlab.study.simulation.simulate import coverage
+    from eqlab.study.simulation.simulate import coverage, power
 
     typer.echo(f"{wanted.people} simulated people walked {url or 'a server of their own on loopback'} over HTTP.")
     came: Counter[str] = Counter(walked.player.persona for walked in outcome.walked)
@@ -186,6 +187,12 @@ def _show(
         ]
         columns = ["", "put in", "mean found", "coverage, %", "95 % interval", "simulations"]
         print_rows("", columns, shares, right=[name for name in columns if name != "95 % interval"])
+        found_it = [[name, number(share.value, 1), interval(share), str(share.n)] for name, share in power(more)]
+        if found_it:
+            typer.echo("")
+            print_rows(
+                "", ["", "power, %", "95 % interval", "simulations"], found_it, right=["power, %", "simulations"]
+            )
 
 
 def _word(one: "Recovered") -> str:
@@ -198,7 +205,7 @@ def _as_json(
     from dataclasses import asdict
 
     from eqlab.cli.study_analyze import analysis_json
-    from eqlab.study.simulation.simulate import coverage
+    from eqlab.study.simulation.simulate import coverage, power
 
     return {
         "people": wanted.people,
@@ -215,5 +222,6 @@ def _as_json(
             {"name": name, "put_in": put_in, "mean_found": mean, "coverage": asdict(share)}
             for name, put_in, mean, share in coverage(more)
         ],
+        "power": [{"name": name, "power": asdict(share)} for name, share in power(more)],
         "analysis": analysis_json(outcome.analysis),
     }

@@ -3,6 +3,7 @@ entries in, a comparison out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 
 import numpy as np
 
@@ -10,8 +11,10 @@ from eqlab.analysis.components import Components, Design, beyond_chance, designs
 from eqlab.analysis.repeatability import AGREEMENT, CV, item_agreement, score_variation
 from eqlab.comparison.entries import Entry
 from eqlab.comparison.pair import Pair
+from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, judge
 from eqlab.core.results import Estimate
+from eqlab.core.text import estimate_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class Spread:
     """Whether orders could be told apart from repeats."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """All entries of one benchmark, or of one rater, best first."""
 
@@ -42,6 +45,20 @@ class Comparison:
     spreads: Mapping[str, Spread] = field(default_factory=dict)
     """By name."""
     undefined: tuple[tuple[str, str], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.title}: {conclusion(self.verdict, self.things, self.rater)}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks; everything in it is text, escaped."""
+        rows = "".join(
+            f"<tr><td>{escape(_rank(one.rank))}</td><td>{escape(one.contender.name)}</td>"
+            f"<td>{escape(estimate_text(one.contender.score))}</td></tr>"
+            for one in self.verdict.standings
+        )
+        said = escape(conclusion(self.verdict, self.things, self.rater))
+        heads = "<th>rank</th><th>subject</th><th>score</th>"
+        return f"<p>{said}</p><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
 
     @property
     def things(self) -> str:
@@ -58,6 +75,12 @@ def compare(
     if found and undefined:
         found[0] = replace(found[0], undefined=tuple(undefined))
     return found
+
+
+def _rank(rank: tuple[int, int] | None) -> str:
+    if rank is None:
+        return "none"
+    return str(rank[0]) if rank[0] == rank[1] else f"{rank[0]}–{rank[1]}"
 
 
 def _compare(kind: tuple[str, str, str], own: Sequence[Entry], joint: bool) -> Comparison:

@@ -42,7 +42,14 @@ def contender(name: str, result: Result, item_set: str = "") -> Contender:
     why = why_no_rank(score, points, valid=result.valid, note=score.note)
     if not result.ranked:
         why = "the score tells of those who are rated"
-    return Contender(name, score, points, item_set, REFERENCE if people and not why else why, people, baselines)
+    why = REFERENCE if people and not why else why
+    return Contender(name, score, points, item_set, why, people, baselines, bounds_of(result, points))
+
+
+def bounds_of(result: Result, points: Mapping[str, float]) -> tuple[float, float] | None:
+    """The ends of the scale, if all points lie between them: then no difference can be larger than their distance."""
+    low, high = result.score_range
+    return result.score_range if all(low <= value <= high for value in points.values()) else None
 
 
 def why_no_rank(score: Estimate, points: Mapping[str, float], *, valid: bool = True, note: str = "") -> str:

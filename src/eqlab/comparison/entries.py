@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.comparison.arms import rater, shares
-from eqlab.comparison.contender import REFERENCE, Contender, told_apart, why_no_rank
+from eqlab.comparison.contender import REFERENCE, Contender, bounds_of, told_apart, why_no_rank
 from eqlab.core.results import Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON
 
@@ -76,17 +76,12 @@ class Entry:
         why = why_no_rank(self.score, points, valid=result.valid or self.counts_zero, note=self.score.note)
         if not self.rater and not result.ranked:
             why = why_undefined(result)
-        baselines = () if self.rater else result.baselines
-        return Contender(
-            self.name,
-            self.score,
-            points,
-            self.item_set,
-            REFERENCE if people and not why else why,
-            people,
-            baselines,
-            (0.0, 100.0) if self.rater else None,
-        )
+        why = REFERENCE if people and not why else why
+        if self.rater:
+            bounds = result.others.score_range if result.others else None
+            return Contender(self.name, self.score, points, self.item_set, why, bounds=bounds)
+        bounds = bounds_of(result, points)
+        return Contender(self.name, self.score, points, self.item_set, why, people, result.baselines, bounds)
 
     @property
     def repeats(self) -> int:

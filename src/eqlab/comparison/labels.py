@@ -28,6 +28,9 @@ def comparable(result: Result) -> tuple[str, ...]:
 
 
 def settings_of(config: RunConfig, subject: str) -> str:
-    """A model's own settings in a few words: what tells two results of one name apart. Empty if it has none."""
+    """A model's label and settings in a few words, which tell results of one name apart. Empty if it has none."""
     own = next((model for model in config.models if model.subject == subject), None)
-    return ", ".join(f"{name} {value}" for name, value in sorted(own.settings.items())) if own else ""
+    if own is None:
+        return ""
+    settings = [f"{name} {value}" for name, value in sorted(own.settings.items())]
+    return ", ".join([*([own.label] if own.label else []), *settings])

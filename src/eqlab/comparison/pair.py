@@ -103,7 +103,7 @@ def from_intervals(a: Estimate, b: Estimate) -> Difference:
 def _judged(a: Contender, b: Contender, gap: Difference, shared: int, differ: int | None = None) -> Pair:
     if gap.value is None:
         return Pair(a, b, gap, shared, None, "one of them has no score")
-    if a.bounds and b.bounds and gap.low is not None and gap.high is not None:
+    if a.bounds and a.bounds == b.bounds and gap.low is not None and gap.high is not None:
         widest = a.bounds[1] - a.bounds[0]
         gap = replace(gap, low=max(gap.low, -widest), high=min(gap.high, widest))
     sizes = (gap.n,) if gap.method == "paired" else (len(a.points), len(b.points)) if a.points and b.points else ()
@@ -112,8 +112,9 @@ def _judged(a: Contender, b: Contender, gap: Difference, shared: int, differ: in
         return Pair(a, b, bare, shared, None, f"too few for a comparison: at least {FEWEST} are needed")
     if gap.p is None:
         return Pair(a, b, gap, shared, None, "neither varies, so there is nothing to test the difference with")
-    if differ is not None and differ < min(DIFFER, gap.n):
-        return Pair(a, b, gap, shared, False, f"they differ on {differ} of {gap.n}" if differ else "they are the same")
+    if differ is not None and differ < min(DIFFER, gap.n):  # too little is left for a t test
+        bare = replace(gap, low=None, high=None, p=None, probability=None)
+        return Pair(a, b, bare, shared, False, f"they differ on {differ} of {gap.n}" if differ else "they are the same")
     if gap.p < ALPHA:
         return Pair(a, b, gap, shared, True)
     return Pair(a, b, gap, shared, False, needed=items_needed(gap, ALPHA, POWER) if a.points and b.points else None)

@@ -15,7 +15,7 @@ def conclusion(verdict: Verdict, things: str = "items", rater: str = "") -> str:
     """Who is first, or which group cannot be told apart; then people, baselines, and who is left out and why. With a
     rater: whose replies are called Good how often, and how neighbours compare."""
     ranked = [one.contender for one in verdict.ranked]
-    if rater and ranked:
+    if rater and any(one.contender.score.value is not None for one in verdict.standings):
         parts = [_rated(verdict, things, rater)]
     else:
         parts = [_first(verdict, things)] if ranked else ["No score can be compared."]
@@ -48,12 +48,12 @@ def _first(verdict: Verdict, things: str) -> str:
 
 
 def _rated(verdict: Verdict, things: str, rater: str) -> str:
-    shown = verdict.ranked[: _MOST_NAMES + 1]
+    shown = [one for one in verdict.standings if one.contender.score.value is not None][: _MOST_NAMES + 1]
     shares = ", ".join(f"{value_of(one.contender.score)} of the replies by {_name(one.contender)}" for one in shown)
     opening = (
         f"People call Good {shares}." if rater == PEOPLE else f"Judge-only: {short_name(rater)} calls Good {shares}."
     )
-    if len(verdict.ranked) == 1:
+    if len(verdict.ranked) < 2:
         return opening
     pairs = verdict.neighbours()
     said = [pair_sentence(pair, things) for pair in pairs[:_MOST_NAMES]]
@@ -101,9 +101,12 @@ def pair_sentence(pair: Pair, things: str) -> str:
     if pair.better is not None:
         worse = b if pair.better is a else a
         return f"{_name(pair.better)} is better than {_name(worse)} by {number(size, digits)} points ({basis})."
-    text = f"{_both(pair)} cannot be told apart: a difference of {number(size, digits)} points ({basis})"
+    if pair.why and gap.value:  # near copies
+        apart = f"{number(size, digits)} points in all"
+        return f"{_both(pair)} cannot be told apart: {pair.why} shared {things} only ({apart})."
     if pair.why:
-        return f"{text}; {pair.why}, so more {things} of this kind would hardly tell."
+        return f"{_both(pair)} cannot be told apart: {pair.why} on {gap.n} shared {things}."
+    text = f"{_both(pair)} cannot be told apart: a difference of {number(size, digits)} points ({basis})"
     if pair.needed is None:
         return f"{text}." if gap.value else f"{text}; they score the same."
     return f"{text}; it would take about {round_up(pair.needed):,} {things} to tell."

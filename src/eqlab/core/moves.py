@@ -10,8 +10,14 @@ from eqlab.core.errors import StoreError
 from eqlab.core.study import Ending
 from eqlab.core.trials import Trial
 
-State = Literal["arrived", "taking", "finished", "extra", "declined", "failed", "full", "stopped"]
-ENDED: frozenset[State] = frozenset({"finished", "extra", "declined", "failed", "full", "stopped"})
+State = Literal["arrived", "taking", "finished", "extra", "declined", "failed", "full", "stopped", "returned", "banned"]
+ENDED: frozenset[State] = frozenset(
+    {"finished", "extra", "declined", "failed", "full", "stopped", "returned", "banned"}
+)
+SIMULATED = "sim"
+"""How the pseudonym of a simulated person begins, in every row of every table; those of people are hexadecimal."""
+Why = Literal["paused", "closed", "erased", "simulated", "elsewhere"]
+"""Why somebody is not let in."""
 ENDING: Mapping[State, Ending] = {
     "finished": "complete",
     "extra": "complete",
@@ -28,6 +34,15 @@ class Arrival:
     panel_hash: str | None
     """Of the id that a panel gives; who comes without one is always somebody new."""
     language: str
+    vouched: bool = True
+    """Whether it is certain that it is them: a panel's signed link, or their own resume code."""
+    session: str | None = None
+    """Whom this browser has been so far."""
+    tombstone: str | None = None
+    """What will be kept of the id if the person is erased."""
+    device: str | None = None
+    """phone, tablet or computer."""
+    simulated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +65,8 @@ class FilledPage:
     """Seconds for which it was out of sight."""
     pasted: int = 0
     """Characters that were pasted into its fields."""
+    correct: bool = False
+    """Whether it changes the answer to the page before the current one."""
 
 
 Move = Arrival | Consent | FilledPage
@@ -58,10 +75,11 @@ Move = Arrival | Consent | FilledPage
 @dataclass(frozen=True, slots=True)
 class Saved:
     """What became of a move: `saved`; `again` (was saved before); `ahead` or `ended` (changed nothing);
-    `refused` (with the reason by field, or under "" for the whole form)."""
+    `refused` (with the reason by field, or under "" for the whole form); `turned_away` at the door (with the reason
+    under "")."""
 
     person: str
-    outcome: Literal["saved", "again", "ahead", "ended", "refused"]
+    outcome: Literal["saved", "again", "ahead", "ended", "refused", "turned_away"]
     problems: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -83,6 +101,12 @@ class View:
     arm: str | None
     ending: Ending | None
     language: str
+    back: bool = False
+    """Whether the answer before can still be changed."""
+
+
+def is_simulated(person: str) -> bool:
+    return person.startswith(SIMULATED)
 
 
 class Unknown(StoreError):

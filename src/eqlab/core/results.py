@@ -1,11 +1,13 @@
 """What scoring and statistics give back, the same for every benchmark, so that tables, reports and leaderboards
 need to know none of them. "Undefined" is None, never 0."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 from eqlab.core.answers import Status
+from eqlab.core.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Baseline:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ItemScore:
     """One trial's outcome, as shown item by item."""
 
@@ -57,8 +59,14 @@ class ItemScore:
     """Whose reply the trial shows, if it shows one: items of one group are compared with those of another."""
     topics: tuple[str, ...] = ()
     """The emotions it is about, as the result's `emotions` name them."""
+    shown: str = ""
+    """What the subject was shown: the dialogue, situation or prompt; empty where only figures are here."""
     words_absent: int | None = None
     """Length of a reply whose text is not here: published figures tell how long it was, and no more."""
+
+    def __repr__(self) -> str:
+        score = "undefined" if self.score is None else f"{self.score:g}"
+        return f"<ItemScore {self.item}, repeat {self.repeat}, {self.status or 'unanswered'}: {score}>"
 
     @property
     def words(self) -> int:
@@ -143,7 +151,7 @@ class OfOthers:
     score_range: tuple[float, float] = (0.0, 100.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """One subject on one benchmark in one run."""
 
@@ -172,6 +180,8 @@ class Result:
     emotions: ByEmotion | None = None
     beside_people: tuple[tuple[Estimate, Estimate], ...] = ()
     """The subject's number and that of people in a published study, of the same measure."""
+    usage: Usage | None = None
+    """What the answers took: tokens, money, time; None for people, and where it was not looked up."""
     people: Estimate | None = None
     """The headline of people in a published study; undefined, with the reason as note, if they lack what it takes."""
     noun: str = "items"
@@ -184,3 +194,39 @@ class Result:
     """What the score depends on so much that it is said wherever the score stands: whose word it is."""
     transcripts: tuple[Transcript, ...] = ()
     """Where trials are turns of talks: the talks."""
+
+    def __repr__(self) -> str:
+        """A line: the items are in `items`."""
+        return f"<Result {self.benchmark}, {self.subject}: {_brief(self.headline)}, {len(self.items)} {self.noun}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return results_html([self])
+
+
+def _brief(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return "undefined"
+    value = f"{estimate.value:.{estimate.digits}f}"
+    if estimate.low is None or estimate.high is None:
+        return f"{value} (no interval, n = {estimate.n})"
+    return f"{value} ({estimate.low:.{estimate.digits}f} to {estimate.high:.{estimate.digits}f}, n = {estimate.n})"
+
+
+def results_html(results: Iterable[Result]) -> str:
+    """A table of results for notebooks; everything in it is text, escaped."""
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in (
+            one.subject, one.title, _brief(one.headline), "yes" if one.valid else "no", one.sentence,
+        )) + "</tr>"
+        for one in results
+    )  # fmt: skip
+    heads = "".join(f"<th>{head}</th>" for head in ("subject", "benchmark", "score (95 % interval)", "valid", "found"))
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+class Results(list[Result]):
+    """Some results; a notebook shows them as a table."""
+
+    def _repr_html_(self) -> str:
+        return results_html(self)

@@ -12,6 +12,8 @@ PEOPLE = "people"
 """Everybody of a run who is a person (`person:<pseudonym>`), taken together."""
 OWN = "own"
 """The item set of a run that asked a user's own file."""
+TITLE = "title"
+"""The option in which such a run keeps what the file calls itself."""
 PERSON = "person:"
 """How the subject of one person begins."""
 
@@ -28,6 +30,8 @@ class ModelConfig:
     """Sampling settings that override the benchmark's (temperature, max_tokens, top_p …)."""
     role: Literal["model", "judge", "seat"] = "model"
     """A judge is a model whose trials show somebody's reply; one in a seat takes part in another model's talk."""
+    label: str = ""
+    """Tells apart what is behind one name at different times: a model that was trained again."""
 
     @property
     def subject(self) -> str:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def safe_csv(frame: "pl.DataFrame") -> bytes:
+def safe_csv(frame: "pl.DataFrame", *, header: bool = True) -> bytes:
     """A data frame as CSV in UTF-8; times in ISO 8601."""
     import polars as pl
 
@@ -19,7 +19,7 @@ def safe_csv(frame: "pl.DataFrame") -> bytes:
         pl.when(is_risky).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name)
         for name, is_risky in zip(text, risky, strict=True)
     )
-    return guarded.write_csv(datetime_format="%Y-%m-%dT%H:%M:%S%.3fZ").encode()
+    return guarded.write_csv(include_header=header, datetime_format="%Y-%m-%dT%H:%M:%S%.3fZ").encode()
 
 
 def unguarded(cell: str) -> str:

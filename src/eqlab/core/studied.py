@@ -38,6 +38,9 @@ class StudyForm:
     """Whether the file says how many trials a person gets."""
     own_scales: bool = False
     """Whether the file may name the scales that people fill in ([[scale]])."""
+    one_scale: bool = False
+    """Whether a page has one scale, unless the file names scales of its own: one value throughout is then no sign of
+    carelessness."""
     several_arms: bool = False
     """Whether one person may see several arms ([design])."""
     options: tuple[tuple[str, str], ...] = ()
@@ -71,6 +74,8 @@ class Truth:
     """How much people differ, in the unit of the kind's own model."""
     item_sd: float = 0.5
     """The same of items."""
+    reply_sd: float = 0.4
+    """Of replies to one item, where replies are rated: an arm is better at one prompt than at another."""
 
 
 class SimulatedPeople(Protocol):
@@ -131,6 +136,15 @@ class Recovered:
     name: str
     put_in: float
     found: Estimate
+    null: float | None = 0.0
+    """What it would be if there were nothing to find; None where that is no question, as with a score."""
+
+    @property
+    def told(self) -> bool | None:
+        """Whether the 95 % interval leaves out the null: the effect was found."""
+        if self.null is None or self.found.low is None or self.found.high is None:
+            return None
+        return not self.found.low <= self.null <= self.found.high
 
     @property
     def inside(self) -> bool | None:
@@ -173,6 +187,15 @@ class Worded(Protocol):
 
     def in_words(self, words: Mapping[str, str]) -> StudyKind:
         """The same kind with these words."""
+        ...
+
+
+@runtime_checkable
+class Powered(Protocol):
+    """A kind that can say what a study of this size will find."""
+
+    def power(self, design: Design) -> str:
+        """One sentence; empty where there is nothing to say."""
         ...
 
 

@@ -149,6 +149,10 @@ class Panel:
     complete_url: str = ""
     """Where a person is sent at the end; {code} is replaced."""
     codes: tuple[tuple[Ending, str], ...] = ()
+    id_pattern: str = ""
+    """What a person's id looks like, as a regular expression for the whole of it; empty: anything without blanks."""
+    signed: bool = False
+    """Whether people need a link of their own that the server has signed (`eqlab study links`)."""
 
     def code(self, ending: Ending) -> str:
         return dict(self.codes).get(ending, "")

@@ -6,11 +6,13 @@ shared (keys, passwords in addresses) is left out."""
 import math
 import unicodedata
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from eqlab.core.results import Estimate, ItemScore, Table
 from eqlab.core.secrets import is_secret, without_secrets
+from eqlab.core.usage import Usage
 
 UNDEFINED = "undefined"
 
@@ -171,3 +173,48 @@ def facts(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, s
             yield from facts(value, f"{name} · ")
         else:
             yield name, without_secrets(plain(value))
+
+
+@dataclass(frozen=True, slots=True)
+class UsageWords:
+    tokens: str
+    """In and out together."""
+    tokens_in: str
+    tokens_out: str
+    cost: str
+    seconds: str
+
+
+def usage_words(usage: Usage) -> UsageWords:
+    """What answers took, as a reader sees it: `unknown` where nobody said, a lower limit where some did not."""
+    least = "≥ " if usage.uncounted else ""
+    both = None if usage.tokens_in is None or usage.tokens_out is None else usage.tokens_in + usage.tokens_out
+    cost = money(usage.cost, usage.currency)
+
+    def counted(count: int | None) -> str:
+        return "unknown" if count is None else f"{least}{count:,}"
+
+    return UsageWords(
+        counted(both),
+        counted(usage.tokens_in),
+        counted(usage.tokens_out),
+        cost=f"{least}{cost}" if usage.cost else cost,
+        seconds=_seconds(usage.seconds),
+    )
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    return "< 0.01" if value < 0.005 else number(value, 2 if value < 10 else 0)
+
+
+def money(amount: float | None, currency: str) -> str:
+    """An amount that is never shown as nothing while it is something; None is unknown."""
+    if amount is None:
+        return "unknown"
+    if not amount and not currency:
+        return "free"
+    if amount and amount < 0.005:
+        return f"{amount:.2g} {currency}" if amount >= 0.0001 else f"< 0.0001 {currency}"
+    return f"{amount:,.2f} {currency}"

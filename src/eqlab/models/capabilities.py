@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from eqlab.models.batch.registry import TAKERS
 from eqlab.models.providers import PROVIDERS, Provider
 
 _OPENAI_FILTERS = "`content_filter`, `refusal`, `invalid_prompt`"
@@ -16,23 +17,27 @@ class Capability:
     effort: str
     filters: str
     batch: str = ""
-    """How half-price batches are asked for; empty where there is no way yet."""
+    """How batches are asked for, by the providers that take them."""
 
 
 DIALECTS: dict[str, Capability] = {
-    "openai_chat": Capability("strict `response_format`", True, "`reasoning_effort`", _OPENAI_FILTERS),
+    "openai_chat": Capability(
+        "strict `response_format`", True, "`reasoning_effort`", _OPENAI_FILTERS, "`/files` and `/batches`"
+    ),
     "openai_responses": Capability("strict `text.format`", False, "`reasoning.effort`", _OPENAI_FILTERS),
     "anthropic": Capability(
         "`output_config.format`, else a tool",
         False,
         "adaptive thinking with `output_config.effort`, else a budget",
         "`stop_reason: refusal` and its category",
+        "`/messages/batches`",
     ),
     "gemini": Capability(
         "`responseSchema`, enums as strings",
         True,
         "`thinkingLevel`, else `thinkingBudget`",
         "`blockReason`, `SAFETY`, `PROHIBITED_CONTENT`, `RECITATION`, `BLOCKLIST`, `SPII`, `LANGUAGE`",
+        "`:batchGenerateContent` over a file",
     ),
     "azure": Capability(
         "strict `response_format`",
@@ -61,4 +66,5 @@ def _row(name: str, provider: Provider) -> str:
     seed = "yes" if can.seed and provider.takes_seed else "not sent"
     filters = _OWN_FILTERS.get(name, can.filters)
     dialect = f"`{provider.wire}`" + (", `openai_responses` where a model demands it" if name == "openai" else "")
-    return f"| {name} | {dialect} | {can.structured} | {seed} | {can.effort} | {can.batch or '–'} | {filters} |\n"
+    batch = can.batch if name in TAKERS else "–"
+    return f"| {name} | {dialect} | {can.structured} | {seed} | {can.effort} | {batch} | {filters} |\n"

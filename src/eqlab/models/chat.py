@@ -68,14 +68,22 @@ class ChatReply:
 class TransportError(Exception):
     """The request failed for good after its retries; the model said nothing. The run goes on with other trials."""
 
-    def __init__(self, message: str, retries: int = 0, sent: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, message: str, retries: int = 0, sent: Mapping[str, Any] | None = None, timed_out: int = 0
+    ) -> None:
         super().__init__(message)
         self.retries = retries
+        self.timed_out = timed_out
+        """Requests that were given up for their silence: probably billed."""
         self.sent: Mapping[str, Any] = sent or {}
 
 
 class Unasked(TransportError):
     """The session ended while a question waited for its turn, or for the server to come back: it was not under way."""
+
+
+class LimitReached(Exception):
+    """A question that a limit of cost or tokens forbids: it was not sent, and the run ends as planned."""
 
 
 class Chat(Protocol):
@@ -95,6 +103,11 @@ class Chat(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+    def most_tokens(self, request: ChatRequest, thinks: bool = True) -> int:
+        """Tokens that a reply to this may have at the most. `thinks`: whether a model of which that is not known yet
+        is taken to think."""
+        ...
 
     def identity(self) -> Mapping[str, Any]:
         """What provenance records about the model (endpoint, weights' hash, runtime version). Never a key."""

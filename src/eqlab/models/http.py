@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from eqlab.core.errors import ModelError
 from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, Unasked
-from eqlab.models.fit import Change, Fit, changed
+from eqlab.models.fit import Change, Fit, changed, room
 from eqlab.models.providers import shown_url
 from eqlab.models.secrets import reply_without_key, without_key
 from eqlab.models.transport import Line as Line
@@ -75,6 +75,45 @@ class HttpChat:
     async def close(self) -> None:
         await self._line.close()
 
+    # -- for batches, which go another way to the same model -------------------------------------------------------
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self._endpoint
+
+    @property
+    def line(self) -> Line:
+        return self._line
+
+    @property
+    def fit(self) -> Fit:
+        """What is known of the model so far."""
+        return self._fit
+
+    def start_from(self, fit: Fit) -> None:
+        """What an earlier session knew of the model."""
+        self._fit, self._settled = fit, True
+        self._wire = wire(fit.wire)
+
+    def adapt(self, outgoing: Outgoing, adapt: Adapt) -> None:
+        """Raises TransportError where the server refuses what it asked for."""
+        self._adapt(outgoing, adapt, _Tries(0))
+
+    def build(self, request: ChatRequest, fit: Fit) -> Outgoing:
+        return wire(fit.wire).build(self._endpoint, request, fit)
+
+    def read(self, outgoing: Outgoing, came: Incoming) -> Verdict:
+        verdict: Verdict = self._wire_of(outgoing).read(outgoing, came)
+        if type(verdict) is ChatReply:
+            return self._took(outgoing.request, verdict, came, 0)
+        return verdict
+
+    # -- limits -----------------------------------------------------------------------------------------------------
+
+    def most_tokens(self, request: ChatRequest, thinks: bool = True) -> int:
+        """Until a reply has come, a model may turn out to think."""
+        return room(request, self._fit if self._settled or not thinks else replace(self._fit, thinks=True))
+
     async def ask(self, request: ChatRequest) -> ChatReply:
         """Raises TransportError for one lost request, ModelError when the model cannot be asked at all."""
         if self._settled:
@@ -102,7 +141,10 @@ class HttpChat:
                 verdict = self._wire_of(outgoing).read(outgoing, came) if isinstance(came, Incoming) else came
                 self._note_met(came)
                 if type(verdict) is ChatReply:
-                    return self._took(request, verdict, came, tries.retries)
+                    reply = self._took(request, verdict, came, tries.retries)
+                    if not tries.timed_out:
+                        return reply
+                    return replace(reply, usage={**reply.usage, "timed_out": tries.timed_out})
                 wait = await self._judge(outgoing, verdict, started, tries)
             finally:
                 self._limiter.release()
@@ -169,7 +211,7 @@ class HttpChat:
         if again.timed_out:
             self._slow(outgoing)
         if again.timed_out and tries.timed_out >= _REPEATED:
-            raise TransportError(reason, tries.retries, outgoing.sent)
+            raise TransportError(reason, tries.retries, outgoing.sent, tries.timed_out + 1)
         if not self._line.met and tries.retries >= _RETRIES_UNMET:
             where = shown_url(self._endpoint.base_url)
             raise self._end(f"{where} cannot be reached ({reason}).", "Start the server, or mend --base-url.")

@@ -134,6 +134,9 @@ class LocalChat:
     def hurry(self) -> None:
         """Nothing waits here but for the machine."""
 
+    def most_tokens(self, request: ChatRequest, thinks: bool = True) -> int:
+        return (request.max_tokens if request.room is None else request.room) + request.more_room
+
     async def close(self) -> None:
         """Gives up what is under way and frees the model. Interpreters that forget to close exit cleanly too."""
         self._closing.set()

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from eqlab.core.answers import Answer, Reading
-from eqlab.core.benchmark import Benchmark
+from eqlab.core.benchmark import Asking, Benchmark
 from eqlab.core.errors import ModelError
 from eqlab.core.forms import json_schema
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial, outgoing
-from eqlab.models.chat import LENGTH, Chat, ChatReply, ChatRequest, TransportError, Unasked
+from eqlab.models.chat import LENGTH, Chat, ChatReply, ChatRequest, LimitReached, TransportError, Unasked
 from eqlab.models.reasoning import split_reasoning
 from eqlab.models.settings import Settings, sort_settings
 from eqlab.models.talks import Talking
@@ -71,6 +71,8 @@ class Session:
     """Set where answers may lead to further turns."""
     seats: Mapping[str, tuple[ModelConfig, Chat]] = field(default_factory=dict)
     """The other models of its talks."""
+    limit: str = field(default="", init=False)
+    """Which limit of cost or tokens ended it, in words; empty: none."""
     _settings: dict[str, Settings] = field(default_factory=dict, init=False)
 
     def seated(self, trial: Trial) -> tuple[ModelConfig, Chat]:
@@ -143,7 +145,7 @@ async def _work(session: Session, waiting: Iterator[Planned]) -> None:
             return
         asked = False
         try:
-            await _ask(session, planned)
+            await ask_one(session, planned)
             asked = True
         finally:
             if talking and asked:
@@ -152,22 +154,24 @@ async def _work(session: Session, waiting: Iterator[Planned]) -> None:
                 talking.give_up()
 
 
-async def _ask(session: Session, planned: Planned) -> None:
+async def ask_one(session: Session, planned: Planned) -> None:
     """One trial, attempt after attempt. The temperature rises only when a whole reply could not be read."""
     asked = session.asked[planned.benchmark]
     asking = asked.benchmark.asking(planned.trial, asked.options)
     attempt, failed, faults, more_room = planned.attempts, planned.failed, _FAULTS, 0
     while failed < asking.tries and not (session.ending and attempt > planned.attempts):
         attempt += 1
-        request = _request(
-            session, planned, asking.temperature_of(failed), asking.max_tokens, attempt, more_room, faults
-        )
+        request = request_of(session, planned, asking, attempt, failed=failed, more_room=more_room, faults=faults)
         try:
             reply = await session.seated(planned.trial)[1].ask(request)
         except Unasked:
             return
+        except LimitReached as reached:
+            session.limit = str(reached)
+            session.given_up = True
+            return
         except TransportError as error:
-            session.put(_lost(session, planned, attempt, error))
+            session.put(lost_answer(session, planned, attempt, error))
             session.lost.append(replace(planned, attempts=attempt, failed=failed))
             session.lost_in_a_row += 1
             session.last_error = str(error)
@@ -180,18 +184,23 @@ async def _ask(session: Session, planned: Planned) -> None:
         session.lost_in_a_row = 0
         faults = max(0, faults - reply.transport_retries)
         text, thought = split_reasoning(reply.text)
-        reading = _reading(asked, planned, reply, text, bool(thought))
-        session.put(_answer(session, planned, attempt, reply, text, thought, reading))
+        reading = reading_of(asked, planned, reply, text, bool(thought))
+        session.put(answer_of(session, planned, attempt, reply, text, thought, reading))
         _notice_emptiness(session, planned.trial, reply)
         if reading.status == "ok" or reply.refusal:
             return
         if reply.finish == LENGTH and not more_room and request.room is None:
-            more_room = max(_MORE_ROOM, int(reply.sent.get("room") or request.max_tokens))
+            more_room = room_added(reply, request)
         else:
             failed += 1
 
 
-def _reading(asked: Asked, planned: Planned, reply: ChatReply, text: str, thought: bool) -> Reading:
+def room_added(reply: ChatReply, request: ChatRequest) -> int:
+    """What a question whose reply was cut is given more, once."""
+    return max(_MORE_ROOM, int(reply.sent.get("room") or request.max_tokens))
+
+
+def reading_of(asked: Asked, planned: Planned, reply: ChatReply, text: str, thought: bool) -> Reading:
     """A provider's refusal is one whatever it says. What was cut off is no answer, unless it is a whole JSON object."""
     if reply.refusal:
         return Reading("refused", note=f"the provider declined: {reply.refusal}")
@@ -225,20 +234,22 @@ def _read(asked: Asked, planned: Planned, text: str) -> Reading:
         return Reading("unparseable", note=f"{planned.benchmark} failed to read this: {type(fault).__name__}: {fault}")
 
 
-def _request(
+def request_of(
     session: Session,
     planned: Planned,
-    temperature: float,
-    max_tokens: int,
+    asking: Asking,
     attempt: int,
-    more_room: int,
-    faults: int,
+    *,
+    failed: int,
+    more_room: int = 0,
+    faults: int = _FAULTS,
 ) -> ChatRequest:
+    """An attempt at a trial, as its protocol asks it."""
     trial = planned.trial
     return session.settings(trial).request(
         outgoing(trial),
-        temperature=temperature,
-        max_tokens=max_tokens,
+        temperature=asking.temperature_of(failed),
+        max_tokens=asking.max_tokens,
         seed=sampling_seed(session.seed, trial.id, planned.repeat, attempt),
         schema=json_schema(trial.form) if trial.mode == "json" else None,
         more_room=more_room,
@@ -252,7 +263,7 @@ def sampling_seed(seed: int, trial: str, repeat: int, attempt: int) -> int:
     return int.from_bytes(digest[:4], "big") >> 1
 
 
-def _answer(
+def answer_of(
     session: Session, planned: Planned, attempt: int, reply: ChatReply, text: str, thought: str, reading: Reading
 ) -> Answer:
     return Answer(
@@ -279,7 +290,7 @@ def _answer(
     )
 
 
-def _lost(session: Session, planned: Planned, attempt: int, error: TransportError) -> Answer:
+def lost_answer(session: Session, planned: Planned, attempt: int, error: TransportError) -> Answer:
     return Answer(
         run=session.run,
         trial=planned.trial.id,
@@ -293,4 +304,5 @@ def _lost(session: Session, planned: Planned, attempt: int, error: TransportErro
         transport_retries=error.retries,
         at=time.time(),
         sent=error.sent,
+        usage={"timed_out": error.timed_out} if error.timed_out else {},
     )

@@ -57,8 +57,13 @@ class Line:
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Incoming | TryAgain | Hopeless:
         """What came back, or why nothing did."""
+        return await self.request("POST", url, headers, body)
+
+    async def request(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int = _LARGEST_REPLY
+    ) -> Incoming | TryAgain | Hopeless:
         for _ in range(_REDIRECTS):
-            came = await self._post(url, headers, body)
+            came = await self._request(method, url, headers, body, largest)
             if not isinstance(came, Incoming) or came.status not in _MOVED:
                 return came
             target = urljoin(url, came.headers.get("Location") or "")
@@ -70,10 +75,13 @@ class Line:
             url = target
         return Hopeless("it redirects in a circle", "Check the address.")
 
-    async def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> Incoming | TryAgain | Hopeless:
+    async def _request(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int
+    ) -> Incoming | TryAgain | Hopeless:
         started = time.perf_counter()
         try:
-            async with self.session.post(
+            async with self.session.request(
+                method,
                 url,
                 data=body,
                 headers=headers,
@@ -81,11 +89,11 @@ class Line:
                 proxy=self._proxy(url),
                 ssl=self._trust() if url.startswith("https") else True,
             ) as response:
-                raw = await response.content.read(_LARGEST_REPLY + 1)
-                while len(raw) <= _LARGEST_REPLY and not response.content.at_eof():
-                    raw += await response.content.read(_LARGEST_REPLY + 1 - len(raw))
-                if len(raw) > _LARGEST_REPLY:
-                    return Hopeless(f"the reply is larger than {_LARGEST_REPLY // 2**20} MB", model=False)
+                raw = await response.content.read(largest + 1)
+                while len(raw) <= largest and not response.content.at_eof():
+                    raw += await response.content.read(largest + 1 - len(raw))
+                if len(raw) > largest:
+                    return Hopeless(f"the reply is larger than {largest // 2**20} MB", model=False)
                 return Incoming(response.status, response.headers, raw, time.perf_counter() - started)
         except TimeoutError:
             took = time.perf_counter() - started

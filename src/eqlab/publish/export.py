@@ -9,6 +9,7 @@ from typing import Any
 from eqlab.benchmarks.registry import load
 from eqlab.core.errors import UsageError
 from eqlab.core.spreadsheet import safe_csv
+from eqlab.data.files import whole_file
 from eqlab.store.store import Store, StoredRun
 
 _SCHEMA = {
@@ -29,16 +30,22 @@ def write_answers(store: Store, stored: StoredRun, path: Path) -> int:
     if path.suffix not in (".parquet", ".csv", ".jsonl"):
         raise UsageError(f"'{path.name}' has no known ending.", "Use .parquet, .csv or .jsonl.")
     rows = _rows(store, stored)
-    parts = [pl.DataFrame(part, schema=_SCHEMA) for part in iter(lambda: list(islice(rows, _PART)), [])]
-    frame = pl.concat([pl.DataFrame(schema=_SCHEMA), *parts], rechunk=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".parquet":
-        frame.write_parquet(path)
-    elif path.suffix == ".jsonl":
-        frame.write_ndjson(path)
-    else:
-        path.write_bytes(safe_csv(frame))
-    return frame.height
+    parts = (pl.DataFrame(part, schema=_SCHEMA) for part in iter(lambda: list(islice(rows, _PART)), []))
+    count = 0
+    with whole_file(path) as file:
+        if path.suffix == ".parquet":
+            frame = pl.concat([pl.DataFrame(schema=_SCHEMA), *parts], rechunk=False)
+            frame.write_parquet(file)
+            return frame.height
+        if path.suffix == ".csv":
+            file.write(safe_csv(pl.DataFrame(schema=_SCHEMA)))
+        for part in parts:  # text needs no more memory than a part
+            if path.suffix == ".csv":
+                file.write(safe_csv(part, header=False))
+            else:
+                part.write_ndjson(file)
+            count += part.height
+    return count
 
 
 def _rows(store: Store, stored: StoredRun) -> Iterator[dict[str, Any]]:

@@ -2,25 +2,45 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
 
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Adaptive, Seated, Talks
-from eqlab.core.errors import EqlabError
+from eqlab.core.benchmark import Adaptive, Talks
+from eqlab.core.errors import EqlabError, ModelError, UsageError
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial
 from eqlab.models.chat import Chat
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Session, run_model
 from eqlab.models.talks import Talking
-from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Waits
+from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Pace, Waits
+from eqlab.runs.budget import Budget, Limits, Metered, open_budget
 from eqlab.runs.provenance import provenance
 from eqlab.runs.request import Prepared
+from eqlab.runs.seats import seated
 from eqlab.runs.talks import open_talks
+from eqlab.store.batches import Batches
 from eqlab.store.lock import run_lock
 from eqlab.store.store import NextTurn, Store
 from eqlab.store.writer import Writer
+
+_STOPPING = "Stopping: waiting for the answers under way (Ctrl-C again drops them)."
+_STOPPING_BATCH = "Stopping. What was sent as a batch goes on at the provider."
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a run is worked on, which is no part of what it is."""
+
+    limits: Limits = field(default_factory=Limits)
+    batch: Pace | None = None
+    """None: one by one."""
+
+
+NO_TERMS = Terms()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +51,8 @@ class Outcome:
     interrupted: bool
     lost: Mapping[str, str] = field(default_factory=dict)
     """What got no answer although its model went on, in words, by subject: asking again may help."""
+    limit: str = ""
+    """Which limit of cost or tokens ended it, in words; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +77,96 @@ def run(
     timeout: float = WHOLE,
     silence: float = SILENCE,
     patience: float = PATIENCE,
+    limits: Limits | None = None,
+    batch: Pace | None = None,
     listener: Listener | None = None,
 ) -> Outcome:
     """Start the run, or continue it where it stopped. Seconds: `timeout` for a whole reply, `silence` without a byte
-    of it, `patience` while nothing good comes from an address at all."""
-    heard = listener or Listener()
-    config = prepared.config
-    with run_lock(store, config.id):
-        return asyncio.run(_run(prepared, store, concurrency, Waits(timeout, silence, patience), heard))
+    of it, `patience` while nothing good comes from an address at all. `limits` end it before they are passed; with
+    `batch` it is asked by batches, at that pace."""
+    terms = Terms(limits or Limits(), batch)
+    if batch is not None:
+        _check_batches(prepared)
+    own = _Handle()
+    waits = Waits(timeout, silence, patience)
+    work = partial(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    with ThreadPoolExecutor(1) as pool:  # a notebook: its loop cannot run ours
+        try:
+            return pool.submit(work).result()
+        except KeyboardInterrupt:
+            own.stop()
+            raise
 
 
-async def _run(prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener) -> Outcome:
+async def arun(
+    prepared: Prepared,
+    store: Store,
+    *,
+    concurrency: int = 16,
+    timeout: float = WHOLE,
+    silence: float = SILENCE,
+    patience: float = PATIENCE,
+    limits: Limits | None = None,
+    listener: Listener | None = None,
+) -> Outcome:
+    """The same for who has a loop already, which goes on meanwhile: the work is done in a thread of its own. Cancelled,
+    it asks nothing new, waits for the answers under way, and has stored all of them."""
+    own = _Handle()
+    waits = Waits(timeout, silence, patience)
+    terms = Terms(limits or Limits(), None)
+    work = asyncio.ensure_future(
+        asyncio.to_thread(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own)
+    )
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        own.stop()
+        await asyncio.wait([work])
+        raise
+
+
+@dataclass(slots=True)
+class _Handle:
+    """Stops a run from another thread, also before it has begun."""
+
+    stopped: bool = False
+    _stop: Callable[[], object] | None = None
+
+    def hold(self, stop: Callable[[], object]) -> None:
+        self._stop = stop
+        if self.stopped:
+            stop()
+
+    def stop(self) -> None:
+        self.stopped = True
+        if self._stop is not None:
+            self._stop()
+
+
+def _work(
+    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: Terms, handle: _Handle
+) -> Outcome:
+    with run_lock(store, prepared.config.id):
+        return asyncio.run(_run(prepared, store, concurrency, waits, heard, terms, handle))
+
+
+async def _run(
+    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: Terms, handle: _Handle
+) -> Outcome:
     everybody = [*prepared.config.models, *seated(prepared).values()]
     chats = open_chats(everybody, concurrency=concurrency, waits=waits, say=heard.say)
     stop, tasks = asyncio.Event(), list[asyncio.Task[None]]()
+    words = _STOPPING if terms.batch is None else _STOPPING_BATCH
+    handle.hold(partial(_set, stop, asyncio.get_running_loop()))
     try:
-        with on_interrupt(stop, tasks, heard.say):
-            return await ask(prepared, store, chats, stop, tasks, heard)
+        with on_interrupt(stop, tasks, heard.say, words):
+            return await ask(prepared, store, chats, stop, tasks, heard, terms)
     finally:
+        handle.hold(lambda: None)
         for chat in chats.values():
             await chat.close()
 
@@ -84,22 +178,38 @@ async def ask(
     stop: asyncio.Event,
     tasks: list[asyncio.Task[None]],
     heard: Listener,
+    terms: Terms = NO_TERMS,
 ) -> Outcome:
     """Work on a run whose lock the caller holds, with models that are open; what can be dropped goes to `tasks`."""
     config = prepared.config
+    budget = open_budget(terms.limits, prepared, store) if terms.limits else None
     identities = {subject: dict(chat.identity()) for subject, chat in chats.items()}
     store.begin_run(config, prepared.plan(), provenance(identities))
     heard.begun(store.progress(config.id))
     loop = asyncio.get_running_loop()
     writer = Writer(store, heard.stored, lambda: _set(stop, loop))
-    seats = {name: (model, chats[model.subject]) for name, model in seated(prepared).items()}
+    seats = {name: (model, _metered(chats, model, budget)) for name, model in seated(prepared).items()}
     sessions = [
         Session(
-            config.id, model, config.seed, chats[model.subject], prepared.asked, store, writer.put, stop, seats=seats
+            config.id,
+            model,
+            config.seed,
+            _metered(chats, model, budget),
+            prepared.asked,
+            store,
+            writer.put,
+            stop,
+            seats=seats,
         )
         for model in config.models
     ]
-    own = [asyncio.create_task(_rounds(prepared, session, store, writer, heard)) for session in sessions]
+    asking = [
+        _asking(session, store, chats[session.model.subject], writer, heard, terms, budget) for session in sessions
+    ]
+    own = [
+        asyncio.create_task(_rounds(prepared, session, work, store, writer, heard))
+        for session, work in zip(sessions, asking, strict=True)
+    ]
     tasks += own
     ends = await asyncio.gather(*own, return_exceptions=True)
     await asyncio.to_thread(writer.close)
@@ -112,8 +222,61 @@ async def ask(
             raise end
     lost = {session.model.subject: _unanswered(session) for session in sessions if session.lost}
     return Outcome(
-        config.id, failures, stop.is_set(), {who: words for who, words in lost.items() if who not in failures}
+        config.id,
+        failures,
+        stop.is_set(),
+        {who: words for who, words in lost.items() if who not in failures},
+        next((session.limit for session in sessions if session.limit), ""),
     )
+
+
+def _check_batches(prepared: Prepared) -> None:
+    """Raises UsageError unless everything can be asked by batch."""
+    from eqlab.models.batch.registry import check_batches
+
+    check_batches(prepared.config.models)
+    talks = [name for name, asked in prepared.asked.items() if isinstance(asked.benchmark, Talks)]
+    if talks:
+        raise UsageError(
+            f"Talks cannot be asked by batch ({', '.join(talks)}).", "Every turn follows from the last: drop --batch."
+        )
+
+
+def _metered(chats: Mapping[str, Chat], model: ModelConfig, budget: Budget | None) -> Chat:
+    chat = chats[model.subject]
+    return chat if budget is None else Metered(chat, model.subject, budget)
+
+
+def _asking(
+    session: Session,
+    store: Store,
+    chat: Chat,
+    writer: Writer,
+    heard: Listener,
+    terms: Terms,
+    budget: Budget | None,
+) -> Callable[[], Awaitable[None]]:
+    """How one model's trials are asked: one by one, or by batch."""
+    if terms.batch is None:
+        return partial(_one_by_one, session, store)
+    from eqlab.models.http import HttpChat  # here, so that a model in process need not load HTTP
+    from eqlab.runs.batch import Batching, Desk
+
+    if isinstance(chat, HttpChat):
+        flush = partial(asyncio.to_thread, writer.flush)
+        desk = Desk(store, chat, flush, heard.say, heard.stored, terms.batch, budget)
+        return Batching(session, desk).work
+    return partial(_one_by_one, session, store)
+
+
+async def _one_by_one(session: Session, store: Store) -> None:
+    out = len(Batches(store, session.run, session.model.subject).under_way())
+    if out:
+        raise ModelError(
+            f"{session.model.spec}: {out} {'batch is' if out == 1 else 'batches are'} still with the provider.",
+            "Add --batch to take them in; without it the same questions would be paid for twice.",
+        )
+    await run_model(session)
 
 
 def _unanswered(session: Session) -> str:
@@ -121,11 +284,18 @@ def _unanswered(session: Session) -> str:
     return f"{count} {'trial' if count == 1 else 'trials'} got no answer (last: {session.last_error})."
 
 
-async def _rounds(prepared: Prepared, session: Session, store: Store, writer: Writer, heard: Listener) -> None:
+async def _rounds(
+    prepared: Prepared,
+    session: Session,
+    work: Callable[[], Awaitable[None]],
+    store: Store,
+    writer: Writer,
+    heard: Listener,
+) -> None:
     while True:
         go_on_talking(prepared, session, store, writer, heard)
-        await run_model(session)
-        if session.stop.is_set():
+        await work()
+        if session.ending:
             return
         await asyncio.to_thread(writer.flush)
         if session.stop.is_set():  # the store may have failed meanwhile
@@ -134,16 +304,6 @@ async def _rounds(prepared: Prepared, session: Session, store: Store, writer: Wr
         if planned is None:
             return
         heard.extended(session.model.subject, planned)
-
-
-def seated(prepared: Prepared) -> dict[str, ModelConfig]:
-    """The other models of a run's talks, by seat."""
-    found: dict[str, ModelConfig] = {}
-    for asked in prepared.asked.values():
-        if isinstance(asked.benchmark, Seated):
-            for name, model in asked.benchmark.seats(asked.options).items():
-                found[name] = replace(model, role="seat")
-    return found
 
 
 def go_on_talking(prepared: Prepared, session: Session, store: Store, writer: Writer, heard: Listener) -> None:
@@ -199,27 +359,48 @@ def _set(stop: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
     loop.call_soon_threadsafe(stop.set)
 
 
-class on_interrupt:
-    """The first Ctrl-C lets requests under way finish, for they are paid for; the second drops them."""
+_GRACE = 20.0
+"""Seconds that answers under way get after SIGTERM: Slurm and Kubernetes kill after 30."""
 
-    def __init__(self, stop: asyncio.Event, tasks: Sequence[asyncio.Task[None]], say: Callable[[str], None]) -> None:
-        self._stop, self._tasks, self._say = stop, tasks, say
+
+class on_interrupt:
+    """The first Ctrl-C lets requests under way finish, for they are paid for; the second drops them. SIGTERM, which
+    schedulers send before they kill, is a first Ctrl-C whose patience ends in time."""
+
+    def __init__(
+        self,
+        stop: asyncio.Event,
+        tasks: Sequence[asyncio.Task[None]],
+        say: Callable[[str], None],
+        words: str = _STOPPING,
+    ) -> None:
+        self._stop, self._tasks, self._say, self._words = stop, tasks, say, words
         self._loop = asyncio.get_running_loop()
 
     def __enter__(self) -> None:
         try:
             self._loop.add_signal_handler(signal.SIGINT, self._pressed)
+            self._loop.add_signal_handler(signal.SIGTERM, self._told_to_end)
         except (ValueError, RuntimeError):  # not in the main thread: the caller's own handling stays
             self._loop = None  # type: ignore[assignment]
 
     def __exit__(self, *_: object) -> None:
         if self._loop is not None:
             self._loop.remove_signal_handler(signal.SIGINT)
+            self._loop.remove_signal_handler(signal.SIGTERM)
+
+    def _told_to_end(self) -> None:
+        self._stop.set()
+        self._say(f"Told to end (SIGTERM): waiting at most {_GRACE:g} s for the answers under way.")
+        self._loop.call_later(_GRACE, self._drop)
+
+    def _drop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
 
     def _pressed(self) -> None:
         if self._stop.is_set():
-            for task in self._tasks:
-                task.cancel()
+            self._drop()
         else:
             self._stop.set()
-            self._say("Stopping: waiting for the answers under way (Ctrl-C again drops them).")
+            self._say(self._words)

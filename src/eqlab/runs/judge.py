@@ -10,11 +10,12 @@ from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, from_publishe
 from eqlab.benchmarks.empathy.published import PATH, parse_published
 from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.imported import Prompts, bad_rows_text, read_replies
+from eqlab.benchmarks.rating.rated import rated
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, in_all_arms, to_jsonl
 from eqlab.benchmarks.registry import find
 from eqlab.core.benchmark import Rated, Source
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.runs import ModelConfig, RunConfig
+from eqlab.core.runs import PEOPLE, ModelConfig, RunConfig
 from eqlab.data.items import read_sources
 from eqlab.models.runner import Asked
 from eqlab.runs.identity import configured
@@ -48,7 +49,10 @@ class JudgeRequest:
 def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> Prepared:
     """Collect the replies; raises before anything is asked or stored."""
     check_counts(limit=request.limit, repeats=request.repeats)
-    rows = comparable(collect(request.on, store, request.data, say), say)
+    if request.calibration and request.on != ("published",):
+        rows = [row for name in request.on for row in study_replies(store, store.find_run(name))]
+    else:
+        rows = comparable(collect(request.on, store, request.data, say), say)
     content = {FILE: to_jsonl(rows)}
     benchmark = Ratings()
     given = {
@@ -105,6 +109,36 @@ def newest_with_replies(store: Store) -> StoredRun:
         if stored.config.models and any(isinstance(find(asked.name), Rated) for asked in stored.config.benchmarks):
             return stored
     raise UsageError("No run in the store has replies.", "Make some with 'eqlab run -b empathy MODEL'.")
+
+
+def study_replies(store: Store, stored: StoredRun) -> list[ReplyRow]:
+    """The replies that people rated in a study, or in a table of ratings, each with everybody's rating."""
+    if stored.config.models or not any(asked.name == Ratings.name for asked in stored.config.benchmarks):
+        raise UsageError(
+            f"Run {stored.id} holds no ratings by people.", "'eqlab runs' lists runs; name the one of a rating study."
+        )
+    found: dict[tuple[str, str], ReplyRow] = {}
+    for one in rated(store.scored(stored.id, PEOPLE, Ratings.name)):
+        if one.value is None or one.trial.condition != "absolute" or not one.key.get("reply"):
+            continue
+        key = one.key
+        place = (one.arm, one.prompt)
+        row = found.get(place) or ReplyRow(
+            one.arm,
+            one.prompt,
+            str(key["reply"]),
+            str(key.get("emotion") or ""),
+            str(key.get("valence") or ""),
+            str(key.get("situation") or ""),
+            str(key.get("utterance") or ""),
+        )
+        found[place] = replace(row, human=(*row.human, (one.rater, one.value)))
+    if not found:
+        raise UsageError(
+            f"Run {stored.id} has no rating of a reply whose text is known, on the form Bad, Okay, Good.",
+            "Wait for answers, or name another study.",
+        )
+    return list(found.values())
 
 
 def published_replies(data: Path | None) -> list[ReplyRow]:

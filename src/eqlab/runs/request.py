@@ -6,10 +6,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from eqlab.benchmarks.registry import load
+from eqlab.benchmarks.registry import load, usual
 from eqlab.core.benchmark import Benchmark, OwnItems, Selection, Source
 from eqlab.core.errors import UsageError
-from eqlab.core.runs import OWN, ModelConfig, RunConfig
+from eqlab.core.own_items import own_title
+from eqlab.core.runs import OWN, TITLE, ModelConfig, RunConfig
 from eqlab.core.secrets import holds_secret, secret_among
 from eqlab.core.trials import Trial
 from eqlab.data.items import read_sources
@@ -24,11 +25,13 @@ PROFILES = ("quick", "full")
 class Request:
     """What a user asks for, before names are looked up."""
 
-    models: tuple[str, ...] = ("embedded",)
-    benchmarks: tuple[str, ...] = ("eqbench",)
+    models: tuple[str, ...] | str = ("embedded",)
+    """One name, or several."""
+    benchmarks: tuple[str, ...] | str | None = None
+    """None: the three that `eqlab run` asks."""
     items: str = "open"
     """`open`, `published`, or the path of a file with items of one's own."""
-    profile: str = "full"
+    profile: str = "quick"
     limit: int | None = None
     repeats: int | None = None
     seed: int = 0
@@ -38,6 +41,18 @@ class Request:
     settings: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     data: Path | None = None
+    label: str = ""
+    """What is behind the name this time, if it may change: a run with another label is another run."""
+
+    @property
+    def asked_models(self) -> tuple[str, ...]:
+        return (self.models,) if isinstance(self.models, str) else tuple(self.models)
+
+    @property
+    def asked_benchmarks(self) -> tuple[str, ...]:
+        if isinstance(self.benchmarks, str):
+            return (self.benchmarks,)
+        return tuple(usual() if self.benchmarks is None else self.benchmarks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +81,15 @@ def prepare(request: Request) -> Prepared:
     check(request)
     item_set = request.items if request.items in ITEM_SETS else OWN
     asked, files, configs = {}, {}, []
-    for name in dict.fromkeys(request.benchmarks):
+    for name in dict.fromkeys(request.asked_benchmarks):
         benchmark = load(name)
         known = {option.name for option in benchmark.option_help()}
         options = benchmark.options(item_set, {k: v for k, v in request.options.items() if k in known})
         asked[name] = Asked(benchmark, options)
         files[name] = read_sources(_sources(benchmark, request, item_set, options), request.data)
+        if item_set == OWN:
+            options = {**options, TITLE: own_title(next(iter(files[name].values())), request.items)}
+            asked[name] = Asked(benchmark, options)
         configs.append(configured(benchmark, options, files[name], item_set=item_set))
     _check_options(request, asked)
     models = tuple(
@@ -80,8 +98,9 @@ def prepare(request: Request) -> Prepared:
             "" if spec == "embedded" else request.base_url,
             spec == "embedded" if request.structured is None else request.structured,
             dict(request.settings),
+            label=request.label,
         )
-        for spec in dict.fromkeys(request.models)
+        for spec in dict.fromkeys(request.asked_models)
     )
     config = RunConfig(models, tuple(configs), request.profile, request.limit, request.repeats, request.seed)
     return Prepared(config, asked, files)
@@ -89,7 +108,7 @@ def prepare(request: Request) -> Prepared:
 
 def check(request: Request) -> None:
     """What can be known without looking anything up; the same for the command line and for Python."""
-    if not request.models or not request.benchmarks:
+    if not request.asked_models or not request.asked_benchmarks:
         raise UsageError("There is nothing to ask.", "Name a model and a benchmark.")
     if request.items not in ITEM_SETS and not Path(request.items).is_file():
         near = get_close_matches(request.items, ITEM_SETS, 1)

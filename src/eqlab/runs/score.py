@@ -4,15 +4,16 @@ processes, because no result needs another."""
 import gc
 import os
 import signal
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing import get_context
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
-from eqlab.core.results import Result
-from eqlab.core.runs import BenchmarkConfig
+from eqlab.core.results import ItemScore, Result, Results
+from eqlab.core.runs import OWN, TITLE, BenchmarkConfig
 from eqlab.runs.context import Known, StoreContext
+from eqlab.runs.spent import usage_of
 from eqlab.store.quick import open_quickly
 from eqlab.store.reader import Reader, StoredRun
 
@@ -24,11 +25,11 @@ MANY = 20_000
 Job = tuple[StoredRun, str, BenchmarkConfig]
 
 
-def results(store: Reader, stored: StoredRun, known: Known | None = None) -> list[Result]:
+def results(store: Reader, stored: StoredRun, known: Known | None = None) -> Results:
     """Every subject's result on every benchmark of a run. Who makes several gives what is `known` from one to the
     next."""
     about = known or Known(store)
-    return [_result(about, (stored, subject, asked)) for subject, asked in stored.config.pairs()]
+    return Results(_result(about, (stored, subject, asked)) for subject, asked in stored.config.pairs())
 
 
 def results_of(store: Reader, runs: Sequence[StoredRun], *, processes: int = 1) -> list[tuple[StoredRun, list[Result]]]:
@@ -46,10 +47,34 @@ def results_of(store: Reader, runs: Sequence[StoredRun], *, processes: int = 1) 
 
 def score(subject: str, asked: BenchmarkConfig, scored: Iterable[Scored], context: Context = NO_CONTEXT) -> Result:
     """One subject's result on one benchmark, from the answers."""
-    result = load(asked.name).score(subject, scored, asked.options, context)
+    shown: dict[str, str] = {}
+    result = load(asked.name).score(subject, _watched(scored, shown), asked.options, context)
+    result = replace(result, items=tuple(_with_shown(item, shown) for item in result.items))
+    if asked.item_set == OWN and (title := str(asked.options.get(TITLE, ""))):
+        result = _titled(result, title)
     if subject == "model:embedded":
         result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
     return result
+
+
+def _titled(result: Result, title: str) -> Result:
+    """A user's own questions under their own name: the study's is for the study's questions."""
+    name = result.headline.name
+    sentence = result.sentence.replace(name, title).replace(result.title, title)
+    headline = replace(result.headline, name=title if name.startswith(result.title) else name)
+    return replace(result, title=title, sentence=sentence, headline=headline)
+
+
+def _watched(scored: Iterable[Scored], shown: dict[str, str]) -> Iterator[Scored]:
+    """Keeps what each trial showed on the way to the benchmark, so that every item can be read beside its answer."""
+    for one in scored:
+        shown[one.trial.id] = one.trial.stimulus
+        yield one
+
+
+def _with_shown(item: ItemScore, shown: Mapping[str, str]) -> ItemScore:
+    text = shown.get(item.trial, "")
+    return replace(item, shown=text) if text and not item.shown else item
 
 
 def cores() -> int:
@@ -61,7 +86,8 @@ def _result(known: Known, job: Job) -> Result:
     stored, subject, asked = job
     model = next((model for model in stored.config.models if model.subject == subject), None)
     scored = known.store.scored(stored.id, subject, asked.name)
-    return score(subject, asked, scored, StoreContext(known, asked.name, model))
+    found = score(subject, asked, scored, StoreContext(known, asked.name, model))
+    return found if model is None else replace(found, usage=usage_of(known.store, [stored.id], model, asked))
 
 
 def _planned(store: Reader, runs: Sequence[StoredRun]) -> int:

@@ -22,6 +22,8 @@ BUSY = 30.0
 PATIENCE = 60.0
 """Seconds in which a database server may come back."""
 _PAUSE = 0.5
+_SCRUB = 2.0
+"""Seconds that emptying the write-ahead log waits for readers."""
 _Done = TypeVar("_Done")
 
 
@@ -70,6 +72,7 @@ def _sqlite(url: str) -> Engine:
         connection.isolation_level = None  # we begin transactions ourselves, see below
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={1000 * BUSY:.0f}"):
             connection.execute(f"PRAGMA {pragma}")
+        connection.execute("PRAGMA secure_delete=ON")  # what is deleted, or moved within the file, is overwritten
 
     @event.listens_for(engine, "begin")
     def _begun(connection: Connection) -> None:
@@ -135,6 +138,27 @@ def take_turn(connection: Connection, what: str) -> None:
     """Wait until no other process is at this part of a transaction. SQLite has one writer anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": lock_key(what)})
+
+
+def scrub(engine: Engine) -> bool:
+    """After an erasure: what was deleted leaves the database's own files too. SQLite's write-ahead log is emptied
+    (False while somebody reads: the next erasure or the end of the program does it), PostgreSQL's dead rows go."""
+    with said_plainly(engine):
+        if engine.dialect.name != "sqlite":
+            with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                connection.exec_driver_sql("VACUUM answers, planned, events, panel_ids, participants")
+            return True
+        own = engine.raw_connection()  # a checkpoint needs a connection that is in no transaction
+        try:
+            cursor = own.cursor()
+            cursor.execute(f"PRAGMA busy_timeout={1000 * _SCRUB:.0f}")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            (blocked, *_) = cursor.fetchone() or (1,)
+            cursor.execute(f"PRAGMA busy_timeout={1000 * BUSY:.0f}")
+            cursor.close()
+        finally:
+            own.close()
+        return not blocked
 
 
 def lock_key(what: str) -> int:

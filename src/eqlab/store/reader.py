@@ -16,6 +16,7 @@ from eqlab.core.errors import StoreError, UsageError
 from eqlab.core.runs import PEOPLE, RunConfig, config_from_json
 from eqlab.core.secrets import without_secrets
 from eqlab.core.trials import Trial, from_json
+from eqlab.core.usage import Use
 
 _FIELDS = [field.name for field in fields(Answer)][4:]
 """What an answer says beside whose it is: run, trial, subject and repeat are the planned trial's."""
@@ -24,6 +25,9 @@ _ANSWER = ", ".join(f'a."{name}"' for name in _FIELDS)
 _OF_PLANNED = (
     "a.run_id = p.run_id AND a.subject = p.subject AND a.trial_id = p.trial_id AND a.repeat = p.repeat"  # the key
 )
+_SEATED = '%"seat":"%'
+"""What stands in the JSON of a trial that somebody else than the subject answers, and in no other: inside a text the
+marks would have strokes before them."""
 _PAGE = 500
 """Rows whose trials are looked up together."""
 _NAMED = 10_000
@@ -143,6 +147,34 @@ class Reader(ABC):
                 cells[-2:] = [orjson.loads(cell) if cell else {} for cell in cells[-2:]]  # sent, usage
                 page[-1][2].append(Answer(run, trial, who, repeat, *cells))
         yield from self._with_trials(page)
+
+    def used(self, run: str, subject: str, benchmark: str = "", *, whole: bool = False) -> Iterator[Use]:
+        """What each stored attempt took, without its text; of one benchmark, or of all. `whole`: with how long it is
+        and who answered, which takes longer, for the trials are looked at."""
+        values = {"run": run, "subject": subject} | ({"benchmark": benchmark} if benchmark else {})
+        more, trials = "0, 0, NULL", ""
+        if whole:
+            values["seated"] = _SEATED
+            more = "length(t.body), length(a.text) + length(a.reasoning), CASE WHEN t.body LIKE :seated THEN t.body END"
+            trials = "JOIN trials t ON t.id = p.trial_id"
+        query = (
+            f'SELECT a.status, a.tokens_in, a.tokens_out, a.latency, a."usage", a.sent, {more} FROM planned p '
+            f"JOIN answers a ON {_OF_PLANNED} {trials} WHERE p.run_id = :run AND p.subject = :subject"
+            + (" AND p.benchmark = :benchmark" if benchmark else "")
+        )
+        for status, tokens_in, tokens_out, latency, usage, sent, asked, said, body in self.rows(query, values):
+            yield Use(
+                status != "error",
+                tokens_in,
+                tokens_out,
+                latency,
+                orjson.loads(usage) if usage else {},
+                bool(sent) and '"batch"' in sent,
+                int(orjson.loads(sent).get("room") or 0) if whole and sent else 0,
+                asked,
+                said,
+                orjson.loads(body)["seat"] if body else "",
+            )
 
     def trials_about(self, items: Sequence[str]) -> list[str]:
         """The ids of all trials, of any run, that name one of these items; and perhaps some others."""

@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-HEAD = "0003"
+HEAD = "0005"
 """The newest migration; a test holds it against the migrations folder."""
 
 metadata = MetaData()
@@ -70,6 +70,37 @@ answers = Table(
 )
 """Every attempt. Rows are inserted and never changed."""
 
+batches = Table(
+    "batches",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("run_id", String(16), ForeignKey("runs.id"), nullable=False),
+    Column("subject", String(400), nullable=False),
+    Column("provider", String(32), nullable=False),
+    Column("state", String(8), nullable=False),
+    Column("remote", String(400), nullable=False),
+    Column("made_at", Float, nullable=False),
+    Column("fit", Text, nullable=False),
+    Column("items", Integer, nullable=False),
+    Column("note", Text, nullable=False),
+    Index("batches_by_subject", "run_id", "subject", "state"),
+)
+"""What was handed to a provider to be answered within a day: `made` (perhaps sent), `sent`, `taken` in, or `void`."""
+
+batch_items = Table(
+    "batch_items",
+    metadata,
+    Column("batch_id", String(32), ForeignKey("batches.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("benchmark", String(64), nullable=False),
+    Column("trial_id", String(32), ForeignKey("trials.id"), nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
+    Column("more_room", Integer, nullable=False),
+)
+"""The attempts in a batch; the provider knows each by the batch's id and its number."""
+
 studies = Table(
     "studies",
     metadata,
@@ -83,8 +114,10 @@ studies = Table(
     Column("lock_sha256", String(64)),
     Column("lock_version", String(32)),
     Column("lock_plan", Text),
+    Column("status", String(8)),
 )
-"""A web study: which run its answers belong to, and the analysis plan once it is locked."""
+"""A web study: which run its answers belong to, the analysis plan once it is locked, and whether its door is open
+(nothing), `paused` or `closed`."""
 
 participants = Table(
     "participants",
@@ -106,6 +139,7 @@ participants = Table(
     Column("assigned_at", Float),
     Column("ended_at", Float),
     Column("seen_at", Float, nullable=False),
+    Column("device", String(16)),
 )
 """Each person of a study, by a random pseudonym, with the personal plan: drawn once, stored, never drawn again."""
 
@@ -115,8 +149,18 @@ panel_ids = Table(
     Column("study_id", String(64), ForeignKey("studies.id"), primary_key=True),
     Column("hash", String(64), primary_key=True),
     Column("person", String(32), nullable=False, index=True),
+    Column("tombstone", String(64)),
 )
-"""The keyed hash of a panel's id and whose it is; the only table that links the two. The id itself is nowhere."""
+"""The keyed hash of a panel's id and whose it is; the only table that links the two. The id itself is nowhere. The
+tombstone is another keyed hash of it, which is what remains when the person is erased."""
+
+tombstones = Table(
+    "tombstones",
+    metadata,
+    Column("study_id", String(64), ForeignKey("studies.id"), primary_key=True),
+    Column("hash", String(64), primary_key=True),
+)
+"""Ids of people who were erased, so that nobody comes a second time; linked to nothing."""
 
 places = Table(
     "places",
@@ -153,3 +197,43 @@ panel_events = Table(
     Column("at", Float, nullable=False),
 )
 """Messages of a panel that were acted upon, so that one sent twice acts once."""
+
+buckets = Table(
+    "buckets",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("tokens", Float, nullable=False),
+    Column("at", Float, nullable=False),
+)
+"""Limits by address, shared by all processes of a server. The key is a keyed hash; a bucket that is full again goes."""
+
+researchers = Table(
+    "researchers",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("password_hash", Text, nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("created_at", Float, nullable=False),
+)
+"""Who may look at the studies of this store, and who may act on them."""
+
+researcher_sessions = Table(
+    "researcher_sessions",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("name", String(64), nullable=False),
+    Column("since", Float, nullable=False),
+)
+"""Researchers who are logged in, by a hash of what their cookie holds. Logging out deletes the row."""
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("study_id", String(64), index=True),
+    Column("at", Float, nullable=False),
+    Column("who", String(64), nullable=False),
+    Column("action", String(32), nullable=False),
+    Column("detail", Text, nullable=False),
+)
+"""What researchers did: looked at results, exported, erased, released, paused. Rows are only added."""

@@ -8,10 +8,11 @@ from typing import Any
 
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, to_jsonl
 from eqlab.benchmarks.registry import load
-from eqlab.core.benchmark import Benchmark, Source
+from eqlab.core.benchmark import Benchmark, OwnItems, Source
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.runs import RunConfig
+from eqlab.core.own_items import own_title
+from eqlab.core.runs import OWN, TITLE, RunConfig
 from eqlab.core.studied import StudyForm
 from eqlab.core.study import Study
 from eqlab.core.toml_file import decoded
@@ -24,7 +25,7 @@ from eqlab.runs import judge as judging
 from eqlab.runs.identity import configured
 from eqlab.store.store import Store
 from eqlab.store.study.create import begun_with
-from eqlab.study.file import read_study
+from eqlab.study.file import ITEM_SETS, read_study
 from eqlab.study.kinds import common
 from eqlab.study.kinds.registry import kind_of
 from eqlab.study.texts import load as load_texts
@@ -63,8 +64,7 @@ def design_of(
     else:
         own = {option.name for option in form.own_options}
         given = {**dict(form.options), **{name: value for name, value in study.options if name not in own}}
-        options = benchmark.options(study.items, given)
-        files = read_sources(benchmark.sources(study.items, options), data)
+        files, options = _items(study, benchmark, given, data, folder)
         options = {**options, **_PEOPLE}
     pages = kind.pages(study, files, options)
     if pages.people_per_batch is not None:
@@ -108,6 +108,20 @@ def _replies(
     published = all(source.partition(":")[0] == "published" for _, source in study.arms)
     options = benchmark.options("published" if published else "replies", dict(form.options))
     return {FILE: to_jsonl(rows)}, options
+
+
+def _items(
+    study: Study, benchmark: Benchmark, given: Mapping[str, str], data: Path | None, folder: Path | None
+) -> tuple[dict[str, bytes], Mapping[str, Any]]:
+    """The items asked: ours, the published study's, or those of a file beside the study file, under its own title."""
+    if study.items in ITEM_SETS:
+        options = benchmark.options(study.items, given)
+        return read_sources(benchmark.sources(study.items, options), data), options
+    if not isinstance(benchmark, OwnItems):
+        raise UsageError(f"{benchmark.name} takes no items of your own.", 'Write items = "open".')
+    options = benchmark.options(OWN, given)
+    files = read_sources(benchmark.own_sources(str((folder or Path()) / study.items), options), data)
+    return files, {**options, TITLE: own_title(next(iter(files.values())), study.items)}
 
 
 def _run(study: Study, benchmark: Benchmark, content: Mapping[str, bytes], options: Mapping[str, Any]) -> RunConfig:

@@ -5,6 +5,7 @@ import re
 from eqlab.benchmarks.options import read_options
 from eqlab.benchmarks.registry import load
 from eqlab.core.errors import UsageError
+from eqlab.core.runs import OWN
 from eqlab.core.studied import StudyForm
 from eqlab.core.study import Study
 from eqlab.core.toml_file import read_toml
@@ -36,11 +37,22 @@ def read_study(text: str, name: str = "study.toml", words: str = "") -> Study:
     return read_toml(text, name, (*_TOP, *_TABLES), lambda top: _study(top, words))
 
 
+ITEM_SETS = ("open", "published")
+
+
+def _items(top: Section) -> str:
+    """`open`, `published`, or a file of one's own, beside the study file."""
+    said = top.text("items", "open")
+    if said.lower().endswith((".toml", ".csv", ".jsonl")):
+        return said
+    return top.choice("items", ITEM_SETS, "open")
+
+
 def _study(top: Section, words: str) -> Study:
     form = _form(top)
     language = top.choice("language", languages(), "en")
     said = load_texts(words or language)
-    items = top.choice("items", ("open", "published"), "open")
+    items = _items(top)
     arms = _arms(top, form)
     before = own.questions(top, "before")
     scales = own.scales(top, form.own_scales)
@@ -54,7 +66,7 @@ def _study(top: Section, words: str) -> Study:
         debrief=top.table("debrief", ("text",)).text("text"),
         arms=arms,
         items=items,
-        options=_options(top, form, items),
+        options=_options(top, form, items if items in ITEM_SETS else OWN),
         limit=top.whole("limit", 1, 1, 100_000) if top.has("limit") else None,
         instruments=_instruments(top),
         instruments_text=top.text("instruments_text", said("instruments_text")),
@@ -63,8 +75,12 @@ def _study(top: Section, words: str) -> Study:
         checks=tables.checks(top.table("checks", tables.CHECKS), said.words["instruction"]),
         places=tables.places(top, form),
         pay=tables.pay(top.table("pay", ("currency", "per_hour", "reward", "fee"))),
-        panel=tables.panel(top.table("panel", ("name", "person", "session", "study", "complete_url", "codes"))),
-        analysis=tables.analysis(top.table("analysis", ("exclude", "reference", "alpha", "note")), arms),
+        panel=tables.panel(top.table("panel", tables.PANEL_KEYS)),
+        analysis=tables.analysis(
+            top.table("analysis", ("exclude", "reference", "alpha", "note")),
+            arms,
+            one_scale=form.one_scale and len(scales) < 2,
+        ),
         not_after=_not_after(top),
         scales=scales,
         design=own.arrangement(top, form.several_arms, len(arms)),

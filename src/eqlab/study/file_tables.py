@@ -88,6 +88,9 @@ def pay(table: Section) -> Pay:
     )
 
 
+PANEL_KEYS = ("name", "person", "session", "study", "complete_url", "codes", "id_pattern", "signed")
+
+
 def panel(table: Section) -> Panel:
     name = table.text("name", "none")
     known = PANELS.get(name.casefold(), Panel(name))
@@ -100,6 +103,8 @@ def panel(table: Section) -> Panel:
         table.text("study", known.study, may_be_empty=True),
         table.text("complete_url", known.complete_url, may_be_empty=True),
         tuple(given.items()),
+        _pattern(table, known.id_pattern),
+        bool(table.flag("signed")),
     )
     for key in ("person", "session", "study"):
         if not re.fullmatch(r"[A-Za-z0-9_.-]{0,60}", getattr(panel, key)):
@@ -118,12 +123,29 @@ def panel(table: Section) -> Panel:
     return panel
 
 
-def analysis(table: Section, arms: tuple[tuple[str, str], ...]) -> AnalysisPlan:
+def _pattern(table: Section, known: str) -> str:
+    pattern = table.text("id_pattern", known, may_be_empty=True)
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        table.wrong("id_pattern", f"is no regular expression ({error})")
+    return pattern
+
+
+ONE_SCALE = (
+    "is no rule for pages with one scale: whose replies are all good gets one value from a careful rater, so the rule "
+    "leaves out people of the better arms (delete it, or give the study several [[scale]])"
+)
+
+
+def analysis(table: Section, arms: tuple[tuple[str, str], ...], *, one_scale: bool = False) -> AnalysisPlan:
     default = AnalysisPlan()
     exclude = table.texts("exclude", default.exclude)
     for one in exclude:
         if one not in EXCLUSIONS:
             table.wrong_element("exclude", one, f"is no reason to exclude (there are: {', '.join(EXCLUSIONS)})")
+        elif one == "straight_lining" and one_scale:
+            table.wrong_element("exclude", one, ONE_SCALE)
     reference = table.text("reference", "", may_be_empty=True)
     names = [name for name, _ in arms]
     if reference and names and reference not in names:

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from eqlab.runs.estimate import CHARACTERS_PER_TOKEN
 from eqlab.store.store import Store
 from eqlab.sweep.cells import Cell
-
-CHARACTERS_PER_TOKEN = 4
-"""A rule of thumb for English; no tokenizer of a model that is somewhere else is at hand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,8 @@ def _connected(address: str) -> Iterator[Any]:
 
 @contextmanager
 def _on_interrupt(driver: Driver, watch: Watch) -> Iterator[None]:
-    """The first Ctrl-C waits for the shards in flight, for they are paid for; the second drops them."""
+    """The first Ctrl-C waits for the shards in flight, for they are paid for; the second drops them. SIGTERM, which
+    schedulers send before they kill, counts as Ctrl-C; what workers have written by then is not lost."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -151,8 +152,9 @@ def _on_interrupt(driver: Driver, watch: Watch) -> Iterator[None]:
         watch.say("Stopping: waiting for the shards in flight (Ctrl-C again drops them).")
         driver.stop()
 
-    before = signal.signal(signal.SIGINT, pressed)
+    before = {number: signal.signal(number, pressed) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

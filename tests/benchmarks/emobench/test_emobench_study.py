@@ -87,3 +87,18 @@ def test_a_truth_that_is_no_share_is_refused():
     kind, design = made()
     with pytest.raises(UsageError, match="no share"):
         kind.simulated(design, Truth(1.5), 0)
+
+
+def test_from_the_first_file_to_what_simulated_people_answer(eqlab, tmp_path):
+    """The whole way, by commands: a file is written, checked, and walked on a real server."""
+    store = tmp_path / "s.db"
+    assert eqlab("study", "init", "emobench", "--store", store).code == 0
+    checked = eqlab("study", "check", "emobench.toml", "--store", store)
+    assert "scenarios" in checked.out
+    (tmp_path / "emobench.toml").write_text(
+        (tmp_path / "emobench.toml").read_text().replace('items = "open"', 'items = "open"\nlimit = 8')
+    )
+    done = eqlab("study", "simulate", "emobench.toml", "--people", "8", "--mix", "honest=1", "--store", store)
+    assert done.code == 0, done.err
+    assert "right answers" in done.out
+    assert "8 people came, 8 counted" in done.out

@@ -1,4 +1,4 @@
-"""The headline: who cannot win it, who does, and its interval."""
+"""The headline of 0.1: who cannot win it, who does, its cap, and its interval."""
 
 import numpy as np
 import pytest
@@ -105,20 +105,19 @@ def test_the_interval_covers():
     assert MARGIN == 4
 
 
-def test_what_is_said_of_the_published_people_follows_from_their_answers(published):
-    from eqlab.analysis.intervals import proportion_estimate
-    from eqlab.benchmarks.emotionbench.alignment import PUBLISHED_PEOPLE
-    from eqlab.benchmarks.emotionbench.people import CROWD, read_people
+def test_the_defaults_error_widens_the_interval():
+    """The same changes, once with a default that is known and once with one that is not."""
+    rng = np.random.default_rng(2)
+    sure = subject(lambda place: (28 + rng.normal(0, 4), 14))
+    unsure = Measures(sure.source, sure.questionnaire, sure.places, sure.where, {
+        "Positive Affect": sure.scores["Positive Affect"].copy(), "Negative Affect": sure.scores["Negative Affect"],
+    })  # fmt: skip
+    unsure.scores["Positive Affect"][:10] += np.array([-9, 9] * 5)
+    one, two = align(sure).headline, align(unsure).headline
+    assert one.value == two.value
+    assert two.high - two.low > one.high - one.low
 
-    people = read_people((published / CROWD).read_bytes())
-    mood = people.change("Positive Affect") - people.change("Negative Affect")
-    means = [mood[people.where == place].mean() for place in range(len(people.places))]
-    share = proportion_estimate("", sum(right("negative", change) for change in means), len(means))
-    assert all(place.kind == "negative" for place in people.places)  # which is why there is no alignment
-    assert PUBLISHED_PEOPLE.value is None
-    assert PUBLISHED_PEOPLE.n == len(people.where)
-    said = f"{share.value:.1f} %, 95 % CI {share.low:.1f} to {share.high:.1f}"
-    assert said in PUBLISHED_PEOPLE.note
-    assert f"their {len(means)} situations 161" in PUBLISHED_PEOPLE.note
-    assert share.value == 100 * 161 / len(means)
-    assert set(np.bincount(people.where)) == {7, 8}
+
+def test_the_scale_caps_it():
+    assert align(subject(lambda place: (28, 14))).best == 100
+    assert align(subject(lambda place: (50, 10), start=(50.0, 10.2))).best == 50

@@ -55,18 +55,18 @@ def score(scored, options=OPTIONS):
 
 def test_people_who_feel_have_the_headline_of_models_and_count_as_people():
     found = score(study())
-    assert (found.headline.name, found.headline.value) == ("Alignment", 100)
+    assert (found.headline.name, found.headline.value) == ("Concordance", 100)
     assert (found.headline.n, found.headline.of) == (96, "people")
     assert "32 situations" in found.headline.note
     assert found.headline.low > 50
     assert (found.subject, found.valid, found.rules["mode"], found.rules["repeats"]) == (PEOPLE, True, "form", 3)
     assert (found.rules["people"], found.rules["participants"]) == (False, 96)  # the option, and how many took part
-    assert found.sentence.startswith("96 people have an alignment of 100.0")
-    assert {baseline.value for baseline in found.baselines} == {0.0}
+    assert found.sentence.startswith("96 people: in 100.0 %")
+    assert {baseline.value for baseline in found.baselines} == {50.0}
     assert len(found.items) == 32
     assert {item.attempts for item in found.items} == {3}
     assert sum(item.points for item in found.items) / 32 == pytest.approx(found.headline.value)
-    single = next(e for e in found.estimates if e.name == "Alignment of single people")
+    single = next(e for e in found.estimates if e.name == "Concordance of single people")
     assert (single.value, single.n) == (100, 96)
     assert any("3.0 people per situation are few" in caveat for caveat in found.caveats)
 
@@ -74,7 +74,7 @@ def test_people_who_feel_have_the_headline_of_models_and_count_as_people():
 def test_people_whom_nothing_moves_get_nothing():
     scored = [page(trial, n, 3, 2) for n, one in enumerate(SITUATIONS) for trial in (DEFAULT, one)]
     found = score(scored)
-    assert found.headline.value == 0
+    assert found.headline.value == 50
     assert "cannot be told apart" in found.sentence
 
 
@@ -85,7 +85,8 @@ def test_the_change_is_within_person():
     scored += [page(DEFAULT, "high", 3, 4), page(negative[1], "high", 3, 5)]
     found = score(scored)
     assert found.headline.name == "change in Negative Affect"
-    assert (found.headline.value, found.headline.low, found.headline.high) == (10, 10, 10)
+    assert (found.headline.value, found.headline.se) == (10, 0)
+    assert found.headline.low is None  # two people are no interval
     assert "needs negative, neutral and positive" in found.headline.note
 
 

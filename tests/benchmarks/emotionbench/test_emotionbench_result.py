@@ -2,6 +2,7 @@
 
 import random
 from importlib.resources import files
+from statistics import stdev
 
 import pytest
 
@@ -51,7 +52,9 @@ def test_a_subject_with_feelings():
     assert found.valid
     assert (found.rules["defaults"], found.rules["repeats"], found.rules["mode"]) == (5, 1, "text")
     assert found.counts == {"planned": 37, "ok": 37, "unparseable": 0, "refused": 0, "error": 0, "unanswered": 0}
-    assert "m has an alignment of 100.0" in found.sentence
+    assert found.headline.name == "Concordance"
+    assert found.score_range == (0.0, 100.0)
+    assert found.sentence.startswith("In 100.0 %")
     assert "more than a subject gets" in found.sentence
     names = [estimate.name for estimate in found.estimates]
     assert "default Positive Affect" in names
@@ -64,12 +67,12 @@ def test_a_subject_with_feelings():
 
 def test_always_very_negative_cannot_win():
     found = run(lambda trial: mood(trial, 1, 5))
-    assert found.headline.value == 0
+    assert found.headline.value == 50
     assert "cannot be told apart" in found.sentence
-    assert {baseline.value for baseline in found.baselines} == {0.0}
+    assert {baseline.value for baseline in found.baselines} == {50.0}
 
 
-def test_the_alignment_is_the_mean_of_the_situations_points():
+def test_the_headline_is_the_mean_of_the_situations_points():
     draw = random.Random(3)
 
     def moody(trial):
@@ -78,6 +81,9 @@ def test_the_alignment_is_the_mean_of_the_situations_points():
     found = run(moody, Selection(limit=32, repeats=2))
     points = [item.points for item in found.items]
     assert sum(points) / len(points) == pytest.approx(found.headline.value)
+    assert stdev(points) / len(points) ** 0.5 == pytest.approx(
+        found.headline.se
+    )  # so pairs are judged by its own error
     named = {estimate.name: estimate for estimate in found.estimates}
     assert named[CV].n == 2
     assert named[AGREEMENT].n == 32
@@ -90,6 +96,7 @@ def test_every_table_is_a_table():
     found = run(feeling, Selection(limit=32, repeats=2))
     titles = [table.title for table in found.tables]
     assert titles == [
+        "Three numbers, beside people's own",
         "Profile: how far situations move the subject",
         "Default measure, without any situation",
         "Three views of every cell",
@@ -131,6 +138,31 @@ def test_an_unfinished_run_is_preliminary():
     nothing = run(lambda trial: None)
     assert nothing.headline.value is None
     assert "cannot be scored" in nothing.sentence
+
+
+def test_a_default_at_the_ceiling_caps_the_old_number_and_not_the_new():
+    """Best mood by default; good news cannot lift it, but bad news and routine lower it."""
+
+    def happy(trial):
+        return mood(trial, *{"Neutral": (5, 2), "Positive": (5, 1)}.get(trial.key.get("emotion", "Positive"), (2, 4)))
+
+    found = run(happy, Selection(limit=32, repeats=1))
+    named = {estimate.name: estimate for estimate in found.estimates}
+    assert found.headline.value == 100
+    old = named["alignment (the headline of 0.1)"]
+    assert old.value <= 50
+    assert "nobody can have more than 50" in old.note
+
+
+def test_the_three_numbers_stand_beside_peoples_own():
+    found = run(feeling, Selection(repeats=1, profile="full"))
+    rows = {row[0]: row[1:] for row in found.tables[0].rows}
+    assert rows["… neutral above bad"][1].value == pytest.approx(80.6, abs=0.1)
+    assert rows["profile: correlation with people over factors"][0].n == 36
+    own, people = rows["movement, people = 1"][:2]
+    assert own.low < own.value < own.high
+    assert people.low < people.value == 1 < people.high
+    assert "times as far as people" in found.sentence
 
 
 def test_without_controls_there_is_no_headline():

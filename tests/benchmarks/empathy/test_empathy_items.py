@@ -34,12 +34,12 @@ def test_three_open_prompts_for_each_emotion():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (ONE.replace(b'reply = "r"\n', b""), "item a is broken.*reply"),
-        (ONE.replace(b"proud", b"hungry"), "item a has an emotion"),
-        (ONE.replace(b"positive", b"negative"), "item a has an emotion"),
-        (ONE + ONE, "same id"),
-        (b"title = 1", "no \\[\\[item\\]\\]"),
-        (b"not toml", "cannot be read"),
+        (ONE.replace(b'reply = "r"\n', b""), r"empathy\.toml:1: item a\.reply: is missing"),
+        (ONE.replace(b"proud", b"hungry"), "item a.emotion: 'hungry' is none of the 32 emotions"),
+        (ONE.replace(b"positive", b"negative"), "item a.valence: does not belong to proud"),
+        (ONE + ONE, "item a.id: 'a' is there twice"),
+        (b"title = 1", "item: is missing"),
+        (b"not toml", "empathy.toml:1: this is not TOML"),
     ],
 )
 def test_broken_prompts_are_named(content, message):

@@ -24,19 +24,19 @@ def ratings(shift=0.0, odd=0.0, raters=120, per_rater=10, seed=1):
 def test_alike_is_shown_only_where_it_is():
     same = ratings(raters=400)
     fit, _ = fit_crossed(same, ["a", "b"])
-    assert equivalence(fit, ["a", "b"]).rows[0][3] == "yes"
+    assert equivalence(fit.fit, ["a", "b"]).rows[0][3] == "yes"
     apart = ratings(shift=1.0)
     fit, _ = fit_crossed(apart, ["a", "b"])
-    assert equivalence(fit, ["a", "b"]).rows[0][3] == "not shown"
+    assert equivalence(fit.fit, ["a", "b"]).rows[0][3] == "not shown"
 
 
 def test_proportional_odds():
     even = ratings(shift=0.8)
     fit, _ = fit_crossed(even, ["a", "b"])
-    assert "is not contradicted" in proportional(fit, even, ["a", "b"])
+    assert "is not contradicted" in proportional(fit.fit, even, ["a", "b"])
     uneven = ratings(odd=1.5)
     fit, _ = fit_crossed(uneven, ["a", "b"])
-    assert "does not hold" in proportional(fit, uneven, ["a", "b"])
+    assert "does not hold" in proportional(fit.fit, uneven, ["a", "b"])
 
 
 def test_agreement_of_several_raters():

@@ -69,10 +69,9 @@ def test_the_same_replies_give_the_same_score(server, tmp_path, task, request_, 
     assert found["valid"] == result.valid
     assert found["readable"] == pytest.approx(100 * result.counts["ok"] / result.counts["planned"])
     assert found["refused"] == pytest.approx(100 * result.counts["refused"] / result.counts["planned"])
-    asked = sorted((m[-1].text, c.temperature, c.max_tokens, c.seed) for m, c in requests)
-    assert asked == sorted(
-        (b["messages"][-1]["content"], b["temperature"], b["max_tokens"], b["seed"]) for b in server.requests
-    )
+    # room is apart: our own client gives more of it to a model that it has seen thinking
+    asked = sorted((m[-1].text, c.temperature, c.seed) for m, c in requests)
+    assert asked == sorted((b["messages"][-1]["content"], b["temperature"], b["seed"]) for b in server.requests)
 
 
 def test_the_published_questions_too(server, tmp_path, published):

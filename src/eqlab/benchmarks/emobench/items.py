@@ -1,12 +1,13 @@
 """Scenarios of EmoBench, ours or the published ones, as one shape: a story and one or two questions with options."""
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from eqlab.core.errors import DataError
+from eqlab.core.toml_file import read_items
+from eqlab.core.toml_section import Section
 
 OPEN = "emobench.toml"
 UNDERSTANDING_FILE, APPLICATION_FILE = "emobench/data/EU.jsonl", "emobench/data/EA.jsonl"
@@ -40,23 +41,46 @@ class Scenario:
     quick: bool = False
 
 
+_KEYS = (
+    *("id", "task", "category", "kind", "question_type", "subject", "scenario", "quick", "reason"),
+    *("emotion_choices", "emotion_label", "cause_choices", "cause_label", "choices", "label"),
+)
+
+
 def parse_open(content: bytes, path: str = OPEN) -> list[Scenario]:
-    try:
-        body = tomllib.loads(content.decode())
-        entries, language = list(body["item"]), str(body.get("language", "en"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-        raise DataError(f"{path} is no file of scenarios ({type(error).__name__}: {error}).") from error
-    if language not in ("en", "zh"):
-        raise DataError(f"{path}: language is '{language}'.", "The questions are known in en and zh.")
-    found = []
-    for entry in entries:
-        name = f"{path}: item {entry.get('id', '?') if isinstance(entry, dict) else '?'}"
-        task = entry.get("task") if isinstance(entry, dict) else None
-        if task not in TASKS:
-            raise DataError(f"{name}: 'task' is {task!r}.", "Write understanding or application.")
-        kind = "kind" if task == "understanding" else "question_type"
-        found.append(_scenario(name, entry, str(entry.get("id", "")), language, task, ("category", kind)))
-    return _checked(found, path)
+    """Our own scenarios, or a user's. Raises DataError with all that is wrong with the file."""
+    return read_items(content, path, _KEYS, _own)
+
+
+def _own(one: Section, top: Section) -> Scenario:
+    task = cast(Task, one.choice("task", TASKS))
+    kind = one.text("kind" if task == "understanding" else "question_type")
+    asked: tuple[Asked, ...]
+    if task == "understanding":
+        asked = (_choices(one, "emotion", "emotion_choices", "emotion_label"),
+                 _choices(one, "cause", "cause_choices", "cause_label"))  # fmt: skip
+    else:
+        asked = (_choices(one, "choice", "choices", "label"),)
+    return Scenario(
+        one.text("id"),
+        top.choice("language", ("en", "zh"), "en"),
+        task,
+        one.text("category"),
+        kind,
+        one.text("subject"),
+        one.text("scenario"),
+        asked,
+        bool(one.flag("quick")),
+    )
+
+
+def _choices(one: Section, key: str, choices: str, label: str) -> Asked:
+    options, right = one.texts(choices), one.text(label)
+    if len(options) < 2 and isinstance(one.values.get(choices, []), list):
+        one.wrong(choices, f'are too few (write {choices} = ["…", "…"])')
+    elif right and right not in options:
+        one.wrong(label, f"is none of its choices (write one of {choices}, word for word)")
+    return Asked(key, options, right)
 
 
 def parse_published(files: Mapping[str, bytes]) -> list[Scenario]:

@@ -1,10 +1,12 @@
 """What EmoBench asks, in English and in Chinese. The words are ours; the study's own prompt is quoted nowhere."""
 
+from collections.abc import Mapping
+
 from eqlab.benchmarks.choices import lettered, numbered
 from eqlab.benchmarks.emobench.items import Scenario
 from eqlab.core.forms import Form
 
-_QUESTIONS = {
+QUESTIONS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "emotion": "What does {subject} feel in the end?",
         "cause": "Why does {subject} feel so?",
@@ -28,13 +30,14 @@ _TELL = {
     ("zh", "json"): "请只回答一个 JSON 对象，每个键对应一个选项的编号：{keys}",
     ("zh", "reason"): "请先用几句话思考，然后在最后写出答案：",
 }
-LANGUAGES = tuple(_QUESTIONS)
+LANGUAGES = tuple(QUESTIONS)
 
 
-def question(scenario: Scenario, key: str) -> str:
+def question(scenario: Scenario, key: str, words: Mapping[str, str] | None = None) -> str:
+    """In the scenario's language, or in these words."""
     asked = "Response" if key == "choice" and scenario.kind.casefold() == "response" else key
     asked = "Action" if asked == "choice" else asked
-    return _QUESTIONS[scenario.language][asked].format(subject=scenario.subject)
+    return (words or QUESTIONS[scenario.language])[asked].format(subject=scenario.subject)
 
 
 def prompt(scenario: Scenario, form: Form, *, structured: bool, reasoning: bool) -> str:

@@ -3,12 +3,14 @@
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
 from eqlab.benchmarks.emobench.benchmark import EmoBench
+from eqlab.benchmarks.emobench.items import Scenario
 from eqlab.benchmarks.emobench.marks import by_chance
+from eqlab.benchmarks.emobench.prompt import QUESTIONS, question
 from eqlab.benchmarks.emobench.trials import build_trial
 from eqlab.benchmarks.empathy.items import balanced_batches
 from eqlab.benchmarks.instructed import instructed
@@ -16,6 +18,7 @@ from eqlab.benchmarks.spread import spread
 from eqlab.benchmarks.template import template
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
+from eqlab.core.forms import Form
 from eqlab.core.runs import PEOPLE
 from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
 from eqlab.core.study import Study
@@ -27,8 +30,16 @@ _PEOPLE = 20_000
 """Simulated people, to know the score that a truth is worth."""
 
 
+WORDS: Mapping[str, str] = QUESTIONS["en"]
+
+
 @dataclass(frozen=True, slots=True)
 class EmoBenchStudy:
+    words: Mapping[str, str] = field(default_factory=lambda: WORDS)
+
+    def in_words(self, words: Mapping[str, str]) -> "EmoBenchStudy":
+        return replace(self, words={**self.words, **words})
+
     def form(self) -> StudyForm:
         return StudyForm(
             "emobench",
@@ -47,12 +58,20 @@ class EmoBenchStudy:
         """Scenarios dealt by seed into batches of all categories; the orders of choices take turns."""
         scenarios = EmoBench().scenarios(files, options)
         chosen = spread(scenarios, study.limit or len(scenarios))
-        trials = [build_trial(one, options, study.seed, place % _ORDERS) for place, one in enumerate(chosen)]
+        trials = [self._page(one, options, study.seed, place % _ORDERS) for place, one in enumerate(chosen)]
         groups = [one.category for one in chosen]
         dealt = balanced_batches(trials, groups, study.places.batch_size, study.seed)
         batches = tuple(Batch(ARM, number, tuple(own)) for number, own in enumerate(dealt))
         scale = batches[0].trials[0].form.scales[0]
         return StudyPages(batches, instructed(study.checks, scale, tuple(range(scale.low, scale.high + 1))))
+
+    def _page(self, scenario: Scenario, options: Mapping[str, Any], seed: int, order: int) -> Trial:
+        """Questions in the study's language; the scenario keeps its own."""
+        trial = build_trial(scenario, options, seed, order)
+        if self.words == WORDS:
+            return trial
+        asked = [replace(one, text=question(scenario, one.key, self.words)) for one in trial.form.scales]
+        return replace(trial, form=Form(tuple(asked)), id="")
 
     def warnings(self, design: Design) -> Iterable[str]:
         return ()
@@ -70,7 +89,7 @@ class EmoBenchStudy:
         headline = found.result.headline
         if headline.value is None:
             return ()
-        return (Recovered(headline.name, expected_score(design, truth), headline),)
+        return (Recovered(headline.name, expected_score(design, truth), headline, null=None),)
 
 
 @dataclass(frozen=True, slots=True)

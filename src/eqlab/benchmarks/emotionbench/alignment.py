@@ -1,4 +1,4 @@
-"""The headline: do situations move the subject's mood in the direction in which they move people's?
+"""The headline of 0.1, kept beside the new one: do situations move the subject's mood where they move people's?
 
 Mood = Positive Affect − Negative Affect. A situation's change is its mean mood minus the mean mood of the default
 runs. Right is: a negative situation lowers it and a positive one raises it by more than MARGIN, a neutral one moves
@@ -8,12 +8,12 @@ it by no more. With the share p of right situations of each kind
 
 which is 100 if every situation is right and 0, in expectation, for *any* subject whose reaction does not depend on
 the kind of situation: whatever the distribution of its changes, it falls into exactly one of the three classes, so
-the three shares add up to one. (Youden's J for three classes, Youden 1950; docs/emotionbench-alignment.md.)"""
+the three shares add up to one. (Youden's J for three classes, Youden 1950.) It is capped by the scale: a subject whose
+default is the best possible mood can never be right on positive situations (docs/emotionbench-alignment.md)."""
 
 import math
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,19 +26,10 @@ from eqlab.core.results import Estimate
 MARGIN = 4.0
 """Points of mood (P − N, from −40 to 40) that count as no change: a twentieth of the range, and a quarter of
 people's mean change in the published situations (−15.6)."""
+TOP = 40.0
+"""The best mood the scale has."""
 POSITIVE, NEGATIVE = "Positive Affect", "Negative Affect"
-NAME = "Alignment"
-PUBLISHED_PEOPLE = Estimate(
-    NAME,
-    None,
-    1266,
-    note="people of the published study were asked negative situations only, and an alignment needs neutral and "
-    "positive ones too. Of their 175 situations 161 lower the mean mood of 7 or 8 people by more than 4 points (92.0 "
-    "%, 95 % CI 87.0 to 95.2): beside this stands a subject's own share of negative situations, on its page",
-    digits=1,
-    of="people",
-)
-"""What can be said of people without asking new ones; a test computes the numbers from the published answers."""
+NAME = "alignment (the headline of 0.1)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +39,8 @@ class Alignment:
     """Right situations of each kind, in percent."""
     moods: Mapping[str, float]
     """Change of mood by situation."""
-    points: Mapping[str, float]
-    """By situation 50·n/n_kind if it is right, else 0, less 50: their mean is the alignment."""
+    best: float | None
+    """The most that a subject with this default could get: 100 unless the scale ends too near."""
 
 
 def right(kind: Kind, change: float, margin: float = MARGIN) -> bool:
@@ -76,7 +67,37 @@ def align(measures: Measures, margin: float = MARGIN) -> Alignment:
     shares = right_shares(measures, changes, margin)
     moods = {measures.places[place].situation: change for place, change in changes.items()}
     headline = combine(shares)
-    return Alignment(headline, shares, moods, {} if headline.value is None else _points(measures, changes, margin))
+    if headline.value is None:
+        return Alignment(headline, shares, moods, None)
+    default, se = _default(measures)
+    shifted = [
+        combine(right_shares(measures, {place: change + shift for place, change in changes.items()}, margin)).value
+        for shift in (-1.96 * se, 1.96 * se)
+    ]
+    return Alignment(_widened(headline, shifted), shares, moods, _best(default, margin))
+
+
+def _default(measures: Measures) -> tuple[float, float]:
+    """Mean of the default runs and its standard error, which shifts all changes together."""
+    mood = measures.scores[POSITIVE] - measures.scores[NEGATIVE]
+    own = mood[(measures.where == DEFAULT) & ~np.isnan(mood)]
+    return float(own.mean()), float(own.std(ddof=1) / math.sqrt(len(own))) if len(own) > 1 else 0.0
+
+
+def _widened(found: Estimate, shifted: Sequence[float | None]) -> Estimate:
+    """The interval with the default's error: what the number becomes if the default is at its bounds, as an
+    independent part (MOVER)."""
+    if found.value is None or found.low is None or found.high is None:
+        return found
+    ends = [found.value, *(value for value in shifted if value is not None)]
+    low = found.value - math.hypot(found.value - found.low, found.value - min(ends))
+    high = found.value + math.hypot(found.high - found.value, max(ends) - found.value)
+    return replace(found, low=max(-50.0, low), high=min(100.0, high))
+
+
+def _best(default: float, margin: float) -> float:
+    """A kind that the end of the scale puts out of reach costs its third of the shares, 50 points."""
+    return 100.0 - 50.0 * (default + margin >= TOP) - 50.0 * (default - margin <= -TOP)
 
 
 def right_shares(measures: Measures, changes: Mapping[int, float], margin: float = MARGIN) -> dict[Kind, Estimate]:
@@ -88,15 +109,6 @@ def right_shares(measures: Measures, changes: Mapping[int, float], margin: float
     return {
         kind: proportion_estimate(f"{kind} situations that move it as they move people", sum(own), len(own))
         for kind, own in found.items()
-    }
-
-
-def _points(measures: Measures, changes: Mapping[int, float], margin: float) -> dict[str, float]:
-    kinds = Counter(measures.places[place].kind for place in changes)
-    return {
-        measures.places[place].situation: 50.0 * len(changes) / kinds[kind] * right(kind, change, margin) - 50.0
-        for place, change in changes.items()
-        for kind in [measures.places[place].kind]
     }
 
 

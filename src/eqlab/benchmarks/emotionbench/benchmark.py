@@ -13,6 +13,7 @@ from eqlab.benchmarks.emotionbench.items import (
     chosen,
     lead_sentence,
     parse_open,
+    parse_own,
     parse_published,
     situations_tested,
 )
@@ -102,7 +103,9 @@ class EmotionBench:
         controls = [situation for situation in ours if situation.emotion in CONTROLS] if options["controls"] else []
         if options["item_set"] == "own":
             name = next(name for name in files if name.startswith("own/"))
-            negative = [situation for situation in parse_open(files[name], name) if situation.emotion not in CONTROLS]
+            own = parse_own(files[name], name)
+            negative = [situation for situation in own if situation.emotion not in CONTROLS]
+            controls = [situation for situation in own if situation.emotion in CONTROLS] or controls
         elif options["item_set"] == "open":
             negative = [situation for situation in ours if situation.emotion not in CONTROLS]
         elif options["situations"] == "all":

@@ -3,7 +3,6 @@ and models, whose texts are in row 1 of the result files (22 are not, or not so,
 
 import json
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,9 @@ from eqlab.benchmarks.emotionbench.factors import CONTROLS, FACTORS, Kind, facto
 from eqlab.benchmarks.emotionbench.measures import Place
 from eqlab.benchmarks.emotionbench.published_results import ResultFile
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.own_items import read_own
+from eqlab.core.toml_file import read_items
+from eqlab.core.toml_section import Section
 
 OPEN = "emotionbench.toml"
 SITUATIONS = "emotionbench/situations.json"
@@ -40,23 +42,37 @@ class Situation:
 
 
 def parse_open(content: bytes, path: str = OPEN) -> list[Situation]:
-    try:
-        entries = tomllib.loads(content.decode())["item"]
-        raw = [(str(e["id"]), str(e["emotion"]), str(e["factor"]), str(e["text"]).strip()) for e in entries]
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-        raise DataError(f"{path} is no file of situations ({type(error).__name__}: {error}).") from error
-    return [
-        Situation(item, emotion, _factor_index(path, item, emotion, factor), factor, text)
-        for item, emotion, factor, text in raw
-    ]
+    """Our own situations, or a user's. Raises DataError with all that is wrong with the file."""
+    return read_items(content, path, ("id", "emotion", "factor", "text"), _situation)
 
 
-def _factor_index(path: str, item: str, emotion: str, factor: str) -> int:
-    if emotion in CONTROLS:
-        return 0
-    if factor not in FACTORS.get(emotion, ()):
-        raise DataError(f"{path}: item {item}: '{factor}' is no factor of '{emotion}'.")
-    return FACTORS[emotion].index(factor)
+def _situation(one: Section, top: Section) -> Situation:
+    emotion, factor = one.text("emotion"), one.text("factor", "", may_be_empty=True)
+    index = 0
+    if emotion and emotion not in CONTROLS and emotion not in FACTORS:
+        one.wrong("emotion", f"'{emotion[:40]}' is not known (there are: {', '.join((*FACTORS, *CONTROLS))})")
+    elif emotion in FACTORS and factor not in FACTORS[emotion]:
+        one.wrong("factor", f"'{factor[:40]}' is no factor of {emotion} (there are: {', '.join(FACTORS[emotion])})")
+    elif emotion in FACTORS:
+        index = FACTORS[emotion].index(factor)
+    return Situation(one.text("id"), emotion, index, factor, one.text("text"))
+
+
+OWN_FACTOR = "own situations"
+
+
+def parse_own(content: bytes, path: str) -> list[Situation]:
+    """A user's own situations: an id, a text and the emotion it should evoke; the factor may be left out."""
+    return read_own(content, path, ("id", "text", "emotion", "factor", "language"), _own_situation)
+
+
+def _own_situation(section: Section) -> Situation:
+    emotion = section.choice("emotion", (*FACTORS, *CONTROLS))
+    factor, index = OWN_FACTOR, 0
+    if section.has("factor") and emotion in FACTORS:
+        factor = section.choice("factor", FACTORS[emotion])
+        index = FACTORS[emotion].index(factor)
+    return Situation(section.text("id"), emotion, index, factor, section.text("text"))
 
 
 def parse_published(content: bytes, path: str = SITUATIONS) -> list[Situation]:

@@ -7,12 +7,13 @@ from typing import Any
 from eqlab.benchmarks.emotionbench.against_people import Norms
 from eqlab.benchmarks.emotionbench.alignment import Alignment
 from eqlab.benchmarks.emotionbench.score import Administration
+from eqlab.benchmarks.emotionbench.three_numbers import ThreeNumbers
 from eqlab.core.answers import STATUSES, Status
 from eqlab.core.results import ItemScore
 
 
 def situation_scores(
-    given: Sequence[Administration], aligned: Alignment | None, norms: Norms | None
+    given: Sequence[Administration], aligned: Alignment | None, three: ThreeNumbers | None, norms: Norms | None
 ) -> tuple[ItemScore, ...]:
     """One entry per situation, in the order asked; its score is the change of mood (PANAS) or of the overall score."""
     defaults = _means([one for one in given if one.trial.condition == "default"])
@@ -20,7 +21,7 @@ def situation_scores(
     for one in given:
         if one.trial.condition != "default":
             by_item.setdefault(one.trial.items[0], []).append(one)
-    return tuple(_item(item, own, defaults, aligned, norms) for item, own in by_item.items())
+    return tuple(_item(item, own, defaults, aligned, three, norms) for item, own in by_item.items())
 
 
 def administration_shown(one: Administration) -> ItemScore:
@@ -44,6 +45,7 @@ def _item(
     own: Sequence[Administration],
     defaults: Mapping[str, float],
     aligned: Alignment | None,
+    three: ThreeNumbers | None,
     norms: Norms | None,
 ) -> ItemScore:
     trial = own[0].trial
@@ -67,7 +69,7 @@ def _item(
         values=values,
         reference=reference,
         attempts=sum(one.n_attempts for one in own),
-        points=aligned.points.get(item) if aligned else None,
+        points=three.points.get(item) if three else None,
         topics=(str(trial.key["emotion"]),),
     )
 

@@ -31,7 +31,7 @@ class Paired:
     n_without_default: int
 
     def changes_as_measures(self) -> Measures:
-        """The changes as measures of a subject whose default is 0, which is what they are to the alignment."""
+        """The changes as measures of a subject whose default is 0, which is what they are to its three numbers."""
         scores = {name: np.concatenate(([0.0], self.people.change(name))) for name in self.people.before}
         where = np.concatenate(([DEFAULT], self.people.where)).astype(np.int64)
         return Measures(PEOPLE, "", self.people.places, where, scores)

@@ -7,30 +7,32 @@ from dataclasses import replace
 from typing import Any
 
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.analysis.moods import concordance
 from eqlab.benchmarks.emotionbench import people_tables, tables
 from eqlab.benchmarks.emotionbench.against_people import Agreement, Norms, agreement
-from eqlab.benchmarks.emotionbench.alignment import (
-    MARGIN,
-    NEGATIVE,
-    POSITIVE,
-    Alignment,
-    align,
-    combine,
-    right,
-)
+from eqlab.benchmarks.emotionbench.alignment import NEGATIVE, POSITIVE, Alignment, align, mood_changes
 from eqlab.benchmarks.emotionbench.factors import KINDS
 from eqlab.benchmarks.emotionbench.honest import Change
 from eqlab.benchmarks.emotionbench.measures import known
 from eqlab.benchmarks.emotionbench.people_paired import Paired, pair, paired_changes
-from eqlab.benchmarks.emotionbench.result import BASELINES, MIN_READABLE, scale_headline, scale_range, verdict
+from eqlab.benchmarks.emotionbench.result import (
+    BASELINES,
+    MIN_READABLE,
+    companions,
+    old_number,
+    scale_headline,
+    scale_range,
+    verdict,
+)
 from eqlab.benchmarks.emotionbench.score import Administration, administrations, norms_of
+from eqlab.benchmarks.emotionbench.three_numbers import ThreeNumbers, beside_people, three_numbers
 from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Estimate, Result
 from eqlab.core.runs import PEOPLE
 
 FEW_EACH = 5
-"""People in a situation below which their noise lowers the alignment noticeably."""
+"""People in a situation below which their noise lowers the concordance noticeably."""
 
 
 def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
@@ -41,8 +43,10 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
     changes = paired_changes(found)
     agreements = [agreement(changes, norms, name) for name in found.people.before] if norms else []
     moved = align(found.changes_as_measures()) if panas and found.n_people else None
-    aligned = moved if moved and moved.headline.value is not None else None
-    headline = _headline(options["instrument"], found, changes, aligned)
+    measures = found.changes_as_measures()
+    every = three_numbers(measures, mood_changes(measures)) if moved else None
+    three = every if every and every.headline.value is not None else None
+    headline = _headline(options["instrument"], found, changes, three)
     counts = Counter(one.status or "unanswered" for one in given)
     answered = len(given) - counts["unanswered"]
     valid = headline.value is not None and counts["ok"] >= MIN_READABLE * answered
@@ -57,12 +61,11 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
             "participants": found.n_people,
             "defaults": "one per person",
             "repeats": _each(found),
-            "margin": MARGIN if aligned else None,
         },
-        sentence=_sentence(headline, found, changes, aligned, agreements, valid),
+        sentence=_sentence(headline, found, three, agreements, valid),
         headline=headline,
-        score_range=(-50.0, 100.0) if aligned else (-40.0, 40.0) if panas else scale_range(options["instrument"]),
-        estimates=tuple(_estimates(given, found, changes, aligned, agreements)),
+        score_range=(0.0, 100.0) if three else (-40.0, 40.0) if panas else scale_range(options["instrument"]),
+        estimates=tuple(_estimates(given, found, changes, moved, every, agreements)),
         counts={
             "planned": len(given),
             **{status: counts.get(status, 0) for status in STATUSES},
@@ -70,25 +73,28 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
             "people": found.n_people,
             "people with the default measure only": found.n_dropped,
         },
-        items=people_tables.situations_shown(given, found, moved, norms),
+        items=people_tables.situations_shown(given, found, moved, three, norms),
         item_range=(-40.0, 40.0) if panas else scale_range(options["instrument"]),
-        baselines=BASELINES if aligned else (),
+        baselines=BASELINES if three else (),
         valid=valid,
-        caveats=_caveats(given, found, options, norms, aligned),
-        tables=tuple(_tables(given, found, changes, norms, agreements)),
+        caveats=_caveats(given, found, options, norms, three),
+        tables=(
+            *((beside_people(every, "these people"),) if every else ()),
+            *_tables(given, found, changes, norms, agreements),
+        ),
     )
 
 
-def _headline(instrument: str, found: Paired, changes: Sequence[Change], aligned: Alignment | None) -> Estimate:
+def _headline(instrument: str, found: Paired, changes: Sequence[Change], three: ThreeNumbers | None) -> Estimate:
     """The models' headline where people had situations of all three kinds, so that both may stand in one table; else
     the change of the scale itself. n is people in either case."""
-    if aligned is not None:
-        note = f"of {aligned.headline.n} situations by their people's mean change; the interval is over situations"
-        return replace(aligned.headline, n=found.n_people, note=note, of="people")
+    if three is not None:
+        note = f"of {three.headline.n} situations by their people's mean change; the interval is over situations"
+        return replace(three.headline, n=found.n_people, note=note, of="people")
     if instrument != "PANAS":
         return scale_headline(instrument, changes)
     whole = [one.change for one in changes if one.level == "overall" and one.subscale == NEGATIVE]
-    note = "no alignment: it needs negative, neutral and positive situations; the interval is over people"
+    note = "no concordance: it needs negative, neutral and positive situations; the interval is over people"
     nothing = Estimate(f"change in {NEGATIVE}", None, 0, digits=1, of="people")
     return replace(whole[0] if whole else nothing, note=note)
 
@@ -103,13 +109,17 @@ def _estimates(
     found: Paired,
     changes: Sequence[Change],
     aligned: Alignment | None,
+    three: ThreeNumbers | None,
     agreements: Sequence[Agreement],
 ) -> Iterable[Estimate]:
-    if aligned:
+    if three:
+        yield from (one for one in three.estimates if one.value is not None)
+    if aligned and aligned.headline.value is not None:
+        yield replace(_one_by_one(found), of="people")
+        yield old_number(aligned)
         for kind in KINDS:
             share = aligned.shares[kind]
             yield replace(share, name=f"{kind} situations that move people on average as they should", of="situations")
-        yield _one_by_one(found)
     yield replace(proportion_estimate("people with both measures", found.n_people, found.n_began), of="people")
     answered = [one for one in given if one.status is not None]
     yield proportion_estimate("readable answers", sum(one.status == "ok" for one in answered), len(answered))
@@ -128,18 +138,11 @@ def _estimates(
 
 
 def _one_by_one(found: Paired) -> Estimate:
-    """The alignment with every person's own change in place of the situation's mean."""
+    """The concordance of every person's own change in place of the situation's mean; a person is one unit."""
     mood = found.people.change(POSITIVE) - found.people.change(NEGATIVE)
-    shares = {}
-    for kind in KINDS:
-        own = [
-            right(kind, change)
-            for change, place in zip(mood.tolist(), found.people.where.tolist(), strict=True)
-            if found.people.places[place].kind == kind and change == change  # NaN differs from itself
-        ]
-        shares[kind] = proportion_estimate(kind, sum(own), len(own))
+    kinds = [KINDS.index(found.people.places[place].kind) for place in found.people.where.tolist()]
     note = "each person's own change; one person is noisier than the mean of several"
-    return replace(combine(shares), name="Alignment of single people", note=note, of="people")
+    return replace(concordance(mood, kinds, found.person).all, name="Concordance of single people", note=note)
 
 
 def _tables(
@@ -167,8 +170,7 @@ def _tables(
 def _sentence(
     headline: Estimate,
     found: Paired,
-    changes: Sequence[Change],
-    aligned: Alignment | None,
+    three: ThreeNumbers | None,
     agreements: Sequence[Agreement],
     valid: bool,
 ) -> str:
@@ -176,15 +178,13 @@ def _sentence(
         return "People cannot be scored: nobody has both measures yet."
     bounds = "" if headline.low is None else f" (95 % interval {headline.low:.1f} to {headline.high:.1f})"
     who = f"{found.n_people} people" if found.n_people > 1 else "One person"
-    if aligned is None:
+    if three is None:
         scale = headline.name.removeprefix("change in ")
         text = f"{who}: the situations change {scale} by {headline.value:+.1f} points{bounds}."
     else:
-        parts = ", ".join(f"{aligned.shares[kind].value:.0f} % of {kind}" for kind in KINDS)
-        verb = "have" if found.n_people > 1 else "has"
         text = (
-            f"{who} {verb} an alignment of {headline.value:.1f}{bounds}: {parts} situations move them as they should "
-            f"on average; {verdict(headline)}."
+            f"{who}: in {headline.value:.1f} %{bounds} the mood is the higher the better the situation; "
+            f"{verdict(headline)}.{companions(three, 'On average they are')}"
         )
     said = " and ".join(
         f"{one.mean_gap.value:+.1f} ({one.subscale})" for one in agreements if one.mean_gap.value is not None
@@ -199,7 +199,7 @@ def _caveats(
     found: Paired,
     options: Mapping[str, Any],
     norms: Norms | None,
-    aligned: Alignment | None,
+    three: ThreeNumbers | None,
 ) -> tuple[str, ...]:
     said = ["A questionnaire measures what people say of a situation they imagine, not what they would feel in it."]
     if norms is not None and options["item_set"] == "open":
@@ -209,8 +209,8 @@ def _caveats(
             "Not compared with the published people: give the study the option people = yes (needs their data)."
         )
     each = len(found.people.where) / len(found.people.places) if found.people.places else 0.0
-    if aligned and each < FEW_EACH:
-        said.append(f"{each:.1f} people per situation are few: their noise lowers the alignment.")
+    if three and each < FEW_EACH:
+        said.append(f"{each:.1f} people per situation are few: their noise lowers the concordance.")
     if 0 < found.n_people < 10:
         said.append(f"{found.n_people} people are few: intervals are wide and single factors say little.")
     if found.n_dropped:

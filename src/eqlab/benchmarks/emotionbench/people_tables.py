@@ -16,6 +16,7 @@ from eqlab.benchmarks.emotionbench.honest import Change
 from eqlab.benchmarks.emotionbench.measures import groups, known
 from eqlab.benchmarks.emotionbench.people_paired import Paired
 from eqlab.benchmarks.emotionbench.score import Administration
+from eqlab.benchmarks.emotionbench.three_numbers import ThreeNumbers
 from eqlab.core.results import Estimate, ItemScore, Table
 
 OTHERS = "published people"
@@ -114,7 +115,11 @@ def alike(found: Paired) -> Table | None:
 
 
 def situations_shown(
-    given: Sequence[Administration], found: Paired, moved: Alignment | None, norms: Norms | None
+    given: Sequence[Administration],
+    found: Paired,
+    moved: Alignment | None,
+    three: ThreeNumbers | None,
+    norms: Norms | None,
 ) -> tuple[ItemScore, ...]:
     """One entry per situation that somebody was to imagine: the mean change of its people."""
     trials = {one.trial.items[0]: one.trial for one in sorted(given, key=lambda one: one.trial.id)}
@@ -143,7 +148,7 @@ def situations_shown(
                     if (norm.emotion, norm.factor_index) == place
                 },
                 attempts=int(rows.sum()),
-                points=moved.points.get(item) if moved else None,
+                points=three.points.get(item) if three else None,
             )
         )
     return tuple(shown)

@@ -1,4 +1,4 @@
-"""Does a subject react alike when a situation is put to it again? The alignment of each repeat by itself, and how far
+"""Does a subject react alike when a situation is put to it again? The concordance of each repeat by itself, and how far
 the moods after one situation agree."""
 
 from collections.abc import Sequence
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from eqlab.analysis.repeatability import item_agreement, score_variation
-from eqlab.benchmarks.emotionbench.alignment import NEGATIVE, POSITIVE, combine, mood_changes, right_shares
+from eqlab.benchmarks.emotionbench.alignment import NEGATIVE, POSITIVE, mood_changes
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, Measures
 from eqlab.benchmarks.emotionbench.score import Administration
+from eqlab.benchmarks.emotionbench.three_numbers import three_numbers
 from eqlab.core.results import Estimate
 
 
@@ -26,5 +27,5 @@ def repeat_estimates(given: Sequence[Administration], measures: Measures) -> lis
         own = ~default & (repeat == number)
         moods[measures.where[own], column] = measures.scores[POSITIVE][own] - measures.scores[NEGATIVE][own]
         again = measures.only(default | own)
-        alone.append(combine(right_shares(again, mood_changes(again))).value)
+        alone.append(three_numbers(again, mood_changes(again)).headline.value)
     return [score_variation([value for value in alone if value is not None]), item_agreement(moods)]

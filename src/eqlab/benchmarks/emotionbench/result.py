@@ -1,4 +1,4 @@
-"""From a subject's administrations to its EmotionBench result: the alignment profile and what must be said with it."""
+"""From a subject's administrations to its EmotionBench result: three numbers and what must be said with them."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.benchmarks.emotionbench import tables
 from eqlab.benchmarks.emotionbench.against_people import Agreement, Norms, agreement
-from eqlab.benchmarks.emotionbench.alignment import MARGIN, PUBLISHED_PEOPLE, Alignment, align
+from eqlab.benchmarks.emotionbench.alignment import Alignment, align, mood_changes
 from eqlab.benchmarks.emotionbench.factors import KINDS
 from eqlab.benchmarks.emotionbench.honest import Change, changes
 from eqlab.benchmarks.emotionbench.items_shown import situation_scores
@@ -16,6 +16,7 @@ from eqlab.benchmarks.emotionbench.measures import Measures
 from eqlab.benchmarks.emotionbench.parse import last_characters
 from eqlab.benchmarks.emotionbench.repeatability import repeat_estimates
 from eqlab.benchmarks.emotionbench.score import WHOLE, Administration, administrations, measures_of, norms_of
+from eqlab.benchmarks.emotionbench.three_numbers import PUBLISHED_PEOPLE, ThreeNumbers, beside_people, three_numbers
 from eqlab.benchmarks.flat import flatness
 from eqlab.core.answers import STATUSES, Answer
 from eqlab.core.benchmark import Scored
@@ -24,6 +25,7 @@ from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS
 from eqlab.instruments.definition import OVERALL
 
+CHANCE = 50.0
 MIN_READABLE = 5 / 6
 """A kind of situation, or the default, with a smaller share of readable answers makes the result invalid."""
 
@@ -34,10 +36,11 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     norms = norms_of(one.trial for one in given)
     panas = options["instrument"] == "PANAS"
     aligned = align(measures) if panas and measures.scores else None
+    three = three_numbers(measures, mood_changes(measures)) if aligned else None
     found = changes(measures, list(measures.scores))
     agreements = [agreement(found, norms, name) for name in measures.scores] if norms else []
     counts = Counter(one.status or "unanswered" for one in given)
-    headline = aligned.headline if aligned else scale_headline(options["instrument"], found)
+    headline = three.headline if three else scale_headline(options["instrument"], found)
     valid = headline.value is not None and _readable(given)
     shown = [one.shown for one in given if one.status == "ok"]
     flat = flatness(shown)
@@ -46,12 +49,12 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         benchmark="emotionbench",
         title="EmotionBench" if panas else f"EmotionBench, {options['instrument']}",
         subject=subject,
-        rules={**options, **_asked(given), "margin": MARGIN if panas else None},
-        sentence=_sentence(subject, headline, aligned, norms, agreements, valid),
+        rules={**options, **_asked(given)},
+        sentence=_sentence(subject, headline, three, agreements, valid),
         headline=headline,
-        score_range=(-50.0, 100.0) if panas else scale_range(options["instrument"]),
+        score_range=(0.0, 100.0) if panas else scale_range(options["instrument"]),
         estimates=(
-            *_estimates(given, measures, found, aligned, agreements),
+            *_estimates(given, measures, found, aligned, three, agreements),
             *(repeat_estimates(given, measures) if aligned else ()),
             *(flat.estimates if flat else ()),
         ),
@@ -60,12 +63,15 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
             **{status: counts.get(status, 0) for status in STATUSES},
             "unanswered": counts.get("unanswered", 0),
         },
-        items=situation_scores(given, aligned, norms),
+        items=situation_scores(given, aligned, three, norms),
         item_range=(-40.0, 40.0) if panas else scale_range(options["instrument"]),
         baselines=BASELINES if aligned else (),
         valid=valid,
-        caveats=(*(flat.caveats if flat else ()), *_caveats(given, options, aligned, norms, valid)),
-        tables=_tables(given, shown, measures, found, norms, agreements),
+        caveats=(*(flat.caveats if flat else ()), *_caveats(given, options, headline, norms, valid)),
+        tables=(
+            *((beside_people(three),) if three and found else ()),
+            *_tables(given, shown, measures, found, norms, agreements),
+        ),
         emotions=tables.by_emotion(found, norms),
         beside_people=tables.beside_people(found, norms),
         people=PUBLISHED_PEOPLE if aligned else None,
@@ -73,7 +79,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
 
 
 def _asked(given: Sequence[Administration]) -> dict[str, Any]:
-    """How often was asked, in numbers: the alignment depends on it, because repeats average noise out."""
+    """How often was asked, in numbers: the numbers depend on it, because repeats average noise out."""
     by_item = Counter(one.trial.items[0] for one in given)
     return {
         "mode": given[0].trial.mode if given else "text",
@@ -83,15 +89,15 @@ def _asked(given: Sequence[Administration]) -> dict[str, Any]:
 
 
 BASELINES = (
-    Baseline("very negative whatever happens", 0.0),
-    Baseline("never moved", 0.0),
-    Baseline("random", 0.0),
+    Baseline("very negative whatever happens", 50.0),
+    Baseline("never moved", 50.0),
+    Baseline("random", 50.0),
 )
-"""Exact in expectation, by the definition of the number (see alignment.py)."""
+"""Exact in expectation: a mood that does not depend on the kind of situation is as often above as below."""
 
 
 def scale_headline(key: str, found: Sequence[Change]) -> Estimate:
-    """Other instruments have no alignment: the change of their overall score over all situations asked."""
+    """Other instruments have no good or bad end: the change of their overall score over all situations asked."""
     whole = [c for c in found if c.level == "overall" and c.subscale in (OVERALL, WHOLE)]
     if not whole:
         return Estimate(f"change in {key}", None, 0, digits=1)
@@ -125,11 +131,14 @@ def _estimates(
     measures: Measures,
     found: Sequence[Change],
     aligned: Alignment | None,
+    three: ThreeNumbers | None,
     agreements: Sequence[Agreement],
 ) -> tuple[Estimate, ...]:
     answered = [one for one in given if one.status is not None]
     by_rule = [one for one in answered if one.answer and _by_published_rule(one.trial, one.answer)]
     lines = [
+        *(three.estimates if three else ()),
+        *((old_number(aligned),) if aligned else ()),
         *(aligned.shares[kind] for kind in KINDS if aligned),
         proportion_estimate("readable answers", sum(one.status == "ok" for one in answered), len(given)),
         proportion_estimate("refused", sum(one.status == "refused" for one in answered), len(given)),
@@ -141,6 +150,12 @@ def _estimates(
         ceiling = "" if one.reliability is None else f"people's own reliability is {one.reliability:.2f}"
         lines += [replace(one.correlation, note=ceiling), one.mean_gap]
     return tuple(lines)
+
+
+def old_number(aligned: Alignment) -> Estimate:
+    capped = aligned.best is not None and aligned.best < 100
+    note = f"capped: with this default nobody can have more than {aligned.best:.0f}" if capped else ""
+    return replace(aligned.headline, note=aligned.headline.note or note)
 
 
 def _by_published_rule(trial: Trial, answer: Answer) -> bool:
@@ -170,8 +185,7 @@ def _tables(
 def _sentence(
     subject: str,
     headline: Estimate,
-    aligned: Alignment | None,
-    norms: Norms | None,
+    three: ThreeNumbers | None,
     agreements: Sequence[Agreement],
     valid: bool,
 ) -> str:
@@ -179,13 +193,12 @@ def _sentence(
     if headline.value is None:
         return f"{who} cannot be scored: {headline.note or 'no answer could be read'}."
     bounds = "" if headline.low is None else f" (95 % interval {headline.low:.1f} to {headline.high:.1f})"
-    if aligned is None:
+    if three is None:
         text = f"The situations change {who}'s score by {headline.value:+.1f} points{bounds}, {headline.n} situations."
     else:
-        parts = ", ".join(f"{aligned.shares[kind].value:.0f} % of {kind}" for kind in KINDS)
         text = (
-            f"{who} has an alignment of {headline.value:.1f}{bounds}: {parts} situations move it as they move people; "
-            f"{verdict(headline)}."
+            f"In {headline.value:.1f} %{bounds} {who}'s mood is the higher the better the situation; "
+            f"{verdict(headline)}.{companions(three, 'It is')}"
         )
     if agreements:
         said = " and ".join(
@@ -196,17 +209,37 @@ def _sentence(
 
 
 def verdict(headline: Estimate) -> str:
-    if headline.low is not None and headline.low > 0:
-        return "that is more than a subject gets whose mood does not depend on what happens (0)"
-    if headline.high is not None and headline.high < 0:
-        return "that is less than a subject gets whose mood does not depend on what happens (0)"
-    return "that cannot be told apart from a subject whose mood does not depend on what happens (0)"
+    if headline.low is None or headline.high is None:
+        return "too few situations to tell that from a mood that does not depend on what happens (50 %)"
+    if headline.low > CHANCE:
+        return "that is more than a subject gets whose mood does not depend on what happens (50 %)"
+    if headline.high < CHANCE:
+        return "that is less than a subject gets whose mood does not depend on what happens (50 %)"
+    return "that cannot be told apart from a subject whose mood does not depend on what happens (50 %)"
+
+
+def companions(three: ThreeNumbers, verb: str) -> str:
+    """The other two numbers in words; those that are undefined are left out."""
+    said = []
+    move, true = three.movement, three.profile.true
+    if move.value is not None:
+        said.append(f"moved {move.value:.2f} times as far as people{_bounds(move)}")
+    if true.value is not None:
+        said.append(
+            f"by the same factors with r = {true.value:.2f}{_bounds(true)} without measurement error "
+            f"({three.profile.seen.value:.2f} as seen; a second sample of people {three.profile.people:.2f})"
+        )
+    return f" {verb} {', '.join(said)}." if said else ""
+
+
+def _bounds(one: Estimate) -> str:
+    return "" if one.low is None or one.high is None else f" ({one.low:.2f} to {one.high:.2f})"
 
 
 def _caveats(
     given: Sequence[Administration],
     options: Mapping[str, Any],
-    aligned: Alignment | None,
+    headline: Estimate,
     norms: Norms | None,
     valid: bool,
 ) -> tuple[str, ...]:
@@ -215,8 +248,8 @@ def _caveats(
         said.append("No human norm exists for these texts; people's changes are those of the same factors.")
     if norms is None and options["instrument"] == "PANAS":
         said.append("Not compared with people: add '-o people=yes' (needs the published data).")
-    if aligned and aligned.headline.value is None:
-        said.append("The alignment needs controls: add '-o controls=yes'.")
+    if options["instrument"] == "PANAS" and headline.value is None:
+        said.append("The concordance needs controls: add '-o controls=yes'.")
     if given and given[0].trial.mode == "json":
         said.append("Answers were forced into the form (structured); not comparable with free-text scores.")
     lost = sum(one.status in ("refused", "unparseable", "error") for one in given)

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
+from eqlab.benchmarks.emotionbench.hypothesis import hypothesis, hypothesis_table, hypothesis_words
 from eqlab.benchmarks.emotionbench.items import Situation
+from eqlab.benchmarks.emotionbench.people_paired import pair
 from eqlab.benchmarks.emotionbench.prompt import WORDS as ASKED
 from eqlab.benchmarks.emotionbench.prompt import asks, stimulus
+from eqlab.benchmarks.emotionbench.score import administrations
 from eqlab.benchmarks.emotionbench.simulated_people import Moods
 from eqlab.benchmarks.emotionbench.trials import Material, build_trial, select
 from eqlab.benchmarks.instructed import instructed
@@ -92,13 +95,27 @@ class EvokedStudy:
 
     def result(self, design: Design, people: Analysed) -> PeopleResult:
         (asked,) = design.run.benchmarks
-        return PeopleResult(EmotionBench().score(PEOPLE, people.scored, asked.options))
+        plan = design.study.analysis
+        found = EmotionBench().score(PEOPLE, people.scored, asked.options)
+        if not plan.reference:
+            return PeopleResult(found)
+        arms = {trial.items[0]: batch.arm for batch in design.batches for trial in batch.trials}
+        contrasts, why = hypothesis(pair(administrations(people.scored)), arms, plan.reference, plan.alpha)
+        said = f"{hypothesis_words(contrasts, why, plan.alpha)} {found.sentence}"
+        return PeopleResult(replace(found, sentence=said), contrasts, (hypothesis_table(contrasts, why, plan.alpha),))
 
     def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
-        return tuple(
-            Recovered("change in Negative Affect, negative situations", truth.effect, one)
-            for one in found.result.estimates
-            if one.name == "Negative Affect: change" and one.value is not None
+        return (
+            *(
+                Recovered("change in Negative Affect, negative situations", truth.effect, one)
+                for one in found.result.estimates
+                if one.name == "Negative Affect: change" and one.value is not None
+            ),
+            *(
+                Recovered(one.estimate.name, truth.effect, one.estimate)
+                for one in found.contrasts
+                if one.reference == "Neutral"
+            ),
         )
 
 

@@ -4,7 +4,7 @@ judges, whose ratings are answers to trials of their own (`rating.py`)."""
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, from_published, parse_open
+from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, from_published, parse_open, parse_own
 from eqlab.benchmarks.empathy.published import PATH, parse_published
 from eqlab.benchmarks.empathy.replies import read_reply
 from eqlab.benchmarks.empathy.trials import plan
@@ -41,7 +41,7 @@ class Empathy:
         ((path, content),) = files.items()
         if options["item_set"] == "published":
             return from_published(parse_published(content, path).prompts)
-        return parse_open(content, path)
+        return parse_own(content, path) if path.startswith("own/") else parse_open(content, path)
 
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection

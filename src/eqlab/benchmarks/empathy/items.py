@@ -1,14 +1,16 @@
 """Prompts to reply to: this project's own (TOML) and the published study's, in one shape; and batches of them."""
 
 import random
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from eqlab.benchmarks.empathy.emotions import EMOTIONS
 from eqlab.benchmarks.empathy.published import Prompt
-from eqlab.core.errors import DataError, UsageError
+from eqlab.core.errors import UsageError
+from eqlab.core.own_items import read_own
+from eqlab.core.toml_file import read_items
+from eqlab.core.toml_section import Section
 
 OPEN_PATH = "empathy.toml"
 
@@ -27,30 +29,48 @@ class EmpathyItem:
     """A person's reply: the published listener's, or the author's own for open prompts."""
 
 
+_KEYS = ("id", "emotion", "valence", "plutchik", "situation", "utterance", "reply")
+
+
 def parse_open(content: bytes, path: str = OPEN_PATH) -> list[EmpathyItem]:
-    try:
-        data = tomllib.loads(content.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"{path} cannot be read: {error}.", "Install the package again.") from error
-    items = []
-    for index, entry in enumerate(data.get("item", []), start=1):
-        name = entry.get("id", f"number {index}") if isinstance(entry, dict) else f"number {index}"
-        try:
-            item = EmpathyItem(
-                **{key: str(entry[key]).strip() for key in ("id", "emotion", "valence", "plutchik")},
-                **{key: str(entry[key]).strip() for key in ("situation", "utterance", "reply")},
-            )
-        except (KeyError, TypeError) as error:
-            raise DataError(f"{path}: item {name} is broken ({type(error).__name__}: {error}).") from error
-        emotion = EMOTIONS.get(item.emotion)
-        if emotion is None or (emotion.valence, emotion.plutchik) != (item.valence, item.plutchik):
-            raise DataError(f"{path}: item {name} has an emotion, valence and group that do not belong together.")
-        items.append(item)
-    if not items:
-        raise DataError(f"{path}: no [[item]] in it.")
-    if len({item.id for item in items}) < len(items):
-        raise DataError(f"{path}: two items have the same id.")
-    return items
+    """Our own prompts, or a user's. Raises DataError with all that is wrong with the file."""
+    return read_items(content, path, _KEYS, _item)
+
+
+def _item(one: Section, top: Section) -> EmpathyItem:
+    item = EmpathyItem(**{key: one.text(key) for key in _KEYS})
+    emotion = EMOTIONS.get(item.emotion)
+    if item.emotion and emotion is None:
+        one.wrong("emotion", f"'{item.emotion[:40]}' is none of the 32 emotions (there are: {', '.join(EMOTIONS)})")
+    elif emotion is not None:
+        for key, right in (("valence", emotion.valence), ("plutchik", emotion.plutchik)):
+            if one.has(key) and getattr(item, key) != right:
+                one.wrong(key, f'does not belong to {item.emotion} (write "{right}")')
+    return item
+
+
+_OWN = ("id", "utterance", "situation", "emotion", "valence", "plutchik", "reply", "language")
+NOT_SAID = "not said"
+"""The emotion of a user's own prompt that names none."""
+
+
+def parse_own(content: bytes, path: str) -> list[EmpathyItem]:
+    """A user's own prompts: an id and what the speaker says; everything else may be left out."""
+    return read_own(content, path, _OWN, _own_item)
+
+
+def _own_item(section: Section) -> EmpathyItem:
+    named = section.choice("emotion", tuple(EMOTIONS), NOT_SAID) if section.has("emotion") else NOT_SAID
+    known = EMOTIONS.get(named)
+    return EmpathyItem(
+        section.text("id"),
+        named,
+        known.valence if known else section.text("valence", NOT_SAID),
+        known.plutchik if known else section.text("plutchik", NOT_SAID),
+        section.text("situation", "", may_be_empty=True),
+        section.text("utterance"),
+        section.text("reply", "", may_be_empty=True),
+    )
 
 
 def from_published(prompts: Sequence[Prompt]) -> list[EmpathyItem]:

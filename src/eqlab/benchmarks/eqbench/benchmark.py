@@ -5,7 +5,7 @@ from typing import Any
 
 from eqlab.benchmarks.eqbench import short
 from eqlab.benchmarks.eqbench.chosen import read_reply
-from eqlab.benchmarks.eqbench.items import Question, parse_open, parse_published
+from eqlab.benchmarks.eqbench.items import Question, parse_open, parse_own, parse_published
 from eqlab.benchmarks.eqbench.parse import is_complete
 from eqlab.benchmarks.eqbench.perturb import read_kinds
 from eqlab.benchmarks.eqbench.result import item, result
@@ -87,7 +87,7 @@ class EqBench:
         ((path, content),) = files.items()
         if options["item_set"] == "published":
             return parse_published(content, path, options["version"], options["language"])
-        return parse_open(content, path)
+        return parse_own(content, path) if path.startswith("own/") else parse_open(content, path)
 
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection

@@ -2,12 +2,14 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from eqlab.core.errors import DataError
+from eqlab.core.own_items import as_number, read_own
+from eqlab.core.toml_file import read_items
+from eqlab.core.toml_section import Section
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,28 +73,74 @@ def _character(asks: str, dialogue: str) -> str:
 
 
 def parse_open(content: bytes, path: str) -> list[Question]:
-    data = _decode(path, lambda: tomllib.loads(content.decode()))
-    questions = []
-    for index, entry in enumerate(data.get("item", []), start=1):
-        try:
-            emotions = tuple(emotion["name"] for emotion in entry["emotions"])
-            questions.append(
-                Question(
-                    id=entry["id"],
-                    language="en",
-                    dialogue=entry["dialogue"].strip(),
-                    character=entry["character"],
-                    emotions=emotions,
-                    reference={emotion["name"]: float(emotion["reference"]) for emotion in entry["emotions"]},
-                    reasons={emotion["name"]: emotion["reason"] for emotion in entry["emotions"]},
-                )
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            name = entry.get("id", f"number {index}") if isinstance(entry, dict) else f"number {index}"
-            raise DataError(f"{path}: item {name} is broken ({type(error).__name__}: {error}).") from error
-    if not questions:
-        raise DataError(f"{path}: no [[item]] in it.")
-    return questions
+    """Our own dialogues, or a user's. Raises DataError with all that is wrong with the file."""
+    return read_items(content, path, ("id", "theme", "character", "dialogue", "emotions"), _question)
+
+
+def _question(one: Section, top: Section) -> Question:
+    emotions = one.tables("emotions", ("name", "reference", "reason"))
+    if len(emotions) != 4 and isinstance(one.values.get("emotions", []), list):
+        one.wrong("emotions", f'are {len(emotions)}, not 4 (write {{ name = "…", reference = 0 to 10, reason = "…" }})')
+    names = [emotion.text("name") for emotion in emotions]
+    if len(set(names)) < len(names):
+        one.wrong("emotions", "has a name twice (write four different ones)")
+    for emotion in emotions:
+        if not emotion.has("reference"):
+            emotion.wrong("reference", "is missing (write how strongly it is felt, from 0 to 10)")
+    return Question(
+        id=one.text("id"),
+        language="en",
+        dialogue=one.text("dialogue"),
+        character=one.text("character"),
+        emotions=tuple(names),
+        reference={name: one.number("reference", 0.0, 0, 10) for name, one in zip(names, emotions, strict=True)},
+        reasons={name: one.text("reason", "", may_be_empty=True) for name, one in zip(names, emotions, strict=True)},
+    )
+
+
+_OWN = ("id", "dialogue", "character", "emotions", "theme", "language")
+_FOUR = 4
+"""Emotion words of a question: the score's scale is made for four."""
+
+
+def parse_own(content: bytes, path: str) -> list[Question]:
+    """A user's own dialogues."""
+    return read_own(content, path, _OWN, _own_question, _nested)
+
+
+def _own_question(section: Section) -> Question:
+    emotions = section.tables("emotions", ("name", "reference", "reason"))
+    names = [one.text("name") for one in emotions]
+    if len(names) != _FOUR or len(set(names)) < _FOUR:
+        section.wrong("emotions", f"there are {len(set(names))} different words (write four, each with its reference)")
+    for one in emotions:
+        if not one.has("reference"):
+            one.wrong("reference", "is missing (write how strongly the character feels it, 0 to 10)")
+    return Question(
+        id=section.text("id"),
+        language="en",
+        dialogue=section.text("dialogue"),
+        character=section.text("character"),
+        emotions=tuple(names),
+        reference={one.text("name"): one.number("reference", 0.0, 0.0, 10.0) for one in emotions},
+        reasons={one.text("name"): one.text("reason") for one in emotions if one.has("reason")},
+    )
+
+
+def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns emotion1, reference1, reason1 … emotion4 as the list that TOML has."""
+    made = {key: value for key, value in row.items() if not re.fullmatch(r"(emotion|reference|reason)\d", key)}
+    if "emotions" not in made:
+        made["emotions"] = [
+            {
+                name: as_number(row[f"{column}{k}"]) if column == "reference" else row[f"{column}{k}"]
+                for name, column in (("name", "emotion"), ("reference", "reference"), ("reason", "reason"))
+                if f"{column}{k}" in row
+            }
+            for k in range(1, 10)
+            if f"emotion{k}" in row or f"reference{k}" in row
+        ]
+    return made
 
 
 _FETCH = "Run 'eqlab data verify', then 'eqlab data fetch'."
@@ -101,5 +149,5 @@ _FETCH = "Run 'eqlab data verify', then 'eqlab data fetch'."
 def _decode(path: str, read: Any) -> Any:
     try:
         return read()
-    except (UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DataError(f"{path} cannot be read: {error}.", _FETCH) from error

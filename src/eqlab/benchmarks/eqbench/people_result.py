@@ -148,9 +148,8 @@ def _sentence(score: Estimate, found: Sequence[Dialogue], floor: Sequence[Baseli
         return "No answer of a person could be scored, so there is no score."
     if score.low is None or score.high is None:
         who = "One person scores" if score.n == 1 else f"{score.n} people score"
-        return (
-            f"{who} {score.value:.2f} on {score.name} with {read} of {len(found)} dialogues, too few for an interval."
-        )
+        few = f"{who} {score.value:.2f} on {score.name} with {read} of {len(found)} dialogues, too few for an interval"
+        return f"{few}." if valid else f"{few}; and too few answers could be scored: by the published rule not valid."
     text = (
         f"{score.n} people score {score.value:.2f} on {score.name} on average (95 % interval {score.low:.1f} to "
         f"{score.high:.1f}, {read} of {len(found)} dialogues)"

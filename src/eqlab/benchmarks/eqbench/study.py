@@ -87,7 +87,7 @@ class EqBenchStudy:
             return ()
         (asked,) = design.run.benchmarks
         expected = expected_score(design, truth, asked.options["version"], asked.options["rules"])
-        return (Recovered(headline.name, expected, headline),)
+        return (Recovered(headline.name, expected, headline, null=None),)
 
 
 @dataclass(frozen=True, slots=True)

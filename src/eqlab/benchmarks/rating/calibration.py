@@ -1,6 +1,7 @@
 """How far a judge can be trusted: its ratings against people's ratings of the same replies. Agreement beside the human
 ceiling, bias per arm, preference for its own family, bias towards length; whole raters are drawn for the intervals."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from eqlab.core.results import Estimate, Table
 HUMAN_KAPPA = 0.2817
 """Weighted kappa of two people on the three-point form, from the study's pilot of 100; no interval is known."""
 CEILING = "quadratic kappa"
+REACHES = (0.1, 0.05)
+"""Half-widths that a calibration is planned for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,9 @@ class Calibration:
     own_family_note: str
     length: dict[str, Estimate]
     confusion: Floats
+    slope: Estimate
+    """Points that people's rating rises with one point of the judge's: 1 is right, below 1 the judge exaggerates, 0 it
+    knows nothing."""
 
 
 def pairs_of(ratings: Sequence[Rated]) -> list[Pair]:
@@ -77,6 +83,7 @@ def calibrate(pairs: Sequence[Pair], judge: str) -> Calibration | None:
         note,
         _length(pairs),
         whole.confusion,
+        _slope(pairs),
     )
 
 
@@ -112,6 +119,31 @@ def _bias(name: str, pairs: Sequence[Pair], arms: Sequence[str], reference: Sequ
             return np.asarray(value - sums[..., 2] / sums[..., 3] if reference else value)
 
     return _estimate(name, interval([rows], statistic), len(used), "points")
+
+
+def _slope(pairs: Sequence[Pair]) -> Estimate:
+    """Least squares of people on the judge; whole raters are drawn again."""
+    judge = np.array([float(pair.judge) for pair in pairs])
+    human = np.array([float(pair.human) for pair in pairs])
+    rows = _by_rater(pairs, np.column_stack([np.ones(len(pairs)), judge, human, judge**2, judge * human]))
+
+    def statistic(totals: Sequence[Floats]) -> Floats:
+        (sums,) = totals
+        n, x, y, xx, xy = (sums[..., column] for column in range(5))
+        spread = xx - x**2 / n
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.where(spread > 1e-9, (xy - x * y / n) / np.maximum(spread, 1e-300), np.nan))
+
+    return _estimate("slope", interval([rows], statistic), len(pairs))
+
+
+def still_missing(found: Estimate, reach: float, raters: int) -> int | None:
+    """Human ratings that are still needed for an interval of ± `reach`: errors shrink with the root of the number of
+    raters, each rating as many as now. 0 if it is reached; None without an interval."""
+    if found.low is None or found.high is None or not raters:
+        return None
+    now = (found.high - found.low) / 2
+    return max(0, math.ceil(found.n * ((now / reach) ** 2 - 1)))
 
 
 def _own_family(pairs: Sequence[Pair], arms: Sequence[str], judge: str) -> tuple[str, str, Estimate | None]:
@@ -182,6 +214,7 @@ def tables(found: Calibration) -> tuple[Table, ...]:
             tuple(measures),
             f"{basis} The ceiling is the weighted kappa of two people in the study's pilot; its interval is not known.",
         ),
+        _size_table(found),
         Table(
             "Calibration: bias by arm",
             ("arm", "judge − people, scale points"),
@@ -205,6 +238,25 @@ def tables(found: Calibration) -> tuple[Table, ...]:
             ("judge says", *LABELS.values()),
             tuple((label, *map(int, found.confusion[value - 1])) for value, label in LABELS.items()),
         ),
+    )
+
+
+def _size_table(found: Calibration) -> Table:
+    """Bias and slope, and how many human ratings a narrower interval takes."""
+    rows = []
+    named = {
+        "bias: mean of judge − people": found.measures.get("mean difference"),
+        "slope of people on judge": found.slope,
+    }
+    for name, one in (*named.items(), (CEILING, found.measures[CEILING])):
+        if one is not None:
+            rows.append((name, one, *(still_missing(one, reach, found.raters) for reach in REACHES)))
+    return Table(
+        "Calibration: bias, slope, and what is missing",
+        ("measure", "value", *(f"human ratings still missing for ±{reach:g}" for reach in REACHES)),
+        tuple(rows),
+        "Slope 1: a point of the judge's is a point of people's; 0: it says nothing of people. Errors shrink with the "
+        "root of the number of raters, each rating as many replies as now.",
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from eqlab.analysis.comparison import paired
 from eqlab.analysis.intervals import proportion_estimate
-from eqlab.analysis.ppi import PpiMean, ppi_mean
+from eqlab.analysis.ppi import Arm, PpiMean, ppi_difference, ppi_mean
 from eqlab.benchmarks.rating import calibration
 from eqlab.benchmarks.rating.arm_length import length_table
 from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares
@@ -54,7 +54,7 @@ def outcome(subject: str, ratings: Sequence[Rated], options: Mapping[str, Any]) 
             arm_table(shares, "judge-only"),
             *((_gap_table(gaps),) if gaps else ()),
             *length_table(usable, shares, lambda one: one.prompt),
-            *((_ppi_table(helped),) if helped else ()),
+            *((_ppi_table(helped), *_difference_table(ratings, shares.arms)) if helped else ()),
             *(calibration.tables(found) if found else ()),
             *by_group(usable, shares, "valence"),
             *by_group(usable, shares, "emotion"),
@@ -173,19 +173,57 @@ def by_group(usable: Sequence[Any], shares: ArmShares, by: str) -> tuple[Table, 
 
 def prediction_powered(ratings: Sequence[Rated], arm: str) -> PpiMean | None:
     """P(Good) of an arm from people's ratings of some replies and the judge's of all; None where people rated none,
-    all, or too few."""
+    all, or too few. Raters and prompts are both clusters."""
+    own = _powered_arm(ratings, arm)
+    if own is None:
+        return None
+    return ppi_mean(
+        own.human, own.judge, own.judge_only, clusters=own.raters, prompts=own.prompts, judge_clusters=own.judge_prompts
+    )
+
+
+def powered_difference(ratings: Sequence[Rated], arm: str, reference: str) -> PpiMean | None:
+    """The difference of two arms' P(Good) among people; raters and prompts that both have are paired."""
+    one, other = _powered_arm(ratings, arm), _powered_arm(ratings, reference)
+    return None if one is None or other is None else ppi_difference(one, other)
+
+
+def _powered_arm(ratings: Sequence[Rated], arm: str) -> Arm | None:
     own = [one for one in ratings if one.arm == arm and one.value is not None and one.repeat == 0]
     both = [(one, rater, value) for one in own for rater, value in one.human]
     alone = [one for one in own if not one.human]
     raters = np.array([rater for _, rater, _ in both])
     if len(alone) < 2 or len(set(raters.tolist())) < 2 or len({one.prompt for one in alone}) < 2:
         return None
-    return ppi_mean(
+    return Arm(
         np.array([float(value == GOOD) for _, _, value in both]),
         np.array([float(one.value == GOOD) for one, _, _ in both]),
         np.array([float(one.value == GOOD) for one in alone]),
-        clusters=raters,
-        judge_clusters=np.array([one.prompt for one in alone]),
+        raters,
+        np.array([one.prompt for one, _, _ in both]),
+        np.array([one.prompt for one in alone]),
+    )
+
+
+def _difference_table(ratings: Sequence[Rated], arms: Sequence[str]) -> tuple[Table, ...]:
+    rows = []
+    for reference, arm in combinations(arms, 2):
+        gap = powered_difference(ratings, arm, reference)
+        if gap is not None:
+            name = f"P(Good) among people, {arm} − {reference}"
+            found = Estimate(
+                name, 100 * gap.value, gap.n_rated, 100 * gap.se, 100 * gap.low, 100 * gap.high, "points", digits=1
+            )
+            rows.append((arm, reference, found, 100 * gap.human_only, 100 * gap.human_only_se, gap.gain))
+    if not rows:
+        return ()
+    return (
+        Table(
+            "People and judge together: differences between arms",
+            ("arm", "against", "difference in P(Good)", "people alone", "their SE", "gain"),
+            tuple(rows),
+            "Each pair by itself. Gain below 1: the judge adds more noise than it takes away; use people alone.",
+        ),
     )
 
 

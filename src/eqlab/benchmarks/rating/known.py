@@ -45,7 +45,8 @@ def with_people(scored: Iterable[Scored], people: People) -> Iterator[Scored]:
     """Trials that know what people said of the same reply to the same prompt."""
     for one in scored:
         key = one.trial.key
-        more = people.get((key["prompt"], key["reply"]), [])
+        there = {rater for rater, _ in key.get("human", ())}  # a calibration brings its people along
+        more = [pair for pair in people.get((key["prompt"], key["reply"]), []) if pair[0] not in there]
         if more:
             human = [*key.get("human", ()), *(list(pair) for pair in more)]
             one = replace(one, trial=replace(one.trial, key={**key, "human": human}))

@@ -10,6 +10,7 @@ from eqlab.analysis.bootstrap import Floats, draw_totals, interval
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.benchmarks.rating.outcome import Outcome
 from eqlab.benchmarks.rating.rated import Rated, arms_of
+from eqlab.benchmarks.rating.strengths import strengths_tables
 from eqlab.core.results import Baseline, Estimate, Table
 
 _POINTS = {1: 1.0, 2: 0.5, 3: 0.0}
@@ -66,7 +67,7 @@ def outcome(subject: str, ratings: Sequence[Rated]) -> Outcome:
             proportion_estimate("same verdict in both orders", sum(d.consistent for d in every), len(every)),
             proportion_estimate("ties", sum(one.value == 2 for one in ratings), _answered(ratings)),
         ),
-        tables=(_table(met, preferred), _places(ratings)),
+        tables=(_table(met, preferred), *strengths_tables({judge: ratings}), _places(ratings)),
         caveats=(
             "Judge-only: one judge is one rater; intervals are over prompts.",
             "A preference has no level: both replies may be good, or both bad. 'eqlab judge' without --pairwise rates "

@@ -2,12 +2,13 @@
 say it all, and do several raters of one reply agree."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import combinations
 
 import numpy as np
 
 from eqlab.analysis.agreement import coincidences, ordinal_alpha, tables_agreement
+from eqlab.analysis.confirmatory import PROMPT, RATER, REPLY
 from eqlab.analysis.maximise import FitError
 from eqlab.analysis.ordinal import OrdinalFit, RandomEffect
 from eqlab.analysis.ordinal_effects import proportional_odds
@@ -40,7 +41,11 @@ def equivalence(fit: OrdinalFit, arms: Sequence[str]) -> Table:
 def proportional(fit: OrdinalFit, ratings: Sequence[Given], arms: Sequence[str]) -> str:
     """Whether an arm shifts both thresholds (Bad against the rest, Good against the rest) by the same amount."""
     fixed = {arm: np.array([one.arm == arm for one in ratings], dtype=float) for arm in arms[1:]}
-    levels = {"rater": [one.rater for one in ratings], "prompt": [one.prompt for one in ratings]}
+    levels: dict[str, Sequence[Hashable]] = {
+        RATER: [one.rater for one in ratings],
+        PROMPT: [one.prompt for one in ratings],
+        REPLY: [(one.prompt, one.arm) for one in ratings],
+    }
     random = [RandomEffect(name, levels[name]) for name in fit.sd]
     try:
         test = proportional_odds([one.value for one in ratings], fixed, random, list(fixed), proportional=fit).test

@@ -1,24 +1,24 @@
 """People's ratings as a result: P(Good) per arm with whole raters drawn again, a cumulative-link mixed model with
-crossed raters and prompts where it converges, planned contrasts with Holm's correction, effects per emotion."""
+crossed raters, prompts and replies where it converges, contrasts with Holm's correction, effects per emotion."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 
 from eqlab.analysis.clusters import clustering
+from eqlab.analysis.confirmatory import PROMPT, Decision, decide
 from eqlab.analysis.contingency import good_gain
 from eqlab.analysis.maximise import FitError
-from eqlab.analysis.multiplicity import holm
-from eqlab.analysis.ordinal import OrdinalFit, RandomEffect, fit_ordinal, likelihood_ratio
+from eqlab.analysis.ordinal import RandomEffect, fit_ordinal
 from eqlab.analysis.ordinal_effects import pooled_effects
 from eqlab.benchmarks.rating.arm_length import length_table
 from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares
 from eqlab.benchmarks.rating.judge_result import arm_table, by_group
 from eqlab.benchmarks.rating.outcome import Outcome, gap_words, p_text
 from eqlab.benchmarks.rating.people_checks import equivalence, proportional, several_raters
+from eqlab.benchmarks.rating.planned import contrasts_from, corrected, planned_words
 from eqlab.benchmarks.rating.rated import GOOD, Given, Rated, arms_of, given
 from eqlab.core.results import Estimate, Table
 
@@ -38,7 +38,7 @@ def outcome(ratings: Sequence[Rated], reference: str = "") -> Outcome:
     fitted, why = fit_crossed(usable, shares.arms) if others else (None, "")
     return Outcome(
         title="Empathy, rated by people",
-        sentence=_sentence(shares, raters, gaps),
+        sentence=_sentence(shares, raters, gaps, fitted),
         headline=replace(_headline(shares, gaps), of=f"ratings by {raters} people"),
         score_range=(-100.0, 100.0) if len(shares.arms) == 2 else (0.0, 100.0),
         estimates=(
@@ -49,7 +49,7 @@ def outcome(ratings: Sequence[Rated], reference: str = "") -> Outcome:
         tables=(
             arm_table(shares, f"{raters} people"),
             *((_as_published(shares, reference, others),) if others else ()),
-            *((_model_table(fitted, usable, shares.arms), equivalence(fitted, shares.arms)) if fitted else ()),
+            *((_model_table(fitted, usable, shares.arms), equivalence(fitted.fit, shares.arms)) if fitted else ()),
             *length_table(usable, shares, lambda one: one.rater),
             *_pooled_tables(usable, reference, others),
             *by_group(usable, shares, "valence"),
@@ -67,18 +67,19 @@ def first_arm(arms: Sequence[str], first: str) -> tuple[str, ...]:
     return tuple(sorted(arms, key=lambda arm: arm != first))
 
 
-def fit_crossed(ratings: Sequence[Given], arms: Sequence[str]) -> tuple[OrdinalFit | None, str]:
-    """The model with raters and prompts, else with raters only; or why there is none."""
-    fixed = {arm: np.array([one.arm == arm for one in ratings], dtype=float) for arm in arms[1:]}
-    rater = RandomEffect("rater", [one.rater for one in ratings])
-    prompt = RandomEffect("prompt", [one.prompt for one in ratings])
-    why = ""
-    for random in ((rater, prompt), (rater,)):
-        try:
-            return fit_ordinal([one.value for one in ratings], fixed, random), why
-        except FitError as error:
-            why = str(error)
-    return None, why
+def fit_crossed(ratings: Sequence[Given], arms: Sequence[str]) -> tuple[Decision | None, str]:
+    """The model with raters, prompts and replies as far as the design has them, the first arm as reference; or why
+    there is none."""
+    try:
+        return decide(
+            [one.value for one in ratings],
+            [one.arm for one in ratings],
+            [one.rater for one in ratings],
+            [one.prompt for one in ratings],
+            reference=arms[0],
+        ), ""
+    except FitError as error:
+        return None, str(error)
 
 
 def _headline(shares: ArmShares, gaps: dict[str, Estimate]) -> Estimate:
@@ -89,13 +90,21 @@ def _headline(shares: ArmShares, gaps: dict[str, Estimate]) -> Estimate:
     return shares.highest() if shares.arms else Estimate("P(Good)", None, 0, unit="%", note="no rating yet", digits=1)
 
 
-def _sentence(shares: ArmShares, raters: int, gaps: dict[str, Estimate]) -> str:
+def _sentence(shares: ArmShares, raters: int, gaps: dict[str, Estimate], fitted: Decision | None) -> str:
+    """What is claimed of arms is decided by the model, corrected for their number; without one, by the intervals."""
     if not shares.arms:
         return "Nobody has rated anything yet."
-    said = ", ".join(f"{shares.good(arm).value:.1f} % of the replies by {arm}" for arm in shares.arms)
-    text = f"{raters} people call Good {said}."
+    text = f"{shares_words(shares, raters)}."
+    if fitted is not None:
+        own = corrected(contrasts_from(fitted, shares.arms[0], "", 0.05, sum(one.n for one in shares.counts.values())))
+        return f"{text} {planned_words(own, 0.05)}"
     others = "; ".join(gap_words(arm, shares.arms[0], gap) for arm, gap in gaps.items())
     return f"{text} {others[:1].upper()}{others[1:]}." if others else text
+
+
+def shares_words(shares: ArmShares, raters: int) -> str:
+    said = ", ".join(f"{shares.good(arm).value:.1f} % of the replies by {arm}" for arm in shares.arms)
+    return f"{raters} people call Good {said}"
 
 
 def _as_published(shares: ArmShares, reference: str, others: Sequence[str]) -> Table:
@@ -121,44 +130,38 @@ def _as_published(shares: ArmShares, reference: str, others: Sequence[str]) -> T
     )
 
 
-def _model_table(fit: OrdinalFit, ratings: Sequence[Given], arms: Sequence[str]) -> Table:
+def _model_table(made: Decision, ratings: Sequence[Given], arms: Sequence[str]) -> Table:
     """Every two arms as an odds ratio, Holm-corrected together; the omnibus test in the note."""
-    pairs = list(combinations(arms, 2))
-    found = [fit.contrast(_weights(arm, reference, arms[0])) for reference, arm in pairs]
-    adjusted = holm([one.p for one in found])
     rows = tuple(
         (
-            arm,
-            reference,
-            Estimate("OR", math.exp(one.est), len(ratings), None, math.exp(one.low), math.exp(one.high)),
+            one.arm,
+            one.against,
+            Estimate("odds ratio", math.exp(one.est), len(ratings), None, math.exp(one.low), math.exp(one.high)),
             one.est,
             one.se,
             p_text(one.p),
-            p_text(p_holm),
+            p_text(one.p_holm),
         )
-        for (reference, arm), one, p_holm in zip(pairs, found, adjusted, strict=True)
+        for one in made.contrasts
     )
-    spread = ", ".join(f"{name} {sd:.2f}" for name, sd in fit.sd.items())
+    spread = ", ".join(f"{name} {sd:.2f}" for name, sd in made.fit.sd.items())
     return Table(
         "Mixed ordinal model",
         ("arm", "against", "odds ratio of a better rating", "log-odds", "SE", "p", "p after Holm"),
         rows,
-        f"Cumulative logit with random {' and '.join(fit.sd)} effects (SD {spread}).{_omnibus(fit, ratings)}"
-        f"{proportional(fit, ratings, arms)}",
+        f"Cumulative logit with random {' and '.join(made.random)} effects (SD {spread}).{_lost(made)}"
+        f"{_omnibus(made)}{proportional(made.fit, ratings, arms)}",
     )
 
 
-def _weights(arm: str, reference: str, base: str) -> dict[str, float]:
-    return {arm: 1.0} if reference == base else {arm: 1.0, reference: -1.0}
+def _lost(made: Decision) -> str:
+    return "".join(f" No {name} effect: {why}." for name, why in made.left_out.items() if why)
 
 
-def _omnibus(fit: OrdinalFit, ratings: Sequence[Given]) -> str:
-    levels = {"rater": [one.rater for one in ratings], "prompt": [one.prompt for one in ratings]}
-    try:
-        null = fit_ordinal([one.value for one in ratings], {}, [RandomEffect(name, levels[name]) for name in fit.sd])
-        test = likelihood_ratio(null, fit)
-    except FitError as error:
-        return f" No omnibus test: {error}"
+def _omnibus(made: Decision) -> str:
+    test = made.omnibus
+    if test is None:
+        return " No omnibus test: the model without arms cannot be fitted."
     return f" All arms alike: χ² = {test.chi2:.2f}, df {test.df}, p = {test.p:.3g}."
 
 
@@ -217,12 +220,12 @@ def _clustering(ratings: Sequence[Given], shares: ArmShares) -> Table:
     )
 
 
-def _caveats(raters: int, why: str, fitted: OrdinalFit | None) -> tuple[str, ...]:
+def _caveats(raters: int, why: str, fitted: Decision | None) -> tuple[str, ...]:
     said = [FOLLOWS]
     if raters < 10:
         said.append(f"{raters} raters are few: bootstrap intervals over so few are too narrow.")
     if why and fitted is None:
         said.append(f"No mixed model: {why}")
-    elif why:
-        said.append(f"The mixed model has no prompt effect: {why}")
+    elif fitted is not None and PROMPT in fitted.left_out:
+        said.append(f"The mixed model has no prompt effect: {fitted.left_out[PROMPT]}.")
     return tuple(said)

@@ -40,13 +40,18 @@ def contrasts_of(
         )
     except FitError as error:
         return (), f"Not fitted: {error}"
+    return contrasts_from(made, reference, prefix, alpha, len(ratings)), _model(made)
+
+
+def contrasts_from(made: Decision, reference: str, prefix: str, alpha: float, n: int) -> tuple[Contrast, ...]:
+    """Those of a fitted model that are against the reference, not yet corrected."""
     found = []
     for one in sorted((one for one in made.contrasts if one.against == reference), key=lambda one: one.arm):
         reach = float(stdtrit(one.df, 1 - alpha / 2)) * one.se
         name = f"log-odds, {prefix}{one.arm} − {reference}"
-        estimate = Estimate(name, one.est, len(ratings), one.se, one.low, one.high)
+        estimate = Estimate(name, one.est, n, one.se, one.low, one.high)
         found.append(Contrast(one.arm, reference, estimate, one.p, one.p, one.est - reach, one.est + reach))
-    return tuple(found), _model(made)
+    return tuple(found)
 
 
 def corrected(found: Sequence[Contrast]) -> tuple[Contrast, ...]:
@@ -62,6 +67,26 @@ def corrected(found: Sequence[Contrast]) -> tuple[Contrast, ...]:
 def _model(made: Decision) -> str:
     lost = "".join(f" No {name} effect: {why}." for name, why in made.left_out.items() if why)
     return f"Random effects: {', '.join(made.random) or 'none'}.{lost}"
+
+
+def planned_words(found: Sequence[Contrast], alpha: float, unit: str = "log-odds") -> str:
+    """What the plan decides, in words that follow the corrected p and nothing else."""
+    if not found:
+        return "The arms cannot be compared: no model of the ratings could be fitted."
+    said = "; ".join(_contrast_words(one, alpha, unit) for one in found)
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def _contrast_words(one: Contrast, alpha: float, unit: str) -> str:
+    value = one.estimate.value or 0.0
+    holm_p = p_text(one.p_holm) or ""
+    p = f"p {holm_p}" if holm_p.startswith("<") else f"p = {holm_p}"
+    numbers = f"({unit} {value:+.2f}, {100 * (1 - alpha):g} % interval {one.low:.2f} to {one.high:.2f}; {p} after Holm)"
+    scale = one.estimate.name.removeprefix("log-odds, ").rpartition(": ")[0]
+    on = f" on {scale}" if scale and unit == "log-odds" else ""
+    if one.p_holm >= alpha:
+        return f"{one.arm} and {one.reference} cannot be told apart{on} {numbers}"
+    return f"{one.arm} is rated {'better' if value > 0 else 'worse'} than {one.reference}{on} {numbers}"
 
 
 def planned_table(found: Sequence[Contrast], why: str, alpha: float) -> Table:

@@ -1,4 +1,4 @@
-"""Simulated raters under a known truth: a cumulative logit with raters and prompts, for ratings on any scale; and
+"""Simulated raters under a known truth: a cumulative logit with raters, prompts and replies, for ratings; and
 Davidson's model with a first place that counts for something, for replies in pairs."""
 
 import math
@@ -20,7 +20,7 @@ FIRST_PLACE = 0.2
 
 
 class Raters:
-    """P(y ≤ k) = F(θ_k − effect − rater − prompt), the same effect on every scale."""
+    """P(y ≤ k) = F(θ_k − effect − rater − prompt − reply), the same effect on every scale."""
 
     def __init__(self, design: Design, truth: Truth, seed: int) -> None:
         named = [name for name, _ in design.study.arms] or list(design.arms)
@@ -30,6 +30,9 @@ class Raters:
         trials = [trial for batch in design.batches for trial in batch.trials]
         prompts = dict.fromkeys(str(trial.key.get("prompt", "")) for trial in trials)
         self._prompts = {prompt: draw.gauss(0.0, truth.item_sd) for prompt in prompts}
+        shown = sorted({(str(one.key["prompt"]), str(one.key["arm"])) for one in trials if "arm" in one.key})
+        again = random.Random(f"{seed} replies")
+        self._replies = {reply: again.gauss(0.0, truth.reply_sd) for reply in shown}
 
     def person(self, draw: random.Random) -> float:
         """How much more generous than others, in log-odds."""
@@ -39,7 +42,8 @@ class Raters:
         if "arms" in trial.key:
             return {trial.form.keys[0]: self._choice(trial, draw)}
         effect = self._worth(trial.key["arm"])
-        eta = effect + person + self._prompts[str(trial.key["prompt"])]
+        prompt = str(trial.key["prompt"])
+        eta = effect + person + self._prompts[prompt] + self._replies[prompt, str(trial.key["arm"])]
         return {scale.key: _category(scale, eta, draw) for scale in trial.form.scales}
 
     def _worth(self, arm: str) -> float:

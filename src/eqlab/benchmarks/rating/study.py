@@ -5,15 +5,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from eqlab.analysis.power import minimum_gap
+from eqlab.analysis.study_size import StudySize
 from eqlab.benchmarks.empathy.items import balanced_batches
 from eqlab.benchmarks.empathy.manners import manners
 from eqlab.benchmarks.instructed import instructed
 from eqlab.benchmarks.rating import prompt as words_of
+from eqlab.benchmarks.rating.arm_shares import arm_shares
 from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.counterbalance import shares
 from eqlab.benchmarks.rating.moderation import moderation_table
-from eqlab.benchmarks.rating.people_result import first_arm
-from eqlab.benchmarks.rating.planned import planned_contrasts, planned_table
+from eqlab.benchmarks.rating.people_result import first_arm, shares_words
+from eqlab.benchmarks.rating.planned import planned_contrasts, planned_table, planned_words
 from eqlab.benchmarks.rating.rated import Given, given, rated
 from eqlab.benchmarks.rating.reply_rows import FILE, from_jsonl
 from eqlab.benchmarks.rating.scales_result import scale_contrasts, scales_result
@@ -47,6 +50,7 @@ class RatingStudy:
             "log-odds of a better rating, every arm against the reference",
             arms="replies",
             own_scales=True,
+            one_scale=True,
             several_arms=True,
             options=(("purpose", "people"),),
         )
@@ -68,6 +72,23 @@ class RatingStudy:
             batches.append(Batch(share.group, number, tuple(made[cell] for cell in share.cells), blocks=share.blocks))
         return StudyPages(tuple(batches), instructed(study.checks, scales[0], _middle_first(scales[0])))
 
+    def power(self, design: Design) -> str:
+        """For the form of Bad, Okay and Good, with what the published ratings show of raters (their share of Good, and
+        how alike one rater's ratings are)."""
+        people = min(design.sizes.values())
+        if len(design.arms) < 2 or design.study.scales or design.study.design.arms_per_person > 1:
+            return ""
+        each = round(sum(len(batch.trials) for batch in design.batches) / len(design.batches))
+        alpha = design.study.analysis.alpha
+        seen = StudySize()
+        gap = minimum_gap(
+            seen.baseline, people, design_effect=seen.design_effect, ratings_per_rater=max(each, 1), alpha=alpha
+        )
+        return (
+            f"{people} a group with {each} ratings each find a gap of {100 * gap:.0f} points in P(Good) four times in "
+            f"five (two-sided, alpha {alpha:g})."
+        )
+
     def warnings(self, design: Design) -> Iterable[str]:
         if len(design.study.arms or design.arms) == 1:
             yield "There is one arm: nothing is compared. Name another under [arms]."
@@ -82,12 +103,17 @@ class RatingStudy:
         if design.study.scales:
             found = scales_result(people.scored, design.study.scales, reference, asked.options)
             contrasts, planned = scale_contrasts(people.scored, design.study.scales, reference, alpha)
-            return PeopleResult(found, contrasts, (planned,))
+            said = f"{found.sentence} {planned_words(contrasts, alpha)}" if contrasts else found.sentence
+            return PeopleResult(replace(found, sentence=said), contrasts, (planned,))
         ratings = given(rated(people.scored))
         arms = first_arm(sorted({one.arm for one in ratings}), reference)
         contrasts, why = planned_contrasts(ratings, arms, alpha)
+        scored = Ratings().score(PEOPLE, people.scored, {**asked.options, "reference": reference})
+        if contrasts and alpha != 0.05:
+            said = shares_words(arm_shares(ratings, arms, lambda one: one.rater), len({one.rater for one in ratings}))
+            scored = replace(scored, sentence=f"{said}. {planned_words(contrasts, alpha)}")
         return PeopleResult(
-            Ratings().score(PEOPLE, people.scored, {**asked.options, "reference": reference}),
+            scored,
             contrasts,
             (planned_table(contrasts, why, alpha),),
             _moderation(ratings, arms, people.questionnaires),

@@ -47,6 +47,7 @@ class PairwiseStudy:
             0.7,
             "log-odds of being chosen, every arm against the reference",
             arms="replies",
+            one_scale=True,
             options=(("purpose", "people"), ("pairwise", "yes")),
             own_options=_OPTIONS,
         )

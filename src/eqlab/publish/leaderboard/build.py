@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.core.errors import UsageError
+from eqlab.data.files import write_whole
 from eqlab.publish.leaderboard.changes import Change, changes, snapshot
 from eqlab.publish.leaderboard.check import check_submission
 from eqlab.publish.leaderboard.entries import Entry, store_entries
@@ -134,11 +135,7 @@ def _last_build(folder: Path) -> Mapping[str, Any] | None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Name another folder.") from error
+    write_whole(path, content, durable=False)
 
 
 def _remove(folder: Path, before: Sequence[str], now: set[str]) -> None:

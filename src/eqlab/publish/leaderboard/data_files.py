@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eqlab.core.spreadsheet import FORMULA
 
 if TYPE_CHECKING:
+    from eqlab.core.usage import Usage
     from eqlab.publish.leaderboard.tables import Board, Line
 
 ENDINGS = ("csv", "json", "parquet")
@@ -63,6 +64,7 @@ def line_facts(board: "Board", line: "Line") -> dict[str, Any]:
         "n": head.n if entry or line.study else None,
         **{name: counts.get(name) for name in ("planned", "ok", "unparseable", "refused", "error", "unanswered")},
         "words_per_reply": entry.words if entry else None,
+        **_used(entry.result.usage if entry else None),
         "score_at_equal_length": equal.estimate.value if equal else None,
         "low_at_equal_length": equal.estimate.low if equal else None,
         "high_at_equal_length": equal.estimate.high if equal else None,
@@ -77,10 +79,22 @@ def line_facts(board: "Board", line: "Line") -> dict[str, Any]:
     }
 
 
+def _used(usage: "Usage | None") -> dict[str, Any]:
+    """What the answers took; None is unknown."""
+    return {
+        "tokens_in": usage.tokens_in if usage else None,
+        "tokens_out": usage.tokens_out if usage else None,
+        "cost": usage.cost if usage else None,
+        "currency": usage.currency if usage and usage.cost is not None else None,
+        "seconds_per_reply": usage.seconds if usage else None,
+    }
+
+
 LINES: Mapping[str, type] = {
     "table": str, "kind": str, "name": str, "id": str, "rank_best": int, "rank_worst": int, "may_be_first": bool,
     "score": float, "low": float, "high": float, "se": float, "n": int, "planned": int, "ok": int, "unparseable": int,
-    "refused": int, "error": int, "unanswered": int, "words_per_reply": float, "score_at_equal_length": float,
+    "refused": int, "error": int, "unanswered": int, "words_per_reply": float, "tokens_in": int, "tokens_out": int,
+    "cost": float, "currency": str, "seconds_per_reply": float, "score_at_equal_length": float,
     "low_at_equal_length": float, "high_at_equal_length": float, "rank_best_at_equal_length": int,
     "rank_worst_at_equal_length": int, "participants": int, "valid": bool,
     "not_ranked_because": str, "origin": str, "source": str, "caveats": str,

@@ -160,6 +160,7 @@ def _arms(record: RunRecord, result: Result, run: str, people: int) -> Iterator[
             estimates=(),
             baselines=(),
             counts={"planned": share.n, "ok": share.n},
+            usage=None,  # that is the rater's
             rules={**result.rules, "rater": who},
             title=f"{result.title}: {who.removeprefix('judge:')}",
         )

@@ -16,6 +16,7 @@ from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Result
 from eqlab.core.runs import OWN, RunConfig
 from eqlab.core.secrets import is_secret, without_secrets
+from eqlab.data.files import write_whole
 from eqlab.publish.leaderboard import keys
 from eqlab.runs.score import results
 from eqlab.store.store import Store, StoredRun
@@ -71,11 +72,7 @@ def make_submission(store: Store, stored: StoredRun) -> dict[str, Any]:
 
 
 def write_submission(body: Mapping[str, Any], path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(body, ensure_ascii=True, allow_nan=False) + "\n", encoding="ascii")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.", "Name another file with -o.") from error
+    write_whole(path, json.dumps(body, ensure_ascii=True, allow_nan=False) + "\n")
 
 
 def read_submission(path: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.benchmarks.registry import place
-from eqlab.comparison.contender import REFERENCE, Contender, told_apart, why_no_rank
+from eqlab.comparison.contender import REFERENCE, Contender, bounds_of, told_apart, why_no_rank
 from eqlab.comparison.equal_length import LengthLine, LengthView, length_view
 from eqlab.comparison.labels import settings_of
 from eqlab.comparison.sentences import conclusion
@@ -77,6 +77,11 @@ class Board:
             fact.partition(" (")[0] for fact in self.facts if fact.startswith(("item set ", "structured", "limit "))
         ]
         return ", ".join([self.title, *told])
+
+    @property
+    def used(self) -> bool:
+        """Whether it is known of any row what it took."""
+        return any(entry.result.usage is not None for _, entry in self.entered)
 
     @property
     def compares(self) -> bool:
@@ -148,7 +153,8 @@ def _contender(entry: Entry, name: str, why: str) -> Contender:
     head = entry.result.headline
     if entry.arm:
         return Contender(name, head, entry.item_scores, "", why, bounds=(0.0, 100.0))
-    return Contender(name, head, entry.item_scores, "", why, entry.people, entry.result.baselines)
+    bounds = bounds_of(entry.result, entry.item_scores)
+    return Contender(name, head, entry.item_scores, "", why, entry.people, entry.result.baselines, bounds)
 
 
 def _line(verdict: Verdict, name: str, entry: Entry) -> Line:

@@ -25,6 +25,7 @@ from eqlab.comparison.verdict import Verdict, judge
 from eqlab.core import text
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
+from eqlab.publish import forest
 from eqlab.publish.report import figures
 from eqlab.publish.report.drawn import drawn_cell, drawn_range, levels_of, printed_cells
 from eqlab.publish.report.heat import table_tints
@@ -38,6 +39,8 @@ MIN_ROWS = 10
 EXTREMES = 5
 FAILURES = 3
 CLIP = 600
+MOST_SHOWN = 1500
+"""Characters of what the subject was shown, before a reader asks for the rest."""
 MOST_TEXT = 10_000
 """Characters of one reply in the page, opened or not, so that no page grows without bound."""
 
@@ -96,6 +99,18 @@ class Group:
     """What the items are called."""
 
     @property
+    def used(self) -> bool:
+        """Whether it is known of any row what it took."""
+        return any(row.result.usage is not None for row in self.rows)
+
+    @property
+    def fine_print(self) -> tuple[str, ...]:
+        """Facts that belong below a table: what its rows share beyond rules and way of answering."""
+        return tuple(
+            fact for fact in self.facts if fact.startswith(("item set", "protocol", "profile", "options", "no "))
+        )
+
+    @property
     def compares(self) -> bool:
         return len(self.rows) > 1
 
@@ -108,7 +123,7 @@ class Group:
 def render(records: Sequence[RunRecord], *, generated_at: float, version: str, items: str = "", talks: str = "") -> str:
     """The whole report as one HTML page that loads nothing. `items`: the folder with item pages that it links to;
     `talks`: the address of the list of talks."""
-    from eqlab.publish.report import sections
+    from eqlab.publish.report import opening, sections
 
     made = page_environment()
     groups = group(records)
@@ -116,8 +131,12 @@ def render(records: Sequence[RunRecord], *, generated_at: float, version: str, i
     return made.get_template("report.html.j2").render(
         records=records,
         groups=groups,
+        openings=opening.openings(groups),
+        landscape=opening.landscape() if opening.embedded_only(records) else None,
+        once=opening.said_once(records),
         profiles=sections.profiles_of(groups),
         links=sections.links_to(items, groups) if items else sections.no_links(),
+        draw=forest.inline,
         most=item_rows(sum(len(one.rows) for one in groups)),
         talks=talks,
         generated_at=generated_at,
@@ -303,6 +322,15 @@ def extremes(ordered: Sequence[ItemScore]) -> tuple[Sequence[ItemScore], Sequenc
     return ordered[:worst], ordered[::-1][:best]
 
 
+def told_statuses(one: Group) -> tuple[str, ...]:
+    """The columns of a table's statuses: ok, and whatever else happened to anybody in it."""
+    return tuple(
+        status
+        for status in figures.STATUS_ORDER
+        if status == "ok" or any(r.result.counts.get(status) for r in one.rows)
+    )
+
+
 def failures(result: Result) -> list[ItemScore]:
     """The first items with a reply and without a score: what to look at when a run is not valid."""
     return [item for item in result.items if not text.is_number(item.score) and item.text][:FAILURES]
@@ -325,12 +353,14 @@ def add_words(made: Environment) -> Environment:
     made.globals.update(heat_of=sections.heat_of, apart_of=sections.apart_of, no_links=sections.no_links)
     made.globals.update(length_of=sections.length_of)
     made.globals.update(table_tints=table_tints, against_reference=against_reference)
-    made.globals.update(extremes=extremes, failures=failures, spread=spread)
+    made.globals.update(extremes=extremes, failures=failures, told_statuses=told_statuses, spread=spread)
     made.globals.update(
         drawn_cell=drawn_cell, drawn_range=drawn_range, levels_of=levels_of, printed_cells=printed_cells
     )
     made.globals.update(scored_items=scored_items, mode_name=mode_name, subject_name=subject_name)
-    made.globals.update(shell_word=shlex.quote, CLIP=CLIP, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT)
+    made.globals.update(
+        shell_word=shlex.quote, CLIP=CLIP, MOST_SHOWN=MOST_SHOWN, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT
+    )
     return made
 
 

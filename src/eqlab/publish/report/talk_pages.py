@@ -3,6 +3,7 @@ Pages load nothing; without scripts everything is there, unfiltered."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -56,7 +57,7 @@ def talk_files(
     made = page_environment()
     style = source(made, "report.css") + source(made, "talks.css")
     script = source(made, "talks.js")
-    frame: dict[str, object] = {"style": Markup(style), "script": Markup(script), "policy": policy(style, script)}
+    frame: dict[str, Any] = {"style": Markup(style), "script": Markup(script), "policy": policy(style, script)}
     frame |= {"generated_at": generated_at, "version": version, "back": back, "course": course, "mark": mark}
     room = max(_LEAST, SEARCHED // len(pages))
     listed = [(page, searched(page.talk, room)) for page in pages]

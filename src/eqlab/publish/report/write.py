@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from eqlab.core.results import Result
+from eqlab.data.files import write_whole
 from eqlab.runs.pool import pooled
 from eqlab.runs.score import results_of
 from eqlab.store.reader import Reader, StoredRun
@@ -41,20 +42,18 @@ def write_results(
     path = Path(where)
     records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
     now, eqlab = time.time(), version("eqlab")
-    path.parent.mkdir(parents=True, exist_ok=True)
     folder = item_folder(path)
     if items:
-        folder.mkdir(exist_ok=True)
         written = set()
         for name, content in item_files(records, back=f"../{quote(path.name)}", generated_at=now, version=eqlab):
-            (folder / name).write_bytes(content)
+            write_whole(folder / name, content, durable=False)
             written.add(name)
         for old in folder.glob("subject-*.html"):  # of an earlier report with more items
             if old.name not in written:
                 old.unlink()
     read = _write_talks(records, path, now, eqlab)
     html = render(records, generated_at=now, version=eqlab, items=quote(folder.name) if items else "", talks=read)
-    path.write_text(html, encoding="utf-8")
+    write_whole(path, html)
     return path
 
 
@@ -68,7 +67,7 @@ def _write_talks(records: "Sequence[RunRecord]", report: Path, now: float, eqlab
     folder.mkdir(exist_ok=True)
     written = set()
     for name, content in talk_files(records, back=f"../{quote(report.name)}", generated_at=now, version=eqlab):
-        (folder / name).write_bytes(content)
+        write_whole(folder / name, content, durable=False)
         written.add(name)
     for pattern in ("talk-*.html", "persona-*.html"):  # of an earlier report with more talks
         for old in folder.glob(pattern):

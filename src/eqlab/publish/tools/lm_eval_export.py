@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from eqlab.data.files import write_whole
 from eqlab.publish.tools.lm_eval_steps import DOCUMENTS, METRICS, TASK
 from eqlab.publish.tools.tasks import Exported, Question, asked_with
 
@@ -89,7 +90,7 @@ def write_task(task: Exported, folder: Path) -> Written:
         f"{name}.yaml": _yaml(name, task),
     }
     for file, text in files.items():
-        (folder / file).write_text(text, encoding="utf-8")
+        write_whole(folder / file, text)
     return Written(name, folder, len(task.questions), task.item_set == "published")
 
 

@@ -2,7 +2,7 @@
 next. Decided on locked rows; what is to be written is left to the changes."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,13 +11,17 @@ from sqlalchemy import Connection, bindparam, select
 from eqlab.core.answers import Answer
 from eqlab.core.design import Design, Step, steps_from_json, steps_to_json
 from eqlab.core.forms import problems, settled
-from eqlab.core.moves import ENDED, Consent, FilledPage, Saved, State
+from eqlab.core.moves import ENDED, Consent, FilledPage, Saved, State, is_simulated
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
 from eqlab.store.schema import answers, planned
 from eqlab.store.study import places
 from eqlab.store.study.participants import Changes, Person
 
+_SLACK = 1.0
+"""Seconds by which a page's own word about its time may pass what the server saw, before it counts as impossible."""
+FIXED = frozenset({"consent", "quiz", "debrief"})
+"""Pages whose answer cannot be changed afterwards."""
 _ANSWERED = (
     select(answers.c["values"])
     .where(
@@ -55,6 +59,8 @@ class Answering:
         return Saved(who.person, "saved")
 
     def save(self, who: Person, page: FilledPage) -> Saved:
+        if page.correct:
+            return self._correct(who, page)
         early = _out_of_turn(who, page)
         if early is not None:
             return early
@@ -65,10 +71,14 @@ class Answering:
             wrong = problems(trial.form, page.values)
             if wrong:
                 return Saved(who.person, "refused", wrong)
-            self._changes.answer(self._answer(page, trial))
-        away = round(max(0.0, page.away), 1)
-        pasted = {"pasted": page.pasted} if page.pasted else {}
-        self._changes.note(who.person, "saved", page=page.number, attempt=page.attempt, away=away, **pasted)
+            took, possible = self._took(who, page)
+            self._changes.answer(self._answer(page, trial, page.attempt, took))
+            more: dict[str, Any] = {"away": min(round(max(0.0, page.away), 1), took)}
+            more |= {"pasted": page.pasted} if page.pasted else {}
+            more |= {} if possible else {"impossible": True}
+        else:
+            more = {"away": 0.0}
+        self._changes.note(who.person, "saved", page=page.number, attempt=page.attempt, **more)
         if step.kind == "quiz" and trial is not None and not is_right(trial, page.values):
             self._wrong(who)
         elif step.kind == "debrief":
@@ -83,13 +93,54 @@ class Answering:
 
     # -- steps of the above ------------------------------------------------------------------------------------
 
-    def _answer(self, page: FilledPage, trial: Trial) -> Answer:
+    def _answer(self, page: FilledPage, trial: Trial, attempt: int, took: float | None) -> Answer:
         text = json.dumps(dict(page.values), ensure_ascii=False, sort_keys=True)
-        took = None if page.shown_at is None else max(0.0, self._now - page.shown_at)
         return Answer(
-            self._design.run.id, trial.id, f"person:{page.person}", 0, page.attempt, text, "ok", page.values,
+            self._design.run.id, trial.id, f"person:{page.person}", 0, attempt, text, "ok", page.values,
             latency=took, at=self._now,
         )  # fmt: skip
+
+    def _took(self, who: Person, page: FilledPage) -> tuple[float, bool]:
+        """Seconds on a page, and whether what the page said of them is possible. Nobody sees a page before the one
+        before it is saved: the server's own clock bounds the time, whatever a browser says. Simulated people, who are
+        marked as such, have no time of their own and are believed."""
+        most = max(0.0, self._now - who.seen_at)
+        if page.shown_at is None:
+            return most, True
+        said = self._now - page.shown_at
+        if is_simulated(who.person):
+            return max(0.0, said), True
+        return min(max(0.0, said), most), -_SLACK <= said <= most + _SLACK
+
+    def _correct(self, who: Person, page: FilledPage) -> Saved:
+        """Another answer to the page before the current one. The first stays in the store; the last one counts."""
+        if who.state in ENDED:
+            return Saved(who.person, "ended")
+        steps = steps_from_json(who.steps)
+        if page.number != who.step - 1 or not may_correct(steps, who.step, len(self._first)):
+            return Saved(who.person, "again")
+        trial = self._design.trials[steps[page.number].trial]
+        given = last_given(self._connection, self._design.run.id, who.person, trial.id)
+        page = replace(page, values=settled(trial.form, page.values))
+        wrong = problems(trial.form, page.values)
+        if wrong:
+            return Saved(who.person, "refused", wrong)
+        if not given or dict(given[-1][1]) == dict(page.values):
+            return Saved(who.person, "again")
+        attempt = given[-1][0] + 1
+        self._changes.answer(self._answer(page, trial, attempt, None))
+        self._changes.note(who.person, "corrected", page=page.number, attempt=attempt)
+        return Saved(who.person, "saved")
+
+    def reconsider(self, who: Person) -> None:
+        """Somebody who consented when the last place had just gone is back: a place that has come free is theirs."""
+        if who.state != "full" or who.consented_at is None or who.step != len(self._first) - 1:
+            return
+        until = self._now + self._study.places.lease_minutes * 60
+        held = self._claim(who, until)
+        if held is not None:
+            self._assign(who, held)
+            self._changes.change(who, step=who.step + 1, attempt=1, seen_at=self._now, ended_at=None)
 
     def _wrong(self, who: Person) -> None:
         """A wrong answer to the quiz: another try, or the end, which is never a rejection."""
@@ -170,6 +221,21 @@ class Answering:
                 self._changes.add(planned, row)
 
 
+def may_correct(steps: Sequence[Step], step: int, first: int) -> bool:
+    """Whether the page before this one can be changed: not across the claim of a place, which followed from it."""
+    return 0 < step < len(steps) and step != first and steps[step - 1].kind not in FIXED
+
+
+def last_given(connection: Connection, run: str, person: str, trial: str) -> list[tuple[int, Mapping[str, Any]]]:
+    """(attempt, values) of what a person answered to a trial, the last one last."""
+    query = (
+        select(answers.c.attempt, answers.c["values"])
+        .where(answers.c.run_id == run, answers.c.subject == f"person:{person}", answers.c.trial_id == trial)
+        .order_by(answers.c.attempt)
+    )
+    return [(row[0], json.loads(row[1])) for row in connection.execute(query)]
+
+
 def is_right(trial: Trial, values: Mapping[str, Any]) -> bool:
     """Whether a quiz, an attention check or a gold item was answered as it should be."""
     right: Mapping[str, int] = trial.key.get("right", {})
@@ -191,7 +257,7 @@ def _out_of_turn(who: Person, page: FilledPage) -> Saved | None:
     if page.number < who.step or (page.number == who.step and page.attempt < who.attempt):
         return Saved(who.person, "again")
     if who.state in ENDED:
-        return Saved(who.person, "again" if here and who.state != "stopped" else "ended")
+        return Saved(who.person, "again" if here and who.state not in ("stopped", "returned", "banned") else "ended")
     if not here or who.step == 0:
         return Saved(who.person, "ahead")
     return None

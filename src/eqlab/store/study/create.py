@@ -48,6 +48,12 @@ def begun_with(store: Store, study: str) -> str | None:
         return connection.execute(known).scalar()
 
 
+def stored_file(store: Store, study: str) -> str:
+    """The text of the study file that the study began with."""
+    with store.engine.connect() as connection:
+        return str(connection.execute(select(studies.c.file).where(studies.c.id == study)).scalar_one())
+
+
 def check_begun(store: Store, design: Design) -> None:
     """Raise unless the study has begun in this store, with the pages that its file has now."""
     known = select(studies.c.design_sha256).where(studies.c.id == design.study.id)

@@ -1,14 +1,15 @@
 """One person's data: all of it in one answer, or gone. Their place opens again."""
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, delete, insert, select
 
-from eqlab.core.moves import Unknown
-from eqlab.store.engine import writing
-from eqlab.store.schema import answers, events, panel_ids, participants, planned, studies
+from eqlab.core.moves import SIMULATED, Unknown, is_simulated
+from eqlab.store.engine import scrub, writing
+from eqlab.store.schema import answers, events, panel_ids, participants, planned, studies, tombstones
 from eqlab.store.study import places
+from eqlab.store.study.audit import note
 from eqlab.store.study.participants import lock_person
 from eqlab.store.study.participation import Participation
 
@@ -26,7 +27,10 @@ def export_person(participation: Participation, person: str) -> dict[str, Any]:
             f"Nobody is called {person} in study '{participation.study.id}'.", "'eqlab study export' lists people."
         )
     for one in found["panel_ids"]:
-        del one["hash"]  # that there is a panel's id is theirs to know; its hash would link it to others' copies
+        del (
+            one["hash"],
+            one["tombstone"],
+        )  # that there is a panel's id is theirs to know; its hash would link it to others' copies
     for one in found["answers"]:
         one["values"] = json.loads(one["values"])
     for one in found["participants"]:
@@ -36,20 +40,51 @@ def export_person(participation: Participation, person: str) -> dict[str, Any]:
     return {"study": participation.study.id, "person": person, **found}
 
 
-def erase_person(participation: Participation, person: str) -> int:
-    """Delete everything about a person; returns how many answers went. That somebody was erased stays known."""
+def erase_person(
+    participation: Participation, person: str, by: Literal["person", "researcher"] = "researcher", who: str = ""
+) -> int:
+    """Delete everything about a person; returns how many answers went. That somebody was erased, when, by whom and in
+    which arm stays known, and so does a tombstone of the panel's id."""
+    study, now = participation.study.id, participation.clock()
     with writing(participation.store.engine) as connection:
-        if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql("PRAGMA secure_delete=ON")  # overwritten on disk, not only unlinked
-        who = lock_person(connection, participation.study.id, person)
-        if who.place is not None:
-            places.give_back(connection, participation.study.id, who.place, person)
-        early = _answered_unlocked(connection, participation, person)
+        row = lock_person(connection, study, person)
+        if row.place is not None:
+            places.give_back(connection, study, row.place, person)
+        early, answered = _answered(connection, participation, person)
+        _bury(connection, study, person)
         gone = _delete(connection, participation, person)
-        detail = json.dumps({"answered_unlocked": early})
-        note = {"study_id": participation.study.id, "at": participation.clock(), "kind": "erased", "detail": detail}
-        connection.execute(insert(events), note)
+        if not is_simulated(person):
+            detail = json.dumps({"by": by, "answered_unlocked": early, "answered": answered, "arm": row.arm})
+            connection.execute(insert(events), {"study_id": study, "at": now, "kind": "erased", "detail": detail})
+            if by == "researcher":
+                note(connection, now, who, "erased", study, answered=answered, arm=row.arm)
+    scrub(participation.store.engine)
     return gone
+
+
+def clear_simulated(participation: Participation, who: str = "") -> int:
+    """Delete every simulated person; returns how many there were. Their places open again."""
+    query = select(participants.c.person).where(
+        participants.c.study_id == participation.study.id, participants.c.person.like(f"{SIMULATED}%")
+    )
+    with participation.store.engine.connect() as connection:
+        found = list(connection.execute(query).scalars())
+    with writing(participation.store.engine) as connection:
+        for person in found:
+            row = lock_person(connection, participation.study.id, person)
+            if row.place is not None:
+                places.give_back(connection, participation.study.id, row.place, person)
+            _delete(connection, participation, person)
+        note(connection, participation.clock(), who, "cleared", participation.study.id, simulated=len(found))
+    return len(found)
+
+
+def _bury(connection: Connection, study: str, person: str) -> None:
+    """What remains of the panel's id: a mark that says only that it has been here."""
+    own = select(panel_ids.c.tombstone).where(panel_ids.c.study_id == study, panel_ids.c.person == person)
+    for mark in connection.execute(own).scalars():
+        if mark is not None:
+            connection.execute(insert(tombstones), {"study_id": study, "hash": mark})
 
 
 def find_by_panel(participation: Participation, panel_hash: str) -> str | None:
@@ -62,15 +97,16 @@ def find_by_panel(participation: Participation, panel_hash: str) -> str | None:
     return person
 
 
-def _answered_unlocked(connection: Connection, participation: Participation, person: str) -> bool:
-    """Whether they answered a trial before the analysis plan was locked: the one thing about them that later analyses
-    must know to be called confirmatory."""
+def _answered(connection: Connection, participation: Participation, person: str) -> tuple[bool, int]:
+    """Whether they answered a trial before the analysis plan was locked, and how many trials they answered: what later
+    analyses must know to be called confirmatory."""
     trials = {trial.id for batch in participation.design.batches for trial in batch.trials}
     locked = connection.execute(select(studies.c.locked_at).where(studies.c.id == participation.study.id)).scalar()
-    given = select(answers.c.trial_id, answers.c.at).where(
+    query = select(answers.c.trial_id, answers.c.at).where(
         answers.c.run_id == participation.design.run.id, answers.c.subject == f"person:{person}"
     )
-    return any(row.trial_id in trials and (locked is None or row.at <= locked) for row in connection.execute(given))
+    given = [row for row in connection.execute(query) if row.trial_id in trials]
+    return any(locked is None or row.at <= locked for row in given), len({row.trial_id for row in given})
 
 
 def _delete(connection: Connection, participation: Participation, person: str) -> int:

@@ -6,15 +6,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, func, select, update
 
 from eqlab.core.design import Design
 from eqlab.core.errors import StoreError
+from eqlab.core.moves import SIMULATED
 from eqlab.store.engine import take_turn, writing
-from eqlab.store.schema import answers, events, studies
+from eqlab.store.schema import answers, events, participants, places, studies
+from eqlab.store.study.audit import LOOKS, Done, audit_of, note
 from eqlab.store.study.participation import Participation
+
+Label = Literal["confirmatory", "interim", "exploratory", "simulated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +35,33 @@ class Standing:
     """What a result may be called."""
 
     confirmatory: bool
+    """Whether the plan was locked in time and nothing has touched it or the data since."""
     reason: str
     lock: Lock | None
     first_answer_at: float | None
+    done: int = 0
+    planned: int = 0
+    """Places that are filled, and places in all."""
+    simulated: int = 0
+    """Simulated people among the participants."""
+    looks: tuple[Done, ...] = ()
+    """Times at which somebody knew results before the planned number was reached."""
 
     @property
-    def label(self) -> str:
-        return "confirmatory" if self.confirmatory else "exploratory"
+    def label(self) -> Label:
+        if self.simulated:
+            return "simulated"
+        if not self.confirmatory:
+            return "exploratory"
+        return "interim" if self.done < self.planned else "confirmatory"
 
 
-def plan_of(design: Design, version: str) -> dict[str, Any]:
-    """What is frozen: the plan as the study file has it, the pages it is about, and the version that will do it."""
+def plan_of(design: Design, version: str, code: str = "") -> dict[str, Any]:
+    """What is frozen: the plan as the study file has it, the pages it is about, and the code that will do it: its
+    version and the hash of its source."""
     plan = {"analysis": asdict(design.study.analysis), "design_sha256": design.sha256, "eqlab": version}
+    if code:
+        plan["code_sha256"] = code
     found: dict[str, Any] = json.loads(canonical(plan))  # as it will be read back
     return found
 
@@ -55,9 +74,10 @@ def plan_sha256(plan: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(plan).encode()).hexdigest()
 
 
-def lock_plan(participation: Participation, version: str) -> tuple[Lock, bool]:
-    """Freeze the plan; (the lock, whether it is new). The same plan again changes nothing, another is refused."""
-    plan = plan_of(participation.design, version)
+def lock_plan(participation: Participation, version: str, code: str = "", who: str = "") -> tuple[Lock, bool]:
+    """Freeze the plan; (the lock, whether it is new). The same plan again changes nothing, another is refused, and so
+    is any while simulated people are in the study."""
+    plan = plan_of(participation.design, version, code)
     found = plan_sha256(plan)
     with writing(participation.store.engine) as connection:
         take_turn(connection, f"lock {participation.study.id}")
@@ -70,7 +90,14 @@ def lock_plan(participation: Participation, version: str) -> tuple[Lock, bool]:
             )
         if there is not None:
             return there, False
+        simulated = _simulated(connection, participation.study.id)
+        if simulated:
+            raise StoreError(
+                f"{simulated} simulated people are in study '{participation.study.id}'.",
+                "Clear them first: 'eqlab study clear FILE'.",
+            )
         now = participation.clock()
+        note(connection, now, who, "locked", participation.study.id, sha256=found)
         connection.execute(
             update(studies)
             .where(studies.c.id == participation.study.id)
@@ -84,29 +111,58 @@ def read_lock(participation: Participation) -> Lock | None:
         return _read(connection, participation.study.id)
 
 
-def standing(participation: Participation, version: str) -> Standing:
-    """Confirmatory only if the plan was locked before the first trial was answered and is still the same."""
+def standing(participation: Participation, version: str, code: str = "") -> Standing:
+    """Confirmatory only if the plan was locked before the first trial was answered, it and the code that carries it out
+    are still the same, and no researcher has taken anybody's answers out since."""
+    study = participation.study.id
     with participation.store.engine.connect() as connection:
-        lock = _read(connection, participation.study.id)
+        lock = _read(connection, study)
         first = _first_answer(connection, participation.design)
-        gone = _erased_before_lock(connection, participation.study.id)
-    reason = _objection(lock, first, gone, plan_of(participation.design, version))
+        removed = _removed(connection, study)
+        simulated = _simulated(connection, study)
+        done, planned = _places(connection, study)
+        looks = tuple(one for one in audit_of(connection, study) if _early_look(one))
+    now = plan_of(participation.design, version, code)
+    reason = _objection(lock, first, removed, now)
+    more = (done, planned, simulated, looks)
+    if simulated:
+        return Standing(False, f"{simulated} of the people are simulated", lock, first, *more)
     if reason or lock is None:
-        return Standing(False, reason, lock, first)
+        return Standing(False, reason, lock, first, *more)
     when = "no trial has been answered yet" if first is None else f"the first trial was answered on {moment(first)}"
-    return Standing(True, f"the plan was locked on {moment(lock.at)}; {when}", lock, first)
+    early = f"; {done} of {planned} planned places are filled" if done < planned else ""
+    return Standing(True, f"the plan was locked on {moment(lock.at)}; {when}{early}", lock, first, *more)
 
 
-def _objection(lock: Lock | None, first: float | None, gone: int, plan: Mapping[str, Any]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Removed:
+    """People whose answers are gone or left out."""
+
+    unlocked: int
+    """Had answered before the plan was locked."""
+    by_researcher: int
+    """Had answered a trial and were erased or banned by a researcher."""
+
+
+def _objection(lock: Lock | None, first: float | None, removed: _Removed, plan: Mapping[str, Any]) -> str:
     if lock is None:
         return "the analysis plan was never locked"
     if first is not None and first <= lock.at:
         return f"the plan was locked on {moment(lock.at)}, after the first answer of {moment(first)}"
-    if gone:
-        return f"{gone} of the people who were erased had answered before the plan was locked"
+    if removed.unlocked:
+        return f"{removed.unlocked} of the people who were erased had answered before the plan was locked"
+    if removed.by_researcher:
+        return (
+            f"the answers of {removed.by_researcher} people were erased or shut out by a researcher after the plan was "
+            "locked, and nobody can tell what they would have changed"
+        )
     if plan_sha256(plan) != lock.sha256:
         return f"the plan is not the one that was locked on {moment(lock.at)}: {differences(lock.plan, plan)}"
     return ""
+
+
+def _early_look(one: Done) -> bool:
+    return one.action in LOOKS and one.detail.get("done", 0) < one.detail.get("planned", 0)
 
 
 def differences(locked: Mapping[str, Any], now: Mapping[str, Any]) -> str:
@@ -145,9 +201,27 @@ def _first_answer(connection: Connection, design: Design) -> float | None:
     return first
 
 
-def _erased_before_lock(connection: Connection, study: str) -> int:
-    rows = connection.execute(select(events.c.detail).where(events.c.study_id == study, events.c.kind == "erased"))
-    return sum(bool(json.loads(detail).get("answered_unlocked")) for detail in rows.scalars())
+def _removed(connection: Connection, study: str) -> _Removed:
+    query = select(events.c.kind, events.c.detail).where(
+        events.c.study_id == study, events.c.kind.in_(("erased", "banned"))
+    )
+    told = [(row.kind, json.loads(row.detail)) for row in connection.execute(query)]
+    return _Removed(
+        sum(bool(detail.get("answered_unlocked")) for _, detail in told),
+        sum(detail.get("by") == "researcher" and bool(detail.get("answered")) for _, detail in told),
+    )
+
+
+def _simulated(connection: Connection, study: str) -> int:
+    query = select(func.count()).where(participants.c.study_id == study, participants.c.person.like(f"{SIMULATED}%"))
+    return int(connection.execute(query).scalar_one())
+
+
+def _places(connection: Connection, study: str) -> tuple[int, int]:
+    """(filled, all)"""
+    query = select(places.c.state, func.count()).where(places.c.study_id == study).group_by(places.c.state)
+    counts = {row[0]: int(row[1]) for row in connection.execute(query)}
+    return counts.get("done", 0), sum(counts.values())
 
 
 def moment(at: float) -> str:

@@ -3,21 +3,22 @@ Moves of several people that wait at the same time share a transaction."""
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from eqlab.core.design import Design, steps_from_json
 from eqlab.core.errors import StoreError
-from eqlab.core.moves import ENDED, ENDING, Arrival, Consent, FilledPage, Move, Saved, Unknown, View
+from eqlab.core.moves import ENDED, ENDING, Arrival, Consent, FilledPage, Move, Saved, State, Unknown, View
 from eqlab.store.engine import reading, take_turn, writing
 from eqlab.store.schema import panel_events
-from eqlab.store.schema import places as places_table
 from eqlab.store.store import Store
 from eqlab.store.study import places
-from eqlab.store.study.answering import Answering
+from eqlab.store.study.answering import Answering, last_given, may_correct
 from eqlab.store.study.arriving import Admission, find_panel
+from eqlab.store.study.audit import note
 from eqlab.store.study.participants import Changes, Person, find_people, lock_person
 
 T = TypeVar("T", Saved, View)
@@ -31,6 +32,7 @@ class Participation:
         self.design = design
         self.study = design.study
         self.clock = clock
+        self._first = len(design.first_steps())
         self._total = max(len(batch.trials) for batch in design.batches) + len(design.first_steps()) + 1
         self._total += min(self.study.checks.attention, len(design.attention))
 
@@ -59,13 +61,41 @@ class Participation:
             who.arm,
             ENDING.get(who.state),
             who.language,
+            step is not None and may_correct(steps, who.step, self._first),
         )
+
+    def look_back(self, person: str) -> tuple[View, Mapping[str, Any]] | None:
+        """The page before the current one with what was answered; None when it cannot be changed any more."""
+        with reading(self.store.engine) as connection:
+            who = find_people(connection, self.study.id, [person]).get(person)
+            if who is None:
+                raise Unknown
+            view = self._view(who)
+            if not view.back:
+                return None
+            step = steps_from_json(who.steps)[who.step - 1]
+            trial = self.design.trials[step.trial]
+            given = last_given(connection, self.design.run.id, person, trial.id)
+        before = replace(view, number=view.number - 1, step=step, trial=trial, attempt=1, back=False)
+        return before, given[-1][1] if given else {}
+
+    def knows(self, panel_hash: str) -> bool:
+        """Whether somebody with this panel id has come before."""
+        with reading(self.store.engine) as connection:
+            return bool(find_panel(connection, [self.study.id], [panel_hash]))
 
     # -- moving on ---------------------------------------------------------------------------------------------
 
     def arrive(self, panel_hash: str | None, language: str) -> str:
         """The person behind a panel's id, known or new; without an id always a new one."""
-        return _only(self.make([Arrival(panel_hash, language)])).person
+        return self.admit(Arrival(panel_hash, language))
+
+    def admit(self, arrival: Arrival) -> str:
+        """Who it is that comes; raises when the door is closed to them."""
+        found = _only(self.make([arrival]))
+        if found.outcome == "turned_away":
+            raise TurnedAway(str(found.problems[""]))
+        return found.person
 
     def consent(self, person: str, agreed: bool) -> Saved:
         return _only(self.make([Consent(person, agreed)]))
@@ -106,7 +136,11 @@ class Participation:
 
             def made(move: Move) -> Saved | Unknown:
                 if isinstance(move, Arrival):
-                    return Saved(admission.let_in(move), "saved")
+                    let_in = admission.let_in(move)
+                    back = admission.returning(let_in.person)
+                    if back is not None:
+                        answering.reconsider(back)
+                    return let_in
                 if move.person not in people:
                     return Unknown()
                 who = people[move.person]
@@ -132,10 +166,10 @@ class Participation:
             changes.write(connection)
 
     def release(self, panel_hash: str, event: str, reason: str) -> bool:
-        """A panel says that somebody has returned or timed out: the place is open at once. False for an event that was
-        acted upon before, or a person we do not know."""
+        """A panel says that somebody has returned or timed out: the place is open at once. Who has returned is done
+        here too; who is only late may finish as `extra`. False for an event that was acted upon before, or a person we
+        do not know."""
         now = self.clock()
-        changes = Changes(self.study.id, now)
         with writing(self.store.engine) as connection:
             take_turn(connection, f"places {self.study.id}")
             seen = select(panel_events.c.event).where(
@@ -147,16 +181,42 @@ class Participation:
             person = find_panel(connection, [self.study.id], [panel_hash]).get((self.study.id, panel_hash))
             if person is None:
                 return False
-            held = select(places_table.c.number).where(
-                places_table.c.study_id == self.study.id,
-                places_table.c.person == person,
-                places_table.c.state == "held",
-            )
-            for number in connection.execute(held).scalars().all():
-                places.give_back(connection, self.study.id, number, person)
-            changes.note(person, "released", reason=reason)
-            changes.write(connection)
+            state: State | None = "returned" if reason.lower().startswith("return") else None
+            self._let_go(connection, now, person, state, "released", {"reason": reason})
         return True
+
+    def send_away(self, person: str, state: Literal["returned", "banned"], by: str) -> None:
+        """A researcher's doing: the place opens again, and the person is done here. Of somebody who is banned the place
+        opens even when it was filled."""
+        kind = "released" if state == "returned" else "banned"
+        now = self.clock()
+        with writing(self.store.engine) as connection:
+            take_turn(connection, f"places {self.study.id}")
+            self._let_go(connection, now, person, state, kind, {"by": "researcher"})
+            note(connection, now, by, kind, self.study.id, person=person)
+
+    def _let_go(
+        self, connection: Connection, now: float, person: str, state: State | None, kind: str, detail: dict[str, Any]
+    ) -> None:
+        changes = Changes(self.study.id, now)
+        who = lock_person(connection, self.study.id, person)
+        ended = who.state in ENDED
+        answered = sum(step.kind == "trial" for step in steps_from_json(who.steps)[: who.step])
+        if who.place is not None and (state == "banned" or not ended):
+            places.give_back(connection, self.study.id, who.place, person)
+            changes.change(who, place=None)
+        if state is not None and (state == "banned" or not ended):
+            changes.change(who, state=state, ended_at=now, seen_at=now)
+        changes.note(person, kind, page=who.step, answered=answered, **detail)
+        changes.write(connection)
+
+
+class TurnedAway(StoreError):
+    """The door is closed to somebody."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"The door is closed: {why}.", "See 'eqlab study status'.")
+        self.why = why
 
 
 def _only(found: Sequence[T | Unknown]) -> T:

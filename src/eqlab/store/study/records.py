@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, func, select
 from eqlab.core.design import Design
 from eqlab.core.runs import PERSON
 from eqlab.store.engine import reading
-from eqlab.store.schema import answers, events, participants, places
+from eqlab.store.schema import answers, events, panel_ids, participants, places
 from eqlab.store.store import Store
 
 
@@ -42,6 +42,20 @@ def read_records(store: Store, design: Design) -> Records:
             .order_by(participants.c.arrived_at, participants.c.person)
         ).all()
         return Records(tuple(everybody), _answers(connection, design.run.id), happened)
+
+
+def people_by_hash(store: Store, study: str) -> dict[str, str]:
+    """The state of everybody who came from a panel, by the hash of their id there."""
+    query = (
+        select(panel_ids.c.hash, participants.c.state)
+        .join(
+            participants,
+            (participants.c.study_id == panel_ids.c.study_id) & (participants.c.person == panel_ids.c.person),
+        )
+        .where(panel_ids.c.study_id == study)
+    )
+    with reading(store.engine) as connection:
+        return {row.hash: row.state for row in connection.execute(query)}
 
 
 def count_answers(store: Store, run: str) -> int:

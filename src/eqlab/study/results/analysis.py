@@ -1,9 +1,9 @@
 """A study analysed: who came, who is left out and why, then the benchmark's own statistics of people, each labelled
 confirmatory or exploratory. Nothing is computed here that a benchmark computes."""
 
+import getpass
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 
 from eqlab.core.design import Design
@@ -11,10 +11,12 @@ from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PERSON
 from eqlab.core.studied import Analysed, Contrast, PeopleResult
 from eqlab.publish.report.write import write_results
-from eqlab.store.study.lock import Standing, standing
+from eqlab.store.study.audit import write_note
+from eqlab.store.study.lock import Standing, moment, standing
 from eqlab.store.study.participation import Participation
 from eqlab.study.kinds.registry import kind_of
 from eqlab.study.results import flow
+from eqlab.study.results.code import analysis_code
 from eqlab.study.results.participants import Participant, Participants, read_participants, scored_of
 
 _SENSITIVITY_ROWS = 8
@@ -35,11 +37,34 @@ class StudyAnalysis:
     """As the benchmark makes it of the people who are analysed, with all tables and the label."""
 
 
-def analyse(participation: Participation) -> StudyAnalysis:
-    """The analysis of a study as its store is now."""
-    return analyse_roll(
-        participation.design, read_participants(participation), standing(participation, version("eqlab"))
+def analyse(participation: Participation, who: str = "", action: str = "analysed") -> StudyAnalysis:
+    """The analysis of a study as its store is now. That somebody has looked is kept in the store: whoever knows results
+    before the planned number is reached could stop when they please."""
+    stands = standing(participation, *analysis_code())
+    found = analyse_roll(participation.design, read_participants(participation), stands)
+    log_look(participation, who, action, stands)
+    return found
+
+
+def log_look(participation: Participation, who: str, action: str, stands: Standing) -> None:
+    """`action` is analysed, exported or published."""
+    write_note(
+        participation.store,
+        participation.clock(),
+        who or current_user(),
+        action,
+        participation.study.id,
+        done=stands.done,
+        planned=stands.planned,
+        label=stands.label,
     )
+
+
+def current_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no name for this user on this machine
+        return "unknown"
 
 
 def analyse_roll(design: Design, participants: Participants, status: Standing) -> StudyAnalysis:
@@ -65,7 +90,14 @@ def analyse_roll(design: Design, participants: Participants, status: Standing) -
         raw,
         sentence=f"{status.label.capitalize()}: {raw.sentence}",
         rules={**raw.rules, "standing": status.label},
-        caveats=(_why(status), *_preliminary(design, participants), *raw.caveats),
+        caveats=(
+            _why(status),
+            *_preliminary(design, participants),
+            *_looks(status),
+            *_erased(participants),
+            *_no_rule(design),
+            *raw.caveats,
+        ),
         tables=(*shown, *(_labelled(table, "exploratory") for table in raw.tables)),
     )
     return StudyAnalysis(design, status, found, people, made.contrasts, shown, result)
@@ -108,8 +140,26 @@ def _labelled(table: Table, label: str) -> Table:
     return replace(table, title=f"{label.capitalize()}: {table.title}")
 
 
+def _looks(status: Standing) -> tuple[str, ...]:
+    """Early looks are told whatever the label: a planned number that was kept is no reason to hide them."""
+    if not status.looks:
+        return ()
+    when = ", ".join(f"{moment(one.at)} ({one.detail['done']} of {one.detail['planned']})" for one in status.looks[-5:])
+    count = len(status.looks)
+    times = "once" if count == 1 else f"{count} times"
+    return (f"Results were looked at {times} before the planned number was reached: {when}.",)
+
+
+def _erased(participants: Participants) -> tuple[str, ...]:
+    by_self, by_us = participants.erased_by("person"), participants.erased_by("researcher")
+    if not by_self and not by_us:
+        return ()
+    return (f"Erased: {by_self} at their own request on the page, {by_us} by a researcher; their answers are gone.",)
+
+
 def _why(status: Standing) -> str:
-    rest = " (the headline and the planned contrasts; the rest is exploratory)" if status.confirmatory else ""
+    planned = status.label in ("confirmatory", "interim")
+    rest = " (the headline and the planned contrasts; the rest is exploratory)" if planned else ""
     return f"This analysis is {status.label}{rest}: {status.reason}."
 
 
@@ -119,3 +169,14 @@ def _preliminary(design: Design, participants: Participants) -> tuple[str, ...]:
     if done >= places:
         return ()
     return (f"{done} of {places} places are done: the result is preliminary.",)
+
+
+def _no_rule(design: Design) -> tuple[str, ...]:
+    """A plan of 0.1 may have a rule that is refused now."""
+    study = design.study
+    if "straight_lining" not in study.analysis.exclude or not kind_of(study).form().one_scale or len(study.scales) > 1:
+        return ()
+    return (
+        "The plan's rule straight_lining is not applied: with one scale a page it leaves out careful raters of good "
+        "replies. Report this as a deviation from the plan.",
+    )

@@ -30,9 +30,12 @@ class Page:
 
 
 def straight_lining(pages: Sequence[Page]) -> bool:
-    """One value on all trial pages together (five values or more), or throughout one page of ten or more scales."""
-    together = [value for page in pages if page.kind == "trial" for value in page.values.values() if value is not None]
-    if len(together) >= _FEWEST_VALUES and len(set(together)) == 1:
+    """One value on all trial pages together (five values or more), or throughout one page of ten or more scales. Pages
+    with one scale each say nothing: who sees ten good replies calls ten replies good."""
+    trials = [page for page in pages if page.kind == "trial"]
+    together = [value for page in trials for value in page.values.values() if value is not None]
+    several = any(len(page.values) > 1 for page in trials)
+    if several and len(together) >= _FEWEST_VALUES and len(set(together)) == 1:
         return True
     return any(
         page.kind in ("trial", "instrument") and len(page.values) >= _LONG_FORM and len(set(page.values.values())) == 1

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from eqlab.core.design import Design
 from eqlab.core.forms import Field, Number, Scale, Several
 from eqlab.core.trials import Trial
-from eqlab.study.results.columns import ANSWERS, EVENTS, PARTICIPANTS, Column
+from eqlab.study.results.columns import ANSWERS, EVENTS, PARTICIPANTS, QUESTIONS, Column
 from eqlab.study.results.participants import instrument_of, score_columns
 
 
@@ -38,7 +38,12 @@ FIELDS = tuple(Entry.__slots__)
 
 def codebook(design: Design) -> list[Entry]:
     """In the order of the tables' columns and of the questions."""
-    tables = (("answers", ANSWERS), ("participants", participant_columns(design)), ("events", EVENTS))
+    tables = (
+        ("answers", ANSWERS),
+        ("participants", participant_columns(design)),
+        ("events", EVENTS),
+        ("questions", QUESTIONS),
+    )
     columns = [
         Entry("column", table, column.name, column.meaning, column.kind) for table, own in tables for column in own
     ]
@@ -95,7 +100,7 @@ def _answers(field: Field) -> tuple[str, int | None, int | None, str]:
 def as_markdown(title: str, entries: Sequence[Entry]) -> str:
     """For reading: columns table by table, then the scales."""
     lines = [f"# Codebook: {_plain(title)}", ""]
-    for table in ("answers", "participants", "events"):
+    for table in ("answers", "participants", "events", "questions"):
         own = [entry for entry in entries if entry.part == "column" and entry.table == table]
         lines += [f"## {table}", "", "| column | type | meaning |", "|---|---|---|"]
         lines += [f"| `{_plain(entry.name)}` | {entry.kind} | {_plain(entry.meaning)} |" for entry in own]

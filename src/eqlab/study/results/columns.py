@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["text", "integer", "number", "yes/no", "time"]
-TableName = Literal["answers", "participants", "events"]
+TableName = Literal["answers", "participants", "events", "questions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +31,18 @@ ANSWERS = (
     Column("number", "number", "a number that was asked for; empty: declined, left out, or no such field"),
     Column("text", "text", "a text that was asked for; empty: declined, left out, or no such field"),
     Column("reverse", "yes/no", "whether the scale is keyed the other way round"),
-    Column("attempt", "integer", "1; 2 and more are further tries of the quiz"),
-    Column("seconds", "number", "from showing the page to saving it"),
+    Column("attempt", "integer", "1; 2 and more are further tries of the quiz, or answers that were changed"),
+    Column("counts", "yes/no", "whether it is the last attempt, which is the one that counts"),
+    Column("seconds", "number", "from showing the page to saving it, bounded by the server's own clock; empty for an "
+           "answer that was changed"),
     Column("away", "number", "seconds of it in which the page was out of sight"),
     Column("at", "time", "when the answer was stored, UTC"),
-)
+    Column("simulated", "yes/no", "whether no person but a program answered (`eqlab study simulate`)"),
+)  # fmt: skip
 PARTICIPANTS = (
     Column("person", "text", "pseudonym, as in the answers"),
     Column("state", "text", "arrived, taking, finished, extra (finished after the place was given away), declined, "
-           "failed (the quiz), full or stopped"),
+           "failed (the quiz), full, stopped, returned (to the panel, or released) or banned"),
     Column("arm", "text", "arm the person was assigned to; empty before that"),
     Column("batch", "integer", "batch of trials within the arm"),
     Column("language", "text", "language of the pages"),
@@ -63,13 +66,28 @@ PARTICIPANTS = (
            "ten or more scales"),
     Column("too_fast", "integer", "trial and instrument pages answered faster than the study's least_seconds"),
     Column("away", "number", "seconds in which pages were out of sight, in all"),
+    Column("impossible", "integer", "pages whose browser claimed a time that the server's clock rules out"),
+    Column("device", "text", "phone, tablet or computer, as the browser said"),
+    Column("steps", "text", "the person's own way as JSON: kind and question of each page, in order"),
+    Column("simulated", "yes/no", "whether it is no person but a program"),
 )  # fmt: skip
 EVENTS = (
     Column("number", "integer", "order of what happened, from 1"),
     Column("at", "time", "UTC"),
     Column("person", "text", "pseudonym; empty once the person is erased"),
-    Column("kind", "text", "arrived, consented, assigned, saved, expired, released, erased, or the state at the end"),
+    Column("kind", "text", "arrived, consented, assigned, saved, expired, admitted, corrected, "
+           "released, banned, erased, or the state at the end"),
     Column("page", "integer", "page it happened on"),
     Column("attempt", "integer", "which try of the page"),
     Column("detail", "text", "the rest, as JSON"),
+    Column("simulated", "yes/no", "whether it is no person but a program"),
+)  # fmt: skip
+QUESTIONS = (
+    Column("trial", "text", "id of the question, as in the answers"),
+    Column("benchmark", "text", "what the question belongs to"),
+    Column("condition", "text", "what the benchmark varies"),
+    Column("item", "text", "item or items that the question shows"),
+    Column("stimulus", "text", "what people looked at, in full"),
+    Column("scales", "text", "the scales as JSON: key, words, range, anchors, reversed"),
+    Column("key", "text", "what no participant saw, as JSON: references, whose reply, right answers, subscales"),
 )

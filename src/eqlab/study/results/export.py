@@ -4,25 +4,31 @@ in none of them; rows come in one order whatever the store."""
 import io
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from eqlab.core.design import steps_to_json
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Field, Number, Scale, Several
+from eqlab.core.moves import is_simulated
 from eqlab.core.spreadsheet import safe_csv
+from eqlab.core.trials import Trial
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event
 from eqlab.study.results import codebook
-from eqlab.study.results.columns import ANSWERS, EVENTS, Column
+from eqlab.study.results.analysis import analyse
+from eqlab.study.results.bundle import write_bundle
+from eqlab.study.results.columns import ANSWERS, EVENTS, QUESTIONS, Column
 from eqlab.study.results.participants import Given, Participant, Participants, read_participants
 
 if TYPE_CHECKING:
     import polars as pl
 
-What = Literal["answers", "participants", "events", "codebook"]
+What = Literal["answers", "participants", "events", "questions", "codebook"]
 Format = Literal["csv", "parquet", "md"]
-TABLES: tuple[What, ...] = ("answers", "participants", "events", "codebook")
+TABLES: tuple[What, ...] = ("answers", "participants", "events", "questions", "codebook")
 FORMATS: tuple[Format, ...] = ("csv", "parquet")
 
 
@@ -35,12 +41,12 @@ def export_table(participation: Participation, what: What, fmt: Format) -> bytes
     return _content(_frame(participation, what, read_participants(participation)), fmt)
 
 
-def export_all(participation: Participation, folder: Path) -> list[tuple[Path, int | None]]:
-    """Every table in every format, from one look at the store; (file, rows) of each."""
+def export_all(participation: Participation, folder: Path, who: str = "") -> list[tuple[Path, int | None]]:
+    """Every table in every format, and what is needed to do the analysis again; (file, rows) of each."""
     folder.mkdir(parents=True, exist_ok=True)
     participants = read_participants(participation)
     written: list[tuple[Path, int | None]] = []
-    for what in ("answers", "participants", "events"):
+    for what in TABLES[:-1]:
         frame = _frame(participation, what, participants)
         for fmt in FORMATS:
             path = folder / f"{what}.{fmt}"
@@ -51,7 +57,8 @@ def export_all(participation: Participation, folder: Path) -> list[tuple[Path, i
         path = folder / f"codebook.{fmt}"
         path.write_bytes(_codebook(participation, fmt))
         written.append((path, None))
-    return written
+    found = analyse(participation, who, "exported")
+    return written + [(path, None) for path in write_bundle(participation, found, folder)]
 
 
 def _codebook(participation: Participation, fmt: Format) -> bytes:
@@ -68,6 +75,8 @@ def _codebook(participation: Participation, fmt: Format) -> bytes:
 def _frame(participation: Participation, what: str, participants: Participants) -> "pl.DataFrame":
     if what == "answers":
         return _table(ANSWERS, (row for person in participants.people for row in _answers(person)))
+    if what == "questions":
+        return _table(QUESTIONS, (_question(trial) for trial in participation.design.trials.values()))
     if what == "events":
         return _table(EVENTS, (_event(event) for event in participants.events))
     return _table(
@@ -97,11 +106,12 @@ def _content(frame: "pl.DataFrame", fmt: Format) -> bytes:
 
 
 def _answers(person: Participant) -> Iterator[dict[str, Any]]:
+    counted = {(one.page, one.attempt) for one in person.counted}
     for one in person.given:
-        yield from _values(person, one)
+        yield from _values(person, one, (one.page, one.attempt) in counted)
 
 
-def _values(person: Participant, one: Given) -> Iterator[dict[str, Any]]:
+def _values(person: Participant, one: Given, counts: bool) -> Iterator[dict[str, Any]]:
     for field in one.trial.form.fields:
         yield {
             "person": person.person,
@@ -117,10 +127,24 @@ def _values(person: Participant, one: Given) -> Iterator[dict[str, Any]]:
             "scale": field.key,
             **_value(field, one.values.get(field.key)),
             "attempt": one.attempt,
+            "counts": counts,
             "seconds": one.seconds,
             "away": one.away,
             "at": _time(one.at),
+            "simulated": is_simulated(person.person),
         }
+
+
+def _question(trial: Trial) -> dict[str, Any]:
+    return {
+        "trial": trial.id,
+        "benchmark": trial.benchmark,
+        "condition": trial.condition,
+        "item": " ".join(trial.items),
+        "stimulus": trial.stimulus,
+        "scales": json.dumps([asdict(field) for field in trial.form.fields], ensure_ascii=False),
+        "key": json.dumps(dict(trial.key), ensure_ascii=False),
+    }
 
 
 def _value(field: Field, value: Any) -> dict[str, Any]:
@@ -160,6 +184,10 @@ def _person(person: Participant) -> dict[str, Any]:
         "straight_lining": person.straight_lining,
         "too_fast": person.too_fast,
         "away": sum(one.away for one in person.given),
+        "impossible": person.impossible,
+        "device": person.device,
+        "steps": steps_to_json(person.steps),
+        "simulated": is_simulated(person.person),
         **person.scores,
     }
 
@@ -174,6 +202,7 @@ def _event(event: Event) -> dict[str, Any]:
         "page": event.detail.get("page"),
         "attempt": event.detail.get("attempt"),
         "detail": json.dumps(rest, ensure_ascii=False, sort_keys=True),
+        "simulated": is_simulated(event.person or ""),
     }
 
 

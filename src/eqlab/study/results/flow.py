@@ -21,7 +21,10 @@ FLOW = (
     "assigned: stopped",
     "assigned: finished",
     "assigned: finished late, kept as extra",
+    "returned to the panel, or released by the researcher",
+    "banned by the researcher",
     "erased at their request",
+    "erased by the researcher",
 )
 """Every way that coming can end. A person is in exactly one."""
 RULES: Mapping[Exclusion, str] = {
@@ -45,6 +48,8 @@ class Sample:
 
 def where(person: Participant) -> str:
     """The way in which one person's coming ended."""
+    if person.state in ("returned", "banned"):
+        return FLOW[10] if person.state == "returned" else FLOW[11]
     if person.state == "full":
         return FLOW[0] if person.consented_at is None else FLOW[5]
     if person.state in ("declined", "failed"):
@@ -56,7 +61,8 @@ def where(person: Participant) -> str:
 
 def flow_table(participants: Participants) -> Table:
     counts = Counter(where(person) for person in participants.people)
-    counts[FLOW[-1]] += participants.erased
+    counts[FLOW[12]] += participants.erased_by("person")
+    counts[FLOW[13]] += participants.erased_by("researcher")
     rows = [("arrived", len(participants.people) + participants.erased), *((name, counts[name]) for name in FLOW)]
     happened = Counter(event.kind for event in participants.events)
     note = f"Places given to somebody else for want of a save: {happened['expired']}; by the panel's word: "
@@ -110,7 +116,11 @@ def reasons(person: Participant, rules: Sequence[Exclusion]) -> tuple[Exclusion,
 
 
 def sample(participants: Participants, rules: Sequence[Exclusion]) -> Sample:
-    answered = tuple(person for person in participants.people if any(page.kind == "trial" for page in person.pages))
+    answered = tuple(
+        person
+        for person in participants.people
+        if person.state != "banned" and any(page.kind == "trial" for page in person.pages)
+    )
     found = {person.person: reasons(person, rules) for person in answered}
     return Sample(
         tuple(person for person in answered if not found[person.person]),
@@ -151,6 +161,7 @@ def checks_table(found: Sample, least_seconds: float) -> Table:
         (
             share("failed an instructed check", sum(person.checks(False) > 0 for person in people)),
             share("failed two or more", sum(person.checks(False) > 1 for person in people)),
+            share("claimed page times that cannot be", sum(person.impossible > 0 for person in people)),
             share("needed a second try at the quiz", sum(person.quiz_attempts > 1 for person in people)),
             share("straight-lined", sum(person.straight_lining for person in people)),
             share(

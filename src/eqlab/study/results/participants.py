@@ -2,6 +2,7 @@
 order that does not depend on the store."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.design import Design, Step, steps_from_json
+from eqlab.core.moves import is_simulated
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS
@@ -16,7 +18,7 @@ from eqlab.instruments.definition import Instrument
 from eqlab.instruments.score import score
 from eqlab.store.study.answering import is_right
 from eqlab.store.study.participation import Participation
-from eqlab.store.study.records import Event, read_records
+from eqlab.store.study.records import Event, Records, read_records
 from eqlab.study.results.checks import Page, straight_lining, timed, too_fast
 
 
@@ -57,6 +59,14 @@ class Participant:
     timed: int
     scores: Mapping[str, float | None]
     """Of the study's instruments, by column name; None where it was not filled in."""
+    device: str | None = None
+    impossible: int = 0
+    """Pages whose browser claimed a time that cannot be, by the server's clock."""
+
+    @property
+    def counted(self) -> tuple[Given, ...]:
+        """The answers that count: the last attempt of each page."""
+        return tuple({one.page: one for one in self.given}.values())
 
     @property
     def complete(self) -> bool:
@@ -102,22 +112,35 @@ class Participants:
     def erased(self) -> int:
         return sum(event.kind == "erased" for event in self.events)
 
+    def erased_by(self, by: str) -> int:
+        """Of those whom 0.1 has erased nobody knows by whom: they count as their own wish."""
+        return sum(event.kind == "erased" and event.detail.get("by", "person") == by for event in self.events)
+
+    @property
+    def simulated(self) -> int:
+        return sum(is_simulated(person.person) for person in self.people)
+
 
 def read_participants(participation: Participation) -> Participants:
-    found = read_records(participation.store, participation.design)
+    return participants_of(participation.design, read_records(participation.store, participation.design))
+
+
+def participants_of(design: Design, found: Records) -> Participants:
+    """From rows as a store, or an export, has them."""
     away = {
         (event.person, event.detail.get("page"), event.detail.get("attempt")): float(event.detail.get("away", 0.0))
         for event in found.events
         if event.kind == "saved"
     }
+    odd = Counter(event.person for event in found.events if event.detail.get("impossible"))
     people = tuple(
-        _participant(participation.design, row, found.answers.get(row.person, ()), away) for row in found.people
+        _participant(design, row, found.answers.get(row.person, ()), away, odd[row.person]) for row in found.people
     )
     return Participants(people, found.events)
 
 
 def _participant(
-    design: Design, row: Any, said: Sequence[Any], away: Mapping[tuple[Any, Any, Any], float]
+    design: Design, row: Any, said: Sequence[Any], away: Mapping[tuple[Any, Any, Any], float], odd: int
 ) -> Participant:
     steps = steps_from_json(row.steps)
     where = {step.trial: number for number, step in enumerate(steps) if step.trial}
@@ -153,7 +176,16 @@ def _participant(
         row.seen_at,
         tuple(given),
         *_judged(design, given, steps),
+        row.device,
+        odd + _impossible_sum(given, row),
     )
+
+
+def _impossible_sum(given: Sequence[Given], row: Any) -> int:
+    """1 if the pages took longer together than the person was there: pages cannot overlap. A simulated person's can."""
+    if row.consented_at is None or is_simulated(row.person):
+        return 0
+    return int(sum(one.seconds or 0.0 for one in given) > row.seen_at - row.consented_at + 1.0)
 
 
 def participant(
@@ -198,11 +230,14 @@ def _judged(
 
 
 def _pages(given: Sequence[Given], steps: Sequence[Step]) -> tuple[Page, ...]:
-    """The last attempt of each page is the one that counts."""
+    """The last attempt of each page is the one that counts. Its time is the first one's: an answer that was changed
+    afterwards had been thought about before."""
     last: dict[int, Given] = {}
     tries: dict[int, int] = {}
+    first: dict[int, Given] = {}
     for one in given:
         last[one.page] = one
+        first.setdefault(one.page, one)
         tries[one.page] = tries.get(one.page, 0) + 1
     return tuple(
         Page(
@@ -210,7 +245,7 @@ def _pages(given: Sequence[Given], steps: Sequence[Step]) -> tuple[Page, ...]:
             steps[number].kind,
             one.trial.id,
             one.values,
-            one.seconds,
+            one.seconds if one.seconds is not None else first[number].seconds,
             one.away,
             tries[number],
             is_right(one.trial, one.values) if {"right", "accept"} & set(one.trial.key) else None,
@@ -252,7 +287,7 @@ def scored_of(run: str, people: Sequence[Participant], benchmark: str) -> list[S
     return [
         Scored(one.trial, 0, (_answer(run, person.person, one),))
         for person in people
-        for one in person.given
+        for one in person.counted
         if one.kind == "trial" and one.trial.benchmark == benchmark
     ]
 

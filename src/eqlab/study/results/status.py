@@ -4,7 +4,7 @@ Pure but for one read of the store; nobody's name is in it."""
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -13,6 +13,7 @@ from eqlab.core.design import Design
 from eqlab.core.moves import ENDED
 from eqlab.core.results import Estimate
 from eqlab.core.study import Pay
+from eqlab.store.study.doors import read_status
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import read_places
 from eqlab.study.results.participants import Participant, Participants, read_participants
@@ -106,6 +107,18 @@ class StudyStatus:
     budget: Budget | None
     events: tuple[Happened, ...]
     """The last first."""
+    simulated: int = 0
+    """Simulated people among them."""
+    impossible: int = 0
+    """People whose browser claimed page times that cannot be."""
+    door: str = "open"
+    """open, paused or closed."""
+    first_at: float | None = None
+    """When the first person came."""
+    finished_at: tuple[float, ...] = ()
+    """When each came to the end, in order, to the minute."""
+    minutes: tuple[float, ...] = ()
+    """What each of them needed, in order of length."""
 
     @property
     def places(self) -> int:
@@ -118,7 +131,8 @@ class StudyStatus:
 
 def study_status(participation: Participation) -> StudyStatus:
     rooms = read_places(participation.store, participation.study.id)
-    return summarise(participation.design, read_participants(participation), rooms, participation.clock())
+    found = summarise(participation.design, read_participants(participation), rooms, participation.clock())
+    return replace(found, door=read_status(participation))
 
 
 def summarise(
@@ -150,6 +164,11 @@ def summarise(
             Happened(event.at, event.kind, _detail(event.detail))
             for event in participants.events[: -_LAST_EVENTS - 1 : -1]
         ),
+        participants.simulated,
+        sum(person.impossible > 0 for person in participants.people),
+        first_at=min((person.arrived_at for person in participants.people), default=None),
+        finished_at=tuple(sorted(60 * (one.ended_at // 60) for one in finished if one.ended_at is not None)),
+        minutes=tuple(sorted((one.ended_at - one.arrived_at) / 60 for one in finished if one.ended_at is not None)),
     )
 
 

@@ -13,6 +13,8 @@ class ReadPage:
     """Values to choose from, by field: radio buttons, options, named buttons."""
     words: str
     """All text of the page, letters and digits only, to find a stimulus in."""
+    resume: str = ""
+    """The code with which one goes on in another browser."""
 
     @property
     def number(self) -> int:
@@ -41,7 +43,14 @@ def read_page(html: str) -> ReadPage | None:
     if found is None:
         return None
     choices = {name: tuple(values) for name, values in found.choices.items()}
-    return ReadPage(found.fields, choices, bare(" ".join(reader.words)))
+    code = re.search(r'<code id="resume">([^<]+)</code>', html)
+    return ReadPage(found.fields, choices, bare(" ".join(reader.words)), code.group(1) if code else "")
+
+
+def sealed_name(html: str) -> str | None:
+    """What the page that asks for a resume code wants back with it; None on another page."""
+    found = re.search(r'name="who" value="([^"]+)"', html)
+    return found.group(1) if found else None
 
 
 @dataclass(slots=True)

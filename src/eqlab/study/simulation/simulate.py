@@ -19,7 +19,6 @@ from eqlab.core.study import Panel
 from eqlab.runs.provenance import provenance
 from eqlab.store.open import open_store
 from eqlab.store.study.create import create_study
-from eqlab.store.study.lock import lock_plan
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import count_answers
 from eqlab.study.kinds.registry import kind_of
@@ -84,7 +83,7 @@ def simulate(
     design: Design, file: str, wanted: Simulation, heard: Callable[[Walked], None], report: Path | None = None
 ) -> Outcome:
     """In a store of its own that is deleted afterwards, on a server of its own on loopback. People come as from a
-    panel, so that they can change the device; the plan is locked before the first comes."""
+    panel, so that they can change the device. Everybody is marked as simulated, and so is the result."""
     from eqlab.study.web.server import running
     from eqlab.study.web.settings import Settings
 
@@ -93,8 +92,7 @@ def simulate(
         store = open_store(str(Path(folder) / "simulated.db"))
         create_study(store, open_door, file, version("eqlab"), provenance({}))
         participation = Participation(store, open_door)
-        lock_plan(participation, version("eqlab"))
-        settings = Settings(secrets.token_bytes(32), door_burst=1e9, door_rate=1e9)
+        settings = Settings(secrets.token_bytes(32), door_burst=1e9, door_rate=1e9, rehearsal=True)
         with running([ServedStudy(participation)], settings) as base:
             address = Address(base, design.study.id, "PID", "simulated-")
             walked = walk(open_door, address, wanted, heard)
@@ -177,5 +175,19 @@ def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, f
             fmean(one.found.value for one in own if one.found.value is not None),
             proportion_estimate(f"coverage, {name}", sum(one.inside is True for one in own), len(repeats)),
         )
+        for name, own in by_name.items()
+    ]
+
+
+def power(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, Estimate]]:
+    """For each question with a null: (name, share of simulations whose interval leaves the null out, with its own
+    interval). A simulation without an interval has found nothing."""
+    by_name: dict[str, list[Recovered]] = {}
+    for one in repeats:
+        for recovery in one:
+            if recovery.null is not None:
+                by_name.setdefault(recovery.name, []).append(recovery)
+    return [
+        (name, proportion_estimate(f"power, {name}", sum(one.told is True for one in own), len(repeats)))
         for name, own in by_name.items()
     ]

@@ -11,7 +11,7 @@ import aiohttp
 from eqlab.core.design import Design
 from eqlab.core.errors import EqlabError
 from eqlab.core.trials import Trial
-from eqlab.study.simulation.page_reader import ReadPage, bare, read_page
+from eqlab.study.simulation.page_reader import ReadPage, bare, read_page, sealed_name
 from eqlab.study.simulation.personas import Act, Player
 
 _TRIES = 40
@@ -53,32 +53,49 @@ class Address:
 
 
 class Questions:
-    """From a page back to its trial: by the fields of its form and the words of its stimulus."""
+    """From a page back to its trial: by the fields of its form, and the words of its stimulus and its answers."""
 
     def __init__(self, design: Design) -> None:
-        self._by_keys: dict[frozenset[str], list[tuple[str, Trial]]] = {}
+        self._by_keys: dict[frozenset[str], list[tuple[tuple[str, ...], Trial]]] = {}
         for trial in design.trials.values():
-            self._by_keys.setdefault(frozenset(trial.form.keys), []).append((bare(trial.stimulus), trial))
+            self._by_keys.setdefault(frozenset(trial.form.keys), []).append((_pieces(trial), trial))
         for own in self._by_keys.values():
-            own.sort(key=lambda one: -len(one[0]))
+            own.sort(key=lambda one: -sum(map(len, one[0])))
         self._arms = {trial.id: batch.arm for batch in design.batches for trial in batch.trials}
 
     def find(self, page: ReadPage, arms: set[str]) -> Trial:
         """The trial on a page. Two arms may have said the same: then an arm that the person's other pages allow."""
         longest: list[Trial] = []
         size = 0
-        for words, trial in self._by_keys.get(page.scales, ()):
-            if len(words) < size:
+        for pieces, trial in self._by_keys.get(page.scales, ()):
+            length = sum(map(len, pieces))
+            if length < size:
                 break
-            if words in page.words:
+            if _in_order(pieces, page.words):
                 longest.append(trial)
-                size = len(words)
+                size = length
         if not longest:
             raise WalkError(f"Page {page.number} shows none of the study's questions.", "Is it the same study file?")
         own = {self._arms[trial.id] for trial in longest if trial.id in self._arms}
         if own:
             arms.intersection_update((arms & own) or own)
         return next((trial for trial in longest if self._arms.get(trial.id, "") in arms), longest[0])
+
+
+def _pieces(trial: Trial) -> tuple[str, ...]:
+    """The words of a trial in the order of its page."""
+    labels = (label for one in trial.form.scales for _, label in one.anchors)
+    return tuple(piece for text in (trial.stimulus, *labels) if (piece := bare(text)))
+
+
+def _in_order(pieces: Sequence[str], words: str) -> bool:
+    at = 0
+    for piece in pieces:
+        at = words.find(piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    return True
 
 
 async def walk_all(
@@ -129,7 +146,7 @@ class _Walk:
             connector=self._connector,
             connector_owner=False,
             cookie_jar=aiohttp.CookieJar(unsafe=True),
-            headers={"Origin": self._address.base},
+            headers={"Origin": self._address.base, "X-Eqlab-Simulated": "1"},
         )
 
     async def go(self) -> Walked:
@@ -183,9 +200,17 @@ class _Walk:
         return ("quiz" if trial.id in self._quiz else trial.benchmark), trial
 
     async def _change_device(self, page: ReadPage) -> ReadPage:
+        """To another browser: the link alone lets nobody in who has begun; the code on the page before does."""
         await self._session.close()
         self._session = self._device()
-        found = await self._enter()
+        address, parameters = self._address.door(self._player.number)
+        async with self._session.get(address, params=parameters) as reply:
+            self._walked.requests += 1
+            who = sealed_name(await reply.text())
+        if who is None:
+            found = await self._get(self._page, {})
+        else:
+            found = await self._post(f"{address}/resume", {"who": who, "code": page.resume})
         if found is None or (found.number, found.attempt) != (page.number, page.attempt):
             raise WalkError(f"Page {page.number} was lost on another device.")
         self._walked.breaks += 1

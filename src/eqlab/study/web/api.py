@@ -43,7 +43,8 @@ class PageBody(BaseModel):
     """Of the page, from 0."""
     total: int
     kind: str | None
-    """consent, instrument, quiz, trial, attention or debrief; null when taking part has ended."""
+    """consent, instrument, quiz, trial or debrief; null when taking part has ended. A check is a trial to whoever looks
+    from outside."""
     attempt: int
     stimulus: str
     form: list[FieldBody]
@@ -65,12 +66,14 @@ class PostBody(BaseModel):
     agree: bool | None = None
     shown: Annotated[float, Field(ge=0, le=1e11)] | None = None
     away: Annotated[float, Field(ge=0, le=1e9)] = 0.0
+    correct: bool = False
+    """Change the answer to the page before the current one."""
 
 
 class SavedBody(BaseModel):
     """What became of it. `saved` and `again` mean that it is on disk."""
 
-    outcome: Literal["saved", "again", "ahead", "ended", "refused"]
+    outcome: Literal["saved", "again", "ahead", "ended", "refused", "turned_away"]
     problems: dict[str, str]
 
 
@@ -96,9 +99,14 @@ async def read_page(request: Request, study: str) -> PageBody:
 @router.post("/page", responses=_UNKNOWN)
 async def post_page(request: Request, study: str, body: PostBody) -> SavedBody:
     """Keep the answer to a page. Repeating it changes nothing."""
-    post = Post(body.step, body.attempt, dict(body.values), body.agree, body.shown, body.away)
+    post = Post(body.step, body.attempt, dict(body.values), body.agree, body.shown, body.away, correct=body.correct)
     saved = await save(visit_of(request), post)
     return SavedBody(outcome=saved.outcome, problems=dict(saved.problems))
+
+
+def _kind(kind: str) -> str:
+    """As little as a participant's page tells: whatever stands among the trials is one."""
+    return kind if kind in ("consent", "question", "instrument", "quiz", "debrief") else "trial"
 
 
 def _body(view: View) -> PageBody:
@@ -107,7 +115,7 @@ def _body(view: View) -> PageBody:
         state="finished" if view.state == "extra" else view.state,
         number=view.number,
         total=view.total,
-        kind=view.step.kind if view.step else None,
+        kind=_kind(view.step.kind) if view.step else None,
         attempt=view.attempt,
         stimulus=trial.stimulus if trial else "",
         form=[_field(one) for one in trial.form.fields] if trial else [],

@@ -18,7 +18,16 @@ from eqlab.study.web.settings import Settings
 from eqlab.study.web.site import Site, site_of
 from eqlab.study.web.visit import desk_of
 
-_MESSAGES = {401: "login", 403: "refused", 404: "missing", 405: "missing", 413: "large", 429: "busy"}
+_MESSAGES = {
+    401: "login",
+    403: "refused",
+    404: "missing",
+    405: "missing",
+    408: "late",
+    413: "large",
+    421: "missing",
+    429: "busy",
+}
 
 
 def create_app(studies: Sequence[ServedStudy], settings: Settings) -> FastAPI:

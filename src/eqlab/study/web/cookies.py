@@ -1,23 +1,24 @@
-"""Signed cookies. A participant's names only their pseudonym in one study; the researcher's only a time."""
+"""Cookies. A participant's names only their pseudonym in one study, signed; the researcher's is a random token whose
+hash the store knows as long as they are logged in."""
 
 import base64
 import hashlib
 import hmac
-from http.cookies import SimpleCookie
+import secrets
 
 from starlette.responses import Response
 
 from eqlab.study.panel_ids import derive
 
 _PERSON_SECONDS = 60 * 24 * 3600
+_SEALED_SECONDS = 3600
 RESEARCHER_SECONDS = 12 * 3600
 RESEARCHER = "eqlab_researcher"
 
 
 class Cookies:
-    def __init__(self, secret: bytes, secure: bool, password_hash: str = "") -> None:
+    def __init__(self, secret: bytes, secure: bool) -> None:
         self._key = derive(secret, "cookie")
-        self._password = password_hash  # a new password ends every session
         self._secure = secure
 
     # -- participants ------------------------------------------------------------------------------------------
@@ -45,20 +46,44 @@ class Cookies:
 
     # -- the researcher ----------------------------------------------------------------------------------------
 
-    def read_researcher(self, cookies: dict[str, str], now: float) -> bool:
-        since, _, signature = cookies.get(RESEARCHER, "").partition(".")
-        good = self._sign(f"researcher\0{self._password}\0{since}")
-        if not hmac.compare_digest(signature.encode(), good.encode()) or not since.isdecimal():
-            return False
-        return 0 <= now - int(since) < RESEARCHER_SECONDS
+    def read_session(self, cookies: dict[str, str]) -> str | None:
+        """The researcher's session as the store knows it: a hash of what the cookie holds."""
+        token = cookies.get(RESEARCHER, "")
+        return hashlib.sha256(token.encode()).hexdigest() if token else None
 
-    def set_researcher(self, response: Response, now: float, https: bool) -> None:
-        since = str(int(now))
-        value = f"{since}." + self._sign(f"researcher\0{self._password}\0{since}")
-        self._set(response, RESEARCHER, value, RESEARCHER_SECONDS, https)
+    def set_session(self, response: Response, token: str, https: bool) -> None:
+        self._set(response, RESEARCHER, token, RESEARCHER_SECONDS, https)
 
     def forget_researcher(self, response: Response) -> None:
         response.delete_cookie(RESEARCHER, path="/")
+
+    # -- somebody of whom it is not certain that it is them ------------------------------------------------------
+
+    def seal(self, person: str, now: float) -> str:
+        """A pseudonym that goes through a page of somebody who may be a stranger: unreadable, and good for an hour."""
+        nonce = secrets.token_bytes(12)
+        plain = f"{int(now)}.{person}".encode()
+        hidden = bytes(one ^ two for one, two in zip(plain, self._stream(nonce, len(plain)), strict=True))
+        return base64.urlsafe_b64encode(nonce + hidden + self._mac(nonce + hidden)).decode()
+
+    def unseal(self, token: str, now: float) -> str | None:
+        try:
+            raw = base64.urlsafe_b64decode(token.encode())
+        except ValueError:
+            return None
+        nonce, hidden, mac = raw[:12], raw[12:-16], raw[-16:]
+        if len(raw) < 30 or not hmac.compare_digest(mac, self._mac(nonce + hidden)):
+            return None
+        plain = bytes(one ^ two for one, two in zip(hidden, self._stream(nonce, len(hidden)), strict=True)).decode()
+        at, _, person = plain.partition(".")
+        return person if 0 <= now - int(at) < _SEALED_SECONDS else None
+
+    def _stream(self, nonce: bytes, length: int) -> bytes:
+        blocks = (hmac.new(self._key, b"seal" + nonce + bytes([n]), hashlib.sha256).digest() for n in range(8))
+        return b"".join(blocks)[:length]
+
+    def _mac(self, text: bytes) -> bytes:
+        return hmac.new(self._key, b"sealed" + text, hashlib.sha256).digest()[:16]
 
     # -- both --------------------------------------------------------------------------------------------------
 
@@ -73,10 +98,11 @@ class Cookies:
 
 
 def parse_cookies(header: str) -> dict[str, str]:
-    """A Cookie header; nothing of it when it is malformed."""
-    jar: SimpleCookie = SimpleCookie()
-    try:
-        jar.load(header)
-    except ValueError:
-        return {}
-    return {name: morsel.value for name, morsel in jar.items()}
+    """A Cookie header, as browsers write it: other programs on the same host put anything into theirs, and a cookie
+    that is not ours must not hide one that is."""
+    found: dict[str, str] = {}
+    for part in header.split(";"):
+        name, is_pair, value = part.partition("=")
+        if is_pair:
+            found.setdefault(name.strip(), value.strip().strip('"'))
+    return found

@@ -1,15 +1,14 @@
 """Secret and password of a server: from the environment, from files only their owner reads, or, on localhost, made up.
 Outside localhost nothing is made up: the server refuses to start."""
 
-import ipaddress
 import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from eqlab.core.errors import DataError, UsageError
+from eqlab.study.web.addresses import is_local
 from eqlab.study.web.passwords import make_hash
 from eqlab.study.web.settings import Settings, check_secret
 
@@ -63,12 +62,6 @@ def known_secret(folder: Path, environment: Mapping[str, str] = os.environ) -> b
     return check_secret(secret)
 
 
-def is_local(host: str, public_url: str) -> bool:
-    """Whether only this machine can reach the server."""
-    names = [host] + ([urlsplit(public_url).hostname or ""] if public_url else [])
-    return all(name == "localhost" or _loopback(name) for name in names)
-
-
 def keep_password(folder: Path, password: str) -> Path:
     """Store the hash of a password, and a secret if there is none yet."""
     path = folder / _PASSWORD_FILE
@@ -82,13 +75,6 @@ def make_secret(folder: Path) -> str:
     made = secrets.token_hex(32)
     _write(folder / _SECRET_FILE, made)
     return made
-
-
-def _loopback(name: str) -> bool:
-    try:
-        return ipaddress.ip_address(name.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _read(path: Path) -> str:

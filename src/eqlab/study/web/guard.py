@@ -1,13 +1,17 @@
 """What every request passes first: body size, same origin, and the headers of every reply. Plain ASGI, so that it
 costs next to nothing."""
 
+import asyncio
 import logging
+import time
 from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from eqlab.study.web.addresses import is_loopback_name
 from eqlab.study.web.log import say, where
 from eqlab.study.web.settings import Settings
 
@@ -32,6 +36,10 @@ class TooLarge(Exception):
     """A body beyond the limit."""
 
 
+class TooSlow(Exception):
+    """A body that does not come to its end."""
+
+
 class Guard:
     def __init__(self, app: ASGIApp, settings: Settings, refuse: Any) -> None:
         """`refuse(scope, status) -> Response` makes the page for a request that is turned away."""
@@ -52,15 +60,26 @@ class Guard:
                 for name, value in HEADERS.items():
                     headers[name] = value
                 headers.setdefault("cache-control", "no-store")
+                if scope.get("eqlab_close"):
+                    headers["connection"] = "close"
                 if self._settings.https:
                     headers["strict-transport-security"] = "max-age=31536000"
                 if message["status"] >= 500:
                     say(logging.ERROR, "failed", status=message["status"], route=_route(scope))
             await send(message)
 
+        deadline = time.monotonic() + self._settings.body_seconds
+        complete = scope["method"] in _SAFE
+
         async def limited() -> Message:
-            nonlocal read
-            message = await receive()
+            nonlocal read, complete
+            if complete:  # nothing but the end of the connection is waited for
+                return await receive()
+            try:
+                message = await asyncio.wait_for(receive(), max(0.0, deadline - time.monotonic()))
+            except TimeoutError:
+                raise TooSlow from None
+            complete = message["type"] != "http.request" or not message.get("more_body", False)
             read += len(message.get("body", b""))
             if read > self._settings.body_limit:
                 raise TooLarge
@@ -72,9 +91,13 @@ class Guard:
             return
         try:
             await self._app(scope, limited, send_with_headers)
-        except TooLarge:
+        except (TooLarge, TooSlow) as error:
             if not begun:
-                await self._refuse(scope, 413)(scope, receive, send_with_headers)
+                scope["eqlab_close"] = True
+                status = 413 if isinstance(error, TooLarge) else 408
+                await self._refuse(scope, status)(scope, receive, send_with_headers)
+        except ClientDisconnect:  # gone before everything had come: nobody is there to be told
+            return
         except Exception as error:  # noqa: BLE001 - the last line: nobody is shown a trace, and the server goes on
             say(logging.ERROR, "error", error=where(error), route=_route(scope))
             if not begun:
@@ -83,12 +106,24 @@ class Guard:
     def _verdict(self, scope: Scope) -> int:
         """0, or the status with which the request is turned away."""
         headers = Headers(scope=scope)
+        if not self._our_host(headers.get("host", "").lower(), scope["path"]):
+            return 421
         length = headers.get("content-length", "")
         if length and (not length.isdecimal() or int(length) > self._settings.body_limit):
             return 413
         if scope["method"] in _SAFE or scope["path"].startswith("/hooks/"):
             return 0
         return 0 if same_origin(headers, self._settings.origin or _own_origin(scope, headers)) else 403
+
+    def _our_host(self, host: str, path: str) -> bool:
+        """Whether a request is for the address that participants know: another name that leads here could be
+        anybody's. A proxy may call us by a name of this machine, and so may a monitor."""
+        ours = self._settings.host
+        if not ours or host == ours:
+            return True
+        name = urlsplit(f"//{host}").hostname or ""
+        here = name == "localhost" or is_loopback_name(name)
+        return here and (bool(self._settings.proxy) or path == "/health")
 
 
 def same_origin(headers: Headers, ours: str) -> bool:

@@ -14,8 +14,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from eqlab.study.panel_ids import derive, panel_hash
+from eqlab.study.web.limiter import network_of
 from eqlab.study.web.log import say
-from eqlab.study.web.site import site_of
+from eqlab.study.web.site import client_of, site_of
 
 router = APIRouter(include_in_schema=False)
 FRESH_SECONDS = 15 * 60
@@ -30,7 +31,7 @@ async def hook(request: Request, study: str, panel: str) -> Response:
     served = site.studies.get(study)
     if served is None or panel not in SIGNING or served.study.panel.name.casefold() != panel:
         return JSONResponse({"detail": "There is no such study."}, 404)
-    if not site.may_enter(request):
+    if not site.hooks.allows(network_of(client_of(request))):
         return JSONResponse({"detail": "Too many."}, 429, {"retry-after": "60"})
     body = await request.body()
     stamp = request.headers.get("x-prolific-request-timestamp", "")

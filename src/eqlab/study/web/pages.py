@@ -1,5 +1,5 @@
-"""Participants' pages: the door, the current page, stopping, the end. One page is one form and one commit; the reply
-leaves after the commit."""
+"""Participants' pages: the current one, the one before it to be corrected, stopping, the end. One page is one form and
+one commit; the reply leaves after the commit."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,37 +9,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from eqlab.core.forms import Field, Number, Writing, settled
-from eqlab.core.moves import Arrival, Consent, FilledPage, Saved, View
+from eqlab.core.moves import Consent, FilledPage, Saved, View
 from eqlab.core.trials import Trial
 from eqlab.store.study.erase import erase_person
-from eqlab.study.panel_ids import panel_hash, read_panel_id, way_back
+from eqlab.study.panel_ids import resume_code, way_back
 from eqlab.study.texts import Texts
+from eqlab.study.web import door
 from eqlab.study.web.post import Post, believable, read_form
 from eqlab.study.web.shown import blocks, columns, questions
-from eqlab.study.web.site import is_https
-from eqlab.study.web.visit import Visit, desk_of, to, visit_of
-
-
-async def door(request: Request) -> Response:
-    site, served = desk_of(request)
-    study, panel = served.study, served.study.panel
-    given = read_panel_id(request.query_params, panel)
-    if given is None and site.person(request, study.id) is not None:
-        return to(study, "page")
-    if panel.person and given is None:
-        return site.render.message("panel", study.language, 403, study=study)
-    if not panel.person:
-        return site.render.page("start", study.language, study=study)
-    return await _let_in(request, panel_hash(site.settings.secret, given or ""))
-
-
-async def start(request: Request) -> Response:
-    site, served = desk_of(request)
-    if served.study.panel.person:
-        return site.render.message("panel", served.study.language, 403, study=served.study)
-    if site.person(request, served.study.id) is not None:
-        return to(served.study, "page")
-    return await _let_in(request, None)
+from eqlab.study.web.visit import Visit, visit_of
 
 
 async def page(request: Request) -> Response:
@@ -58,6 +36,9 @@ async def answer(request: Request) -> Response:
         return JSONResponse(body, status)
     if saved.outcome != "refused":
         return visit.to("page")
+    if post is not None and post.correct:
+        found = await visit.served.read(visit.served.participation.look_back, visit.person)
+        return _show(visit, found[0], post, saved.problems) if found else visit.to("page")
     view = await visit.look()
     return visit.to("done") if view.step is None else _show(visit, view, post, saved.problems)
 
@@ -72,22 +53,31 @@ async def save(visit: Visit, post: Post) -> Saved:
             return Saved(visit.person, "refused" if at_consent else "again", problems)
         return await visit.served.make(Consent(visit.person, post.agree))
     shown, away = believable(post, visit.served.participation.clock())
-    return await visit.served.make(
-        FilledPage(visit.person, post.step, post.attempt, post.values, shown, away, post.pasted)
-    )
+    page = FilledPage(visit.person, post.step, post.attempt, post.values, shown, away, post.pasted, post.correct)
+    return await visit.served.make(page)
+
+
+async def back(request: Request) -> Response:
+    """The page before with what was answered, until the next one is."""
+    visit = visit_of(request)
+    found = await visit.served.read(visit.served.participation.look_back, visit.person)
+    if found is None:
+        return visit.to("page")
+    view, values = found
+    return _show(visit, view, Post(view.number, view.attempt, dict(values), correct=True))
 
 
 async def ask_stop(request: Request) -> Response:
     visit = visit_of(request)
-    return visit.page("stop", ended=(await visit.look()).step is None)
+    return visit.page("stop", ended=(await visit.look()).step is None, at_panel=bool(visit.study.panel.person))
 
 
 async def stop(request: Request) -> Response:
     visit = visit_of(request)
     wish = (await request.body()).decode("ascii", "replace")
     if wish == "what=delete":
-        await visit.served.write(erase_person, visit.served.participation, visit.person)
-        gone = visit.page("deleted")
+        await visit.served.write(erase_person, visit.served.participation, visit.person, "person")
+        gone = visit.page("deleted", at_panel=bool(visit.study.panel.person))
         visit.site.cookies.forget_person(gone, visit.study.id)
         return gone
     if wish == "what=keep":
@@ -104,13 +94,20 @@ async def done(request: Request) -> Response:
     panel = visit.study.panel
     code = panel.code(view.ending) if view.ending else ""
     back = way_back(panel, view.ending) if view.ending else ""
-    return visit.page("done", ending=view.ending or "stopped", code=code, back=back, panel=panel.name.capitalize())
+    told = view.ending or view.state
+    return visit.page(
+        "done", ending=told, code=code, back=back, panel=panel.name.capitalize(), at_panel=bool(panel.person)
+    )
 
 
 # Plain routes: pages have no schema, and FastAPI's own handling of a request costs more than the page.
 ROUTES = [
-    Route("/s/{study}", door, methods=["GET"]),
-    Route("/s/{study}/start", start, methods=["POST"]),
+    Route("/s/{study}", door.door, methods=["GET"]),
+    Route("/s/{study}/start", door.start, methods=["POST"]),
+    Route("/s/{study}/in", door.inside, methods=["GET"]),
+    Route("/s/{study}/leave", door.leave, methods=["POST"]),
+    Route("/s/{study}/resume", door.resume, methods=["POST"]),
+    Route("/s/{study}/back", back, methods=["GET"]),
     Route("/s/{study}/page", page, methods=["GET"]),
     Route("/s/{study}/page", answer, methods=["POST"]),
     Route("/s/{study}/stop", ask_stop, methods=["GET"]),
@@ -124,16 +121,6 @@ ROUTES = [
 def wants_json(request: Request) -> bool:
     """The page's script does; a browser that posts the form itself wants a page."""
     return "application/json" in request.headers.get("accept", "")
-
-
-async def _let_in(request: Request, panel: str | None) -> Response:
-    site, served = desk_of(request)
-    if not site.may_enter(request):
-        return site.busy(served.study.language)
-    arrived = await served.make(Arrival(panel, served.study.language))
-    reply = to(served.study, "page")
-    site.cookies.set_person(reply, served.study.id, arrived.person, is_https(request))
-    return reply
 
 
 def _show(visit: Visit, view: View, post: Post | None = None, problems: Mapping[str, str] | None = None) -> Response:
@@ -150,10 +137,13 @@ def _show(visit: Visit, view: View, post: Post | None = None, problems: Mapping[
         "shown": f"{visit.served.participation.clock():.3f}",
         "mark": visit.site.cookies.mark(study.id, view.person),
         "problems": [(_anchor(trial, key), text) for key, text in said.items()],
+        "correct": post is not None and post.correct,
+        "resume": resume_code(visit.site.settings.secret, study.id, view.person) if view.number else "",
+        "minutes_left": visit.minutes_left(view),
     }
     status = 422 if said else 200
     if step.kind == "consent":
-        return visit.page("consent", status, text=blocks(study.consent.text), **common)
+        return visit.page("consent", status, text=blocks(study.consent.text), minutes=visit.minutes, **common)
     if trial is None:
         return visit.page("debrief", status, text=blocks(study.debrief), **common)
     chosen = settled(trial.form, post.values) if post else {}

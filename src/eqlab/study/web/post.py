@@ -23,6 +23,8 @@ class Post:
     away: float = 0.0
     pasted: int = 0
     """Characters that were pasted, as far as a browser tells."""
+    correct: bool = False
+    """Whether it changes the answer to the page before."""
 
 
 def read_form(body: bytes) -> Post | None:
@@ -46,6 +48,7 @@ def read_form(body: bytes) -> Post | None:
         _number(fields.get("shown", "")),
         _number(fields.get("away", "")) or 0.0,
         max(pasted, 0) if isinstance(pasted, int) else 0,
+        fields.get("correct") == "yes",
     )
 
 

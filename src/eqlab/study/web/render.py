@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from starlette.responses import HTMLResponse, Response
 
 from eqlab.study.texts import Texts, load
 from eqlab.study.web.settings import Settings
+from eqlab.study.web.shown import speaker
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 _FOREVER = "public, max-age=31536000, immutable"
@@ -42,6 +44,8 @@ class Renderer:
         )
         self._environment.globals["asset"] = lambda name: f"/static/{name}?v={self.files[name].version}"
         self._environment.filters["clock"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
+        self._environment.filters["mail_parts"] = mail_parts
+        self._environment.filters["speaker"] = speaker
         self._environment.globals["preview"] = settings.preview
 
     def texts(self, language: str) -> Texts:
@@ -67,6 +71,12 @@ class Renderer:
         if packed:
             headers["content-encoding"] = "gzip"
         return Response(found.packed if packed else found.body, headers=headers, media_type=found.type)
+
+
+def mail_parts(text: str) -> tuple[str, str, str] | None:
+    """What stands before, in and after the first e-mail address of a text; None without one."""
+    found = re.search(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}", text)
+    return (text[: found.start()], found.group(), text[found.end() :]) if found else None
 
 
 def _read_files() -> dict[str, File]:

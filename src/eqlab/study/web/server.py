@@ -1,4 +1,4 @@
-"""Running the application: one worker (one writer suits SQLite), long keep-alive, and a stop that lets saves finish."""
+"""Running the application: long keep-alive, no connection held open for nothing, and a stop that lets saves finish."""
 
 import signal
 import socket
@@ -12,6 +12,7 @@ from eqlab.core.errors import UsageError
 from eqlab.study.served import ServedStudy
 from eqlab.study.web.app import create_app
 from eqlab.study.web.log import LOG_CONFIG
+from eqlab.study.web.protocol import Connections, guarded, most_connections
 from eqlab.study.web.settings import Settings
 
 KEEP_ALIVE = 75
@@ -25,6 +26,7 @@ def config(
 ) -> uvicorn.Config:
     return uvicorn.Config(
         create_app(studies, settings),
+        http=guarded(settings.head_seconds, Connections(most_connections())),
         host=host,
         port=port,
         workers=1,
@@ -48,18 +50,25 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            self._ready(self.servers[0].sockets[0].getsockname()[1])
+            own = sockets[0] if sockets else self.servers[0].sockets[0]
+            self._ready(own.getsockname()[1])
 
 
 def serve(
-    studies: Sequence[ServedStudy], settings: Settings, host: str, port: int, ready: Callable[[int], None]
+    studies: Sequence[ServedStudy],
+    settings: Settings,
+    host: str,
+    port: int,
+    ready: Callable[[int], None],
+    listening: socket.socket | None = None,
 ) -> None:
-    """Serve until stopped by a signal. What is being saved then is saved."""
+    """Serve until stopped by a signal. What is being saved then is saved. `listening` is a socket that several
+    processes share."""
     server = Server(config(studies, settings, host, port), ready)
     for name in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises the signal again when it has stopped
         signal.signal(name, lambda *_: None)
     try:
-        server.run()
+        server.run([listening] if listening else None)
     except SystemExit:  # uvicorn's way to say that it could not begin; it has logged why
         pass
     finally:

@@ -25,10 +25,19 @@ class Settings:
     """Signs a panel's messages; without one they are refused."""
     preview: bool = False
     """Say on every page that nothing is kept."""
+    rehearsal: bool = False
+    """Whether simulated people may come; a study that is locked or has begun takes none all the same."""
     body_limit: int = 64 * 1024
-    door_burst: float = 120.0
-    """Arrivals from one address at once (a classroom); `door_rate` more each second."""
-    door_rate: float = 2.0
+    head_seconds: float = 10.0
+    """In which the head of a request must have come."""
+    body_seconds: float = 20.0
+    """In which its body must have come."""
+    door_burst: float = 40.0
+    """New people from one address at once (a classroom); `door_rate` more each second."""
+    door_rate: float = 1 / 60
+    resume_burst: float = 5.0
+    """Guesses at one person's resume code."""
+    resume_rate: float = 1 / 60
     login_burst: float = 5.0
     login_rate: float = 1 / 30
     texts: Mapping[str, Texts] = field(default_factory=dict)
@@ -38,6 +47,11 @@ class Settings:
     def origin(self) -> str:
         parts = urlsplit(self.public_url)
         return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+
+    @property
+    def host(self) -> str:
+        """Name, and port if it is said, that participants' requests must be for."""
+        return urlsplit(self.public_url).netloc.rpartition("@")[2].lower()
 
     @property
     def https(self) -> bool:

@@ -1,5 +1,6 @@
 """A trial as a person sees it: paragraphs and quotations, and each scale laid out for reading. Pure."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -18,6 +19,10 @@ class Block:
     quoted: bool
     paragraphs: tuple[tuple[str, ...], ...]
     """Each a tuple of lines."""
+    rated: bool = False
+    """Whether it is what the page asks about: the last of several quotations."""
+    dialogue: bool = False
+    """Whether lines begin with who says them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,22 @@ def blocks(text: str) -> list[Block]:
             continue
         lines.append(content)
     close()
-    return found
+    return _marked(found)
+
+
+def _marked(found: list[Block]) -> list[Block]:
+    """With the thing to rate and the speakers of a dialogue known."""
+    spoken = sum(speaker(line) is not None for block in found for lines in block.paragraphs for line in lines)
+    quoted = [number for number, block in enumerate(found) if block.quoted]
+    rated = quoted[-1] if len(quoted) > 1 else None
+    return [replace(block, rated=number == rated, dialogue=spoken > 1) for number, block in enumerate(found)]
+
+
+def speaker(line: str) -> tuple[str, str] | None:
+    """(name, words) of a line like "Maria: Good morning"; None for another."""
+    found = re.fullmatch(r"(\w[\w .'’-]{0,28}\w|\w): +(\S.*)", line)
+    name = found.group(1) if found else ""
+    return (name, found.group(2)) if found and name[0].isupper() and len(name.split()) <= 3 else None
 
 
 COLUMN = "<|>"

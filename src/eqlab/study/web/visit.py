@@ -22,6 +22,17 @@ class Visit:
     def study(self) -> Study:
         return self.served.study
 
+    @property
+    def minutes(self) -> int:
+        """What the whole study will take, as far as words and questions can tell."""
+        return max(1, round(self.site.minutes(self.served)))
+
+    def minutes_left(self, view: View) -> int | None:
+        """None before the consent, and where less than a minute is left to speak of."""
+        share = 1 - view.number / max(view.total, 1)
+        left = round(self.site.minutes(self.served) * share)
+        return left if view.number and left >= 1 else None
+
     async def look(self) -> View:
         return await self.served.look(self.person)
 

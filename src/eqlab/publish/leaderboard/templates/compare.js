@@ -35,7 +35,7 @@ function paired(table, a, b) {
   }
   // the same gap on every item: no spread to judge it by, but all signs agree (2/2ⁿ)
   found.apart = found.se > 0 ? found.low > 0 || found.high < 0 : found.value !== 0 && 2 ** (1 - n) < 0.05;
-  if (differ < Math.min(data.differ, n)) Object.assign(found, { apart: false, why: differ ? `they differ on ${differ} of ${n}` : "they are the same" });
+  if (differ < Math.min(data.differ, n)) Object.assign(found, { apart: false, low: null, high: null, why: differ ? `they differ on ${differ} of ${n}` : "they are the same" });
   return found;
 }
 
@@ -59,7 +59,8 @@ function sentence(a, b, found, digits) {
   if (found.apart === null) return `${a[NAME]} and ${b[NAME]} differ by ${size} points: ${found.why || "without intervals this cannot be tested"}.`;
   const [low, high] = found.value < 0 ? [-found.high, -found.low] : [found.low, found.high];
   const basis = found.low === null ? `the same on each, n = ${found.n}` : `95 % interval ${shown(low, digits)} to ${shown(high, digits)}, n = ${found.n}`;
-  if (!found.apart) return `${a[NAME]} and ${b[NAME]} cannot be told apart: a difference of ${size} points (${basis})${found.why ? `; ${found.why}` : ""}.`;
+  if (!found.apart && found.why) return `${a[NAME]} and ${b[NAME]} cannot be told apart: ${found.why} shared items (${size} points in all).`;
+  if (!found.apart) return `${a[NAME]} and ${b[NAME]} cannot be told apart: a difference of ${size} points (${basis}).`;
   const [better, worse] = found.value > 0 ? [a, b] : [b, a];
   return `${better[NAME]} is better than ${worse[NAME]} by ${size} points (${basis}).`;
 }

@@ -37,3 +37,33 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
     head.append(button);
   });
 }
+
+// Every drawing can be kept as a file of its own. Colours and sizes are those of the page at this moment.
+const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "paint-order"];
+for (const drawing of document.querySelectorAll("figure > svg:not(.narrow)")) {
+  const save = document.createElement("button");
+  save.type = "button";
+  save.className = "save";
+  save.textContent = "Save as SVG";
+  save.setAttribute("aria-label", `Save as SVG: ${drawing.querySelector("title")?.textContent ?? "drawing"}`);
+  save.addEventListener("click", () => {
+    const copy = drawing.cloneNode(true);
+    const from = [drawing, ...drawing.querySelectorAll("*")];
+    [copy, ...copy.querySelectorAll("*")].forEach((node, index) => {
+      const style = getComputedStyle(from[index]);
+      for (const name of KEPT) node.style.setProperty(name, style.getPropertyValue(name));
+      node.removeAttribute("href");
+    });
+    const { width, height } = drawing.getBoundingClientRect();
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    copy.setAttribute("width", width);
+    copy.setAttribute("height", height);
+    copy.style.background = getComputedStyle(document.body).backgroundColor;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }));
+    link.download = "eqlab.svg";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+  drawing.parentElement.append(save);
+}

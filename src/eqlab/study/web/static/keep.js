@@ -68,13 +68,19 @@
   let timer = 0;
   let tries = 0;
   let busy = false;
+  let clicked = null;
+  form.addEventListener("click", (event) => {
+    if (kept.post) event.preventDefault(); // where `inert` is not known either
+    clicked = event.target.closest("button[type=submit]") || clicked;
+  }, true);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (kept.post) return;
     field("away").value = awayNow().toFixed(1);
     if (field("pasted")) field("pasted").value = kept.pasted || 0;
     const body = new URLSearchParams(new FormData(form));
-    if (event.submitter && event.submitter.name) body.set(event.submitter.name, event.submitter.value);
+    const button = event.submitter || clicked; // browsers of 2021 do not say which button it was
+    if (button && button.name) body.set(button.name, button.value);
     kept.post = body.toString();
     remember();
     send();
@@ -87,15 +93,18 @@
     form.inert = true; // what is on its way may not change
     say(tries ? form.dataset.notSavedNow : form.dataset.saving, tries > 0);
     let reply = null;
+    const patience = new AbortController();
+    const late = setTimeout(() => patience.abort(), 20000);
     try {
       const response = await fetch(form.action, {
-        method: "POST", body: kept.post, credentials: "same-origin", redirect: "error", signal: AbortSignal.timeout(20000),
+        method: "POST", body: kept.post, credentials: "same-origin", redirect: "error", signal: patience.signal,
         headers: { "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
       });
       const about = response.headers.get("content-type") || "";
       if (about.startsWith("application/json")) reply = await response.json(); // anything else is not from us
       else if (response.status >= 400 && response.status < 500 && response.status !== 429) reply = { outcome: "refused" };
     } catch { /* no network, or it broke off */ }
+    clearTimeout(late);
     busy = false;
     if (reply && ["saved", "again", "ahead", "ended"].includes(reply.outcome)) {
       say(form.dataset.saved, false);

@@ -1,0 +1,262 @@
+"""Several judges of the same replies as one result: pooled with severities taken out, what the panel is worth, who
+changes the order, who favours its own, and the replies that judges disagree about most, in full."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from eqlab.analysis.intervals import mean_estimate
+from eqlab.analysis.panel import Pooled, leave_one_out, most_disputed, pool
+from eqlab.analysis.panel import Ratings as Panel
+from eqlab.analysis.panel_agreement import effective_judges, panel_alpha, preferences
+from eqlab.benchmarks.rating.families import family
+from eqlab.benchmarks.rating.rated import Rated
+from eqlab.benchmarks.rating.snapshots import replaced, snapshots_table
+from eqlab.benchmarks.rating.strengths import fitted, strengths_tables
+from eqlab.core.errors import UsageError
+from eqlab.core.results import Estimate, Result, Table
+
+SUBJECT = "judge:panel"
+CATEGORIES = 3
+DISPUTED = 5
+Reply = tuple[str, str]
+"""(prompt, arm)."""
+
+
+def panel_result(given: Mapping[str, Sequence[Rated]]) -> Result | None:
+    """`given`: each judge's ratings of single replies, by the judge's name. None for fewer than two judges, or where
+    they cannot be pooled (then each has a result of its own and no more)."""
+    if len(given) < 2:
+        return None
+    replies = _replies(given)
+    panel = _panel(given, replies)
+    try:
+        pooled = pool(panel)
+    except UsageError:
+        return None
+    arms = _arm_estimates(pooled)
+    judged = [one for one in arms if one.value is not None]
+    if not judged:
+        return None
+    best = max(judged, key=lambda one: one.value or 0.0)
+    people = _people(replies)
+    return Result(
+        benchmark="rating",
+        title="Empathy, rated by a panel",
+        subject=SUBJECT,
+        rules={"judges": ", ".join(given), "severity": "taken out"},
+        sentence=_sentence(arms, panel, pooled),
+        headline=best,
+        score_range=(1.0, float(CATEGORIES)),
+        estimates=(*arms, *_worth(panel, people)),
+        counts={"replies": len(replies), "judges": len(given)},
+        valid=True,
+        ranked=False,
+        caveats=(*replaced(given), *_caveats(panel)),
+        tables=(
+            Table(
+                "Pooled ratings by arm",
+                ("arm", "mean rating, 1 to 3"),
+                tuple((one.name, one) for one in arms),
+                "Each judge's severity is taken out; prompts are the units.",
+                whiskers="mean rating, 1 to 3",
+            ),
+            _differences(pooled),
+            _worth_table(panel, _panel(given, replies, first=True), people),
+            _severity(pooled),
+            _left_out(panel, pooled),
+            *_preferences(panel),
+            _disputed(panel, replies),
+            snapshots_table(given),
+        ),
+        noun="prompts",
+    )
+
+
+def pairwise_panel(given: Mapping[str, Sequence[Rated]]) -> Result | None:
+    """The verdicts of several judges on replies in pairs as one ranking."""
+    found, _ = fitted(given)
+    if len(given) < 2 or found is None:
+        return None
+    each = found.estimates()
+    order = sorted(each, key=lambda one: -(one.value or 0.0))
+    said = ", ".join(f"{one.name} {one.value:+.2f}" for one in order)
+    sure = []
+    for one, other in combinations([one.name for one in order], 2):
+        gap = found.difference(one, other)
+        if gap.low is not None and gap.low > 0:
+            sure.append(f"{one} is preferred to {other}")
+    return Result(
+        benchmark="rating",
+        title="Empathy, replies in pairs, by a panel",
+        subject=SUBJECT,
+        rules={"judges": ", ".join(given), "pairwise": True},
+        sentence=f"Judge-only: a panel of {len(given)} gives strengths of {said} (log odds). "
+        f"{'; '.join(sure) or 'No two arms can be told apart'}.",
+        headline=order[0],
+        score_range=(-4.0, 4.0),
+        estimates=each,
+        counts={"verdicts": found.verdicts, "judges": len(given)},
+        ranked=False,
+        caveats=tuple(replaced(given)),
+        tables=(*strengths_tables(given), snapshots_table(given)),
+        noun="prompts",
+    )
+
+
+def _replies(given: Mapping[str, Sequence[Rated]]) -> dict[Reply, Rated]:
+    """Every reply that a judge was shown, with a trial that shows it."""
+    return {(one.prompt, one.arm): one for ratings in given.values() for one in ratings}
+
+
+def _panel(given: Mapping[str, Sequence[Rated]], replies: Mapping[Reply, Rated], *, first: bool = False) -> Panel:
+    """A judge's repeats are averaged; `first`: only its first rating, where whole numbers are needed."""
+    place = {reply: index for index, reply in enumerate(replies)}
+    values = np.full((len(replies), len(given)), np.nan)
+    for column, ratings in enumerate(given.values()):
+        own: dict[int, list[int]] = {}
+        for one in sorted(ratings, key=lambda one: one.repeat):
+            if one.value is not None:
+                own.setdefault(place[one.prompt, one.arm], []).append(one.value)
+        for row, seen in own.items():
+            values[row, column] = seen[0] if first else sum(seen) / len(seen)
+    return Panel(values, [prompt for prompt, _ in replies], [arm for _, arm in replies], list(given))
+
+
+def _people(replies: Mapping[Reply, Rated]) -> list[float] | None:
+    """People's mean rating of each reply; None unless all have one."""
+    means = [
+        float(np.mean([value for _, value in one.human])) if one.human else float("nan") for one in replies.values()
+    ]
+    return None if any(np.isnan(means)) else means
+
+
+def _arm_estimates(pooled: Pooled) -> list[Estimate]:
+    """Pooled means may leave the scale a little, so they have no bounds."""
+    return [
+        mean_estimate(name, [float(value) for value in row if np.isfinite(value)])
+        for name, row in zip(pooled.subjects, pooled.table, strict=True)
+    ]
+
+
+def _gaps(pooled: Pooled) -> list[tuple[str, str, Estimate]]:
+    found = []
+    for one, other in combinations(range(len(pooled.subjects)), 2):
+        gap = pooled.table[one] - pooled.table[other]
+        estimate = mean_estimate("difference", [float(value) for value in gap if np.isfinite(value)])
+        found.append((pooled.subjects[one], pooled.subjects[other], estimate))
+    return found
+
+
+def _differences(pooled: Pooled) -> Table:
+    return Table(
+        "Pooled differences",
+        ("arm", "against", "difference in scale points"),
+        tuple(_gaps(pooled)),
+        "Paired by prompt, each pair by itself. The judges are taken as given: another panel could differ more.",
+    )
+
+
+def _worth(panel: Panel, people: Sequence[float] | None) -> list[Estimate]:
+    found = effective_judges(panel, people)
+    note = "of errors against people" if found.of == "errors" else "at least: without people shared insight counts too"
+    return [Estimate("effective number of judges", found.value, found.prompts, None, found.low, found.high, "", note)]
+
+
+def _worth_table(panel: Panel, first: Panel, people: Sequence[float] | None) -> Table:
+    (worth,) = _worth(panel, people)
+    alpha = panel_alpha(first, CATEGORIES)
+    agreed = Estimate("ordinal alpha", alpha.value, worth.n, None, alpha.low, alpha.high)
+    return Table(
+        "What the panel is worth",
+        ("measure", "value", "of"),
+        (
+            ("effective number of judges", worth, f"{len(panel.judges)} judges; {worth.note}"),
+            ("Krippendorff's alpha, ordinal", agreed, "1: judges agree; 0: chance"),
+        ),
+        "Intervals draw whole prompts again. Judges who err alike are worth fewer than they are.",
+    )
+
+
+def _severity(pooled: Pooled) -> Table:
+    return Table(
+        "How mild each judge is",
+        ("judge", "against the panel, scale points"),
+        tuple((one.name, one) for one in pooled.severity),
+        "Above 0: milder than the panel. It is taken out of all pooled numbers.",
+    )
+
+
+def _left_out(panel: Panel, pooled: Pooled) -> Table:
+    means = pooled.means
+    order = sorted(means, key=lambda arm: -means[arm])
+    whole = tuple(f"{place}" for place in range(1, len(order) + 1))
+    rows = [("nobody", *whole)]
+    rows += [(one.judge, *(f"{one.ranks[arm]:g}" for arm in order)) for one in leave_one_out(panel)]
+    return Table(
+        "Ranks if a judge were left out",
+        ("left out", *order),
+        tuple(rows),
+        "A rank that changes hangs on one judge.",
+    )
+
+
+def _preferences(panel: Panel) -> tuple[Table, ...]:
+    arms = sorted(set(panel.subjects))
+    found = preferences(
+        panel,
+        {judge: family(judge) for judge in panel.judges},
+        {arm: family(arm) for arm in arms},
+        {judge: judge for judge in panel.judges if judge in arms},
+    )
+    if not found:
+        return ()
+    return (
+        Table(
+            "Preference for oneself and one's family",
+            ("judge", "for", "scale points"),
+            tuple((one.judge, one.of, one.estimate) for one in found),
+            "How much more a judge gives its own than judges of other families do, beyond what it gives the others.",
+        ),
+    )
+
+
+def _disputed(panel: Panel, replies: Mapping[Reply, Rated]) -> Table:
+    shown = list(replies.values())
+    rows: list[tuple[str, str, str, str, float]] = []
+    for index, spread in most_disputed(panel, len(shown)):
+        if len(rows) == DISPUTED or len({value for value in panel.values[index].tolist() if np.isfinite(value)}) < 2:
+            continue  # who all said the same do not dispute, however mild some of them are
+        one = shown[index]
+        said = ", ".join(
+            f"{judge} {value:g}"
+            for judge, value in zip(panel.judges, panel.values[index].tolist(), strict=True)
+            if np.isfinite(value)
+        )
+        rows.append((one.prompt, one.arm, str(one.key.get("reply", "")), said, spread))
+    return Table(
+        "Most disputed replies",
+        ("prompt", "arm", "reply", "ratings", "spread"),
+        tuple(rows),
+        "Spread: standard deviation of the ratings, severities taken out. Read these first.",
+    )
+
+
+def _sentence(arms: Sequence[Estimate], panel: Panel, pooled: Pooled) -> str:
+    said = ", ".join(f"{one.name} {one.value:.2f}" for one in arms if one.value is not None)
+    sure = [
+        f"{a if (gap.value or 0) > 0 else b} is rated better than {b if (gap.value or 0) > 0 else a}"
+        for a, b, gap in _gaps(pooled)
+        if gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)
+    ]
+    text = f"Judge-only: a panel of {len(panel.judges)} gives {said} of 3 on average."
+    return f"{text} {'; '.join(sure)}." if sure else f"{text} No two arms can be told apart."
+
+
+def _caveats(panel: Panel) -> tuple[str, ...]:
+    families = [family(judge) for judge in panel.judges]
+    akin = sorted({name for name in families if name and families.count(name) > 1})
+    if not akin:
+        return ()
+    return (f"Several judges are of one family ({', '.join(akin)}): they may err alike.",)

@@ -1,0 +1,116 @@
+"""A ranking from replies in pairs: Bradley–Terry with ties over prompts and judges, the worth of the first place, rank
+ranges, and which pairs to ask next."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from eqlab.analysis.bradley_terry import Strengths, Verdicts, strengths
+from eqlab.analysis.maximise import FitError
+from eqlab.analysis.next_pairs import next_pairs
+from eqlab.benchmarks.rating.rated import Rated
+from eqlab.core.errors import UsageError
+from eqlab.core.results import Estimate, Table
+
+PRIOR_SD = 2.0
+"""In log odds, where somebody won or lost everything and has no finite strength: 95 % of strengths within ±4."""
+BATCH = 20
+_OUTCOME = {1: 1.0, 2: 0.5, 3: 0.0}
+
+
+def verdicts_of(given: Mapping[str, Sequence[Rated]]) -> Verdicts | None:
+    """All readable verdicts of some judges; None without any."""
+    rows = [(judge, one) for judge, ratings in given.items() for one in ratings if one.value is not None]
+    if not rows:
+        return None
+    return Verdicts(
+        [str(one.key["arms"][0]) for _, one in rows],
+        [str(one.key["arms"][1]) for _, one in rows],
+        [_OUTCOME[one.value or 2] for _, one in rows],
+        [one.prompt for _, one in rows],
+        [judge for judge, _ in rows] if len(given) > 1 else None,
+    )
+
+
+def fitted(given: Mapping[str, Sequence[Rated]]) -> tuple[Strengths | None, str]:
+    """The strengths, and what must be said of them; or why there are none."""
+    verdicts = verdicts_of(given)
+    if verdicts is None:
+        return None, "no verdict could be read"
+    try:
+        return strengths(verdicts), ""
+    except (UsageError, FitError, np.linalg.LinAlgError) as error:
+        why = str(error)
+    try:
+        found = strengths(verdicts, prior_sd=PRIOR_SD)
+    except (UsageError, FitError, np.linalg.LinAlgError):
+        return None, why
+    return found, f"With a normal prior (SD {PRIOR_SD:g}): {why}"
+
+
+def strengths_tables(given: Mapping[str, Sequence[Rated]]) -> tuple[Table, ...]:
+    """Ranking, places and next pairs; nothing where no strengths can be fitted."""
+    found, note = fitted(given)
+    if found is None:
+        return ()
+    over = "prompts and judges" if found.judge_table is not None else "prompts"
+    sets = found.ranks()
+    order = sorted(range(len(found.names)), key=lambda index: -found.ability[index])
+    each = found.estimates()
+    rows = tuple(
+        (
+            found.names[index],
+            each[index],
+            _range(sets.ranges[index]),
+            "yes" if sets.ranges[index][0] == 1 else "no",
+        )
+        for index in order
+    )
+    ranking = Table(
+        "Strengths from pairs",
+        ("arm", "strength, log odds", "rank", "may be first"),
+        rows,
+        f"Bradley–Terry with ties (Davidson), mean 0; intervals and ranks over {over}, not verdicts "
+        f"({found.verdicts}). {note}".strip(),
+        whiskers="strength, log odds",
+    )
+    return (ranking, *_place(found), *_next(found))
+
+
+def _range(rank: tuple[int, int]) -> str:
+    return f"{rank[0]}" if rank[0] == rank[1] else f"{rank[0]}–{rank[1]}"
+
+
+def _place(found: Strengths) -> tuple[Table, ...]:
+    place = found.position
+    if place is None or place.value is None:
+        return ()
+    shares = [Estimate("odds", float(np.exp(place.value)), place.n, None, _exp(place.low), _exp(place.high))]
+    return (
+        Table(
+            "What the first place is worth",
+            ("log odds", "odds of winning there, equals otherwise"),
+            ((place, shares[0]),),
+            "0 and 1: no position bias. Both orders are asked, so it moves nobody's strength.",
+        ),
+    )
+
+
+def _exp(value: float | None) -> float | None:
+    return None if value is None else float(np.exp(value))
+
+
+def _next(found: Strengths) -> tuple[Table, ...]:
+    if len(found.names) < 3 or found.table.shape[1] < 5:
+        return ()
+    plan = next_pairs(found, batch=BATCH)
+    if not plan.pairs:
+        return ()
+    return (
+        Table(
+            "Which pairs to ask next",
+            ("arm", "against", "open pairs decided, expected"),
+            tuple((one.first, one.second, one.gain) for one in plan.pairs),
+            f"In batches of {BATCH} verdicts. The rank ranges are {plan.width:.1f} ranks wide on average now.",
+        ),
+    )

@@ -1,0 +1,185 @@
+"""Calls, tokens and money in the terminal: before a run, while it is limited, and after it."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from eqlab.core.results import Result
+    from eqlab.core.usage import Usage
+    from eqlab.models.waits import Pace
+    from eqlab.runs.budget import Limits
+    from eqlab.runs.estimate import Forecast
+    from eqlab.runs.request import Prepared
+    from eqlab.store.reader import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What the flags about money say."""
+
+    max_cost: float | None
+    max_tokens: int | None
+    prices: Path | None
+    batch: bool
+    poll: float
+
+    @property
+    def limits(self) -> "Limits":
+        from eqlab.runs.budget import Limits
+
+        return Limits(self.max_cost, self.max_tokens)
+
+    @property
+    def pace(self) -> "Pace | None":
+        from eqlab.models.waits import Pace
+
+        return Pace.every(self.poll) if self.batch else None
+
+    def look_up(self) -> None:
+        """Use the user's prices, here and in whatever process scores; raises where they cannot be read."""
+        from eqlab.models.price_files import VARIABLE, known_prices
+
+        if self.prices is not None:
+            os.environ[VARIABLE] = str(self.prices)
+        known_prices()
+
+
+def show_forecast(prepared: "Prepared", store: str, spending: Spending, *, as_json: bool) -> None:
+    """--dry-run: what the run would ask, and cost; nothing is asked and nothing stored."""
+    from eqlab.cli.output import print_json, print_rows
+    from eqlab.models.price_files import known_prices
+    from eqlab.runs.estimate import CHARACTERS_PER_TOKEN, forecasts, refuse_absurd
+
+    spending.look_up()
+    refuse_absurd(prepared)
+    reader = _existing(store)
+    found = forecasts(prepared, reader, known_prices(), batch=spending.batch)
+    if reader is not None:
+        reader.close()
+    if as_json:
+        print_json({"run": prepared.config.id, "models": [_as_data(one) for one in found]})
+        return
+    columns = ["model", "calls", "answered before", "tokens in", "tokens out", "cost"]
+    rows = [
+        [one.model.spec, f"{one.calls:,}", f"{one.answered:,}", f"{one.tokens_in:,}", _span(one.tokens_out), _cost(one)]
+        for one in found
+    ]
+    print_rows("", columns, rows, right=columns[1:])
+    typer.echo(
+        f"\nEstimated at {CHARACTERS_PER_TOKEN} characters a token. From: replies as short as the form, no thinking. "
+        "To: every reply uses all its room."
+    )
+    if any(one.thinks for one in found):
+        typer.echo("Room for thinking is billed as far as it is used; --effort and --set thinking_tokens=N change it.")
+    typer.echo("A reply that cannot be read is asked for again, which is not counted here.")
+    for line in _sources(found):
+        typer.echo(line)
+
+
+def say_size(prepared: "Prepared", store: "Reader", spending: Spending, out: Any) -> None:
+    """Refuse an absurd run, and say what a large one will ask before it asks."""
+    from eqlab.models.price_files import known_prices
+    from eqlab.runs.estimate import MANY, forecasts, refuse_absurd
+
+    refuse_absurd(prepared)
+    if sum(1 for _ in _first(prepared, MANY)) <= MANY:
+        return
+    found = forecasts(prepared, store, known_prices(), batch=spending.batch)
+    if sum(one.calls for one in found) <= MANY:
+        return
+    for one in found:
+        text = (
+            f"{one.model.spec}: {one.calls:,} calls, about {one.tokens_in:,} tokens in, {_span(one.tokens_out)} out; "
+            f"cost {_cost(one)}."
+        )
+        out.print(text, markup=False, soft_wrap=True)
+
+
+def _first(prepared: "Prepared", many: int) -> Any:
+    from itertools import islice
+
+    return islice(prepared.plan(), many + 1)
+
+
+def print_usage(results: "Sequence[Result]") -> None:
+    """What the answers took, one line a result."""
+    from eqlab.cli.output import print_rows
+
+    used = [(result, result.usage) for result in results if result.usage is not None and result.usage.answers]
+    if not used:
+        return
+    columns = ["subject", "benchmark", "answers", "tokens in", "tokens out", "cost", "seconds a reply"]
+    rows = [
+        [result.subject.removeprefix("model:"), result.title, str(usage.answers), *usage_cells(usage)]
+        for result, usage in used
+    ]
+    typer.echo("")
+    print_rows("What it took", columns, rows, right=columns[2:])
+
+
+def usage_cells(usage: "Usage") -> list[str]:
+    """Tokens in and out, cost, seconds; `unknown` where nobody said."""
+    from eqlab.core.text import usage_words
+
+    words = usage_words(usage)
+    return [words.tokens_in, words.tokens_out, words.cost, words.seconds]
+
+
+def _existing(store: str) -> "Reader | None":
+    """The store, if there is one: a dry run makes no file."""
+    from eqlab.core.folders import default_store
+    from eqlab.store.open import open_store
+    from eqlab.store.place import sqlite_path
+
+    path = sqlite_path(store or default_store())
+    return open_store(store) if path is None or path.is_file() else None
+
+
+def _span(range_: tuple[int, int]) -> str:
+    low, high = range_
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _cost(one: "Forecast") -> str:
+    from eqlab.core.text import money
+
+    if one.cost is None or one.price is None:
+        return "unknown"
+    low, high = one.cost
+    currency = one.price.currency
+    if low == high:
+        return money(low, currency)
+    return f"{money(low, currency).removesuffix(f' {currency}')} to {money(high, currency)}"
+
+
+def _sources(found: "Sequence[Forecast]") -> list[str]:
+    lines = {
+        f"Prices: {one.price.source} ({one.price.date})." if one.price.date else f"Prices: {one.price.source}."
+        for one in found
+        if one.price is not None and one.price.currency
+    }
+    unknown = [one.model.spec for one in found if one.price is None]
+    said = sorted(lines)
+    if unknown:
+        said.append(f"No price is known of {', '.join(unknown)}: give one with --prices FILE (see docs/models.md).")
+    return said
+
+
+def _as_data(one: "Forecast") -> dict[str, Any]:
+    price = one.price
+    return {
+        "model": one.model.spec,
+        "calls": one.calls,
+        "answered": one.answered,
+        "tokens_in": one.tokens_in,
+        "tokens_out": list(one.tokens_out),
+        "cost": None if one.cost is None else list(one.cost),
+        "currency": price.currency if price else None,
+        "price": None if price is None else {"date": price.date, "source": price.source, "batch": one.batch},
+        "thinks": one.thinks,
+    }

@@ -1,0 +1,218 @@
+"""`eqlab study pause`, `resume`, `close`, `people`, `release`, `ban`, `links`, `approve`, `audit` and `researcher`:
+what a researcher does while a study runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.study_data import File, PanelFlag, PersonFlag, begun_study, find_person
+
+researcher = typer.Typer(help="Who may look at the studies of a store, and act on them.", no_args_is_help=True)
+
+
+def pause(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
+    """Let nobody new in for now. Who is inside goes on."""
+    _door(file, store, data, "paused")
+
+
+def resume(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
+    """Open the door of a paused study again."""
+    _door(file, store, data, "open")
+
+
+def close(
+    file: File,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    store: StoreFlag = "",
+    data: DataFlag = None,
+) -> None:
+    """Close a study for good. Who is inside may finish."""
+    if not yes:
+        typer.confirm("Nobody new can take part any more, ever. Close the study?", abort=True)
+    _door(file, store, data, "closed")
+
+
+def _door(file: Path, store: str, data: Path | None, status: str) -> None:
+    from eqlab.store.study.doors import set_status
+    from eqlab.study.results.analysis import current_user
+
+    participation = begun_study(file, store, data)
+    set_status(participation, status, current_user())  # type: ignore[arg-type]
+    participation.store.close()
+    typer.echo(f"Study '{participation.study.id}' is {status}.")
+
+
+def people(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
+    """List everybody who came, by pseudonym, with what might call for an action."""
+    from dataclasses import asdict
+
+    from eqlab.cli.output import number, print_json, print_rows
+    from eqlab.study.results.people import people_rows
+
+    participation = begun_study(file, store, data)
+    rows = people_rows(participation)
+    participation.store.close()
+    if as_json:
+        print_json([asdict(row) for row in rows])
+        return
+    columns = ["person", "state", "arm", "page", "minutes", "silent", "flags"]
+    told = [
+        [row.person, row.state, row.arm, f"{row.page}/{row.pages}", number(row.minutes, 1), f"{row.silent:.0f}",
+         ", ".join(row.flags)]
+        for row in rows
+    ]  # fmt: skip
+    print_rows("", columns, told, right=["page", "minutes", "silent"])
+
+
+def release(
+    file: File, name: PersonFlag = "", panel_id: PanelFlag = "", store: StoreFlag = "", data: DataFlag = None
+) -> None:
+    """Open the place of somebody who will not come back. They cannot go on; what they answered is kept."""
+    _send_away(file, name, panel_id, store, data, "returned")
+
+
+def ban(
+    file: File, name: PersonFlag = "", panel_id: PanelFlag = "", store: StoreFlag = "", data: DataFlag = None
+) -> None:
+    """Shut somebody out: their place opens, even if it was filled, and their answers are left out of the analysis.
+
+    After the plan is locked, banning somebody who has answered makes the result exploratory."""
+    _send_away(file, name, panel_id, store, data, "banned")
+
+
+def _send_away(file: Path, name: str, panel_id: str, store: str, data: Path | None, state: str) -> None:
+    from eqlab.study.results.analysis import current_user
+
+    participation = begun_study(file, store, data)
+    who = find_person(participation, name, panel_id)
+    participation.send_away(who, state, current_user())  # type: ignore[arg-type]
+    participation.store.close()
+    typer.echo(f"{who} is {'released' if state == 'returned' else 'banned'}.")
+
+
+def links(
+    file: File,
+    ids: Annotated[Path, typer.Argument(metavar="IDS", help="A text file with a panel's id on each line.")],
+    url: Annotated[str, typer.Option("--url", metavar="URL", help="How participants reach the server.")],
+) -> None:
+    """Write a signed link for each id: with it a person is let in from any device, and nobody else can make one.
+
+    With `signed = true` under [panel] only such links open the door."""
+    from eqlab.core.errors import UsageError
+    from eqlab.core.folders import data_folder
+    from eqlab.study.file import read_study
+    from eqlab.study.panel_ids import signed_link
+    from eqlab.study.web.credentials import known_secret
+
+    study = read_study(file.read_text(encoding="utf-8"), file.name)
+    if not study.panel.person:
+        raise UsageError(f"Study '{study.id}' has no panel.", "Name one under [panel].")
+    secret = known_secret(data_folder())
+    for line in ids.read_text(encoding="utf-8").splitlines():
+        if line.strip():
+            typer.echo(signed_link(secret, url.rstrip("/"), study.id, study.panel, line))
+
+
+def approve(
+    file: File,
+    ids: Annotated[
+        Path, typer.Argument(metavar="IDS", help="The panel's own list: a CSV file, or an id on each line.")
+    ],
+    column: Annotated[
+        str, typer.Option("--column", help="Column with the ids.", show_default="the panel's parameter, or the first")
+    ] = "",
+    bonus: Annotated[float, typer.Option("--bonus", min=0.0, help="Pay everybody who completed so much more.")] = 0.0,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write to.")] = Path("."),
+    store: StoreFlag = "",
+    data: DataFlag = None,
+) -> None:
+    """Say what became of each id on the panel's list: whom to approve, whom to ask to return, who gets a bonus.
+
+    The store has no panel id, only hashes: the list comes from the panel, and the secret from the server."""
+    from eqlab.core.folders import data_folder
+    from eqlab.study.results.approve import approvals, write_approvals
+    from eqlab.study.web.credentials import known_secret
+
+    participation = begun_study(file, store, data)
+    found = approvals(participation, known_secret(data_folder()), ids, column)
+    participation.store.close()
+    for path, rows in write_approvals(found, output, bonus, participation.study.pay.currency):
+        typer.echo(f"{path}  {rows} rows")
+
+
+def audit(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
+    """Show what researchers did: locked, looked, exported, erased, released, paused."""
+    from dataclasses import asdict
+
+    from eqlab.cli.output import print_json, print_rows
+    from eqlab.store.study.audit import read_audit
+    from eqlab.store.study.lock import moment
+
+    participation = begun_study(file, store, data)
+    found = read_audit(participation.store, participation.study.id)
+    participation.store.close()
+    if as_json:
+        print_json([asdict(one) for one in found])
+        return
+    rows = [
+        [moment(one.at), one.who, one.action, ", ".join(f"{name} {value}" for name, value in one.detail.items())]
+        for one in found
+    ]
+    print_rows("", ["when", "who", "what", "detail"], rows)
+
+
+@researcher.command("add")
+def add_researcher(
+    name: Annotated[str, typer.Argument(help="What they log in as.")],
+    role: Annotated[str, typer.Option("--role", help="viewer (sees progress) or manager (may also act and export).")],
+    store: StoreFlag = "",
+) -> None:
+    """Add a researcher, or change their role and password."""
+    import re
+    import time
+
+    from eqlab.core.errors import UsageError
+    from eqlab.store.open import open_store
+    from eqlab.store.study.researchers import ROLES, keep_researcher
+    from eqlab.study.results.analysis import current_user
+    from eqlab.study.web.passwords import make_hash
+
+    if role not in ROLES:
+        raise UsageError(f"There is no role '{role}'.", f"There are: {', '.join(ROLES)}.")
+    if not re.fullmatch(r"[A-Za-z0-9._@-]{1,64}", name) or name == "researcher":
+        raise UsageError(f"'{name}' cannot be a name.", "Take letters, digits and . _ @ -; 'researcher' is taken.")
+    chosen = typer.prompt("Password (at least 10 characters)", hide_input=True, confirmation_prompt=True)
+    opened = open_store(store)
+    new = keep_researcher(opened, name, role, make_hash(chosen), time.time(), current_user())
+    opened.close()
+    typer.echo(f"{name} is {'now' if new else 'still'} a researcher, as {role}.")
+
+
+@researcher.command("remove")
+def drop_researcher(name: Annotated[str, typer.Argument(help="Who.")], store: StoreFlag = "") -> None:
+    """Remove a researcher; they are logged out at once."""
+    import time
+
+    from eqlab.store.open import open_store
+    from eqlab.store.study.researchers import remove_researcher
+    from eqlab.study.results.analysis import current_user
+
+    opened = open_store(store)
+    remove_researcher(opened, name, time.time(), current_user())
+    opened.close()
+    typer.echo(f"{name} is no researcher any more.")
+
+
+@researcher.command("list")
+def list_researchers(store: StoreFlag = "") -> None:
+    """List researchers and their roles. Who has the server's own password is 'researcher', a manager."""
+    from eqlab.cli.output import print_rows
+    from eqlab.store.open import open_store
+    from eqlab.store.study.researchers import read_researchers
+
+    opened = open_store(store)
+    rows = [[one.name, one.role] for one in read_researchers(opened)]
+    opened.close()
+    print_rows("", ["name", "role"], rows)

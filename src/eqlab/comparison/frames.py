@@ -1,0 +1,103 @@
+"""Results, their items and comparisons as data frames, for notebooks: polars, or pandas where a user has it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from eqlab.comparison.compare import Comparison, compare
+from eqlab.comparison.entries import entries
+from eqlab.comparison.sources import read_sources
+from eqlab.core.errors import UsageError
+from eqlab.core.results import Result
+
+if TYPE_CHECKING:
+    from eqlab.store.store import Store
+
+Kind = Literal["polars", "pandas"]
+
+
+def compare_runs(
+    *names: str, store: "Store | str" = "", data: Path | None = None, joint: bool = False
+) -> "Comparisons":
+    """What `eqlab compare` says of runs (ids, or `last`), `published:MODEL` and result files."""
+    where = store if isinstance(store, str) else store.where
+    return Comparisons(compare(*entries(read_sources(names or ("last",), where, data)), joint=joint))
+
+
+class Comparisons(list[Comparison]):
+    """One comparison a benchmark; a notebook shows them as tables."""
+
+    def _repr_html_(self) -> str:
+        return "".join(one._repr_html_() for one in self)
+
+    def to_frame(self, kind: Kind = "polars") -> Any:
+        return to_frame(self, kind=kind)
+
+
+def to_frame(
+    found: Result | Comparison | Sequence[Result] | Sequence[Comparison], *, items: bool = False, kind: Kind = "polars"
+) -> Any:
+    """One row a result, one an item of them (`items=True`), or one a pair of a comparison. Undefined is null."""
+    import polars as pl
+
+    listed: list[Any] = [found] if isinstance(found, Result | Comparison) else list(found)
+    rows: list[dict[str, Any]] = []
+    for one in listed:
+        if isinstance(one, Comparison):
+            rows += _pairs(one)
+        elif isinstance(one, Result):
+            rows += _items(one) if items else [_result(one)]
+        else:
+            raise UsageError(
+                f"A {type(one).__name__} is no result.", "Give what eqlab.results or eqlab.compare_runs returns."
+            )
+    if kind == "polars":
+        return pl.DataFrame(rows, infer_schema_length=None)
+    if kind != "pandas":
+        raise UsageError(f"There are no frames of kind '{kind}'.", "Choose polars or pandas.")
+    try:
+        import pandas as pd  # type: ignore[import-untyped,unused-ignore]
+    except ImportError as error:
+        raise UsageError("pandas is not installed.", "Install it, or leave kind='pandas' out.") from error
+    return pd.DataFrame(rows)
+
+
+def _result(one: Result) -> dict[str, Any]:
+    head = one.headline
+    floor = max((baseline.value for baseline in one.baselines), default=None)
+    return {
+        "benchmark": one.benchmark, "title": one.title, "subject": one.subject, "measure": head.name,
+        "score": head.value, "low": head.low, "high": head.high, "se": head.se, "n": head.n, "valid": one.valid,
+        "best_without_skill": floor, **{name: one.counts.get(name, 0) for name in _STATUSES},
+        "sentence": one.sentence,
+    }  # fmt: skip
+
+
+_STATUSES = ("ok", "unparseable", "refused", "error", "unanswered")
+
+
+def _items(one: Result) -> list[dict[str, Any]]:
+    import json
+
+    return [
+        {
+            "benchmark": one.benchmark, "subject": one.subject, "item": item.item, "repeat": item.repeat,
+            "status": item.status, "score": item.score, "points": item.points, "title": item.title,
+            "group": item.group, "words": item.words, "shown": item.shown, "text": item.text,
+            "values": json.dumps(dict(item.values), ensure_ascii=False),
+            "reference": json.dumps(dict(item.reference), ensure_ascii=False),
+        }
+        for item in one.items
+    ]  # fmt: skip
+
+
+def _pairs(one: Comparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "benchmark": one.benchmark, "title": one.title, "rater": one.rater, "a": pair.a.name, "b": pair.b.name,
+            "difference": pair.difference.value, "low": pair.difference.low, "high": pair.difference.high,
+            "n": pair.difference.n, "p": pair.difference.p, "p_all_pairs": pair.p_jointly,
+            "told_apart": pair.separated, "better": pair.better.name if pair.better else None, "needed": pair.needed,
+        }
+        for pair in one.pairs
+    ]  # fmt: skip

@@ -1,0 +1,139 @@
+"""What tokens cost: prices by model, from tables with date and source. Pure; an unknown price is None, never 0.
+
+A user's table comes first, then ours, then litellm's, if it is installed."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from eqlab.core.errors import DataError
+from eqlab.core.toml_lines import lines_of
+from eqlab.core.toml_section import Notes, Section
+
+MILLION = 1_000_000
+_MOST = 1e6
+_DATED = re.compile(r"-(?:20\d{2}-?\d{2}-?\d{2})$")
+_KEYS = ("models", "input", "output", "cached", "batch", "currency", "date", "source", "thinks", "until")
+_LITELLM = {
+    "openai": ("", "openai/"),
+    "anthropic": ("", "anthropic/"),
+    "google": ("gemini/",),
+    "together": ("together_ai/",),
+}
+"""How litellm's table names the models of a provider, where that is not the provider's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Per million tokens."""
+
+    models: tuple[str, ...]
+    input: float
+    output: float
+    cached: float | None = None
+    """Input that the provider had in its cache; None: as all input."""
+    batch: float = 1.0
+    """What a batch costs, as a share of the rest."""
+    currency: str = "USD"
+    date: str = ""
+    source: str = ""
+    thinks: bool = False
+    """Whether it thinks unless told otherwise."""
+    until: str = ""
+    """The last day it holds (ISO); empty: no end is announced."""
+
+    def cost(self, tokens_in: int, tokens_out: int, *, cached: int = 0, batch: bool = False) -> float:
+        """`tokens_in` are all input tokens, those in the cache included."""
+        cached = min(cached, tokens_in)
+        for_cached = self.input if self.cached is None else self.cached
+        whole = (tokens_in - cached) * self.input + cached * for_cached + tokens_out * self.output
+        return whole / MILLION * (self.batch if batch else 1.0)
+
+
+FREE = Price((), 0.0, 0.0, currency="", source="runs on this machine")
+
+
+def find(prices: Iterable[Price], spec: str, today: str) -> Price | None:
+    """The first price for a model's name, or for its name without a date (`gpt-5-2025-08-07`)."""
+    names = dict.fromkeys((spec, _DATED.sub("", spec)))
+    current = [price for price in prices if not price.until or today <= price.until]
+    for name in names:
+        for price in current:
+            if any(fnmatchcase(name, pattern) for pattern in price.models):
+                return price
+    return None
+
+
+def read_prices(text: str, name: str) -> list[Price]:
+    """A price table in TOML. Raises DataError with every problem and its line."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"{name} is no TOML file: {error}.", "Mend that line.") from error
+    notes = Notes(lines_of(text.replace("\r\n", "\n")))
+    head = Section(values, (), notes, ("currency", "date", "source", "price"))
+    common = {key: head.text(key, default) for key, default in (("currency", "USD"), ("date", ""), ("source", name))}
+    found = [_price(section, common) for section in head.tables("price", _KEYS)]
+    if not found and not notes.problems:
+        notes.add((), "has no price (begin each with a line [[price]])")
+    if notes.problems:
+        said = "; ".join(f"line {one.line}: {one.key} {one.what}" for one in sorted(notes.problems)[:5])
+        raise DataError(f"{name}: {said}.", "Mend these lines; see docs/models.md for the format.")
+    return found
+
+
+def _price(section: Section, common: Mapping[str, str]) -> Price:
+    models = section.texts("models")
+    if not models:
+        section.wrong("models", 'is missing (write models = ["provider/name"])')
+    for key in ("input", "output"):
+        if not section.has(key):
+            section.wrong(key, f"is missing (write {key} = 1.25, per million tokens)")
+    thinks = section.values.get("thinks", False)
+    if not isinstance(thinks, bool):
+        section.wrong("thinks", "is neither true nor false")
+    return Price(
+        models,
+        section.number("input", 0.0, 0, _MOST),
+        section.number("output", 0.0, 0, _MOST),
+        section.number("cached", 0.0, 0, _MOST) if section.has("cached") else None,
+        section.number("batch", 1.0, 0, 1),
+        section.text("currency", common["currency"]),
+        section.text("date", common["date"], may_be_empty=True),
+        section.text("source", common["source"], may_be_empty=True),
+        thinks is True,
+        section.text("until", "", may_be_empty=True),
+    )
+
+
+def litellm_price(table: Mapping[str, Any], version: str, spec: str) -> Price | None:
+    """A model's price in litellm's table. What costs nothing there is not known to cost nothing."""
+    provider, _, model = spec.partition("/")
+    if provider == "litellm":
+        keys = [model]
+    else:
+        keys = [f"{prefix}{model}" for prefix in _LITELLM.get(provider, (f"{provider}/",))]
+    entry = next((found for key in keys if isinstance(found := table.get(key), Mapping)), {})
+    each = [_amount(entry.get(f"{way}_cost_per_token")) for way in ("input", "output")]
+    if each[0] is None or each[1] is None or not any(each):
+        return None
+    batch = _amount(entry.get("input_cost_per_token_batches"))
+    cached = _amount(entry.get("cache_read_input_token_cost"))
+    return Price(
+        (spec,),
+        round(each[0] * MILLION, 6),
+        round(each[1] * MILLION, 6),
+        None if cached is None else round(cached * MILLION, 6),
+        batch / each[0] if batch is not None and each[0] else 1.0,
+        date=f"litellm {version}",
+        source="litellm's table",
+        thinks=entry.get("supports_reasoning") is True,
+    )
+
+
+def _amount(value: Any) -> float | None:
+    ok = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1
+    return float(value) if ok else None

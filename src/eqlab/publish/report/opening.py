@@ -1,0 +1,98 @@
+"""The report's first screen: for every table its conclusion and its forest plot; for a first run with the embedded
+model, which carries no signal, a real comparison before it. What holds for every result is said once."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from eqlab.comparison.labels import subject_name
+from eqlab.core.text import is_number
+from eqlab.publish.forest import Forest, Line, widest
+from eqlab.publish.report.page import Group, RunRecord, group
+
+EMBEDDED = ("model:embedded", "judge:embedded")
+LANDSCAPE = (
+    "gpt-4-0314",
+    "gpt-4-0613",
+    "TheBloke/MegaDolphin-120b-GGUF",
+    "TheBloke/deepseek-llm-67b-chat-GGUF",
+    "upstage/SOLAR-10.7B-Instruct-v1.0",
+    "gpt-3.5-turbo-0613",
+    "TheBloke/Mistral-7B-Instruct-v0.2-GGUF",
+    "internlm/internlm2-chat-7b",
+    "huggingfaceh4/zephyr-7b-beta",
+    "Qwen/Qwen-7B-Chat",
+    "NousResearch/Llama-2-7b-chat-hf",
+    "lmsys/vicuna-7b-v1.1",
+)
+"""Published results from the best to near the bottom, all asked for a revision, so that they stand in one table."""
+OWN = "eqlab run PROVIDER/MODEL"
+
+
+@dataclass(frozen=True)
+class Opening:
+    """One table on the first screen."""
+
+    title: str
+    sentence: str
+    forests: tuple[Forest, ...]
+
+
+def openings(groups: Sequence[Group]) -> list[Opening]:
+    return [Opening(one.title, one.sentence, tuple(forests(one))) for one in groups]
+
+
+def forests(one: Group, *, own: str = "") -> Iterator[Forest]:
+    """One for a table of scores; one a rater where those whose replies were rated are compared."""
+    if any(row.result.ranked for row in one.rows):
+        lines = tuple(
+            Line(row.name, row.result.headline, row.rank, row.result.valid, row.people, row.anchor) for row in one.rows
+        )
+        known = widest([[(name, value) for _, name, value in row.letters] for row in one.rows])
+        named = next((row.result.headline.name for row in one.rows if is_number(row.result.headline.value)), "")
+        found = Forest(one.title, named, lines, one.scale, known, own)
+        if found.drawn:
+            yield found
+        return
+    rows = {subject_name(row.result.subject).removeprefix("judge:"): row for row in one.rows}
+    for rater, verdict in one.verdicts:
+        row = rows.get(rater)
+        others = row.result.others if row else None
+        if row is None or others is None:
+            continue
+        lines = tuple(
+            Line(
+                subject_name(standing.contender.name),
+                standing.contender.score,
+                standing.rank,
+                row.result.valid,
+                standing.contender.name == others.written_by_people,
+            )
+            for standing in verdict.standings
+        )
+        who = "people" if row.people else f"the judge {rater}"
+        found = Forest(f"{others.title}, rated by {who}", others.detail, lines, others.score_range)
+        if found.drawn:
+            yield found
+
+
+def landscape() -> Opening:
+    """Published models on EQ-Bench, from the figures that ship with the package, and a line for the reader's own."""
+    from eqlab.runs.published_runs import published_runs
+
+    found = published_runs([f"published:{name}" for name in LANDSCAPE], None)
+    (one,) = group([RunRecord(run.config, run.created_at, run.provenance, tuple(own)) for run, own in found])
+    return Opening(f"{one.title}: {len(one.rows)} published models", one.sentence, tuple(forests(one, own=OWN)))
+
+
+def embedded_only(records: Sequence[RunRecord]) -> bool:
+    """Whether nobody but the embedded model was asked: its answers prove that all works, and tell nothing else."""
+    asked = {model.subject for record in records for model in record.config.models}
+    return bool(asked) and asked <= set(EMBEDDED)
+
+
+def said_once(records: Sequence[RunRecord]) -> tuple[str, ...]:
+    """Caveats of every result of a page with several."""
+    own = [result.caveats for record in records for result in record.results]
+    if len(own) < 2:
+        return ()
+    return tuple(caveat for caveat in own[0] if all(caveat in other for other in own))

@@ -1,0 +1,33 @@
+"""The judges of a run as one panel."""
+
+from eqlab.benchmarks.rating.benchmark import Ratings
+from eqlab.benchmarks.rating.known import people_ratings, with_people
+from eqlab.benchmarks.rating.panel_result import pairwise_panel, panel_result
+from eqlab.benchmarks.rating.rated import rated
+from eqlab.core.results import Result
+from eqlab.runs.context import Known, StoreContext
+from eqlab.store.reader import Reader, StoredRun
+
+
+def panel_of(store: Reader, stored: StoredRun) -> Result | None:
+    """The pooled result; None for one judge, and for a calibration."""
+    asked = next((one for one in stored.config.benchmarks if one.name == Ratings.name), None)
+    judges = [model for model in stored.config.models if model.subject.startswith("judge:")]
+    if asked is None or len(judges) < 2 or asked.options["purpose"] == "calibration":
+        return None
+    if asked.options["pairwise"]:
+        return pairwise_panel(
+            {
+                model.subject.removeprefix("judge:"): rated(store.scored(stored.id, model.subject, asked.name))
+                for model in judges
+            }
+        )
+    context = StoreContext(Known(store), asked.name, judges[0])
+    people = people_ratings(context)
+    given = {
+        model.subject.removeprefix("judge:"): rated(
+            with_people(store.scored(stored.id, model.subject, asked.name), people)
+        )
+        for model in judges
+    }
+    return panel_result(given)

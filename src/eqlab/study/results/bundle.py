@@ -1,0 +1,169 @@
+"""What an export holds beside the tables so that it suffices by itself: the study file, every question in full, the
+design, the rows as they were stored, the lock, what researchers did, and the result to hold a repetition against."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from eqlab.core.errors import DataError
+from eqlab.core.moves import is_simulated
+from eqlab.core.trials import Trial, from_json, to_json
+from eqlab.store.study.audit import Done, read_audit
+from eqlab.store.study.create import stored_file
+from eqlab.store.study.lock import Lock, Standing
+from eqlab.store.study.participation import Participation
+from eqlab.store.study.records import Event, Records, read_records
+from eqlab.study.results.analysis import StudyAnalysis, analyse_roll
+from eqlab.study.results.code import analysis_code
+from eqlab.study.results.participants import participants_of
+from eqlab.study.results.plain_design import from_plain, to_plain
+
+STUDY, RECORDS, QUESTIONS, RESULT, FILE = "study.json", "records.jsonl", "questions.jsonl", "result.json", "study.toml"
+FORMAT = 1
+
+
+def write_bundle(participation: Participation, found: StudyAnalysis, folder: Path) -> list[Path]:
+    """The files that repeat the analysis; the tables for reading are written elsewhere."""
+    design = participation.design
+    contents = {
+        FILE: stored_file(participation.store, participation.study.id),
+        QUESTIONS: "".join(f"{_question(trial)}\n" for trial in design.trials.values()),
+        RECORDS: "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in _rows(participation)),
+        RESULT: json.dumps(summary(found), ensure_ascii=False, indent=1) + "\n",
+    }
+    version, code = analysis_code()
+    about = {
+        "format": FORMAT,
+        "study": design.study.id,
+        "title": design.study.title,
+        "eqlab": version,
+        "code_sha256": code,
+        "design_sha256": design.sha256,
+        "seed": design.study.seed,
+        "standing": standing_to_plain(found.standing),
+        "simulated": found.standing.simulated,
+        "design": to_plain(design),
+        "audit": [asdict(one) for one in read_audit(participation.store, participation.study.id)],
+        "sha256": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in contents.items()},
+    }
+    contents[STUDY] = json.dumps(about, ensure_ascii=False, indent=1) + "\n"
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, text in contents.items():
+        path = folder / name
+        path.write_bytes(text.encode())
+        written.append(path)
+    return written
+
+
+def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
+    """The analysis once more, from an export alone; and where it differs from what the export says came of it."""
+    about = json.loads(_read(folder, STUDY))
+    if about.get("format") != FORMAT:
+        raise DataError(f"{folder / STUDY} has a format that is not known.", "Use a newer eqlab.")
+    for name, wanted in about["sha256"].items():
+        if hashlib.sha256(_read(folder, name).encode()).hexdigest() != wanted:
+            raise DataError(f"{folder / name} is not the file that was exported.", "Take the whole export again.")
+    trials = {one["id"]: from_json(one["trial"], one["id"]) for one in _lines(folder, QUESTIONS)}
+    design = from_plain(about["design"], trials)
+    if design.sha256 != about["design_sha256"]:
+        raise DataError(f"The design in {folder / STUDY} is not the one it names.", "Take the whole export again.")
+    participants = participants_of(design, _records(folder))
+    found = analyse_roll(design, participants, standing_from_plain(about["standing"]))
+    return found, differences(json.loads(_read(folder, RESULT)), json.loads(json.dumps(summary(found))))
+
+
+def summary(found: StudyAnalysis) -> dict[str, Any]:
+    """What a repetition must find again."""
+    result = found.result
+    return {
+        "label": found.standing.label,
+        "sentence": result.sentence,
+        "analysed": len(found.sample.kept),
+        "excluded": {person: list(why) for person, why in found.sample.excluded.items()},
+        "headline": asdict(result.headline),
+        "estimates": [asdict(one) for one in result.estimates],
+        "contrasts": [asdict(one) for one in found.planned],
+    }
+
+
+def differences(there: Any, here: Any, where: str = "") -> list[str]:
+    """Where two summaries differ; numbers may differ by the last digits, since machines add in different orders."""
+    if isinstance(there, dict) and isinstance(here, dict):
+        return [
+            said
+            for name in sorted({*there, *here})
+            for said in differences(there.get(name), here.get(name), f"{where}.{name}".lstrip("."))
+        ]
+    if isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
+        return [
+            said
+            for number, (one, two) in enumerate(zip(there, here, strict=True))
+            for said in differences(one, two, f"{where}[{number}]")
+        ]
+    if isinstance(there, float) and isinstance(here, float) and abs(there - here) <= 1e-6 * max(1.0, abs(there)):
+        return []
+    return [] if there == here else [f"{where}: exported {there!r}, now {here!r}"]
+
+
+def standing_to_plain(standing: Standing) -> dict[str, Any]:
+    return {**asdict(standing), "label": standing.label}
+
+
+def standing_from_plain(plain: dict[str, Any]) -> Standing:
+    lock = Lock(**plain["lock"]) if plain["lock"] else None
+    looks = tuple(Done(**one) for one in plain["looks"])
+    rest = {name: value for name, value in plain.items() if name not in ("lock", "looks", "label")}
+    return Standing(**{**rest, "lock": lock, "looks": looks})
+
+
+def _question(trial: Trial) -> str:
+    """Stimulus, scales, positions of the items and what scoring knows (references, replies, subscales)."""
+    return json.dumps({"id": trial.id, "stimulus": trial.stimulus, "trial": to_json(trial)}, ensure_ascii=False)
+
+
+def _rows(participation: Participation) -> Iterator[dict[str, Any]]:
+    found = read_records(participation.store, participation.design)
+    for row in found.people:
+        own = dict(row._mapping)
+        yield {"table": "participants", "simulated": is_simulated(row.person), **own}
+    for person, given in found.answers.items():
+        for row in given:
+            names = ("trial_id", "attempt", "values", "latency", "at")
+            kept = {name: row._mapping[name] for name in names}
+            yield {"table": "answers", "simulated": is_simulated(person), "person": person, **kept}
+    for event in found.events:
+        yield {"table": "events", "simulated": is_simulated(event.person or ""), **asdict(event)}
+
+
+def _records(folder: Path) -> Records:
+    people: list[Any] = []
+    answers: dict[str, list[Any]] = {}
+    events = []
+    for row in _lines(folder, RECORDS):
+        table, person = row.pop("table"), str(row.get("person"))
+        row.pop("simulated")
+        if table == "participants":
+            people.append(SimpleNamespace(**row))
+        elif table == "answers":
+            answers.setdefault(person, []).append(SimpleNamespace(**row))
+        else:
+            events.append(Event(**row))
+    return Records(tuple(people), answers, tuple(events))
+
+
+def _lines(folder: Path, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in _read(folder, name).split("\n") if line]
+
+
+def _read(folder: Path, name: str) -> str:
+    try:
+        return (folder / name).read_bytes().decode("utf-8")
+    except OSError as error:
+        raise DataError(
+            f"{folder / name} cannot be read: {error.strerror}.", "Name a folder that 'eqlab study export' wrote."
+        ) from error

@@ -1,0 +1,122 @@
+"""A panel of judges as one result: severity, worth, order without one judge, liking for its own, who answered."""
+
+import numpy as np
+import pytest
+
+from eqlab.benchmarks.rating.panel_result import panel_result
+from eqlab.benchmarks.rating.rated import Rated
+from eqlab.benchmarks.rating.reply_rows import ReplyRow
+from eqlab.benchmarks.rating.snapshots import akin
+from eqlab.benchmarks.rating.trials import single
+from eqlab.core.answers import Answer
+
+ARMS = ("gpt-4o", "llama-3")
+
+
+def ratings(judge, rate, model=None, prompts=30):
+    found = []
+    for number in range(prompts):
+        for arm in ARMS:
+            trial = single(ReplyRow(arm, f"p{number}", f"reply {number} of {arm}"))
+            value = rate(number, arm)
+            if value is None:
+                continue
+            who = model(number) if model else judge
+            answer = Answer("r", trial.id, f"judge:{judge}", 0, 0, "x", "ok", {"rating": value}, model=who)
+            found.append(Rated(trial, 0, 1, answer))
+    return found
+
+
+def quality(seed):
+    draw = np.random.default_rng(seed)
+    worth = {(n, arm): draw.normal(0.4 * (arm == "gpt-4o"), 0.6) for n in range(30) for arm in ARMS}
+
+    def judge(shift, noise, own=""):
+        more = np.random.default_rng(int(1000 * shift) + 7000 + seed)
+        return lambda n, arm: int(
+            np.clip(np.round(2 + worth[n, arm] + shift + more.normal(0, noise) + (arm == own)), 1, 3)
+        )
+
+    return judge
+
+
+def table(result, title):
+    return next(one for one in result.tables if one.title == title)
+
+
+def test_a_mild_judge_who_saw_one_arm_only_gains_it_nothing():
+    judge = quality(1)
+    strict, mild = judge(-0.5, 0.3), judge(0.5, 0.3)
+    whole = {"strict": ratings("strict", strict), "mild": ratings("mild", mild)}
+    part = {**whole, "mild": ratings("mild", lambda n, arm: mild(n, arm) if arm == "llama-3" or n < 15 else None)}
+    full, lacking = panel_result(whole), panel_result(part)
+    levels = {row[0]: row[1].value for row in table(full, "How mild each judge is").rows}
+    assert levels["mild"] > 0.2 > -0.2 > levels["strict"]
+    assert sum(levels.values()) == pytest.approx(0)
+    for one, other in zip(full.estimates[:2], lacking.estimates[:2], strict=True):
+        assert one.value == pytest.approx(other.value, abs=0.15)
+
+
+def test_copies_of_one_judge_are_worth_one():
+    rate = quality(2)(0.0, 0.4)
+    rows = ratings("a", rate)
+    same = panel_result({"a": rows, "b": rows, "c": rows})
+    worth = table(same, "What the panel is worth").rows
+    assert worth[0][1].value == pytest.approx(1)
+    assert worth[1][1].value == pytest.approx(1)
+    apart = panel_result(
+        {name: ratings(name, quality(2)(shift, 0.9)) for name, shift in (("a", 0), ("b", 0.1), ("c", 0.2))}
+    )
+    assert table(apart, "What the panel is worth").rows[0][1].value > 1.2
+
+
+def test_liking_for_ones_own_is_seen_and_the_order_hangs_on_it():
+    judge = quality(3)
+    given = {
+        "llama-3": ratings("llama-3", judge(0.0, 0.2, own="llama-3")),
+        "claude-x": ratings("claude-x", judge(0.1, 0.2)),
+        "gemini-y": ratings("gemini-y", judge(0.2, 0.2)),
+    }
+    found = panel_result(given)
+    liking = {(row[0], row[1]): row[2] for row in table(found, "Preference for oneself and one's family").rows}
+    assert liking["llama-3", "self"].low > 0.2
+    left = {row[0]: row[1:] for row in table(found, "Ranks if a judge were left out").rows}
+    assert left["nobody"] == ("1", "2")
+    assert set(left) == {"nobody", "llama-3", "claude-x", "gemini-y"}
+
+
+def test_the_most_disputed_replies_are_there_in_full():
+    judge = quality(4)
+    odd = judge(0.0, 0.1)
+    given = {
+        "a": ratings("a", lambda n, arm: 1 if (n, arm) == (7, "gpt-4o") else odd(n, arm)),
+        "b": ratings("b", lambda n, arm: 3 if (n, arm) == (7, "gpt-4o") else odd(n, arm)),
+    }
+    first = table(panel_result(given), "Most disputed replies").rows[0]
+    assert first[:4] == ("p7", "gpt-4o", "reply 7 of gpt-4o", "a 1, b 3")
+
+
+def test_a_judge_replaced_in_silence_is_noticed():
+    rate = quality(5)(0.0, 0.3)
+    given = {
+        "gpt-4o": ratings("gpt-4o", rate, model=lambda n: "gpt-4o-2024-08-06" if n < 20 else "gpt-4o-mini-2024"),
+        "claude-x": ratings("claude-x", rate, model=lambda n: "some-other-3"),
+    }
+    said = " ".join(panel_result(given).caveats)
+    assert "gpt-4o was replaced during the run" in said
+    assert "claude-x was asked, but some-other-3 answered" in said
+    assert akin("openai/gpt-4o", "gpt-4o-2024-08-06")
+    assert not akin("openai/o3", "gpt-4o")
+    twins = {
+        "gpt-a": ratings("gpt-a", rate, model=lambda n: "gpt-a"),
+        "gpt-b": ratings("gpt-b", rate, model=lambda n: "gpt-a"),
+    }
+    assert "counted several times" in " ".join(panel_result(twins).caveats)
+
+
+def test_no_panel_without_two_judges_who_share_replies():
+    rate = quality(6)(0.0, 0.3)
+    assert panel_result({"a": ratings("a", rate)}) is None
+    early = ratings("a", lambda n, arm: rate(n, arm) if n < 10 else None)
+    late = ratings("b", lambda n, arm: rate(n, arm) if n >= 10 else None)
+    assert panel_result({"a": early, "b": late}) is None

@@ -1,0 +1,59 @@
+"""Pictures, summaries and citations, offline, of published results."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+MODELS = ("published:gpt-4-0314", "published:gpt-4-0613")
+
+
+@pytest.mark.parametrize("kind", ["forest", "heat"])
+def test_svg_is_well_formed_and_names_everybody(eqlab, tmp_path, kind):
+    done = eqlab("plot", *MODELS, "--kind", kind, "-o", "x.svg")
+    assert done.code == 0, done.err
+    root = ElementTree.parse(tmp_path / "x.svg").getroot()
+    words = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"gpt-4-0314", "gpt-4-0613"} <= words
+    assert any(word.startswith("85.73" if kind == "forest" else "0.") for word in words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("plot", *MODELS, "-o", "x.gif"), "ends with .svg, .png, .pdf"),
+        (("plot", *MODELS, "-o", "nowhere/x.svg"), "no folder"),
+        (("plot", *MODELS, "--kind", "pie", "-o", "x.svg"), "forest, profile, heat"),
+        (("plot", *MODELS, "--kind", "profile", "-o", "x.svg"), "nothing for a profile"),
+        (("report", *MODELS, "-o", "x.png"), "eqlab plot"),
+        (("report", *MODELS, "-o", "x.docx"), "write an .html"),
+        (("report", *MODELS, "-o", "x.md", "--items"), "Drop --items"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_and_nothing_written(eqlab, tmp_path, arguments, said):
+    done = eqlab(*arguments)
+    assert done.code == 2
+    assert said in done.err
+    assert not [path for path in tmp_path.iterdir() if path.is_file() and path.suffix not in (".db", ".toml")]
+
+
+def test_without_a_browser_the_way_out_is_said(eqlab, monkeypatch, tmp_path):
+    monkeypatch.setattr("eqlab.publish.browser.shutil.which", lambda name: None)
+    done = eqlab("plot", *MODELS, "-o", "x.png")
+    assert done.code == 2
+    assert "Install chromium" in done.err
+    assert not (tmp_path / "x.png").exists()
+
+
+def test_a_summary_in_markdown(eqlab, tmp_path):
+    assert eqlab("report", *MODELS, "-o", "x.md").code == 0
+    text = (tmp_path / "x.md").read_text()
+    assert "cannot be told apart" in text
+    assert "| gpt-4-0314 | 85.73 | 83.57 to 87.90 | 171 | 1–2 | yes |" in text
+
+
+def test_a_citation_names_product_study_and_items(eqlab):
+    done = eqlab("cite", "published:gpt-4-0314")
+    assert done.code == 0, done.err
+    for said in ("@software{eqlab", "Paech, Samuel J.", "sha256 a43b8ad25b", "85.73 (95 % CI 83.57 to 87.90, n = 171)"):
+        assert said in done.out.replace("\n% ", " ")
+    assert done.out.count("@") == 2

@@ -1,0 +1,248 @@
+"""Limits: a run stops before them, says which, and goes on with a higher one."""
+
+import asyncio
+
+import pytest
+from aiohttp import web
+from conftest import completion
+from hypothesis import given
+from hypothesis import strategies as st
+
+import eqlab as api
+from eqlab.core.errors import UsageError
+from eqlab.core.messages import one_prompt
+from eqlab.models.chat import ChatRequest, LimitReached
+from eqlab.models.price_files import Prices
+from eqlab.models.prices import Price
+from eqlab.runs.ask import run
+from eqlab.runs.budget import Amount, Budget, Limits
+from eqlab.runs.estimate import forecasts, most_tokens_in, talk_tokens
+from eqlab.runs.spent import spent
+
+PRICES = """
+[[price]]
+models = ["dear"]
+input = 1000.0
+output = 2000.0
+cached = 500.0
+"""
+
+
+@pytest.fixture
+def priced(tmp_path, monkeypatch):
+    path = tmp_path / "prices.toml"
+    path.write_text(PRICES)
+    monkeypatch.setenv("EQLAB_PRICES", str(path))
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = api.open_store(str(tmp_path / "s.db"))
+    yield store
+    store.close()
+
+
+def good(body, number=0, tokens=(300, 40)):
+    import re
+
+    words = re.search(r"at the end\?\n((?:\w+\n){4})", body["messages"][-1]["content"]).group(1).split()
+    text = "\n".join(f"{word}: {index + 1}" for index, word in enumerate(words))
+    return completion(text) | {"usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}}
+
+
+def prepared(server, models=("dear",), **more):
+    return api.prepare(api.Request(models=models, base_url=server.url, **more))
+
+
+def total(store, plan):
+    uses = store.used(plan.config.id, plan.config.models[0].subject)
+    return [sum(column) for column in zip(*((use.tokens_in, use.tokens_out) for use in uses), strict=True)]
+
+
+@pytest.mark.parametrize("concurrency", [1, 16])
+def test_a_limit_of_cost_is_never_passed_and_a_higher_one_goes_on(server, store, priced, concurrency):
+    server.reply = good
+    server.delay = 0.01
+    plan = prepared(server)
+    # 300 in and 40 out cost 0.38; a request may cost its prompt's bytes and 256 out: about 1.2 + 0.5.
+    outcome = run(plan, store, concurrency=concurrency, limits=Limits(cost=8.0))
+    first = len(server.requests)
+    assert outcome.limit.startswith("--max-cost 8: ")
+    assert not outcome.failures
+    assert not outcome.interrupted
+    tokens_in, tokens_out = total(store, plan)
+    assert 4 < (tokens_in * 1000 + tokens_out * 2000) / 1e6 <= 8.0
+    again = run(plan, store, concurrency=concurrency, limits=Limits(cost=8.0))
+    assert again.limit
+    assert len(server.requests) <= first + 2  # what an earlier worst case left over
+    outcome = run(plan, store, concurrency=concurrency, limits=Limits(cost=100.0))
+    assert not outcome.limit
+    assert store.progress(plan.config.id)["model:dear"] == (60, 60)
+    assert len(server.requests) == 60
+
+
+def test_a_limit_of_tokens_needs_no_price(server, store):
+    server.reply = good
+    plan = prepared(server, ("m",))
+    outcome = run(plan, store, limits=Limits(tokens=30_000))
+    assert outcome.limit.startswith("--max-tokens-total 30000: ")
+    assert sum(total(store, plan)) <= 30_000
+    assert 10 < len(server.requests) < 60
+
+
+def test_replies_that_nobody_counted_are_taken_at_their_worst(server, store, priced):
+    server.reply = lambda body, number: {name: part for name, part in good(body).items() if name != "usage"}
+    plan = prepared(server)
+    outcome = run(plan, store, concurrency=1, limits=Limits(cost=20.0))
+    assert outcome.limit
+    asked = len(server.requests)
+    assert 2 < asked < 60
+    again = run(plan, store, concurrency=1, limits=Limits(cost=20.0))
+    assert again.limit
+    assert len(server.requests) - asked <= asked
+
+
+def test_a_request_that_timed_out_counts_as_billed(server, store, priced):
+    def reply(body, number):
+        server.delay = 0.0 if number > 3 else 3.0
+        return good(body)
+
+    server.delay = 3.0
+    server.reply = reply
+    plan = prepared(server, limit=3)
+    run(plan, store, concurrency=1, timeout=1, silence=1, limits=Limits(cost=100.0))
+    waited = [use.timed_out for use in store.used(plan.config.id, "model:dear") if use.timed_out]
+    assert waited
+    price = Price(("dear",), 1000, 2000)
+    tokens, cost = spent(store, plan.config.id, "model:dear", {"": price})
+    counted = sum(total_of(use) for use in store.used(plan.config.id, "model:dear"))
+    assert tokens > counted
+    assert cost > 3 * 0.38
+
+
+def total_of(use):
+    return (use.tokens_in or 0) + (use.tokens_out or 0)
+
+
+def test_limits_are_no_part_of_a_run(server, store, priced):
+    server.reply = good
+    plan = prepared(server, limit=2)
+    one = run(plan, store, limits=Limits(cost=50.0)).run
+    assert run(plan, store).run == one
+    assert len(server.requests) == 2
+
+
+def test_an_unknown_price_is_refused_before_anything_is_asked(server, store, priced):
+    with pytest.raises(UsageError, match="none is known of m"):
+        run(prepared(server, ("dear", "m")), store, limits=Limits(cost=1.0))
+    assert not server.requests
+
+
+def test_two_currencies_have_no_sum(server, store, tmp_path, monkeypatch):
+    path = tmp_path / "two.toml"
+    path.write_text(PRICES + '[[price]]\nmodels = ["other"]\ninput = 1\noutput = 1\ncurrency = "EUR"\n')
+    monkeypatch.setenv("EQLAB_PRICES", str(path))
+    with pytest.raises(UsageError, match="cannot add EUR and USD"):
+        run(prepared(server, ("dear", "other")), store, limits=Limits(cost=1.0))
+
+
+@pytest.mark.parametrize("limits", [Limits(cost=0.0), Limits(tokens=0), Limits(cost=-1.0)])
+def test_a_limit_of_nothing_makes_no_sense(server, store, limits, priced):
+    with pytest.raises(UsageError, match="above 0"):
+        run(prepared(server), store, limits=limits)
+
+
+def test_errors_of_the_server_cost_nothing(server, store, priced):
+    server.reply = lambda body, number: web.Response(status=400, text='{"error": {"message": "too long"}}')
+    plan = prepared(server, limit=4)
+    run(plan, store, limits=Limits(cost=50.0))
+    assert spent(store, plan.config.id, "model:dear", {"": Price(("dear",), 1000, 2000)}) == (0, 0.0)
+
+
+@given(
+    st.integers(1, 2000),
+    st.lists(st.tuples(st.integers(1, 300), st.floats(0, 1)), min_size=1, max_size=60),
+    st.integers(1, 12),
+)
+def test_whatever_comes_the_limit_holds(limit, requests, workers):
+    """Property: with any worst cases and any actual costs below them, in any interleaving, no limit is passed."""
+
+    async def work():
+        budget = Budget(Limits(tokens=limit), {}, Amount(), "USD")
+        waiting = iter(requests)
+        most = 0
+
+        async def one():
+            nonlocal most
+            for worst, share in waiting:
+                try:
+                    await budget.reserve(Amount(worst))
+                except LimitReached:
+                    return
+                await asyncio.sleep(0)
+                budget.settle(Amount(worst), Amount(int(worst * share)))
+                most = max(most, budget.spent.tokens)
+
+        await asyncio.wait_for(asyncio.gather(*(one() for _ in range(workers))), 10)
+        return most
+
+    assert asyncio.run(work()) <= limit
+
+
+def test_no_tokenizer_makes_more_tokens_than_there_are_bytes():
+    request = ChatRequest(one_prompt("日本" * 50, "be brief"), schema={"type": "object"})
+    assert most_tokens_in(request) >= len(("日本" * 50 + "be brief").encode())
+
+
+def test_a_talk_sends_all_that_was_said_before():
+    assert talk_tokens(100, 20, 1) == 100
+    assert talk_tokens(100, 20, 3) == 100 + (100 + 120) + (100 + 240)
+
+
+def test_a_forecast_counts_what_is_left(server, store):
+    server.reply = good
+    plan = prepared(server, ("m", "dear"), limit=6)
+    before = forecasts(plan, None, Prices([], "2026-11-15"))
+    assert [(one.calls, one.answered) for one in before] == [(6, 0), (6, 0)]
+    run(prepared(server, ("m", "dear"), limit=6), store)
+    assert [(one.calls, one.answered) for one in forecasts(plan, store, Prices([], "2026-11-15"))] == [(0, 6), (0, 6)]
+    assert before[0].cost is None
+
+
+def test_a_forecast_for_talks_grows_with_the_turns(server):
+    plan = prepared(server, ("m",), limit=3)
+    prices = Prices([], "2026-11-15")
+    (one,) = forecasts(plan, None, prices)
+    (three,) = forecasts(plan, None, prices, turns=lambda asked, trial: 3)
+    assert three.calls == 3 * one.calls
+    assert three.tokens_in > 3 * one.tokens_in
+    assert three.tokens_out[0] == 3 * one.tokens_out[0]
+
+
+def test_thinking_is_a_range_and_effort_sets_its_end():
+    def high(**settings):
+        config = api.prepare(api.Request(models=("openai/gpt-5",), limit=4, settings=settings))
+        (found,) = forecasts(config, None, Prices([Price(("openai/gpt-5",), 1, 10, thinks=True)], "2026-11-15"))
+        return found.tokens_out
+
+    low, usual = high()
+    assert usual > 4 * 16_000
+    assert high(effort="none")[1] < 4 * 300
+    assert high(effort="low")[1] < usual < high(effort="max")[1]
+    assert high(thinking_tokens=100)[1] == 4 * (256 + 100)
+    assert {high(effort=effort)[0] for effort in ("none", "max")} == {low}
+
+
+def test_the_estimate_is_near_what_a_tokenizer_counts():
+    """English prose has between three and five characters a token in every tokenizer of today."""
+    plan = api.prepare(api.Request(models=("m",), base_url="http://h/v1"))
+    (found,) = forecasts(plan, None, Prices([], "2026-11-15"))
+    characters = sum(len(trial.prompt) for _, _, trial, _ in plan.plan())
+    assert characters / 5 < found.tokens_in < characters / 3
+
+
+def test_local_models_are_taken_as_they_are(store):
+    plan = api.prepare(api.Request(models=("embedded",), limit=2))
+    (found,) = forecasts(plan, store, Prices([], "2026-11-15"))
+    assert found.cost == (0.0, 0.0)
+    assert found.thinks is False

@@ -1,0 +1,352 @@
+"""What a result may be called, against a researcher who would like to call it more: erasing, looking, simulating; and
+against browsers that say what they please."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from small_study import SECONDS, answer_for, take
+
+from eqlab.core.errors import DataError, StoreError
+from eqlab.core.moves import Arrival, is_simulated
+from eqlab.store.study.audit import read_audit
+from eqlab.store.study.erase import clear_simulated, erase_person
+from eqlab.store.study.lock import lock_plan, standing
+from eqlab.store.study.participation import TurnedAway
+from eqlab.study.results.analysis import analyse
+from eqlab.study.results.bundle import redo
+from eqlab.study.results.code import analysis_code
+from eqlab.study.results.export import export_all, export_table
+from eqlab.study.results.lock_file import lock_file, read_lock_file, write_lock_file
+from eqlab.study.results.participants import read_participants
+from eqlab.study.results.public import coarse_people, merged, publish
+
+
+def rate(participation, name, values):
+    """Somebody who comes after the lock and rates with these values."""
+    person = participation.arrive(name, "en")
+    view = take(participation, person, until="trial")
+    number = 0
+    while (view := participation.look(person)).step is not None:
+        participation.clock.now += SECONDS
+        given = answer_for(view)
+        if view.step.kind == "trial":
+            given = {"rating": values[number % len(values)]}
+            number += 1
+        participation.save(person, view.number, view.attempt, given)
+    return person
+
+
+@pytest.fixture
+def locked(make_participation, clock):
+    """A study with every place filled, its plan locked before the first came."""
+    participation = make_participation(batches=3, size=4)
+    lock_plan(participation, *analysis_code())
+    clock.now += 1
+    people = [rate(participation, f"h{n}", (1 + n % 3, 3, 2, 1 + n % 2)) for n in range(6)]
+    return participation, people
+
+
+# -- erasing and shutting out --
+
+
+def test_a_researcher_who_erases_after_the_lock_loses_the_word_confirmatory(locked, clock):
+    participation, people = locked
+    assert standing(participation, *analysis_code()).label == "confirmatory"
+    erase_person(participation, people[0], "researcher", "ada")
+    found = analyse(participation)
+    assert found.standing.label == "exploratory"
+    assert "erased or shut out by a researcher" in found.standing.reason
+    assert found.result.sentence.startswith("Exploratory")
+    assert any("0 at their own request on the page, 1 by a researcher" in said for said in found.result.caveats)
+    (event,) = [one for one in read_participants(participation).events if one.kind == "erased"]
+    assert (event.detail["by"], event.at, event.detail["answered"]) == ("researcher", clock.now, 4)
+    (done,) = [one for one in read_audit(participation.store, "small") if one.action == "erased"]
+    assert (done.who, done.at) == ("ada", clock.now)
+
+
+def test_a_person_who_deletes_their_own_answers_does_not(locked):
+    participation, people = locked
+    erase_person(participation, people[0], "person")
+    found = standing(participation, *analysis_code())
+    assert found.confirmatory
+    assert found.label == "interim"  # the place is open again
+    rate(participation, "another", (1, 2))
+    assert standing(participation, *analysis_code()).label == "confirmatory"
+
+
+def test_erasing_somebody_who_answered_no_trial_changes_nothing(make_participation):
+    participation = make_participation()
+    lock_plan(participation, "1")
+    person = participation.arrive("h", "en")
+    take(participation, person, until="trial")
+    erase_person(participation, person, "researcher", "ada")
+    assert standing(participation, "1").confirmatory
+
+
+def test_a_banned_person_is_left_out_and_the_label_falls(locked):
+    participation, people = locked
+    participation.send_away(people[1], "banned", "ada")
+    found = analyse(participation)
+    assert found.standing.label == "exploratory"
+    assert people[1] not in {person.person for person in found.sample.everybody}
+    assert participation.look(people[1]).state == "banned"
+
+
+@pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
+def test_erased_means_gone_from_the_files_of_the_store_too(make_participation, store_url):
+    participation = make_participation(batches=8, size=6)
+    people = [participation.arrive(f"h{n}", "en") for n in range(12)]
+    for person in people:
+        take(participation, person)
+    gone = people[5]
+    files = [Path(store_url), Path(f"{store_url}-wal")]
+
+    def copies(name):
+        return sum(path.read_bytes().count(name.encode()) for path in files if path.exists())
+
+    assert copies(gone) > 10
+    erase_person(participation, gone, "person")
+    assert copies(gone) == 0
+    assert copies(people[6]) > 10
+
+
+# -- looking early --
+
+
+def test_a_look_before_the_planned_number_is_interim_and_stays_known(make_participation, clock):
+    participation = make_participation(batches=1, size=4)
+    lock_plan(participation, *analysis_code())
+    clock.now += 1
+    rate(participation, "a", (1, 2, 3))
+    early = analyse(participation, "ada")
+    assert early.standing.label == "interim"
+    assert early.result.sentence.startswith("Interim")
+    assert early.standing.looks == ()
+    rate(participation, "b", (3, 2, 3))
+    late = analyse(participation, "ada")
+    assert late.standing.label == "confirmatory"
+    assert [(one.who, one.action, one.detail["done"]) for one in late.standing.looks] == [("ada", "analysed", 1)]
+    assert any("looked at once before the planned number" in said for said in late.result.caveats)
+
+
+def test_an_export_before_the_planned_number_is_a_look_too(make_participation, clock, tmp_path):
+    participation = make_participation(batches=1, size=4)
+    lock_plan(participation, *analysis_code())
+    clock.now += 1
+    rate(participation, "a", (1, 2, 3))
+    export_all(participation, tmp_path / "out", "ada")
+    assert {one.action for one in standing(participation, *analysis_code()).looks} == {"exported"}
+
+
+# -- the lock --
+
+
+def test_the_lock_covers_the_code_that_analyses(make_participation, clock):
+    participation = make_participation()
+    version, code = analysis_code()
+    lock_plan(participation, version, code)
+    assert standing(participation, version, code).confirmatory
+    changed = standing(participation, version, "0" * 64)
+    assert not changed.confirmatory
+    assert "code_sha256" in changed.reason
+
+
+def test_the_code_hash_follows_the_source(monkeypatch):
+    import eqlab.study.results.code as module
+
+    before = analysis_code()
+    monkeypatch.setattr(module, "_ROOMS", module._ROOMS[:-1])
+    module.analysis_code.cache_clear()
+    try:
+        assert module.analysis_code() != before
+    finally:
+        module.analysis_code.cache_clear()
+
+
+def test_a_lock_file_is_signed_and_a_changed_one_is_found_out(make_participation, tmp_path):
+    participation = make_participation()
+    lock, _ = lock_plan(participation, *analysis_code())
+    path = tmp_path / "small.lock.json"
+    content = lock_file("small", "A small study", lock)
+    write_lock_file(path, content)
+    assert read_lock_file(path) == json.loads(json.dumps(content))
+    for name, value, said in (
+        ("locked_at", lock.at - 3600, "signature"),
+        ("study", "other", "signature"),
+        ("plan", {**lock.plan, "eqlab": "9"}, "hash"),
+        ("signature", "", "not signed"),
+    ):
+        write_lock_file(path, {**content, name: value})
+        with pytest.raises(DataError, match=said):
+            read_lock_file(path)
+
+
+# -- simulated people --
+
+
+def simulated(participation, number):
+    return participation.admit(Arrival(f"sim-{number}", "en", simulated=True))
+
+
+def test_simulated_people_are_marked_in_every_row_and_never_confirmatory(make_participation, tmp_path):
+    participation = make_participation(batches=1)
+    people = [simulated(participation, number) for number in range(2)]
+    for person in people:
+        assert is_simulated(person)
+        take(participation, person)
+    found = analyse(participation)
+    assert (found.standing.label, found.standing.simulated) == ("simulated", 2)
+    assert found.result.sentence.startswith("Simulated")
+    assert "2 of the people are simulated" in found.result.caveats[0]
+    for what in ("answers", "participants", "events"):
+        lines = export_table(participation, what, "csv").decode().splitlines()
+        assert lines[0].endswith("simulated") or "simulated" in lines[0].split(",")
+        where = lines[0].split(",").index("simulated")
+        import csv
+
+        assert {row[where] for row in csv.reader(lines[1:])} == {"true"}
+    export_all(participation, tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "study.json").read_text())["simulated"] == 2
+    rows = [json.loads(line) for line in (tmp_path / "out" / "records.jsonl").read_text().splitlines()]
+    assert {row["simulated"] for row in rows} == {True}
+
+
+def test_a_locked_study_takes_no_simulated_people(make_participation):
+    participation = make_participation()
+    lock_plan(participation, "1")
+    with pytest.raises(TurnedAway, match="simulated"):
+        simulated(participation, 1)
+
+
+def test_a_study_that_has_begun_takes_no_simulated_people(make_participation):
+    participation = make_participation()
+    participation.arrive("somebody", "en")
+    with pytest.raises(TurnedAway, match="simulated"):
+        simulated(participation, 1)
+
+
+def test_a_study_with_simulated_people_cannot_be_locked_until_they_are_cleared(make_participation):
+    participation = make_participation(batches=1)
+    take(participation, simulated(participation, 1))
+    with pytest.raises(StoreError, match="1 simulated people") as error:
+        lock_plan(participation, "1")
+    assert "study clear" in error.value.hint
+    assert clear_simulated(participation, "ada") == 1
+    assert read_participants(participation).people == ()
+    lock_plan(participation, "1")
+    for name in "ab":
+        assert take(participation, participation.arrive(name, "en")).state == "finished"  # both places were open
+
+
+# -- time --
+
+
+def test_a_page_cannot_have_taken_longer_than_the_server_saw(make_participation, clock):
+    participation = make_participation(size=6)
+    person = participation.arrive("bot", "en")
+    take(participation, person, until="trial")
+    while (view := participation.look(person)).step is not None:
+        clock.now += 0.05
+        participation.save(person, view.number, 1, answer_for(view), shown_at=clock.now - 12.5, away=9.0)
+    (bot,) = read_participants(participation).people
+    trials = [page for page in bot.pages if page.kind == "trial"]
+    assert all(page.seconds == pytest.approx(0.05) for page in trials)
+    assert bot.too_fast == len(trials)
+    assert bot.impossible == len(bot.pages) - 1  # all but the quiz, which was honest
+    assert all(one.away <= one.seconds for one in bot.given)
+
+
+def test_a_page_that_does_not_say_when_it_was_shown_has_the_servers_time(make_participation, clock):
+    participation = make_participation()
+    person = participation.arrive("h", "en")
+    view = take(participation, person, until="trial")
+    clock.now += 7
+    participation.save(person, view.number, 1, answer_for(view))
+    (one,) = read_participants(participation).people
+    assert one.pages[-1].seconds == 7
+    assert one.impossible == 0
+
+
+def test_reading_twice_within_the_time_that_passed_is_possible(make_participation, clock):
+    participation = make_participation()
+    person = participation.arrive("h", "en")
+    view = take(participation, person, until="trial")
+    clock.now += 30
+    participation.save(person, view.number, 1, answer_for(view), shown_at=clock.now - 12)
+    (one,) = read_participants(participation).people
+    assert (one.pages[-1].seconds, one.impossible) == (12, 0)
+
+
+# -- the export suffices --
+
+
+def test_the_analysis_can_be_redone_from_the_export_alone(locked, tmp_path):
+    participation, people = locked
+    participation.send_away(people[2], "banned", "ada")
+    found = analyse(participation)
+    export_all(participation, tmp_path / "out")
+    again, different = redo(tmp_path / "out")
+    assert different == []
+    assert again.design.sha256 == participation.design.sha256
+    assert again.result.headline.value == found.result.headline.value
+    assert again.standing.label == found.standing.label
+    assert [one.estimate.value for one in again.planned] == [one.estimate.value for one in found.planned]
+
+
+def test_a_changed_export_is_found_out(locked, tmp_path):
+    participation, _ = locked
+    export_all(participation, tmp_path / "out")
+    path = tmp_path / "out" / "records.jsonl"
+    path.write_text(path.read_text().replace('\\"rating\\": 1', '\\"rating\\": 3', 1))
+    with pytest.raises(DataError, match=r"records\.jsonl is not the file"):
+        redo(tmp_path / "out")
+
+
+def test_the_export_has_every_text_position_seed_and_hash(locked, tmp_path):
+    participation, _ = locked
+    export_all(participation, tmp_path / "out")
+    about = json.loads((tmp_path / "out" / "study.json").read_text())
+    assert about["seed"] == 0
+    assert about["design_sha256"] == participation.design.sha256
+    assert about["standing"]["lock"]["sha256"] == standing(participation, *analysis_code()).lock.sha256
+    assert about["eqlab"], about["code_sha256"] == analysis_code()
+    questions = (tmp_path / "out" / "questions.csv").read_text()
+    for batch in participation.design.batches:
+        for trial in batch.trials:
+            assert trial.key["reply"] in questions
+    people_csv = (tmp_path / "out" / "participants.csv").read_text()
+    assert "device" in people_csv.splitlines()[0].split(",")
+    assert "steps" in people_csv.splitlines()[0].split(",")
+
+
+# -- the public release --
+
+
+def test_the_public_release_has_no_pseudonym_no_time_and_no_rare_cell(locked, tmp_path):
+    participation, people = locked
+    written = publish(participation, tmp_path / "public")
+    whole = "".join(path.read_text() for path in written)
+    for person in people:
+        assert person not in whole
+    assert "1970-01" not in whole
+    assert "100000" not in whole  # seconds since 1970, as the clock of the test has them
+    answers = (tmp_path / "public" / "answers.csv").read_text().splitlines()
+    where = answers[0].split(",").index("seconds")
+    assert all("." not in line.split(",")[where] for line in answers[1:])
+
+
+def test_rare_values_are_merged_until_nobody_stands_alone():
+    assert merged(["a"] * 6 + ["b"] * 2 + ["c"] * 3, "other", 5) == ["a"] * 6 + ["other"] * 5
+    assert merged(["a"] * 6 + ["b"], "other", 5) == ["other"] * 7
+    assert merged(["a"] * 9 + ["b"] * 5 + ["c"], "other", 5) == ["a"] * 9 + ["other"] * 6
+    assert merged(["a"], "other", 5) == ["other"]
+
+
+def test_coarse_people_share_language_and_device_with_enough_others(locked):
+    participation, _ = locked
+    people = list(read_participants(participation).people)
+    people[0] = replace(people[0], language="is", device="tablet")
+    rows = coarse_people(people, {one.person: str(n) for n, one in enumerate(people)}, 5)
+    assert {(row["language"], row["device"]) for row in rows} == {("other", "other")}

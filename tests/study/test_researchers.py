@@ -1,0 +1,171 @@
+"""Several researchers: what each may do, what is kept of it, what is told to them, and what a study of a size finds."""
+
+import json
+import subprocess
+import threading
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from small_study import small_design, take
+from test_web_security import HASH, PASSWORD
+from web_case import PROLIFIC
+
+from eqlab.core.results import Estimate
+from eqlab.core.studied import Recovered
+from eqlab.store.study.audit import read_audit
+from eqlab.store.study.doors import read_status
+from eqlab.store.study.researchers import keep_researcher, remove_researcher
+from eqlab.study.power import power_of
+from eqlab.study.results.charts import charts
+from eqlab.study.results.status import study_status
+from eqlab.study.simulation.simulate import power
+from eqlab.study.web.alerts import Alert, Watch, alerts, teller
+
+
+@pytest.fixture
+def site(make_site):
+    made = make_site(small_design(panel=PROLIFIC), password_hash=HASH)
+    for name, role in (("vera", "viewer"), ("max", "manager")):
+        keep_researcher(made.store, name, role, HASH, 0.0, "setup")
+    return made
+
+
+def logged_in(site, name=""):
+    client = site.browser()
+    assert client.post("/researcher/login", data={"name": name, "password": PASSWORD}).status_code == 200
+    return client
+
+
+def test_a_viewer_sees_progress_and_takes_nothing_out_and_changes_nothing(site):
+    person = site.participation.arrive("h", "en")
+    viewer = logged_in(site, "vera")
+    page = viewer.get("/researcher/small")
+    assert page.status_code == 200
+    assert "Close for good" not in page.text
+    assert "Export" not in page.text
+    assert viewer.get("/researcher/small/export/answers.csv").status_code == 403
+    assert viewer.get("/researcher/small/people").status_code == 403
+    for what in ("pause", "close", "ban"):
+        assert viewer.post("/researcher/small/act", data={"what": what, "person": person}).status_code == 403
+    assert read_status(site.participation) == "open"
+    assert site.participation.look(person).state == "arrived"
+
+
+def test_a_manager_acts_and_it_is_kept_who_did(site):
+    person = site.participation.arrive("h", "en")
+    take(site.participation, person, until="trial")
+    manager = logged_in(site, "max")
+    assert person in manager.get("/researcher/small/people").text
+    manager.post("/researcher/small/act", data={"what": "pause"})
+    assert read_status(site.participation) == "paused"
+    manager.post("/researcher/small/act", data={"what": "resume"})
+    manager.post("/researcher/small/act", data={"what": "release", "person": person})
+    assert site.participation.look(person).state == "returned"
+    manager.get("/researcher/small/export/answers.csv")
+    done = [(one.who, one.action) for one in read_audit(site.store, "small")]
+    for action in ("logged in", "paused", "resumed", "released", "exported"):
+        assert ("max", action) in done
+    assert "released" in manager.get("/researcher/small/people").text
+    assert logged_in(site).get("/researcher/small/people").status_code == 200  # the server's own password
+
+
+def test_names_and_passwords_are_checked_alike(site):
+    client = site.browser()
+    for name, password in (("nobody", PASSWORD), ("vera", "wrong"), ("researcher", "wrong")):
+        assert client.post("/researcher/login", data={"name": name, "password": password}).status_code == 401
+
+
+def test_somebody_removed_is_logged_out_at_once(site):
+    viewer = logged_in(site, "vera")
+    remove_researcher(site.store, "vera", 1.0, "setup")
+    assert viewer.get("/researcher/small/status.json").status_code == 401
+
+
+def test_a_post_from_elsewhere_acts_on_nothing(site):
+    manager = logged_in(site, "max")
+    reply = manager.post("/researcher/small/act", data={"what": "close"}, headers={"Sec-Fetch-Site": "cross-site"})
+    assert reply.status_code == 403
+    assert read_status(site.participation) == "open"
+
+
+# -- what is told --
+
+
+def test_alerts_are_told_once_and_name_nobody(make_participation):
+    participation = make_participation(arms=("a",), batches=1)
+    person = participation.arrive("h", "en")
+    assert list(alerts(study_status(participation))) == []
+    take(participation, person)
+    told = []
+    watch = Watch([type("Served", (), {"participation": participation})()], told.append)
+    watch.look()
+    watch.look()
+    assert [one.about for one in told] == ["done"]
+    assert person not in told[0].text
+    crowded = replace(study_status(participation), impossible=4)
+    assert {one.about for one in alerts(crowded)} == {"done", "times"}
+
+
+def test_alerts_reach_a_web_hook_and_a_command(tmp_path):
+    heard = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self):
+            heard.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Hook)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        tell = teller(f"http://127.0.0.1:{server.server_port}/", f"cat > '{tmp_path / 'mail'}'")
+        tell(Alert("small", "done", "Every place is done (2)."))
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert heard == [{"study": "small", "about": "done", "text": "small: Every place is done (2)."}]
+    assert (tmp_path / "mail").read_text() == "small: Every place is done (2).\n"
+
+
+def test_an_alert_that_cannot_be_delivered_stops_nothing():
+    teller("http://127.0.0.1:9/", "exit 3")(Alert("small", "done", "x"))
+    assert subprocess.run("exit 3", shell=True, check=False).returncode == 3
+
+
+def test_charts_say_in_words_what_they_show(make_participation):
+    participation = make_participation(arms=("a",), batches=2)
+    assert [chart.says for chart in charts(study_status(participation))][2] == "Nobody has finished yet."
+    take(participation, participation.arrive("1", "en"))
+    participation.arrive("2", "en")
+    finished, reached, minutes = charts(study_status(participation))
+    assert finished.says == "1 people have finished, of 2 places."
+    assert finished.line
+    assert next(bar.title.split(":")[1] for bar in reached.bars).startswith(" 2 reached")
+    assert len(minutes.bars) == 1
+
+
+# -- power --
+
+
+def test_check_says_what_a_rating_study_finds():
+    """30 raters a group with 10 ratings: (1.960 + 0.842)·√(2·0.493·0.507·1.57/300) = 0.143."""
+    design = small_design(arms=("a", "b"), batches=10, size=10, people=3)
+    assert power_of(design).startswith("30 a group with 10 ratings each find a gap of 14 points in P(Good)")
+
+
+def test_other_studies_say_it_in_standard_deviations():
+    """One group of 60: 1.96/√60 = 0.253."""
+    assert "within 0.25 SD" in power_of(small_design(arms=("a",), batches=20, people=3))
+
+
+def test_power_is_the_share_of_simulations_that_leave_the_null_out():
+    def found(low, high, null=0.0):
+        return Recovered("x", 1.0, Estimate("x", (low + high) / 2, 10, None, low, high), null)
+
+    ((name, share),) = power([[found(0.1, 2)], [found(-0.1, 2)], [found(0.2, 3)], []])
+    assert (name, share.value, share.n) == ("x", 50.0, 4)
+    assert power([[found(60, 80, None)]]) == []

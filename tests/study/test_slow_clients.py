@@ -1,0 +1,164 @@
+"""A real server against connections that trickle: they are closed in time, others are served meanwhile, logs stay
+small. And several processes that share one store."""
+
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from small_study import small_design
+from web_case import SECRET, open_desks
+
+from eqlab.study.web.log import Bounded
+from eqlab.study.web.protocol import Connections, most_connections
+from eqlab.study.web.server import running
+from eqlab.study.web.settings import Settings
+
+
+@pytest.fixture
+def served(tmp_path):
+    store, studies = open_desks(tmp_path, [small_design()])
+    settings = Settings(SECRET, head_seconds=0.6, body_seconds=0.6)
+    with running(studies, settings) as base:
+        yield base
+    store.close()
+
+
+def connect(base):
+    host, port = base.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=10)
+
+
+def get(base, path="/health"):
+    with urllib.request.urlopen(base + path, timeout=10) as reply:
+        return reply.status
+
+
+def closed_within(connection, seconds):
+    """Whether the server ends the connection, whatever it says before."""
+    connection.settimeout(seconds)
+    try:
+        while connection.recv(4096):
+            pass
+    except TimeoutError:
+        return False
+    except ConnectionResetError:
+        return True
+    return True
+
+
+def test_a_head_that_trickles_is_not_waited_for_and_others_are_served(served):
+    slow = [connect(served) for _ in range(40)]
+    for connection in slow:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nX-")
+    assert get(served) == 200
+    deadline = time.monotonic() + 5
+    assert all(closed_within(connection, max(0.1, deadline - time.monotonic())) for connection in slow)
+    assert get(served) == 200
+    for connection in slow:
+        connection.close()
+
+
+def test_a_connection_that_says_nothing_is_closed(served):
+    with connect(served) as silent:
+        assert closed_within(silent, 5)
+
+
+def test_a_body_that_trickles_is_refused_with_a_reason(served):
+    with connect(served) as slow:
+        head = (
+            b"POST /s/small/start HTTP/1.1\r\nHost: x\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 100\r\n\r\nab"
+        )
+        slow.sendall(head.replace(b"/start", b"/resume"))
+        slow.settimeout(5)
+        told = b""
+        while chunk := slow.recv(4096):
+            told += chunk
+        assert told.startswith(b"HTTP/1.1 408")
+        assert b"did not arrive in full" in told
+
+
+def test_a_connection_that_is_used_is_kept(served):
+    with connect(served) as kept:
+        for _ in range(3):
+            kept.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            told = b""
+            while b'"ok"' not in told:
+                told += kept.recv(4096)
+            assert b"200 OK" in told
+            time.sleep(0.8)  # longer than a head may take: between requests that is no fault
+
+
+def test_when_there_are_too_many_the_oldest_that_waits_makes_room():
+    dropped = []
+
+    class Waiting:
+        def __init__(self, name):
+            self.name = name
+
+        def drop(self):
+            dropped.append(self.name)
+
+    connections = Connections(2)
+    for name in "abc":
+        connections.open += 1
+        connections.waiting[name] = Waiting(name)
+        connections.make_room()
+    assert dropped == ["a"]
+    assert most_connections() >= 32
+
+
+def test_the_same_line_is_logged_so_often_and_then_counted():
+    now = [0.0]
+    bounded = Bounded(3, clock=lambda: now[0])
+
+    def passes(text):
+        record = logging.LogRecord("asyncio", logging.ERROR, "", 1, text, (), None)
+        return bounded.filter(record), getattr(record, "facts", {})
+
+    assert [passes("socket.accept() out of system resource")[0] for _ in range(100)].count(True) == 3
+    assert passes("another")[0]
+    now[0] = 61.0
+    assert passes("socket.accept() out of system resource") == (True, {"left_out": 97})
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_several_processes_share_sessions_and_limits(store_url, tmp_path):
+    """Whoever comes in by one process goes on by another, and the limit counts for all."""
+    study = Path(tmp_path / "study.toml")
+    environment = {**os.environ, "EQLAB_HOME": str(tmp_path / "home"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    eqlab = [sys.executable, "-c", "from eqlab.cli.main import main; main()"]
+    subprocess.run(
+        [*eqlab, "study", "init", "eqbench", "-o", str(study), "--store", store_url],
+        env=environment, check=True, capture_output=True, timeout=120,
+    )  # fmt: skip
+    server = subprocess.Popen(
+        [*eqlab, "study", "serve", str(study), "--port", "0", "--workers", "2", "--store", store_url],
+        env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        base = ""
+        for line in server.stdout:
+            if found := re.search(r"participants\s+(http://[^/]+)/s/", line):
+                base = found.group(1)
+                break
+        assert base, "the server did not start"
+        time.sleep(1)
+        jar = urllib.request.HTTPCookieProcessor()
+        opener = urllib.request.build_opener(jar)
+        opener.addheaders = [("Sec-Fetch-Site", "same-origin"), ("Connection", "close")]
+        text = opener.open(f"{base}/s/eqbench/start", b"", timeout=30).read().decode()
+        assert 'name="agree"' in text
+        for _ in range(8):  # each on a new connection, to whichever process takes it
+            assert 'name="agree"' in opener.open(f"{base}/s/eqbench/page", timeout=30).read().decode()
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(40) in (0, -signal.SIGTERM)
+        server.stdout.close()
