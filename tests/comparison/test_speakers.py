@@ -51,8 +51,8 @@ def test_listeners_that_change_places():
 
 
 def test_joined_intervals_hold_and_are_narrower():
-    """Of 400 worlds 93 % of intervals or more must hold the truth although the simulation is 12 points off. Beside
-    people alone: joined intervals are narrower on average, or nothing was gained."""
+    """Of 400 worlds 93 % of intervals or more must hold the truth although the simulation is 12 points off; and they
+    are narrower on average than people's alone, or nothing was gained."""
     hits = total = 0
     wide, narrow = [], []
     differences = 0

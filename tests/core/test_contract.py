@@ -29,8 +29,9 @@ def test_what_each_of_ours_can_do():
         for protocol in (Adaptive, OwnItems, Probed, Rated, Talks)
     }
     assert has["Adaptive"] == {"eqbench"}
-    assert has["Rated"] == {"empathy"}
-    assert {"eqbench", "emotionbench", "empathy", "emobench"} <= has["OwnItems"] & has["Probed"]
+    assert has["Rated"] == {"empathy", "dialogue"}
+    assert has["Talks"] >= {"dialogue"}
+    assert {"eqbench", "emotionbench", "empathy", "emobench", "dialogue"} <= has["OwnItems"] & has["Probed"]
 
 
 def test_order_and_what_a_plain_run_asks():

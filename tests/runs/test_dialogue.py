@@ -268,3 +268,55 @@ def test_a_refusal_on_disk_does_not_hold_up_its_talk(server, tmp_path):
     store.close()
     following = open_talks("dialogue", asked.benchmark, asked.options, [first]).following
     assert [trial.seat for _, trial, _ in following] == ["speaker:s"]
+
+
+def test_a_sweep_says_that_it_has_no_seats(tmp_path, server):
+    from eqlab.sweep.cells import make_cells
+    from eqlab.sweep.file import read_sweep
+
+    text = """
+[[models]]
+spec = "m"
+base_url = "URL"
+
+[benchmarks.dialogue]
+options = {speaker = "SPEAKER"}
+""".replace("URL", server.url)
+    path = tmp_path / "sweep.toml"
+    path.write_text(text.replace("SPEAKER", "fixed"))
+    assert make_cells(read_sweep(path))
+    path.write_text(text.replace("SPEAKER", "openai/x"))
+    with pytest.raises(UsageError, match=r"speaker:openai/x.*cannot open"):
+        make_cells(read_sweep(path))
+
+
+def test_feeling_as_bad_as_can_be_is_no_satisfaction(held):
+    """What a speaker ticks and what it feels may differ; the ends of the scale decide."""
+
+    def reply(body, number):
+        if not is_speaker(body):
+            return talk(body, number)
+        return "Feeling: x\nEmotion: 3\nLeaves: satisfied\nSays: Bye."
+
+    _, talks, _ = held("good", reply=reply, limit=2)
+    assert {one.end for one in talks} == {"hurt"}
+
+
+def test_judges_read_whole_talks(server, tmp_path, eqlab):
+    """A rater sees what was said, and nothing of feelings, sheets or names."""
+    server.reply = talk
+    where = str(tmp_path / "s.db")
+    store = api.open_store(where)
+    api.run(prepared(server, "good", limit=2), store)
+    store.close()
+    asked = len(server.requests)
+    server.reply = lambda body, number: "Rating: Good"
+    done = eqlab("judge", "j", "--on", "last", "--base-url", server.url, "--store", where)
+    assert done.code == 0, done.err
+    shown = ["\n".join(m["content"] for m in body["messages"]) for body in server.requests[asked:]]
+    assert len(shown) >= 2
+    for text in shown:
+        assert "A: Line after" in text
+        assert "B: A good reply" in text
+        assert "Emotion" not in text
+        assert "I heard" not in text

@@ -236,8 +236,8 @@ class Probed(Protocol):
 
 @runtime_checkable
 class Rated(Protocol):
-    """A benchmark whose answers are replies without a score of their own: people or judges rate them
-    (`eqlab judge --on RUN`), and other tools cannot score them."""
+    """A benchmark whose answers are replies, or whole talks, that people or judges rate (`eqlab judge --on RUN`); other
+    tools cannot score them."""
 
     def replies(self, arm: str, scored: Iterable[Scored]) -> Iterable[ReplyRow]:
         """The replies that somebody can read, under the arm's name."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from eqlab.core.benchmark import Seated
 from eqlab.core.errors import UsageError
 from eqlab.core.runs import ModelConfig
 from eqlab.models.open import is_local
@@ -84,7 +85,7 @@ def make_cells(sweep: Sweep, data: Path | None = None) -> list[Cell]:
 def _base(sweep: Sweep, name: str, data: Path | None) -> Prepared:
     """A benchmark of the sweep, looked up and read once for all models and seeds."""
     one = next(benchmark for benchmark in sweep.benchmarks if benchmark.name == name)
-    return prepare(
+    base = prepare(
         Request(
             benchmarks=(name,),
             items=one.items,
@@ -95,6 +96,13 @@ def _base(sweep: Sweep, name: str, data: Path | None) -> Prepared:
             data=data,
         )
     )
+    asked = base.asked[name]
+    if isinstance(asked.benchmark, Seated) and (others := asked.benchmark.seats(asked.options)):
+        raise UsageError(
+            f"{sweep.path}: {name} has other models in its talks ({', '.join(others)}), which a sweep cannot open yet.",
+            f"Hold these talks with 'eqlab run -b {name}'.",
+        )
+    return base
 
 
 def _targets(sweep: Sweep) -> list[Target]:

@@ -83,7 +83,7 @@ class _Local:
             nonlocal planned
             planned = now
 
-        heard = Listener(self._watch.say, stored, begun, extended)
+        heard = Listener(self._watch.say, stored, begun, extended, extended)
         try:
             with run_lock(self._store, cell.run):
                 chats = {cell.subject: chat}

@@ -285,5 +285,7 @@ def _caveats(talks: Sequence[Talked], line: str) -> tuple[str, ...]:
     if ends[""]:
         said.append(f"{ends['']} of {len(talks)} talks are not over yet.")
     if len({talk.speaker for talk in talks}) > 1:
-        said.append("'eqlab compare' pairs listeners over personas; talks with another speaker count as repeats there.")
+        said.append(
+            "'eqlab compare' pairs listeners over personas, for these speakers alone; they stand as repeats there."
+        )
     return tuple(said)

@@ -95,10 +95,10 @@ def end_of(turns: Sequence[Turn]) -> End:
     leaves, emotion = last.answer.values["leaves"], last.answer.values["emotion"]
     if not replies:
         return ""  # words before any reply: nobody leaves yet
-    if leaves == SATISFIED or (leaves == STAYS and emotion >= BEST):
+    if emotion < WORST or (leaves == HURT and emotion < BEST):
+        return "hurt"  # whatever it ticks: nobody leaves satisfied who feels as bad as can be
+    if leaves == SATISFIED or emotion >= BEST:
         return "satisfied"
-    if leaves == HURT or emotion < WORST:
-        return "hurt"
     return "turns" if replies >= most else ""
 
 
