@@ -18,7 +18,11 @@ def _quick(monkeypatch):
 
 
 def run(server, store, timeout=5.0, **more):
-    prepared = api.prepare(api.Request(models=("m",), base_url=server.url, limit=TRIALS, **more))
+    prepared = api.prepare(
+        api.Request(
+            models=("m",), base_url=server.url, limit=TRIALS, **({"benchmarks": ("eqbench",), "profile": "full"} | more)
+        )
+    )
     return api.run(prepared, store, concurrency=4, timeout=timeout)
 
 

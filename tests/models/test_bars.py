@@ -25,7 +25,14 @@ def asked(server, spec, path, tmp_path, *, limit=TRIALS, **more):
     """(statuses, answers, what was said) of one command."""
     said = []
     store = open_store(str(tmp_path / "s.db"))
-    prepared = prepare(Request(models=(spec,), base_url=server.base(path), limit=limit, **more))
+    prepared = prepare(
+        Request(
+            models=(spec,),
+            base_url=server.base(path),
+            limit=limit,
+            **({"benchmarks": ("eqbench",), "profile": "full"} | more),
+        )
+    )
     outcome = run(prepared, store, concurrency=IN_FLIGHT, listener=Listener(say=said.append))
     assert not outcome.failures, outcome.failures
     assert not outcome.lost

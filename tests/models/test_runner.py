@@ -24,7 +24,11 @@ def _quick(monkeypatch):
 
 def go(server, tmp_path, limit=3, concurrency=4, **more):
     store = open_store(str(tmp_path / "s.db"))
-    prepared = prepare(Request(models=("m",), base_url=server.url, limit=limit, **more))
+    prepared = prepare(
+        Request(
+            models=("m",), base_url=server.url, limit=limit, **({"benchmarks": ("eqbench",), "profile": "full"} | more)
+        )
+    )
     outcome = run(prepared, store, concurrency=concurrency)
     attempts = [one.attempts for one in store.scored(outcome.run, "model:m", "eqbench")]
     store.close()

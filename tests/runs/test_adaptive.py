@@ -49,7 +49,13 @@ def store(tmp_path):
 
 def go(server, store, published, **options):
     request = api.Request(
-        models=("m",), base_url=server.url, items="published", data=published, options=options, profile="quick"
+        benchmarks="eqbench",
+        models=("m",),
+        base_url=server.url,
+        items="published",
+        data=published,
+        options=options,
+        profile="quick",
     )
     outcome = api.run(api.prepare(request), store, concurrency=8, timeout=10)
     return api.results(store, store.find_run(outcome.run))[0]
@@ -147,7 +153,17 @@ def test_an_adaptive_run_goes_on_after_kill_9(server, store, tmp_path, published
 )
 def test_what_a_short_form_does_not_hold_for_is_refused(published, items, options, what):
     with pytest.raises(UsageError, match=re.escape(what)):
-        api.prepare(api.Request(models=("m",), base_url="x", items=items, data=published, options=options))
+        api.prepare(
+            api.Request(
+                benchmarks="eqbench",
+                profile="full",
+                models=("m",),
+                base_url="x",
+                items=items,
+                data=published,
+                options=options,
+            )
+        )
 
 
 @pytest.mark.parametrize(
@@ -156,7 +172,12 @@ def test_what_a_short_form_does_not_hold_for_is_refused(published, items, option
 )
 def test_selections_that_make_another_form_are_refused(published, more, what):
     request = api.Request(
-        models=("m",), base_url="x", items="published", data=published, options={"width": "10"}, **more
+        models=("m",),
+        base_url="x",
+        items="published",
+        data=published,
+        options={"width": "10"},
+        **({"benchmarks": ("eqbench",), "profile": "full"} | more),
     )
     with pytest.raises(UsageError, match=what):
         list(api.prepare(request).plan())
@@ -168,10 +189,23 @@ def test_another_question_file_is_refused(published, tmp_path):
     changed["7"]["reference_answer_fullscale"]["emotion1_score"] = "1"
     (tmp_path / name).parent.mkdir(parents=True)
     (tmp_path / name).write_text(json.dumps(changed))
-    request = api.Request(models=("m",), base_url="x", items="published", data=tmp_path, options={"short": "40"})
+    request = api.Request(
+        benchmarks="eqbench",
+        profile="full",
+        models=("m",),
+        base_url="x",
+        items="published",
+        data=tmp_path,
+        options={"short": "40"},
+    )
     with pytest.raises(DataError, match="short forms were learned with"):
         list(api.prepare(request).plan())
 
 
 def test_a_run_without_short_forms_keeps_its_id():
-    assert "short" not in api.prepare(api.Request(models=("m",))).config.benchmarks[0].options
+    assert (
+        "short"
+        not in api.prepare(api.Request(benchmarks="eqbench", profile="full", models=("m",)))
+        .config.benchmarks[0]
+        .options
+    )

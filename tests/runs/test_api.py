@@ -26,7 +26,10 @@ def good(body, number=0):
 
 def go(server, store, **request):
     heard = []
-    wanted = api.Request(**{"models": ("m",), "base_url": server.url, "limit": 6} | request)
+    wanted = api.Request(
+        **{"benchmarks": ("eqbench",), "profile": "full", "models": ("m",), "base_url": server.url, "limit": 6}
+        | request
+    )
     prepared = api.prepare(wanted)
     outcome = api.run(prepared, store, concurrency=4, timeout=5, listener=api.Listener(stored=heard.extend))
     return outcome, api.results(store, store.find_run(outcome.run)), heard
@@ -177,7 +180,9 @@ def test_nothing_that_was_paid_for_is_lost_when_a_run_is_stopped(server, store):
             os.kill(os.getpid(), signal.SIGINT)
         heard.extend(batch)
 
-    prepared = api.prepare(api.Request(models=("m",), base_url=server.url, limit=30))
+    prepared = api.prepare(
+        api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, limit=30)
+    )
     outcome = api.run(prepared, store, concurrency=4, timeout=5, listener=api.Listener(stored=stored))
     assert outcome.interrupted
     assert len(heard) == len(server.requests) < 30
@@ -187,10 +192,10 @@ def test_nothing_that_was_paid_for_is_lost_when_a_run_is_stopped(server, store):
     "request_",
     [
         api.Request(benchmarks=("nothing",)),
-        api.Request(options={"nothing": "x"}),
-        api.Request(limit=0),
-        api.Request(repeats=-1),
-        api.Request(items="open", options={"version": "v1"}),
+        api.Request(benchmarks="eqbench", profile="full", options={"nothing": "x"}),
+        api.Request(benchmarks="eqbench", profile="full", limit=0),
+        api.Request(benchmarks="eqbench", profile="full", repeats=-1),
+        api.Request(benchmarks="eqbench", profile="full", items="open", options={"version": "v1"}),
     ],
 )
 def test_requests_that_make_no_sense(request_):

@@ -42,7 +42,14 @@ def store(tmp_path):
 
 
 def prepared(house, limit=8, **more):
-    return api.prepare(api.Request(models=(house.model,), base_url=house.url, limit=limit, **more))
+    return api.prepare(
+        api.Request(
+            models=(house.model,),
+            base_url=house.url,
+            limit=limit,
+            **({"benchmarks": ("eqbench",), "profile": "full"} | more),
+        )
+    )
 
 
 def answered(store, plan, benchmark="eqbench"):
@@ -392,7 +399,7 @@ def test_a_limit_of_tokens_holds_for_batches(house, store):
 
 def test_models_without_batches_are_refused_before_anything_is_asked(store, server):
     for models in (("embedded",), ("mistral/x",), ("litellm/bedrock/y",)):
-        plan = api.prepare(api.Request(models=models, limit=2))
+        plan = api.prepare(api.Request(benchmarks="eqbench", profile="full", models=models, limit=2))
         with pytest.raises(UsageError, match="--batch does not work"):
             run(plan, store, batch=PACE)
 

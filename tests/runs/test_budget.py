@@ -51,7 +51,9 @@ def good(body, number=0, tokens=(300, 40)):
 
 
 def prepared(server, models=("dear",), **more):
-    return api.prepare(api.Request(models=models, base_url=server.url, **more))
+    return api.prepare(
+        api.Request(models=models, base_url=server.url, **({"benchmarks": ("eqbench",), "profile": "full"} | more))
+    )
 
 
 def total(store, plan):
@@ -221,7 +223,9 @@ def test_a_forecast_for_talks_grows_with_the_turns(server):
 
 def test_thinking_is_a_range_and_effort_sets_its_end():
     def high(**settings):
-        config = api.prepare(api.Request(models=("openai/gpt-5",), limit=4, settings=settings))
+        config = api.prepare(
+            api.Request(benchmarks="eqbench", profile="full", models=("openai/gpt-5",), limit=4, settings=settings)
+        )
         (found,) = forecasts(config, None, Prices([Price(("openai/gpt-5",), 1, 10, thinks=True)], "2026-11-15"))
         return found.tokens_out
 
@@ -235,14 +239,14 @@ def test_thinking_is_a_range_and_effort_sets_its_end():
 
 def test_the_estimate_is_near_what_a_tokenizer_counts():
     """English prose has between three and five characters a token in every tokenizer of today."""
-    plan = api.prepare(api.Request(models=("m",), base_url="http://h/v1"))
+    plan = api.prepare(api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url="http://h/v1"))
     (found,) = forecasts(plan, None, Prices([], "2026-11-15"))
     characters = sum(len(trial.prompt) for _, _, trial, _ in plan.plan())
     assert characters / 5 < found.tokens_in < characters / 3
 
 
 def test_local_models_are_taken_as_they_are(store):
-    plan = api.prepare(api.Request(models=("embedded",), limit=2))
+    plan = api.prepare(api.Request(benchmarks="eqbench", profile="full", models=("embedded",), limit=2))
     (found,) = forecasts(plan, store, Prices([], "2026-11-15"))
     assert found.cost == (0.0, 0.0)
     assert found.thinks is False

@@ -65,7 +65,9 @@ def test_killed_again_and_again(server, tmp_path, request, engine, monkeypatch):
     assert "60" in out, err
     assert kills == 3
     store = api.open_store(where)
-    run = api.prepare(api.Request(models=("m",), base_url=server.url, seed=77)).config.id
+    run = api.prepare(
+        api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, seed=77)
+    ).config.id
     (result,) = api.results(store, store.find_run(run))
     store.close()
     assert result.counts["ok"] == 60
@@ -88,7 +90,9 @@ def test_an_answer_is_on_disk_soon(server, tmp_path, monkeypatch):
         return text
 
     server.reply = reply
-    prepared = api.prepare(api.Request(models=("m",), base_url=server.url, limit=30))
+    prepared = api.prepare(
+        api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, limit=30)
+    )
 
     def heard(batch):
         now = time.time()
@@ -137,7 +141,9 @@ def test_a_scheduler_that_asks_to_end_gets_the_answers_under_way(server, tmp_pat
     assert "Traceback" not in out + err
     assert "SIGTERM" in err + out
     store = api.open_store(where)
-    run = api.prepare(api.Request(models=("m",), base_url=server.url, seed=78)).config.id
+    run = api.prepare(
+        api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, seed=78)
+    ).config.id
     stored = [one for one in store.scored(run, "model:m", "eqbench") if one.attempts]
     store.close()
     assert len(stored) == len(server.requests)  # every answer that was paid for

@@ -154,7 +154,9 @@ def test_looking_at_a_run_loads_nothing_heavy(server, tmp_path):
     import eqlab as api
 
     store = api.open_store(str(tmp_path / "s.db"))
-    prepared = api.prepare(api.Request(models=("m",), base_url=server.url, limit=2))
+    prepared = api.prepare(
+        api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, limit=2)
+    )
     api.run(prepared, store)
     store.close()
     code = (

@@ -100,7 +100,9 @@ def test_a_full_disk_in_the_middle_of_a_run(server, tmp_path):
 
     store = api.open_store(str(tmp_path / "s.db"))
     server.reply = lambda body, n: good(body) + "\n" + "x" * 3000
-    prepared = api.prepare(api.Request(models=("m",), base_url=server.url, repeats=8))
+    prepared = api.prepare(
+        api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, repeats=8)
+    )
 
     def begun(_):
         @event.listens_for(store.engine, "begin")

@@ -24,7 +24,9 @@ def store(tmp_path):
 
 
 def run(store, server, **options):
-    prepared = api.prepare(api.Request(models=("m",), base_url=server.url, limit=8, options=options))
+    prepared = api.prepare(
+        api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, limit=8, options=options)
+    )
     stored = store.find_run(api.run(prepared, store, concurrency=4, timeout=5).run)
     return prepared, api.results(store, stored)[0]
 
@@ -57,7 +59,9 @@ def test_a_perturbed_run_scores_plain_trials_and_shows_the_others(server, store)
 
 
 def test_the_order_is_another_one_and_the_words_are_the_same():
-    prepared = api.prepare(api.Request(limit=40, structured=False, options={"perturb": "order"}))
+    prepared = api.prepare(
+        api.Request(benchmarks="eqbench", profile="full", limit=40, structured=False, options={"perturb": "order"})
+    )
     trials = [trial for _, _, trial, _ in prepared.plan()]
     plain, other = trials[:40], trials[40:]
     for one, two in zip(plain, other, strict=True):
@@ -69,7 +73,10 @@ def test_the_order_is_another_one_and_the_words_are_the_same():
 
 
 def test_a_run_without_perturbation_is_the_run_it_was():
-    plain, no = api.prepare(api.Request()), api.prepare(api.Request(options={"perturb": "no"}))
+    plain, no = (
+        api.prepare(api.Request(benchmarks="eqbench", profile="full")),
+        api.prepare(api.Request(benchmarks="eqbench", profile="full", options={"perturb": "no"})),
+    )
     assert plain.config.id == no.config.id
     assert "perturb" not in plain.config.benchmarks[0].options
     assert list(perturbed(None, (), 0)) == []

@@ -29,7 +29,14 @@ def run(server, store):
         server.reply = lambda body, number: scores_for(
             body, lambda index: (len(body["model"]) * 3 + index * 2 + len(body["messages"][-1]["content"])) % 11
         )
-        prepared = api.prepare(api.Request(models=models, base_url=server.url, limit=limit, **request))
+        prepared = api.prepare(
+            api.Request(
+                models=models,
+                base_url=server.url,
+                limit=limit,
+                **({"benchmarks": ("eqbench",), "profile": "full"} | request),
+            )
+        )
         return store.find_run(api.run(prepared, store, concurrency=4, timeout=5).run)
 
     return go

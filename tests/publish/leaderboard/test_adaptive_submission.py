@@ -20,7 +20,15 @@ pytest.importorskip("cryptography")
 def submitted(server, store, published, references):  # noqa: F811
     def go(off=3, model="m", **options):
         server.reply = answer(references, off)
-        request = api.Request(models=(model,), base_url=server.url, items="published", data=published, options=options)
+        request = api.Request(
+            benchmarks="eqbench",
+            profile="full",
+            models=(model,),
+            base_url=server.url,
+            items="published",
+            data=published,
+            options=options,
+        )
         outcome = api.run(api.prepare(request), store, concurrency=8, timeout=10)
         return json.loads(json.dumps(make_submission(store, store.find_run(outcome.run))))
 

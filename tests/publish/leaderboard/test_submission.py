@@ -255,7 +255,9 @@ def test_an_unfinished_run_is_not_submitted(server, store):
     from aiohttp import web
 
     server.reply = lambda body, number: web.Response(status=404, text="no such model")
-    prepared = api.prepare(api.Request(models=("m",), base_url=server.url, limit=3))
+    prepared = api.prepare(
+        api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, limit=3)
+    )
     stored = store.find_run(api.run(prepared, store, concurrency=1, timeout=5).run)
     with pytest.raises(UsageError, match="not complete"):
         make_submission(store, stored)

@@ -130,7 +130,7 @@ def take_part(store, prepared, answers, people=6):
 
 def test_eqbench_of_people_and_models_through_the_store(server, tmp_path):
     store = api.open_store(str(tmp_path / "s.db"))
-    request = api.Request(models=("m",), base_url=server.url, limit=6)
+    request = api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, limit=6)
     prepared = api.prepare(request)
     trials = {trial.prompt: trial for _, _, trial, _ in prepared.plan()}
 
