@@ -197,3 +197,38 @@ def test_a_language(tmp_path, monkeypatch):
     assert "pt" in names["languages"]()
     assert names["load"]("pt")("continue") == "Continuar"
     assert names["missing_words"]("pt") == {}
+
+
+def test_a_wire_format(monkeypatch):
+    from eqlab.core.messages import Message
+    from eqlab.models.chat import LENGTH, ChatReply, ChatRequest
+    from eqlab.models.fit import Fit
+    from eqlab.models.wire import registry
+    from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, TryAgain
+
+    made = run_blocks("A wire format")["Generate"]
+    (declared,) = [tomllib.loads(block) for block in blocks("A wire format", "toml")]
+    assert declared["project"]["entry-points"]["eqlab.wires"] == {"generate": "my_package.wire:Generate"}
+    point = types.SimpleNamespace(name="generate", load=lambda: made)
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group, name=None: [point] if name in (None, "generate") else []
+    )
+    registry.wire.cache_clear()
+    assert registry.named_wire("generate") == "generate"
+    found = registry.wire("generate")
+    registry.wire.cache_clear()
+    request = ChatRequest((Message("system", "Be brief."), Message("user", "How is she?")), temperature=0.5)
+    out = found.build(Endpoint("http://h", "m", "k"), request, Fit("generate"))
+    assert (out.path, out.body["inputs"], out.sent["temperature"]) == ("/generate", "Be brief.\n\nHow is she?", 0.5)
+    without = found.build(Endpoint("http://h", "m", "k"), request, Fit("generate", dropped=frozenset({"temperature"})))
+    assert "temperature" not in without.body
+
+    def read(status, raw):
+        return found.read(out, Incoming(status, {}, raw))
+
+    reply = read(200, b'{"generated_text": "Sad.", "cut": true}')
+    assert isinstance(reply, ChatReply)
+    assert (reply.text, reply.finish) == ("Sad.", LENGTH)
+    assert isinstance(read(429, b""), TryAgain)
+    assert isinstance(read(400, b"temperature is not allowed"), Adapt)
+    assert isinstance(read(401, b""), Hopeless)
