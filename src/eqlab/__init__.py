@@ -10,7 +10,9 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "Limits": "eqlab.runs.budget",
     "Listener": "eqlab.runs.ask",
+    "Pace": "eqlab.models.waits",
     "Request": "eqlab.runs.request",
     "arun": "eqlab.runs.ask",
     "compare_runs": "eqlab.comparison.frames",
