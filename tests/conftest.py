@@ -53,6 +53,7 @@ def golden() -> Path:
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test touches the user's store or reads the user's settings; the model cache is shared, it is read only."""
     monkeypatch.setenv("EQLAB_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "200")  # tables are read by what they say, not by where they break
     for name in ("EQLAB_STORE", "EQLAB_DATA", "EQLAB_MIRROR", "EQLAB_PRICES", "EQLAB_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 

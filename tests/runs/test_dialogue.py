@@ -23,7 +23,13 @@ PERSONAS = {one.id: one for one in parse_open(files("eqlab.data").joinpath("open
 def prepared(server, *models, speaker="s", **more):
     options = {"speaker": ",".join(f"{one}@{server.url}" for one in speaker.split(",")), **more.pop("options", {})}
     return api.prepare(
-        api.Request(models or ("good",), ("dialogue",), base_url=server.url, options=options, **{"limit": 3} | more)
+        api.Request(
+            models or ("good",),
+            ("dialogue",),
+            base_url=server.url,
+            options=options,
+            **{"limit": 3, "profile": "full"} | more,
+        )
     )
 
 
@@ -137,7 +143,7 @@ def test_a_speaker_that_cannot_be_read(held):
 
 def test_fixed_lines_ask_nobody_else_and_have_no_score(server, tmp_path):
     server.reply = talk
-    made = api.prepare(api.Request(("good",), ("dialogue",), base_url=server.url, limit=2))
+    made = api.prepare(api.Request(("good",), ("dialogue",), base_url=server.url, profile="full", limit=2))
     store = api.open_store(str(tmp_path / "s.db"))
     api.run(made, store)
     assert len(server.requests) == 2 * 4

@@ -14,7 +14,7 @@ SUBJECT = "model:openai/m"
 @pytest.fixture
 def begun(store_url):
     store = Store(store_url)
-    plan = api.prepare(api.Request(models=("openai/m",), limit=4))
+    plan = api.prepare(api.Request(models=("openai/m",), benchmarks=("eqbench",), limit=4))
     store.begin_run(plan.config, plan.plan(), {})
     yield store, plan.config.id, [trial for _, _, trial, _ in plan.plan()]
     store.close()

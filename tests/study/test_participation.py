@@ -72,9 +72,9 @@ def test_repeated_and_skipped_posts_change_nothing(make_participation):
         ({}, {"rating": "missing"}),
         ({"rating": 4}, {"rating": "off"}),
         ({"rating": 0}, {"rating": "off"}),
-        ({"rating": "2"}, {"rating": "off"}),
+        ({"rating": "two"}, {"rating": "off"}),
         ({"rating": True}, {"rating": "off"}),
-        ({"rating": 2.0}, {"rating": "off"}),
+        ({"rating": 2.5}, {"rating": "off"}),
         ({"rating": 2, "more": 1}, {"": "unknown"}),
     ],
 )

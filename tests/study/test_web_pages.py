@@ -116,7 +116,7 @@ def test_layouts():
     assert layout(Scale("b", "B", 0, 1, ((0, "a long statement of one's own"), (1, "another")))) == {"list"}
     assert layout(RATING, quiz=True) == {"list"}
     (ends,) = questions(Form((Scale("a", "A", 0, 10, ((0, "none"), (10, "most"))),)), {"a": 3}, {"a": "why"})
-    assert (ends.low.label, ends.high.value, ends.chosen, ends.problem) == ("none", 10, 3, "why")
+    assert (ends.low.label, ends.high.value, ends.chosen, ends.problem) == ("none", 10, (3,), "why")
     assert len(ends.options) == 11
 
 

@@ -28,7 +28,7 @@ def test_cells_are_models_by_benchmarks_by_seeds_and_ordinary_runs():
     cells = make_cells(sweep)
     assert len(cells) == 2 * 2 * 2
     assert len({cell.run for cell in cells}) == 8
-    same = api.prepare(api.Request(("a",), ("eqbench",), limit=3, seed=1, base_url="http://h:1/v1"))
+    same = api.prepare(api.Request(("a",), ("eqbench",), profile="full", limit=3, seed=1, base_url="http://h:1/v1"))
     assert same.config.id == cells[1].run  # `eqlab run` with the same words is the same run
 
 

@@ -143,7 +143,7 @@ def problems(form: Form, values: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in form.fields:
         if one.key in values:
-            why: str = problem(one, values[one.key])
+            why: str = problem(one, values[one.key]) or _between(one, values[one.key])
         else:
             why = "" if _may_be_empty(one) else "missing"
         if why:
@@ -151,6 +151,11 @@ def problems(form: Form, values: Mapping[str, Any]) -> dict[str, str]:
     if not found and any(key not in form.keys for key in values):
         found[""] = "unknown"
     return found
+
+
+def _between(one: Field, value: Any) -> str:
+    """A person chooses one of a scale's values; what lies between two of them is none."""
+    return "off" if isinstance(one, Scale) and isinstance(value, float) and not value.is_integer() else ""
 
 
 def settled(form: Form, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def inline(forest: Forest) -> Markup:
     for kind, narrow in (("wide", False), ("narrow", True)):
         body, height = _body(forest, linked=True, narrow=narrow)
         drawn += (
-            f'<svg class="forest {kind}" width="100%" height="{height}" role="img" aria-label="{title}. {words}">'
+            f'<svg class="forest {kind}" width="100%" height="{height}" role="group" aria-label="{title}. {words}">'
             f"<title>{title}</title>{body}</svg>"
         )
     return Markup(drawn)

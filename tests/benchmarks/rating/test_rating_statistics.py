@@ -134,7 +134,7 @@ def test_a_calibration_is_a_result_with_its_tables():
     assert result.title == "Judge calibration"
     assert result.headline.name == "quadratic kappa"
     titles = [table.title for table in result.tables]
-    assert len([title for title in titles if title.startswith("Calibration")]) == 5
+    assert len([title for title in titles if title.startswith("Calibration")]) == 6
     assert result.rules["snapshot"] == "some-model-1"
     assert result.rules["prompt_sha256"]
     assert result.items[0].reference

@@ -3,6 +3,7 @@ name the study and numbers, and nobody."""
 
 import json
 import logging
+import shlex
 import subprocess
 import threading
 import urllib.error
@@ -102,6 +103,6 @@ def _post(url: str, alert: Alert) -> None:
 def _run(command: str, alert: Alert) -> None:
     """For e-mail, e.g. `mail -s study me@example.org`. The command is the server owner's own."""
     try:
-        subprocess.run(command, shell=True, input=f"{alert.study}: {alert.text}\n", text=True, timeout=30, check=True)
+        subprocess.run(shlex.split(command), input=f"{alert.study}: {alert.text}\n", text=True, timeout=30, check=True)
     except (subprocess.SubprocessError, OSError) as error:
         say(logging.WARNING, "an alert was not delivered", error=type(error).__name__)
