@@ -122,7 +122,7 @@ def test_alerts_reach_a_web_hook_and_a_command(tmp_path):
     server = HTTPServer(("127.0.0.1", 0), Hook)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        tell = teller(f"http://127.0.0.1:{server.server_port}/", f"cat > '{tmp_path / 'mail'}'")
+        tell = teller(f"http://127.0.0.1:{server.server_port}/", f"tee '{tmp_path / 'mail'}'")
         tell(Alert("small", "done", "Every place is done (2)."))
     finally:
         server.shutdown()
