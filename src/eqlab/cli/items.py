@@ -37,14 +37,14 @@ def report(
     from eqlab.reproduce.eqbench_families import family
     from eqlab.runs.published_results import PublishedReader
     from eqlab.runs.score import results_of
-    from eqlab.store.open import open_store
+    from eqlab.store.looking import open_reader
 
     found: list[tuple[str, Result]] = []
     if "published" in sources:
         found += [(one.model, one.result) for one in PublishedReader(data).results()]
     named = [source for source in sources if source != "published"]
     if named:
-        opened = open_store(store)
+        opened = open_reader(store)
         for stored, results in results_of(opened, [opened.find_run(name) for name in named]):
             found += [(f"{one.subject.removeprefix('model:')} ({stored.id})", one) for one in results if one.ranked]
         opened.close()
