@@ -172,6 +172,7 @@ def person(
 ) -> None:
     """Export everything that is stored about one person, as JSON."""
     from eqlab.cli.plain import as_json
+    from eqlab.data.files import write_whole
     from eqlab.store.study.erase import export_person
 
     participation = begun_study(file, store, data)
@@ -181,8 +182,7 @@ def person(
     if output is None:
         typer.echo(text)
         return
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(text + "\n", encoding="utf-8")
+    write_whole(output, text + "\n")
     typer.echo(f"{output}  {len(found['answers'])} answers")
 
 

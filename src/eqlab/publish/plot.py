@@ -8,6 +8,7 @@ from markupsafe import escape
 
 from eqlab.core.errors import UsageError
 from eqlab.core.text import is_number, number, short, short_name, visible
+from eqlab.data.files import write_whole
 from eqlab.publish.forest import Forest, Line, standalone
 from eqlab.publish.report.heat import STEPS, HeatMap
 from eqlab.publish.report.opening import forests
@@ -36,7 +37,7 @@ def write_plot(records: Sequence[RunRecord], where: Path, kind: Kind = "forest")
         raise UsageError(f"These results have nothing for a {kind}.", "Choose another --kind, or other runs.")
     drawn, height = _stacked(charts)
     if where.suffix.lower() == ".svg":
-        where.write_text(drawn, encoding="utf-8")
+        write_whole(where, drawn)
     else:
         from eqlab.publish.browser import draw
 
