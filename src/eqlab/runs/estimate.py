@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from eqlab.core.answers import PROVIDER_REFUSED, Answer
+from eqlab.core.answers import outcomes, stands
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import json_schema
 from eqlab.core.runs import ModelConfig
@@ -104,15 +104,11 @@ def _waiting(prepared: Prepared, model: ModelConfig, store: Reader | None) -> tu
         for scored in store.scored(prepared.config.id, model.subject, name):
             tries = asked.benchmark.asking(scored.trial, asked.options).tries
             failed = sum(answer.status in ("unparseable", "refused") for answer in scored.attempts)
-            if failed >= tries or any(map(_stands, scored.attempts)):
+            if failed >= tries or stands(outcomes(scored.attempts)):
                 done += 1
             else:
                 waiting.append((name, scored.trial))
     return waiting, done
-
-
-def _stands(answer: Answer) -> bool:
-    return answer.status == "ok" or (answer.status == "refused" and answer.finish in PROVIDER_REFUSED)
 
 
 def _forecast(
