@@ -32,6 +32,7 @@ class Dialogue:
     name = NAME
     title = "Dialogue"
     protocol = 1
+    rubric = "dialogue"
 
     def option_help(self) -> Sequence[OptionHelp]:
         return _OPTIONS
