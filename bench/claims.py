@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
+from claims_items import default, equating, groups, shares, short
 from claims_people import ppi, strengths
 from claims_ratings import against_r, effects, replies
 from claims_tables import Rows, share, show
@@ -212,6 +213,11 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "moods": (moods, 1000),
     "bounded": (bounded, 4000),
     "components": (components, 400),
+    "groups": (groups, 200),
+    "equating": (equating, 300),
+    "short": (short, 20),
+    "shares": (shares, 2000),
+    "default": (default, 1000),
 }
 
 

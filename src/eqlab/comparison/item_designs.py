@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from eqlab.analysis.components import RESIDUAL, Components, components
 from eqlab.analysis.generalizability import PlannedPrecision, needed, planned
 from eqlab.comparison.item_points import ItemPoint
-from eqlab.core.results import Table
+from eqlab.core.results import Estimate, Table
 
 SUBJECT, ITEM, WORDING, REPEAT = "subject", "item", "wording", "repeat"
 WIDTH = 2.0
@@ -27,6 +27,8 @@ class ItemDesigns:
     now: PlannedPrecision
     score: PlannedPrecision | None
     """The cheapest design with a score within ± `width`; None if none of the grid has one."""
+    same_items: PlannedPrecision | None
+    """The same with no more items than there are."""
     difference: PlannedPrecision | None
     """The same for a difference of two subjects; None too with one subject."""
     width: float
@@ -65,6 +67,7 @@ def item_designs(points: Sequence[ItemPoint], width: float = WIDTH) -> ItemDesig
         asked,
         planned(variance, asked, subject=SUBJECT),
         needed(variance, width, grid, subject=SUBJECT),
+        needed(variance, width, {**grid, ITEM: (asked[ITEM],)}, subject=SUBJECT),
         needed(variance, width, grid, subject=SUBJECT, difference=True) if len(subjects) > 1 else None,
         width,
         len(subjects),
@@ -95,15 +98,17 @@ def designs_table(found: ItemDesigns) -> tuple[Table, ...]:
         (_named(term), value**0.5, f"{100 * value / total:.0f} %" if total > 0 else "") for term, value in
         sorted(found.variance.items(), key=lambda pair: -pair[1]) if value > 0
     )  # fmt: skip
-    rows = [("as asked", *_row(found.now, found, difference=False))]
+    rows: list[tuple[str | int | float | Estimate | None, ...]] = [("as asked", *_row(found.now))]
     if found.subjects > 1:
         now = planned(found.variance, found.asked, subject=SUBJECT, difference=True)
-        rows.append(("as asked, two compared", *_row(now, found, difference=True)))
-    for name, one in ((f"a score ±{found.width:g}", found.score), (f"a difference ±{found.width:g}", found.difference)):
-        if one is not None:
-            rows.append((name, *_row(one, found, difference="difference" in name)))
-        elif found.subjects > 1 or "score" in name:
-            rows.append((f"{name}: no design tried", None, None, None, None, ""))
+        rows.append(("as asked, two compared", *_row(now)))
+    wanted = [
+        (f"a score ±{found.width:g}", found.score),
+        (f"… with these {found.asked[ITEM]} items", found.same_items),
+        *([(f"a difference ±{found.width:g}", found.difference)] if found.subjects > 1 else []),
+    ]
+    for name, one in wanted:
+        rows.append((name, *_row(one)) if one else (f"{name}: none found", None, None, None, None, ""))
     note = "Half of a 95 % interval, t with the degrees of freedom that the design leaves."
     if found.asked[REPEAT] < 2:
         note += " Nobody was asked the same twice: what repeats would bring is not known."
@@ -120,7 +125,7 @@ def designs_table(found: ItemDesigns) -> tuple[Table, ...]:
     )
 
 
-def _row(one: PlannedPrecision, found: ItemDesigns, *, difference: bool) -> tuple[int, int, int, float, str]:
+def _row(one: PlannedPrecision) -> tuple[int, int, int, float, str]:
     return one.sizes[ITEM], one.sizes[WORDING], one.sizes[REPEAT], one.half_width, _named(one.dominant)
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from eqlab.analysis.equating import Equated, equate
+from eqlab.analysis.intervals import FEWEST
 from eqlab.comparison.correlate import match
+from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Table
 
 Points = Mapping[str, Mapping[str, float]]
@@ -24,8 +26,13 @@ class EquatedSets:
 def equate_sets(first: Points, second: Points, draws: int = 2000) -> EquatedSets:
     """`first` and `second`: by model, its points by item. Models are matched by name, or by its end after '/'."""
     names, _ = match(list(first), list(second))
+    if len(names) < FEWEST:
+        raise UsageError(
+            f"{len(names)} models answered both sets; equating needs {FEWEST}.",
+            f"The first set has {', '.join(list(first)[:4])}, …; the second {', '.join(list(second)[:4])}, …",
+        )
     a, b = (
-        np.array([[own.get(item, np.nan) for item in items] for own in chosen], dtype=float).reshape(len(names), -1)
+        np.array([[own.get(item, np.nan) for item in items] for own in chosen], dtype=float)
         for chosen, items in (
             ([first[name] for name in names], _items(first)),
             ([second[other] for other in names.values()], _items(second)),

@@ -13,6 +13,8 @@ from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Table
 
 SHOWN = 10
+ENOUGH = 20
+"""Subjects on an item from which on its information is told: a model of ability fitted to fewer is far too sure."""
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
@@ -66,12 +68,13 @@ def _answered(table: Floats, items: Sequence[str]) -> tuple[Floats, list[str]]:
 
 
 def _said(found: Sequence[ItemQuality]) -> str:
-    negative = {part: _negative(found, part) for part in ("rest", "upper", "lower")}
-    return (
-        f"{negative['rest'][0]} of {negative['rest'][1]} items correlate negatively with the rest; among the upper "
-        f"half of the subjects {negative['upper'][0]} of {negative['upper'][1]}, among the lower half "
-        f"{negative['lower'][0]} of {negative['lower'][1]}."
-    )
+    below, known = _negative(found, "rest")
+    said = f"{below} of {known} items correlate negatively with the rest"
+    (upper, among), (lower, below_them) = _negative(found, "upper"), _negative(found, "lower")
+    if not among or not below_them:
+        return f"{said}; too few subjects to look at their upper and lower half."
+    halves = f"among the upper half of the subjects {upper} of {among}, among the lower half {lower} of {below_them}"
+    return f"{said}; {halves}."
 
 
 def _without_copies(table: Floats, names: Sequence[str]) -> str:
@@ -103,7 +106,8 @@ def _items(named: Sequence[tuple[str, ItemQuality]], shown: int) -> Table:
     """Worst first: those that agree least with the rest among the better subjects."""
 
     def order(pair: tuple[str, ItemQuality]) -> float:
-        return pair[1].upper if pair[1].upper is not None else 2.0
+        own = pair[1].rest if pair[1].upper is None else pair[1].upper
+        return 2.0 if own is None else own
 
     rows = tuple(
         (
@@ -114,7 +118,7 @@ def _items(named: Sequence[tuple[str, ItemQuality]], shown: int) -> Table:
             Estimate("r", one.rest, one.n, None, one.rest_low, one.rest_high),
             one.upper,
             one.lower,
-            one.information,
+            one.information if one.n >= ENOUGH else None,
         )
         for name, one in sorted(named, key=order)[:shown]
     )
@@ -131,10 +135,8 @@ def _items(named: Sequence[tuple[str, ItemQuality]], shown: int) -> Table:
 
 
 def _curve(table: Floats) -> Table:
+    title, columns = "Where the items tell most", ("score", "standard error of ability, SD")
+    if np.median(np.isfinite(table).sum(axis=0)) < ENOUGH:
+        return Table(title, columns, (), f"Told from {ENOUGH} subjects an item on; there are fewer.")
     rows = tuple((score, error) for score, error in information_curve(table))
-    return Table(
-        "Where the items tell most",
-        ("score", "standard error of ability, SD"),
-        rows,
-        "Where the error rises, the items tell subjects apart least.",
-    )
+    return Table(title, columns, rows, "Where the error rises, the items tell subjects apart least.")
