@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from claims_people import ppi, replies, strengths
+from claims_items import default, equating, groups, shares, short
+from claims_people import ppi, strengths
+from claims_ratings import against_r, effects, replies
 from claims_tables import Rows, share, show
 
 Floats = npt.NDArray[np.float64]
@@ -205,20 +207,27 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "ranks": (ranks, 200),
     "ppi": (ppi, 1000),
     "replies": (replies, 300),
+    "effects": (effects, 300),
+    "against_r": (against_r, 20),
     "strengths": (strengths, 300),
     "moods": (moods, 1000),
     "bounded": (bounded, 4000),
     "components": (components, 400),
+    "groups": (groups, 200),
+    "equating": (equating, 300),
+    "short": (short, 20),
+    "shares": (shares, 2000),
+    "default": (default, 1000),
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=[*COMMANDS, "all"])
+    parser.add_argument("what", nargs="+", choices=[*COMMANDS, "all"])
     parser.add_argument("--times", type=int, default=None)
     args = parser.parse_args()
     for name, (command, times) in COMMANDS.items():
-        if args.what in (name, "all"):
+        if {name, "all"} & set(args.what):
             command(args.times or times)
 
 
