@@ -306,6 +306,18 @@ def answer_row(answer: Answer) -> dict[str, Any]:
     }
 
 
+def read_answer(row: Row[Any]) -> Answer:
+    """What `answer_row` made."""
+    sent = json.loads(row.sent) if row.sent else {}
+    if row.temperature is not None:
+        sent["temperature"] = row.temperature
+    return Answer(
+        row.run_id, row.trial_id, row.subject, row.repeat, row.attempt, row.text, row.status, json.loads(row.values),
+        row.note, row.reasoning, row.model, row.temperature, row.latency, row.transport_retries, row.tokens_in,
+        row.tokens_out, row.finish, row.at, sent, json.loads(row.usage) if row.usage else {},
+    )  # fmt: skip
+
+
 def _extras(values: Mapping[str, Any]) -> str | None:
     """As JSON; the temperature has a column of its own."""
     found = {name: value for name, value in values.items() if name != "temperature"}

@@ -16,7 +16,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored
 from eqlab.core.errors import UsageError
 from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Result
-from eqlab.core.runs import ModelConfig
+from eqlab.core.runs import PEOPLE, ModelConfig
 from eqlab.core.trials import Trial
 
 _OPTIONS = (
@@ -78,6 +78,10 @@ class Dialogue:
     def score(
         self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
     ) -> Result:
+        if subject == PEOPLE:
+            from eqlab.benchmarks.dialogue.people_result import people_result
+
+            return people_result(list(scored), options)
         from eqlab.benchmarks.dialogue.result import result
 
         return result(subject, scored, options, context)
