@@ -9,7 +9,7 @@ from eqlab.benchmarks.dialogue.characters import Character, from_persona, from_s
 from eqlab.benchmarks.dialogue.parse import read_listener, read_speaker
 from eqlab.benchmarks.dialogue.personas import OPEN, parse_open
 from eqlab.benchmarks.dialogue.published import PERSONAS, parse_personas
-from eqlab.benchmarks.dialogue.trials import NAME, next_turn, plan
+from eqlab.benchmarks.dialogue.trials import NAME, next_turn, plan, supposed
 from eqlab.benchmarks.options import read_options
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source, Turn
@@ -73,6 +73,9 @@ class Dialogue:
 
     def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
         return read_speaker(text) if trial.seat else read_listener(text)
+
+    def supposed(self, trial: Trial, options: Mapping[str, Any], characters: int) -> str:
+        return supposed(trial, characters)
 
     def score(
         self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT

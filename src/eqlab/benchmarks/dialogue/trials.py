@@ -102,6 +102,16 @@ def end_of(turns: Sequence[Turn]) -> End:
     return "turns" if replies >= most else ""
 
 
+def supposed(trial: Trial, characters: int) -> str:
+    """A reply of about so many characters after which a talk goes on: for knowing what talks cost before they begin."""
+    words = ("I see. " * (characters // 7 + 1))[: max(characters, 7)].strip()
+    if not trial.seat:
+        return words
+    third = max(1, len(words) // 3)
+    told = {"feeling": words[:third], "emotion": (WORST + BEST) // 2, "leaves": STAYS, "says": words[third:] or "Yes."}
+    return spoken(told, structured=trial.mode == "json")
+
+
 def _listener(
     character: Character, speaker: str, said: str, before: tuple[Message, ...], key: Mapping[str, Any] | None = None
 ) -> Trial:
