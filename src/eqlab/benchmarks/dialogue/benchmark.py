@@ -20,7 +20,11 @@ from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial
 
 _OPTIONS = (
-    OptionHelp("speaker", speakers.FIXED, "who speaks: models, with commas between (SPEC or SPEC@URL), or fixed lines"),
+    OptionHelp(
+        "speaker",
+        speakers.FIXED,
+        "who speaks: models, with commas between (SPEC, SPEC@URL, 'SPEC temperature=0.3'), or fixed lines",
+    ),
     OptionHelp("turns", "0", "most replies of the listener; 0: 4 in the quick profile, 8 in the full one"),
 )
 _SPEAKER_TRIES, _LISTENER_TRIES, _TEMPERATURE = 3, 2, 0.7
