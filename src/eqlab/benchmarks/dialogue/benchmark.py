@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from eqlab.benchmarks.dialogue import speakers
-from eqlab.benchmarks.dialogue.characters import Character, from_persona, from_sage
+from eqlab.benchmarks.dialogue.characters import Character, from_persona, from_sage, from_scenario
+from eqlab.benchmarks.dialogue.eqbench3 import is_scenarios, parse_scenarios
 from eqlab.benchmarks.dialogue.parse import read_listener, read_speaker
 from eqlab.benchmarks.dialogue.personas import OPEN, parse_open
 from eqlab.benchmarks.dialogue.published import PERSONAS, parse_personas
@@ -16,7 +17,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored
 from eqlab.core.errors import UsageError
 from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Result
-from eqlab.core.runs import ModelConfig
+from eqlab.core.runs import OWN, ModelConfig
 from eqlab.core.trials import Trial
 
 _OPTIONS = (
@@ -29,6 +30,8 @@ _OPTIONS = (
 )
 _SPEAKER_TRIES, _LISTENER_TRIES, _TEMPERATURE = 3, 2, 0.7
 _LISTENER_TOKENS, _SPEAKER_TOKENS = 300, 400
+_TASK_TOKENS = 4000
+"""EQ-Bench 3 asks for about a thousand words in three parts."""
 _MOST = 50
 
 
@@ -57,6 +60,8 @@ class Dialogue:
         ((path, content),) = files.items()
         if options["item_set"] == "published":
             return [from_sage(one) for one in parse_personas(content, path)]
+        if options["item_set"] == OWN and not path.endswith(".toml") and is_scenarios(content):
+            return [from_scenario(one) for one in parse_scenarios(content, path)]
         return [from_persona(one) for one in parse_open(content, path)]
 
     def plan(
@@ -73,7 +78,7 @@ class Dialogue:
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         if trial.seat:
             return Asking(_SPEAKER_TRIES, _TEMPERATURE, 0.0, _SPEAKER_TOKENS)
-        return Asking(_LISTENER_TRIES, _TEMPERATURE, 0.0, _LISTENER_TOKENS)
+        return Asking(_LISTENER_TRIES, _TEMPERATURE, 0.0, _LISTENER_TOKENS if trial.system else _TASK_TOKENS)
 
     def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
         return read_speaker(text) if trial.seat else read_listener(text)
@@ -103,4 +108,4 @@ class Dialogue:
         return {}
 
     def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
-        return {one.id: one.sheet for one in self.characters(files, options)}
+        return {one.id: one.sheet or one.opening for one in self.characters(files, options)}

@@ -53,6 +53,11 @@ def plan(
 def first_trial(character: Character, speaker: Speaker, replies: int) -> Trial:
     """The listener's, with the opening before it; or the speaker's own, where it must find the first words."""
     key = {"character": to_key(character), "speaker": speaker.spec, "json": speaker.structured, "replies": replies}
+    if character.task and not speaker.fixed:
+        raise UsageError(
+            f"Scenario {character.id} has fixed lines, and nobody whom {speaker.spec} could play.",
+            "Drop --speaker, or write --speaker fixed.",
+        )
     if character.opening:
         return _listener(character, speaker.spec, character.opening, (), key)
     if speaker.fixed:
@@ -115,9 +120,8 @@ def supposed(trial: Trial, characters: int) -> str:
 def _listener(
     character: Character, speaker: str, said: str, before: tuple[Message, ...], key: Mapping[str, Any] | None = None
 ) -> Trial:
-    return Trial(
-        NAME, (character.id,), speaker, said, Form(), said, system=LISTENER, key=dict(key or {}), messages=before
-    )
+    told = "" if character.task else LISTENER
+    return Trial(NAME, (character.id,), speaker, said, Form(), said, system=told, key=dict(key or {}), messages=before)
 
 
 def _heard(turns: Sequence[Turn]) -> tuple[Message, ...]:
