@@ -15,6 +15,7 @@ from claims_items import default, equating, groups, shares, short
 from claims_people import ppi, strengths
 from claims_ratings import against_r, effects, replies
 from claims_tables import Rows, share, show
+from claims_talks import people, speakers
 
 Floats = npt.NDArray[np.float64]
 Random = np.random.Generator
@@ -218,6 +219,8 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "short": (short, 20),
     "shares": (shares, 2000),
     "default": (default, 1000),
+    "speakers": (speakers, 400),
+    "people": (people, 300),
 }
 
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, read_pairs
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 from eqlab.cli.study_data import File
+from eqlab.core.pairs import read_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -102,11 +102,12 @@ def speaker_line(felt: Sequence[Talked], found: Facets) -> str:
         )
     means = {name: fmean(values) for name, values in by.items()}
     low, *_, high = sorted(means, key=lambda name: means[name])
-    said = f"Depends on who speaks: {means[low]:.1f} with {low}, {means[high]:.1f} with {high}."
+    apart = means[high] - means[low]
+    said = f"Depends on who speaks: {means[low]:.1f} with {low}, {means[high]:.1f} with {high}, {apart:.1f} apart."
     alone, part = found.share(SPEAKER), found.with_speaker
     if alone is None or part is None:
         return f"{said} How much of the variance is the speaker's cannot be told from these talks."
-    return f"{said} Of the variance of a talk's end {alone:.0f} % is the speaker's, {part:.0f} % with its crossings."
+    return f"{said} Of the variance between all talks {alone:.0f} % is the speaker's, {part:.0f} % with its crossings."
 
 
 def no_facets(felt: Sequence[Talked]) -> Facets:

@@ -57,6 +57,11 @@ def plan(
 def first_trial(character: Character, speaker: Speaker, replies: int) -> Trial:
     """The listener's, with the opening before it; or the speaker's own, where it must find the first words."""
     key = {"character": to_key(character), "speaker": speaker.spec, "json": speaker.structured, "replies": replies}
+    if character.task and not speaker.fixed:
+        raise UsageError(
+            f"Scenario {character.id} has fixed lines, and nobody whom {speaker.spec} could play.",
+            "Drop --speaker, or write --speaker fixed.",
+        )
     if character.opening:
         return _listener(character, speaker.spec, character.opening, (), key)
     if speaker.fixed:
@@ -110,12 +115,21 @@ def end_of(turns: Sequence[Turn]) -> End:
     return "turns" if replies >= most else ""
 
 
+def supposed(trial: Trial, characters: int) -> str:
+    """A reply of about so many characters after which a talk goes on: for knowing what talks cost before they begin."""
+    words = ("I see. " * (characters // 7 + 1))[: max(characters, 7)].strip()
+    if not trial.seat:
+        return words
+    third = max(1, len(words) // 3)
+    told = {"feeling": words[:third], "emotion": (WORST + BEST) // 2, "leaves": STAYS, "says": words[third:] or "Yes."}
+    return spoken(told, structured=trial.mode == "json")
+
+
 def _listener(
     character: Character, speaker: str, said: str, before: tuple[Message, ...], key: Mapping[str, Any] | None = None
 ) -> Trial:
-    return Trial(
-        NAME, (character.id,), speaker, said, Form(), said, system=LISTENER, key=dict(key or {}), messages=before
-    )
+    told = "" if character.task else LISTENER
+    return Trial(NAME, (character.id,), speaker, said, Form(), said, system=told, key=dict(key or {}), messages=before)
 
 
 def person_first(character: Character, shown: str, replies: int, form: Form, more: Mapping[str, Any]) -> Trial:
