@@ -44,7 +44,7 @@ def report(
         found += [(one.model, one.result) for one in PublishedReader(data).results()]
     named = [source for source in sources if source != "published"]
     if named:
-        opened = open_store(store)
+        opened = open_store(store, existing=True)
         for stored, results in results_of(opened, [opened.find_run(name) for name in named]):
             found += [(f"{one.subject.removeprefix('model:')} ({stored.id})", one) for one in results if one.ranked]
         opened.close()

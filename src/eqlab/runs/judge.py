@@ -92,12 +92,22 @@ def collect(sources: Sequence[str], store: Store, data: Path | None, say: Say) -
     ]
 
 
+def from_store(against: str, on: Sequence[str]) -> bool:
+    """Whether replies come from runs, so that the store must be there."""
+    named = (against,) if against else on
+    return any(one not in ("published", "author") and not _is_file(one) for one in named)
+
+
+def _is_file(source: str) -> bool:
+    return source.lower().endswith(_ENDINGS) or "/" in source or Path(source).is_file()
+
+
 def _source(source: str, store: Store, data: Path | None, say: Say) -> list[ReplyRow]:
     if source == "published":
         return published_replies(data)
     if source == "author":
         return [_row("author", item, item.reply) for item in open_prompts()]
-    if source.lower().endswith(_ENDINGS) or "/" in source or Path(source).is_file():
+    if _is_file(source):
         return file_replies(Path(source), data, say)
     return run_replies(store, newest_with_replies(store) if source == "last" else store.find_run(source))
 
