@@ -183,9 +183,7 @@ def ratings_table(ratings: Sequence[TalkRating], arms: Sequence[str]) -> Table:
     return Table("How people rated the whole", ("scale", "arm", "mean", "people"), tuple(rows), note)
 
 
-def _sentence(
-    talks: Sequence[Talked], felt: Sequence[Talked], people: int, speaking: bool, headline: Estimate
-) -> str:
+def _sentence(talks: Sequence[Talked], felt: Sequence[Talked], people: int, speaking: bool, headline: Estimate) -> str:
     if headline.value is None:
         return f"{people} people held {len(talks)} talks; none of them has an end that counts yet."
     won, lost = (sum(talk.outcome == outcome for talk in felt) for outcome in ("success", "failure"))
@@ -220,4 +218,3 @@ def _caveats(talks: Sequence[Talked], speaking: bool) -> tuple[str, ...]:
             "how people left."
         )
     return tuple(said)
-

@@ -114,7 +114,9 @@ class TalkStudy:
         )
 
     def _rated(self, study: Study, terms: TalkTerms, arm: str, first: Trial, place: int) -> Trial:
-        scale = Scale("overall", self.words[f"rate_{terms.person}"], 1, 5, ((1, self.words["low"]), (5, self.words["high"])))
+        scale = Scale(
+            "overall", self.words[f"rate_{terms.person}"], 1, 5, ((1, self.words["low"]), (5, self.words["high"]))
+        )
         form = Form(study.scales or (scale,))
         key = {"rates": first.id, "arm": arm, "number": place}
         return Trial(NAME, first.items, RATED, self.words["rate"], form, "", key=key)
@@ -192,7 +194,7 @@ class TalkStudy:
         headline = found.result.headline
         if found.contrasts:
             return tuple(Recovered(one.estimate.name, truth.effect, one.estimate) for one in found.contrasts)
-        if headline.value is None or len(design.arms) > 1 and terms_of(design.study).person == "speaker":
+        if headline.value is None or (len(design.arms) > 1 and terms_of(design.study).person == "speaker"):
             return ()
         speaking = terms_of(design.study).person == "speaker"
         return (Recovered(headline.name, OPENING + GAIN if speaking else MIDDLE + truth.effect, headline, None),)
@@ -209,11 +211,15 @@ def planned_words(found: Sequence[Contrast], alpha: float) -> str:
     for one in found:
         value = one.estimate.value or 0.0
         p = p_text(one.p_holm) or ""
-        numbers = f"({value:+.1f} points, {100 * (1 - alpha):g} % interval {one.low:.1f} to {one.high:.1f}; p {p} after Holm)"
+        numbers = (
+            f"({value:+.1f} points, {100 * (1 - alpha):g} % interval {one.low:.1f} to {one.high:.1f}; p {p} after Holm)"
+        )
         if one.p_holm >= alpha:
             said.append(f"{one.arm} and {one.reference} cannot be told apart {numbers}")
         else:
-            said.append(f"people felt {'better' if value > 0 else 'worse'} with {one.arm} than with {one.reference} {numbers}")
+            said.append(
+                f"people felt {'better' if value > 0 else 'worse'} with {one.arm} than with {one.reference} {numbers}"
+            )
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}."
 
