@@ -306,7 +306,8 @@ def file_replies(path: Path, data: Path | None, say: Say) -> list[ReplyRow]:
         say(f"{path.name}, {line}: left out.")
     if not rows:
         raise DataError(f"{path} has no usable reply ({len(bad)} bad rows).", "Mend the rows named above.")
-    say(f"{path.name}: {len(rows)} replies taken, {len(bad)} rows left out.")
+    if bad:
+        say(f"{path.name}: {len(rows)} replies taken, {len(bad)} rows left out.")
     return rows
 
 
