@@ -183,10 +183,6 @@ def from_store(against: str, on: Sequence[str]) -> bool:
     return any(one not in ("published", "author") and not _is_file(one) for one in named)
 
 
-def _is_file(source: str) -> bool:
-    return source.lower().endswith(_ENDINGS) or "/" in source or Path(source).is_file()
-
-
 def _source(source: str, store: Store, data: Path | None, say: Say) -> list[ReplyRow]:
     if source == "published":
         return published_replies(data)

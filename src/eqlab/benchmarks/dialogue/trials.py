@@ -91,8 +91,10 @@ def end_of(turns: Sequence[Turn]) -> End:
     first, last = turns[0].trial, turns[-1]
     replies = sum(not turn.trial.seat for turn in turns)
     most = int(first.key["replies"])
-    if last.answer.finish == "left" or last.answer.finish == "down":
-        return last.answer.finish
+    if last.answer.finish == "left":
+        return "left"
+    if last.answer.finish == "down":
+        return "down"
     if first.key["speaker"] == "fixed":
         if last.answer.status != "ok":
             return "silence"
