@@ -100,7 +100,6 @@ def test_hostile_replies_do_no_harm(eqlab, server, tmp_path):
         (["report"], ["eqlab run"]),
         (["reproduce", "iqbench"], ["iqbench", "eqbench"]),
         (["reproduce", "sage", "--json", "--markdown"], ["--json", "--markdown"]),
-        (["reproduce", "sage", "--csv", "/nowhere/rows.csv"], ["/nowhere"]),
         (["reproduce", "sage", "--csv", "."], ["folder"]),
         (["data", "fetch", "nothing"], ["nothing", "eqbench"]),
         (["run", "--limit", "0"], ["--limit"]),
