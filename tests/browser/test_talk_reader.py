@@ -4,7 +4,7 @@ import pytest
 
 from eqlab.core.results import Estimate, Line, Result, Transcript
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
-from eqlab.publish.report.page import RunRecord
+from eqlab.publish.groups import RunRecord
 from eqlab.publish.report.talk_pages import talk_files
 
 
