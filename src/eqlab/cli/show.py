@@ -33,9 +33,9 @@ def show(
     """Show a run item by item: prompt, every raw reply, parsed values, score."""
     from itertools import islice
 
-    from eqlab.cli.looking import open_reader
     from eqlab.cli.plain import harmless, print_json
     from eqlab.core.errors import UsageError
+    from eqlab.store.looking import open_reader
 
     if status and status not in _STATUSES:
         raise UsageError(f"--status '{status}' is unknown.", f"Choose {', '.join(_STATUSES)}.")
