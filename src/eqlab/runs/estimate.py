@@ -75,6 +75,14 @@ def forecasts(
     return found
 
 
+def forecast_of(
+    model: ModelConfig, prepared: Prepared, trials: Iterable[Trial], price: Price | None, *, batch: bool = False
+) -> Forecast:
+    """What these trials of the run's one benchmark take of a model."""
+    (name,) = prepared.asked
+    return _forecast(model, prepared, ((name, trial) for trial in trials), 0, price, batch, _one_turn)
+
+
 def refuse_absurd(prepared: Prepared) -> None:
     """Raises UsageError for a size that nobody means, at once: repeats are multiplied, not planned."""
     repeats = prepared.config.repeats
@@ -98,7 +106,12 @@ def _one_turn(asked: Asked, trial: Trial) -> int:
 def _waiting(prepared: Prepared, model: ModelConfig, store: Reader | None) -> tuple[list[tuple[str, Trial]], int]:
     """(benchmark, trial) of every call to come, and how many trials need none."""
     if store is None:
-        return [(name, trial) for subject, name, trial, _ in prepared.plan() if subject == model.subject], 0
+        selection = prepared.selection(model)
+        return [
+            (name, trial)
+            for name, asked in prepared.asked.items()
+            for trial, _ in asked.benchmark.plan(prepared.files[name], asked.options, selection)
+        ], 0
     waiting, done = [], 0
     for name, asked in prepared.asked.items():
         for scored in store.scored(prepared.config.id, model.subject, name):
