@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
+from claims_pairs import PAIRS
 from claims_people import ppi, replies, strengths
 from claims_tables import Rows, share, show
 
@@ -209,6 +210,7 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "moods": (moods, 1000),
     "bounded": (bounded, 4000),
     "components": (components, 400),
+    **PAIRS,
 }
 
 

@@ -37,8 +37,8 @@ def plan_lines(plan: "JudgePlan", budget: "Budget") -> list[str]:
     calls = sum(one.calls for one in plan.forecasts)
     said = [f"Plan: {calls:,} calls for {plan.prompts:,} of {plan.all_prompts:,} prompts, within {budget.words}."]
     said += [
-        f"  {one.model.spec}: {one.calls:,} calls, about {one.tokens_in:,} tokens in, {span_words(one.tokens_out)} out; "
-        f"cost {cost_words(one)}."
+        f"  {one.model.spec}: {one.calls:,} calls, about {one.tokens_in:,} tokens in, "
+        f"{span_words(one.tokens_out)} out; cost {cost_words(one)}."
         for one in plan.forecasts
     ]
     what = {"P(Good)": "a difference in P(Good)", "overall": "a difference overall", "preference": "a preference"}

@@ -201,7 +201,7 @@ def known_spread(store: Store, prepared: Prepared, measure: str) -> tuple[float,
     for run in store.run_ids():
         stored = store.read_run(run)
         for own in stored.config.benchmarks:
-            if own.name != Ratings.name or not stored.config.models or run == prepared.config.id:
+            if own.name != Ratings.name or not stored.config.models:
                 continue
             if any(own.options.get(name) != asked.options.get(name) for name in alike):
                 continue

@@ -268,7 +268,7 @@ def _disputed(panel: Panel, replies: Mapping[Reply, RatedReply]) -> Table:
             continue  # who all said the same do not dispute, however mild some of them are
         one = shown[index]
         said = ", ".join(
-            f"{judge} {value:g}"
+            f"{judge} {value:.3g}"
             for judge, value in zip(panel.judges, panel.values[index].tolist(), strict=True)
             if np.isfinite(value)
         )
@@ -282,7 +282,8 @@ def _disputed(panel: Panel, replies: Mapping[Reply, RatedReply]) -> Table:
 
 
 def _sentence(arms: Sequence[Estimate], panel: Panel, pooled: Pooled, measure: Measure) -> str:
-    said = ", ".join(f"{one.name} {one.value:.2f}" for one in arms if one.value is not None)
+    known = sorted((one for one in arms if one.value is not None), key=lambda one: -(one.value or 0.0))
+    said = ", ".join(f"{one.name} {one.value:.2f}" for one in known)
     sure = [
         f"{a if (gap.value or 0) > 0 else b} is rated better than {b if (gap.value or 0) > 0 else a}"
         for a, b, gap in _gaps(pooled)
