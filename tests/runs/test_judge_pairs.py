@@ -1,6 +1,7 @@
 """Pairs over loopback: the design, rounds that stop at a width and survive kill -9 with the same choice, anchored
 rankings, people's choices beside a judge's."""
 
+import csv
 import json
 import os
 import re
@@ -31,13 +32,14 @@ def store(tmp_path):
 
 
 def reply_file(tmp_path, arms=("m0", "m1", "m2", "m3"), prompts=30, name="replies.csv"):
-    lines = ["arm,prompt,utterance,reply"]
-    ids = [item.id for item in judging.open_prompts()][:prompts]
-    utterances = {item.id: item.utterance for item in judging.open_prompts()}
-    for arm in arms:
-        lines += [f'{arm},{one},"{utterances[one]}",Level {LEVELS[arm]} to {one}.' for one in ids]
     path = tmp_path / name
-    path.write_text("\n".join(lines) + "\n")
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("arm", "prompt", "reply"))
+        for arm in arms:
+            writer.writerows(
+                (arm, one.id, f"Level {LEVELS[arm]} to {one.id}.") for one in judging.open_prompts()[:prompts]
+            )
     return str(path)
 
 

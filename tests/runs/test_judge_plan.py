@@ -180,9 +180,8 @@ def test_spread_is_learnt_from_runs_that_are_there(server, store, replies):
 
 def test_from_the_command_line(eqlab, server, tmp_path):
     server.reply = lambda body, n: "Good"
-    lines = ["arm,prompt,utterance,reply"]
-    lines += [f'{arm},{i.id},"{i.utterance}",Reply of {arm}.' for i in judging.open_prompts()[:30] for arm in "ab"]
-    (tmp_path / "r.csv").write_text("\n".join(lines))
+    lines = [f"{arm},{one.id},Reply of {arm}." for one in judging.open_prompts()[:30] for arm in "ab"]
+    (tmp_path / "r.csv").write_text("\n".join(("arm,prompt,reply", *lines)))
     command = ("judge", "j", "--on", "r.csv", "--base-url", server.url, "--budget", "20calls")
     dry = eqlab(*command, "--dry-run")
     assert dry.code == 0, dry.err

@@ -211,12 +211,10 @@ def judge_pairs(server, store):
 # -- people on the same scales -------------------------------------------------------------------------------------
 
 
-def people_rate(store, rows, scales, people=12, options=None):
+def people_rate(store, rows, scales, people=12):
     """A finished study with scales of its own: everybody rates some replies, a point milder than the world's judge."""
-    base = judging.Ratings().options("replies", {"purpose": "people"})
-    config = RunConfig(
-        (), (judging.configured(judging.Ratings(), {**base, **(options or {})}, {"x": b"y"}),), "full", None, None, 1
-    )
+    base = {**judging.Ratings().options("replies", {"purpose": "people"}), "study": str(scales)}
+    config = RunConfig((), (judging.configured(judging.Ratings(), base, {"x": b"y"}),), "full", None, None, 1)
     given = []
     for person in range(people):
         for place, row in enumerate(rows):
