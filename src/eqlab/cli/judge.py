@@ -159,7 +159,7 @@ def judge(
     if within is not None and not calibrating:
         raise UsageError("--within is for a calibration.", "Write 'eqlab judge calibrate MODEL --within 0.1'.")
     out = errors()
-    opened = open_store(store)
+    opened = open_store(store, existing=judging.from_store(against if calibrating else "", on or ()))
     request = judging.JudgeRequest(
         judges=judges,
         on=(against,) if calibrating else tuple(on or ()),

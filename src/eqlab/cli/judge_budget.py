@@ -37,7 +37,7 @@ def plan_lines(plan: "JudgePlan", budget: "Budget") -> list[str]:
     calls = sum(one.calls for one in plan.forecasts)
     said = [f"Plan: {calls:,} calls for {plan.prompts:,} of {plan.all_prompts:,} prompts, within {budget.words}."]
     said += [
-        f"  {one.model.spec}: {one.calls:,} calls, about {one.tokens_in:,} tokens in, "
+        f"  {one.model.spec}: {one.calls:,} calls, about {span_words(one.tokens_in)} tokens in, "
         f"{span_words(one.tokens_out)} out; cost {cost_words(one)}."
         for one in plan.forecasts
     ]

@@ -70,9 +70,10 @@ def _write(names: list[str], last: int, output: Path, items: bool, store: str, d
         return output
     found = found_runs(names, last, store, data)
     if ending == ".md":
+        from eqlab.data.files import write_whole
         from eqlab.publish.summary import summary
 
-        output.write_text(summary(found), encoding="utf-8")
+        write_whole(output, summary(found))
         return output
     return write_results(found, output, items=items)
 

@@ -177,6 +177,12 @@ def collect(sources: Sequence[str], store: Store, data: Path | None, say: Say) -
     ]
 
 
+def from_store(against: str, on: Sequence[str]) -> bool:
+    """Whether replies come from runs, so that the store must be there."""
+    named = (against,) if against else on
+    return any(one not in ("published", "author") and not _is_file(one) for one in named)
+
+
 def _source(source: str, store: Store, data: Path | None, say: Say) -> list[ReplyRow]:
     if source == "published":
         return published_replies(data)
@@ -296,7 +302,8 @@ def file_replies(path: Path, data: Path | None, say: Say) -> list[ReplyRow]:
         say(f"{path.name}, {line}: left out.")
     if not rows:
         raise DataError(f"{path} has no usable reply ({len(bad)} bad rows).", "Mend the rows named above.")
-    say(f"{path.name}: {len(rows)} replies taken, {len(bad)} rows left out.")
+    if bad:
+        say(f"{path.name}: {len(rows)} replies taken, {len(bad)} rows left out.")
     return rows
 
 

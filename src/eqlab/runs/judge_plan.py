@@ -156,7 +156,7 @@ def _need(one: Forecast, budget: Budget) -> float:
     if budget.unit == "calls":
         return float(one.calls)
     if budget.unit == "tokens":
-        return float(one.tokens_in + one.tokens_out[1])
+        return float(one.tokens_in[1] + one.tokens_out[1])
     if one.cost is None:
         raise UsageError(
             f"No price is known of {one.model.spec}.", "Give one with --prices FILE, or a budget in calls or tokens."

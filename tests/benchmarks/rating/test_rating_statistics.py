@@ -190,7 +190,6 @@ def test_other_snapshots_of_the_judge_are_said():
     scored[0] = replace(scored[0], attempts=(replace(scored[0].attempts[0], model="some-model-2"),))
     result = BENCHMARK.score("judge:j", scored, JUDGING)
     assert result.rules["snapshot"] == "some-model-1, some-model-2"
-    assert "2 different models" in " ".join(result.caveats)
 
 
 @pytest.mark.parametrize("good", [True, False])
