@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 from claims_items import default, equating, groups, shares, short
+from claims_pairs import PAIRS
 from claims_people import ppi, strengths
 from claims_ratings import against_r, effects, replies
 from claims_tables import Rows, share, show
@@ -221,6 +222,7 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "default": (default, 1000),
     "speakers": (speakers, 400),
     "people": (people, 300),
+    **PAIRS,
 }
 
 
