@@ -211,6 +211,33 @@ def default(times: int) -> None:
     )
 
 
+def kappa(times: int) -> None:
+    from eqlab.analysis.agreement import confusion, printed_kappa, quadratic_kappa
+
+    rows = Rows()
+    for r in (0.2, 0.35, 0.6):
+        random = np.random.default_rng(int(100 * r))
+        truth = float(quadratic_kappa(confusion(*_two_raters(random, r, 400_000))))
+        for n in (50, 100, 400):
+            held = 0
+            for _ in range(times):
+                low, high = printed_kappa(float(quadratic_kappa(confusion(*_two_raters(random, r, n)))), n)
+                held += low <= truth <= high
+            rows.append((f"{truth:.2f}", n, share(held, times)))
+    show(
+        f"A printed kappa, its interval from the number of pairs alone: how often it holds, {times} pilots a row",
+        ("true kappa", "pairs", "held"),
+        rows,
+    )
+
+
+def _two_raters(random: Random, r: float, n: int) -> tuple[Any, Any]:
+    """Bad, Okay, Good in the shares of the published ratings."""
+    latent = random.normal(0, 1, (n, 2)) @ np.linalg.cholesky([[1, r], [r, 1]]).T
+    one, other = (1 + (latent[:, k] > -1.0).astype(int) + (latent[:, k] > -0.1) for k in (0, 1))
+    return one, other
+
+
 def _below(x: float, middle: float) -> float:
     return 0.5 * (1 + math.erf((x - middle) / 6 / math.sqrt(2)))
 

@@ -6,6 +6,7 @@ import pytest
 from small_study import small_design
 
 from eqlab.core.forms import Form, Scale
+from eqlab.core.studied import Recovered, recovered_contrast
 from eqlab.core.study import AnalysisPlan
 from eqlab.core.trials import Trial
 from eqlab.store.study.lock import PlanStanding
@@ -128,3 +129,13 @@ def test_nobody_yet_is_no_error():
     found = rehearsed(people=3, mix={"declining": 1})
     assert found.result.headline.value is None
     assert found.planned == ()
+
+
+def test_power_is_that_of_the_plans_own_test():
+    found = rehearsed(arms=("a", "b", "c"), people=36).planned[0]
+    near = replace(found, p=0.03, p_holm=0.06)
+    assert recovered_contrast(near, Truth(2.0), 0.05).told is False  # its interval alone would leave out 0
+    assert recovered_contrast(near, Truth(2.0), 0.1).told is True
+    bare = Recovered("x", 2.0, replace(found.estimate, low=0.1, high=3.0))
+    assert bare.told is True
+    assert Recovered("x", 2.0, found.estimate, null=None).told is None
