@@ -15,6 +15,7 @@ from claims_items import default, equating, groups, kappa, shares, short
 from claims_people import ppi, strengths
 from claims_ratings import against_r, effects, replies
 from claims_tables import Rows, share, show
+from claims_talks import people, speakers
 
 Floats = npt.NDArray[np.float64]
 Random = np.random.Generator
@@ -170,16 +171,16 @@ def components(times: int) -> None:
 
     rows = Rows()
     terms = ("persona", "speaker", "listener:persona", "listener:speaker")
-    for speakers in (3, 6):
-        random = np.random.default_rng(speakers)
+    for count in (3, 6):
+        random = np.random.default_rng(count)
         alone = inside = spread = defined = 0
         for _ in range(times):
-            grid = np.indices((2, 20, speakers)).reshape(3, -1)
+            grid = np.indices((2, 20, count)).reshape(3, -1)
             listener, persona, speaker = grid[:, random.random(grid.shape[1]) >= 0.15]
             y = (
-                random.normal(0, 20, 20)[persona] + random.normal(0, 10, speakers)[speaker]
+                random.normal(0, 20, 20)[persona] + random.normal(0, 10, count)[speaker]
                 + random.normal(0, 8, (2, 20))[listener, persona]
-                + random.normal(0, 6, (2, speakers))[listener, speaker]
+                + random.normal(0, 6, (2, count))[listener, speaker]
                 + random.normal(0, 25, len(listener))
             )  # fmt: skip
             factors = {"listener": listener, "persona": persona, "speaker": speaker}
@@ -195,7 +196,7 @@ def components(times: int) -> None:
             alone += abs(d.mean()) <= 2.09 * d.std(ddof=1) / math.sqrt(len(d))
             bounds = found.interval("persona")
             spread += bounds is not None and bounds[0] <= 400 <= bounds[1]
-        rows.append((speakers, share(alone, defined), share(inside, defined), share(spread, defined)))
+        rows.append((count, share(alone, defined), share(inside, defined), share(spread, defined)))
     show(
         f"Talks: 2 listeners × 20 personas × speakers, 15 % missing, {times} experiments a row",
         ("speakers", "difference, personas as units", "difference, personas and speakers", "variance of personas"),
@@ -219,6 +220,8 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "shares": (shares, 2000),
     "default": (default, 1000),
     "kappa": (kappa, 2000),
+    "speakers": (speakers, 400),
+    "people": (people, 300),
 }
 
 

@@ -12,6 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from eqlab.cli.plain import harmless, print_json
+from eqlab.core.answered_as import in_words, replaced
 from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import count_of
@@ -117,6 +118,7 @@ def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
     """One table of all results, then each conclusion and its caveats in words; what was said above is not repeated."""
     rows = []
     statuses = [name for name in _STATUSES if name == "ok" or any(result.counts.get(name) for result in results)]
+    others = any(map(_another, results))
     for result in results:
         counts = result.counts
         rows.append(
@@ -128,9 +130,11 @@ def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
                 count_of(result.headline),
                 *(str(counts.get(name, 0)) for name in statuses),
                 _rules(result),
+                *([in_words(result.answered_as) if _another(result) else ""] if others else []),
             ]
         )
     columns = ["subject", "benchmark", "score", "95 % interval", "n", *statuses, "rules"]
+    columns += ["answered as"] if others else []
     print_rows("", columns, rows, right=["score", "n", *statuses])
     out = console()
     once = [one for one in results[0].caveats if all(one in result.caveats for result in results)] if results else []
@@ -153,6 +157,11 @@ def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
         out.print("")
     for caveat in once:
         out.print(Text(harmless(f"! {caveat}"), style="yellow"))
+
+
+def _another(result: Result) -> bool:
+    """Whether another model answered than was asked, or several did."""
+    return any(replaced(result.subject, result.answered_as))
 
 
 def _brief(estimate: Estimate) -> str:

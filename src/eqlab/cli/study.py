@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eqlab.cli import study_analyze, study_data, study_kinds, study_manage, study_simulate
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, read_pairs
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.core.pairs import read_pairs
 
 if TYPE_CHECKING:
     from eqlab.core.design import Design

@@ -63,7 +63,7 @@ def read_items(names: Sequence[str], store: str = "", data: Path | None = None) 
             wanted = name.partition(":")[2]
             found += _published(PublishedReader(data), [wanted] if wanted else [])
             continue
-        opened = opened or open_store(store)
+        opened = opened or open_store(store, existing=True)
         found += list(_run(opened, opened.find_run(name)))
     if opened:
         opened.close()

@@ -80,7 +80,7 @@ def talks_in(results: Sequence[Result]) -> list[Talk]:
     """Talks with a score. People count as one speaker, of whom each is a sample."""
     return [
         Talk(
-            result.subject.removeprefix("model:"),
+            (talk.listener or result.subject).removeprefix("model:"),
             talk.item,
             PEOPLE if talk.partner.startswith(PERSON) else talk.partner,
             talk.partner,

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from eqlab.analysis.components import RESIDUAL, MeasurementDesign
+from eqlab.comparison import over_speakers
 from eqlab.comparison.caveats import caveats
 from eqlab.comparison.compare import Comparison, Spread
 from eqlab.comparison.disagreement import disagreement, furthest_apart
@@ -37,6 +38,8 @@ def tables(found: Comparison) -> list[Table]:
     parts = {name: spread for name, spread in found.spreads.items() if spread.components is not None}
     if parts:
         listed += [_components(parts), _designs(found, parts)]
+    if beyond := over_speakers.over_speakers(found.entries):
+        listed.append(over_speakers.table(beyond))
     apart = disagreement({entry.name: entry.means for entry in found.entries if entry.items})
     if apart is not None:
         listed.append(apart)
@@ -186,6 +189,7 @@ def as_data(found: Comparison, missing: str) -> dict[str, Any]:
             for spread in (found.spreads[entry.name],)
         ],
         "pairs": [pair_data(pair, things) for pair in found.pairs],
+        "over_speakers": [{"a": a, "b": b, **asdict(gap)} for a, b, gap in over_speakers.over_speakers(found.entries)],
         "disagreement": [
             {"item": one.item, "range": one.range, "points": dict(one.points)}
             for one in furthest_apart({entry.name: entry.means for entry in found.entries if entry.items})

@@ -27,6 +27,8 @@ _ENDS = {
     "silence": "got no reply",
     "lines": "said all fixed lines",
     "lost": "speaker's turn unreadable",
+    "left": "closed by the person",
+    "down": "the model did not answer",
     "": "not over",
 }
 _MANY_LOST = 0.05
@@ -50,14 +52,14 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any], c
         sentence=_sentence(subject, talks, felt, headline, line),
         headline=headline,
         score_range=_BOUNDS,
-        estimates=_estimates(talks, felt),
-        counts=_counts(talks),
-        items=tuple(_item(talk, speakers) for talk in talks),
+        estimates=estimates(talks, felt),
+        counts=counts(talks),
+        items=tuple(item(talk, speakers) for talk in talks),
         item_range=_BOUNDS,
         caveats=_caveats(talks, line),
-        tables=(*_tables(talks, felt), *facets.tables(found)),
+        tables=(*tables(talks, felt), *facets.tables(found)),
         proviso=line,
-        transcripts=tuple(_transcript(talk) for talk in talks if talk.said),
+        transcripts=tuple(transcript(talk) for talk in talks if talk.said),
     )
 
 
@@ -100,11 +102,17 @@ def speaker_line(felt: Sequence[Talked], found: Facets) -> str:
         )
     means = {name: fmean(values) for name, values in by.items()}
     low, *_, high = sorted(means, key=lambda name: means[name])
-    said = f"Depends on who speaks: {means[low]:.1f} with {low}, {means[high]:.1f} with {high}."
+    apart = means[high] - means[low]
+    said = f"Depends on who speaks: {means[low]:.1f} with {low}, {means[high]:.1f} with {high}, {apart:.1f} apart."
     alone, part = found.share(SPEAKER), found.with_speaker
     if alone is None or part is None:
         return f"{said} How much of the variance is the speaker's cannot be told from these talks."
-    return f"{said} Of the variance of a talk's end {alone:.0f} % is the speaker's, {part:.0f} % with its crossings."
+    return f"{said} Of the variance between all talks {alone:.0f} % is the speaker's, {part:.0f} % with its crossings."
+
+
+def no_facets(felt: Sequence[Talked]) -> Facets:
+    """Of one listener alone."""
+    return facets.facets(_cells("", felt))
 
 
 def _facets(subject: str, felt: Sequence[Talked], options: Mapping[str, Any], context: Context) -> Facets:
@@ -134,7 +142,7 @@ def _cells(subject: str, talks: Iterable[Talked]) -> list[Cell]:
     return [Cell(subject, talk.persona, talk.speaker, float(talk.final)) for talk in talks if talk.final is not None]
 
 
-def _estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimate, ...]:
+def estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimate, ...]:
     over = [talk for talk in talks if talk.outcome]
     gains: dict[str, list[float]] = {}
     for talk in felt:
@@ -149,7 +157,7 @@ def _estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimat
     )
 
 
-def _counts(talks: Sequence[Talked]) -> dict[str, int]:
+def counts(talks: Sequence[Talked]) -> dict[str, int]:
     status: Counter[str] = Counter(_status(talk) or "unanswered" for talk in talks)
     kinds = ("ok", "unparseable", "refused", "error", "unanswered")
     return {"planned": len(talks), **{kind: status.get(kind, 0) for kind in kinds}}
@@ -161,7 +169,7 @@ def _status(talk: Talked) -> Status | None:
     return "unparseable" if talk.end == "lost" else "ok"
 
 
-def _item(talk: Talked, speakers: Sequence[str]) -> ItemScore:
+def item(talk: Talked, speakers: Sequence[str]) -> ItemScore:
     """One talk. Talks of several speakers with one persona stand beside each other as repeats do."""
     several = len(speakers) > 1
     replies = [one.text for one in talk.said if one.seat == "listener"]
@@ -198,7 +206,7 @@ def turn_shown(scored: Scored) -> ItemScore:
     )
 
 
-def _transcript(talk: Talked) -> Transcript:
+def transcript(talk: Talked) -> Transcript:
     return Transcript(
         item=talk.persona,
         title=talk.title,
@@ -211,6 +219,7 @@ def _transcript(talk: Talked) -> Transcript:
         course=tuple(map(float, talk.course)) if len(talk.course) > 1 else (),
         lines=tuple(_line(talk, place) for place in range(len(talk.said))),
         topics=tuple(part for part in (talk.kind, talk.topic) if part),
+        listener=talk.listener,
     )
 
 
@@ -221,7 +230,7 @@ def _line(talk: Talked, place: int) -> Line:
     return Line(one.seat, one.text, None if emotion is None else float(emotion), one.feeling)
 
 
-def _tables(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Table, ...]:
+def tables(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Table, ...]:
     if not talks:
         return ()
     ends: Counter[str] = Counter(talk.end for talk in talks)

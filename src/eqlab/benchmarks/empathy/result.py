@@ -13,7 +13,7 @@ from eqlab.core.benchmark import Scored
 from eqlab.core.results import Estimate, ItemScore, Result, Table
 from eqlab.core.trials import Trial
 
-UNRATED = "nobody has rated these replies yet: 'eqlab judge MODEL --on RUN', or people's ratings by 'eqlab ratings'"
+UNRATED = "replies are scored by raters: a judge ('eqlab judge MODEL --on RUN') or people ('eqlab ratings')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +149,8 @@ def _sentence(subject: str, replied: Sequence[GivenReply], words: Estimate) -> s
     prompts = len({one.trial.items[0] for one in replied})
     tail = f", {refused} of them refusals" if refused else ""
     return (
-        f"{who} replied to {prompts} prompts with {words.value:.1f} words on average{tail}; nobody has rated the "
-        "replies yet, so there is no score."
+        f"{who} replied to {prompts} prompts with {words.value:.1f} words on average{tail}. Their score "
+        "comes from raters, judges or people."
     )
 
 

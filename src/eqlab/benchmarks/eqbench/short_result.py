@@ -99,7 +99,8 @@ def _caveats(plain: Result, found: FullScore | None, asked: int, total: int, opt
         )
     else:
         reached = found is not None and found.high90 - found.low90 <= options["width"]
-        why = f"the 90 % interval is at most {options['width']} points wide" if reached else "not sure enough yet"
+        goal = f"the 90 % interval, by which it stops, is at most {options['width']} points wide"
+        why = goal if reached else "not sure enough yet"
         said.append(
             f"Estimated by an adaptive run: {asked} of {total} questions asked, {total - asked} calls saved; {why}."
         )
