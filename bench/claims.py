@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from claims_items import default, equating, groups, kappa, shares, short
+from claims_items import default, equating, groups, halves, kappa, shares, short
 from claims_people import ppi, strengths
 from claims_ratings import against_r, effects, replies
 from claims_tables import Rows, share, show
@@ -216,6 +216,7 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "components": (components, 400),
     "groups": (groups, 200),
     "equating": (equating, 300),
+    "halves": (halves, 100),
     "short": (short, 20),
     "shares": (shares, 2000),
     "default": (default, 1000),
