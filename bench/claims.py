@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from claims_items import default, equating, groups, shares, short
+from claims_items import default, equating, groups, halves, kappa, shares, short
 from claims_pairs import PAIRS
 from claims_people import ppi, strengths
 from claims_ratings import against_r, effects, replies
@@ -217,9 +217,11 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "components": (components, 400),
     "groups": (groups, 200),
     "equating": (equating, 300),
+    "halves": (halves, 100),
     "short": (short, 20),
     "shares": (shares, 2000),
     "default": (default, 1000),
+    "kappa": (kappa, 2000),
     "speakers": (speakers, 400),
     "people": (people, 300),
     **PAIRS,

@@ -199,6 +199,7 @@ def _show(
             print_rows(
                 "", ["", "power, %", "95 % interval", "simulations"], found_it, right=["power, %", "simulations"]
             )
+            typer.echo("Found: by the plan's test at its alpha, after Holm; else a 95 % interval without 0.")
 
 
 def _word(one: "Recovered") -> str:
