@@ -45,6 +45,10 @@ ends = ["not at all", "completely"]
 text = "We study talks."
 contact = "Dr. Who"
 keep_until = "the end"
+[checks]
+attention = 0
+[analysis]
+exclude = []
 [places]
 people_per_batch = 50
 {tables}
@@ -132,12 +136,16 @@ class Person:
     def lines(self):
         return [
             (who, html.unescape(said))
-            for who, said in re.findall(r'<li class="line (you|other)"><b.*?</b><p>(.*?)</p>', self.page.text, re.DOTALL)
+            for who, said in re.findall(
+                r'<li class="line (you|other)"><b.*?</b><p>(.*?)</p>', self.page.text, re.DOTALL
+            )
         ]
 
     @property
     def place(self):
-        step, turn = (int(re.search(rf'name="{name}" value="(\d+)"', self.page.text).group(1)) for name in ("step", "turn"))
+        step, turn = (
+            int(re.search(rf'name="{name}" value="(\d+)"', self.page.text).group(1)) for name in ("step", "turn")
+        )
         return step, turn
 
     def look(self):
@@ -154,7 +162,12 @@ class Person:
 
     def post(self, do="send", *, headers=None, **fields):
         step, turn = self.place
-        data = {"step": str(step), "turn": str(turn), "do": do, **{name.replace("_", "."): str(v) for name, v in fields.items()}}
+        data = {
+            "step": str(step),
+            "turn": str(turn),
+            "do": do,
+            **{name.replace("_", "."): str(v) for name, v in fields.items()},
+        }
         return self.client.post("/s/talk/talk", data=data, headers=headers or {})
 
     def say(self, says="", emotion=None, do="send", **more):

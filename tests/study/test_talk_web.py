@@ -1,4 +1,4 @@
-"""A talk on the web, over HTTP against a scripted model: both seats, every way it can end, and every way to break it."""
+"""A talk on the web, over HTTP against a scripted model: both seats, every way it can end, and how to break it."""
 
 import asyncio
 import json
@@ -202,7 +202,9 @@ def test_out_of_turn_posts_change_nothing(tmp_path, server):
         step, _ = person.place
 
         def outcome(**fields):
-            return person.client.post("/s/talk/talk", data=fields, headers={"Accept": "application/json"}).json()["outcome"]
+            return person.client.post("/s/talk/talk", data=fields, headers={"Accept": "application/json"}).json()[
+                "outcome"
+            ]
 
         assert outcome(step=step, turn=4, **{"v.says": "x", "v.emotion": 1}) == "ahead"
         assert outcome(step=step + 1, turn=0, **{"v.says": "x", "v.emotion": 1}) == "again"
@@ -211,7 +213,10 @@ def test_out_of_turn_posts_change_nothing(tmp_path, server):
         assert outcome(step=step, turn=0, do="next") == "ahead"
         assert outcome(step=step, turn=0, do="without") == "refused"
         plain = {"step": step, "attempt": 1, "v.emotion": 5, "v.leaves": 0, "v.says": "x"}
-        assert person.client.post("/s/talk/page", data=plain, headers={"Accept": "application/json"}).json()["outcome"] == "refused"
+        assert (
+            person.client.post("/s/talk/page", data=plain, headers={"Accept": "application/json"}).json()["outcome"]
+            == "refused"
+        )
         assert site.turns() == []
         assert outcome(step=step, turn=0, **{"v.says": "Hello.", "v.emotion": 50}) == "kept"
         assert outcome(step=step, turn=1, **{"v.says": "while it writes", "v.emotion": 50}) == "ahead"
@@ -224,14 +229,16 @@ def test_out_of_turn_posts_change_nothing(tmp_path, server):
 def test_a_stranger_and_a_forged_person_get_nothing(tmp_path, server):
     with talking(tmp_path, server) as site:
         person = site.person().begin()
-        (name, value), = person.client.cookies.items()
+        ((name, value),) = person.client.cookies.items()
         stranger = httpx.Client(base_url=site.base, headers={"Origin": site.base})
         forged = httpx.Client(base_url=site.base, headers={"Origin": site.base}, cookies={name: "ab12" + value[4:]})
         for client in (stranger, forged):
             for reply in (client.post("/s/talk/talk", data={"step": 1, "turn": 0}), client.get("/s/talk/talk/reply")):
                 assert reply.status_code == 401
             client.close()
-        elsewhere = person.client.post("/s/talk/talk", data={"step": 1, "turn": 0}, headers={"Origin": "https://evil.test"})
+        elsewhere = person.client.post(
+            "/s/talk/talk", data={"step": 1, "turn": 0}, headers={"Origin": "https://evil.test"}
+        )
         assert elsewhere.status_code == 403
         assert person.client.post("/s/other/talk", data={}).status_code == 404
         assert site.turns() == []
@@ -271,7 +278,9 @@ def test_scripts_and_sheets_of_paper_are_only_text(tmp_path, server):
         assert person.lines == [("you", evil), ("other", evil)]
         with person.client.stream("GET", "/s/talk/talk/reply?lines=1") as stream:
             assert "\n" not in evil
-            assert any(json.loads(line[6:]).get("text") == evil for line in stream.iter_lines() if line.startswith("data: "))
+            assert any(
+                json.loads(line[6:]).get("text") == evil for line in stream.iter_lines() if line.startswith("data: ")
+            )
         refused = person.post(v_says=evil + "x" * 2000, v_emotion=50)
         assert "<script>alert" not in refused.text
 
@@ -282,7 +291,7 @@ def test_scripts_and_sheets_of_paper_are_only_text(tmp_path, server):
 def test_nothing_that_a_person_gets_names_arm_or_model(tmp_path, server, monkeypatch):
     monkeypatch.setenv("EQLAB_API_KEY", "sk-very-secret-key-1234567890")
     server.reply = lambda body, number: "Reply."
-    names = [*ARMS, *ARMS.values(), "sk-very", "127.0.0.1:%d" % server.port]
+    names = [*ARMS, *ARMS.values(), "sk-very", f"127.0.0.1:{server.port}"]
     with talking(tmp_path, server) as site:
         person = site.person().begin()
         replies = [person.page]

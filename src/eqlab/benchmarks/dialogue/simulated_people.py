@@ -58,7 +58,12 @@ class Talkers:
         gain = GAIN + (0.0 if int(found[-1]) == self._reference else self._truth.effect)
         now = _within(person.start + person.lean + gain + draw.gauss(0.0, _NOISE))
         leaves = SATISFIED if person.replies > 1 and draw.random() < _LEAVES else STAYS
-        return {"emotion": now, "feeling": "It did something.", "leaves": leaves, "says": f"And then, no. {person.replies}."}
+        return {
+            "emotion": now,
+            "feeling": "It did something.",
+            "leaves": leaves,
+            "says": f"And then, no. {person.replies}.",
+        }
 
     def answer(self, person: Any, trial: Trial, draw: random.Random) -> Mapping[str, Any]:
         """The page on which the whole is rated; the first turn of a talk where nobody asks for more."""

@@ -72,7 +72,9 @@ def talks_of(scored: Iterable[Scored]) -> list[Talked]:
     found: dict[tuple[str, str, int], list[Scored]] = {}
     for one in scored:  # one persona's talks with several people begin with the same trial
         who = one.attempts[0].subject if one.attempts else ""
-        found.setdefault((who if who.startswith(PEOPLES) else "", one.trial.talk or one.trial.id, one.repeat), []).append(one)
+        found.setdefault(
+            (who if who.startswith(PEOPLES) else "", one.trial.talk or one.trial.id, one.repeat), []
+        ).append(one)
     return [_talk(sorted(turns, key=lambda one: one.trial.turn)) for turns in found.values()]
 
 

@@ -14,7 +14,6 @@ from eqlab.store.engine import reading
 from eqlab.store.schema import answers, events, panel_ids, participants, places
 from eqlab.store.store import Store
 
-
 _PAGE = 200
 """Trials read at once."""
 

@@ -284,4 +284,3 @@ class _Hurried:
 
     async def ask(self, request: Any) -> Any:
         return await self._chat.ask(replace(request, faults=min(request.faults, _FAULTS)))
-

@@ -1,6 +1,6 @@
-"""The page of a talk: lines, a slider, a message. With a script the reply is streamed as server-sent events, without one
-an ordinary post waits for it. What is streamed is on disk already, at one pace for every model: neither a crash nor a
-model's speed shows."""
+"""The page of a talk: lines, a slider, a message. With a script the reply is streamed as server-sent events, without
+one an ordinary post waits for it. What is streamed is on disk already, at one pace for every model: neither a crash
+nor a model's speed shows."""
 
 import asyncio
 import json
@@ -134,7 +134,9 @@ def turn_values(room: TalkRoom, view: TalkView, given: PostedTurn) -> tuple[dict
         problems["says"] = "error_says"
     if not view.feels:
         return {"words": len(given.says.split())}, problems
-    number = int(given.emotion) if given.emotion.isascii() and given.emotion.isdigit() and len(given.emotion) < 4 else -1
+    number = (
+        int(given.emotion) if given.emotion.isascii() and given.emotion.isdigit() and len(given.emotion) < 4 else -1
+    )
     if not 0 <= number <= 100:
         problems["emotion"] = "error_feel"
     elif not given.moved:
