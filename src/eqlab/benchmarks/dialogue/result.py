@@ -111,8 +111,8 @@ def speaker_line(felt: Sequence[Talked], found: Facets) -> str:
 
 
 def no_facets(felt: Sequence[Talked]) -> Facets:
-    """Of one listener alone."""
-    return facets.facets(_cells("", felt))
+    """Of listeners whose talks are too few to tell the factors apart."""
+    return Facets(len(felt), {}, None)
 
 
 def _facets(subject: str, felt: Sequence[Talked], options: Mapping[str, Any], context: Context) -> Facets:
