@@ -9,11 +9,11 @@ import argparse
 import math
 from collections.abc import Callable, Sequence
 
+import claims_talks
 import numpy as np
 import numpy.typing as npt
 from claims_people import ppi, replies, strengths
 from claims_tables import Rows, share, show
-from claims_talks import people, speakers
 
 Floats = npt.NDArray[np.float64]
 Random = np.random.Generator
@@ -210,8 +210,8 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "moods": (moods, 1000),
     "bounded": (bounded, 4000),
     "components": (components, 400),
-    "speakers": (speakers, 400),
-    "people": (people, 300),
+    "speakers": (claims_talks.speakers, 400),
+    "people": (claims_talks.people, 300),
 }
 
 

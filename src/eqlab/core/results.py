@@ -134,6 +134,8 @@ class Transcript:
     """The emotion at the opening and after each reply; empty where nobody told it."""
     lines: tuple[Line, ...]
     topics: tuple[str, ...] = ()
+    listener: str = ""
+    """Who is measured, where a result has the talks of several."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,8 +98,8 @@ def end_of(turns: Sequence[Turn]) -> End:
     if replies and turns[-2].answer.status != "ok":
         return "silence"
     leaves, emotion = last.answer.values["leaves"], last.answer.values["emotion"]
-    if not replies:
-        return ""  # words before any reply: nobody leaves yet
+    if not replies:  # words before any reply: nobody leaves yet, and there must be some
+        return "" if last.answer.values["says"] else "lost"
     if emotion < WORST or (leaves == HURT and emotion < BEST):
         return "hurt"  # whatever it ticks: nobody leaves satisfied who feels as bad as can be
     if leaves == SATISFIED or emotion >= BEST:
