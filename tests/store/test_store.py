@@ -250,3 +250,49 @@ def test_a_file_that_is_no_database(tmp_path):
     (tmp_path / "s.db").write_text("certainly not SQLite, and long enough to be read as a header")
     with pytest.raises(StoreError, match=r"s\.db"):
         Store(str(tmp_path / "s.db"))
+
+
+def test_others_write_while_a_long_plan_is_written(store, store_url, monkeypatch):
+    """In the middle of a plan, and without waiting: in 0.1 the lock was held for as long as planning took."""
+    monkeypatch.setattr("eqlab.store.store.PART", 10)
+    store.begin_run(config(seed=7), plan(1, repeats=1), {})
+    other = Store(store_url)
+
+    def interrupted():
+        for number, one in enumerate(plan(20)):
+            if number in (0, 35, 79):
+                if other.engine.dialect.name == "sqlite":
+                    with other.engine.connect() as connection:
+                        connection.exec_driver_sql("PRAGMA busy_timeout=0")
+                other.add_answers([answer(0, attempt=number + 1, run=config(seed=7).id)])
+            yield one
+
+    store.begin_run(config(), interrupted(), {})
+    other.close()
+    assert store.progress(config().id) == {"model:b": (0, 40), "model:openai/a": (0, 40)}
+    assert [len(one.attempts) for one in store.scored(config(seed=7).id, "model:b", "eqbench")] == [3]
+
+
+@pytest.mark.parametrize("stop", [5, 25, 45, 79])
+def test_a_plan_that_was_interrupted_is_seen_by_nobody_and_goes_on(store, monkeypatch, stop):
+    monkeypatch.setattr("eqlab.store.store.PART", 10)
+    store.begin_run(config(seed=7), plan(1, repeats=1), {})
+
+    def cut():
+        for number, one in enumerate(plan(20)):
+            if number == stop:
+                raise KeyboardInterrupt
+            yield one
+
+    with pytest.raises(KeyboardInterrupt):
+        store.begin_run(config(), cut(), {})
+    assert store.run_ids() == [config(seed=7).id]
+    store.begin_run(config(), plan(20), {"python": "4"})
+    assert sorted(store.run_ids()) == sorted([config().id, config(seed=7).id])
+    for subject in ("model:openai/a", "model:b"):
+        asked = [one for page in store.plan_pages(config().id, subject) for one in page]
+        assert [one.position for one in asked] == list(range(40))
+        assert [one.trial.items[0] for one in asked] == [str(number) for number in range(20)] * 2
+    assert store.read_run(config().id).provenance == {"python": "4"}
+    store.begin_run(config(), iter(()), {})  # what is planned is not looked at again
+    assert store.progress(config().id) == {"model:b": (0, 40), "model:openai/a": (0, 40)}

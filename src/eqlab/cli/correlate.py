@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.compare import BenchmarkFlag, SubjectFlag
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 
 
 def correlate(
@@ -50,6 +50,7 @@ def correlate(
     from eqlab.data.files import write_whole
     from eqlab.publish.scatter import scatter
 
+    check_writable(output)
     external = read_scores(scores)
     given = _reliabilities(reliability or [], [one.name for one in external])
     own, undefined = entries(

@@ -24,7 +24,7 @@ def export(
     from eqlab.publish.export import write_answers
     from eqlab.store.open import open_store
 
-    opened = open_store(store)
+    opened = open_store(store, existing=True)
     stored = opened.find_run(run)
     path = output or Path(f"{stored.id}.parquet")
     check_writable(path)

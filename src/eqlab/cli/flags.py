@@ -89,8 +89,14 @@ REPORT = Path("eqlab-report.html")
 POLL = 60.0
 
 
-def check_writable(path: Path) -> None:
+def check_writable(*paths: Path | None) -> None:
     """Before anything is asked or computed: a result that cannot be written is no result."""
+    for path in paths:
+        if path is not None:
+            _check_writable(path)
+
+
+def _check_writable(path: Path) -> None:
     import os
 
     whole = path.expanduser().absolute()

@@ -114,7 +114,7 @@ def judge(
     if not calibrating and not on:
         raise UsageError("Whose replies shall be judged?", "Add --on RUN, --on published or --on FILE.")
     out = errors()
-    opened = open_store(store)
+    opened = open_store(store, existing=judging.from_store(against if calibrating else "", on or ()))
     prepared = judging.prepare(
         judging.JudgeRequest(
             judges=judges,

@@ -43,7 +43,9 @@ def build(
     from eqlab.store.open import open_store
 
     out = errors()
-    sources = Sources(open_store(store) if runs else None, tuple(submissions or ()), published, data, texts)
+    sources = Sources(
+        open_store(store, existing=True) if runs else None, tuple(submissions or ()), published, data, texts
+    )
     with uncollected():
         built = build_site(folder, sources, lambda text: out.print(text, markup=False))
     if as_json:

@@ -195,9 +195,8 @@ class Progress:
                 full = self._done[subject] >= self._totals[subject]
                 if full or time.monotonic() - self._said_at > 5:
                     self._said_at = time.monotonic()
-                    self.say(
-                        f"{_name(subject)}: {self._done[subject]} of {self._totals[subject]} answered; last: {what}"
-                    )
+                    line = f"{_name(subject)}: {self._done[subject]} of {self._totals[subject]} answered; last: {what}"
+                    self.say(line if len(line) <= self._out.width else line[: self._out.width - 2] + " …")
 
 
 def _name(subject: str) -> str:

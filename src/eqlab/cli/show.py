@@ -34,7 +34,7 @@ def show(
     from itertools import islice
 
     from eqlab.cli.looking import open_reader
-    from eqlab.cli.plain import print_json
+    from eqlab.cli.plain import harmless, print_json
     from eqlab.core.errors import UsageError
 
     if status and status not in _STATUSES:
@@ -47,6 +47,8 @@ def show(
     if as_json:
         print_json([_as_json(match) for match in shown])
         return
+    for text in _replaced(opened, stored.id, pairs):
+        typer.secho(harmless(f"! {text}"), fg="yellow")
     for match in shown:
         _print(match, prompt=prompt)
     if item or status:
@@ -58,6 +60,14 @@ def show(
     elif not shown:
         typer.echo("No item of this run matches.", err=True)
         raise typer.Exit(1)
+
+
+def _replaced(opened: "Reader", run: str, pairs: "Sequence[tuple[str, BenchmarkConfig]]") -> "Iterator[str]":
+    """Which subjects another model answered for, in the whole run."""
+    from eqlab.core.answered_as import replaced
+
+    for who in dict.fromkeys(who for who, _ in pairs):
+        yield from replaced(who, opened.answered_as(run, who))
 
 
 def _matches(
@@ -90,8 +100,8 @@ def talk_by_talk(found: "Iterator[Scored]") -> "list[Scored]":
 def _as_json(match: "Match") -> dict[str, object]:
     who, name, scored, line = match
     attempts = [
-        {"attempt": a.attempt, "status": a.status, "text": a.text, "reasoning": a.reasoning, "note": a.note}
-        for a in scored.attempts
+        {name: getattr(attempt, name) for name in ("attempt", "status", "text", "reasoning", "note", "model")}
+        for attempt in scored.attempts
     ]
     return {
         "subject": who,
@@ -106,6 +116,7 @@ def _as_json(match: "Match") -> dict[str, object]:
 
 def _print(match: "Match", *, prompt: bool) -> None:
     from eqlab.cli.plain import harmless, print_rule
+    from eqlab.core.answered_as import spec_of
     from eqlab.core.runs import PEOPLE
 
     who, name, scored, line = match
@@ -116,7 +127,8 @@ def _print(match: "Match", *, prompt: bool) -> None:
     if prompt:
         typer.secho(harmless(scored.trial.stimulus if who == PEOPLE else scored.trial.prompt), dim=True)
     for attempt in scored.attempts:
-        typer.secho(f"\nreply {attempt.attempt} ({attempt.status})", bold=True)
+        said = f" · answered as {attempt.model}" if attempt.model and attempt.model != spec_of(who) else ""
+        typer.secho(harmless(f"\nreply {attempt.attempt} ({attempt.status}){said}"), bold=True)
         if attempt.reasoning:
             typer.secho(f"(reasoning of {len(attempt.reasoning)} characters, not parsed)", dim=True)
         typer.echo(harmless(attempt.text or attempt.note))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.study_data import File
 from eqlab.core.pairs import read_pairs
 
@@ -73,6 +73,7 @@ def simulate(
     from eqlab.study.simulation.simulate import Simulation, repeat
     from eqlab.study.simulation.simulate import simulate as walk_own
 
+    check_writable(report)
     opened = open_store(store)
     text, design = open_study(file, opened, data)
     truth = Truth(form_of(design).effect if effect is None else effect)

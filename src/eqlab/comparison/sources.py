@@ -41,7 +41,7 @@ def read_sources(
         elif name.endswith(".json"):
             found += _published([PublishedReader(data).file_result(_file(name))], seen)
         else:
-            opened = opened or open_store(store)
+            opened = opened or open_store(store, existing=True)
             stored = opened.find_run(name)
             if stored.id not in seen:
                 seen.add(stored.id)

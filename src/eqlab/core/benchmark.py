@@ -252,3 +252,11 @@ class Rated(Protocol):
     def replies(self, arm: str, scored: Iterable[Scored]) -> Iterable[ReplyRow]:
         """The replies that somebody can read, under the arm's name."""
         ...
+
+
+@runtime_checkable
+class RatedBy(Protocol):
+    """A benchmark whose answers have a rubric of their own, by which they are rated if nobody names another."""
+
+    @property
+    def rubric(self) -> str: ...

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from eqlab.core.answers import PROVIDER_REFUSED, Answer
+from eqlab.core.answers import outcomes, stands
 from eqlab.core.benchmark import Turn
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Writing, json_schema
@@ -116,17 +116,13 @@ def _waiting(prepared: Prepared, model: ModelConfig, store: Reader | None) -> tu
         for one in scored:
             tries = asked.benchmark.asking(one.trial, asked.options).tries
             failed = sum(answer.status in ("unparseable", "refused") for answer in one.attempts)
-            if failed >= tries or any(map(_stands, one.attempts)) or (one.trial.id, one.repeat) in talks.passed:
+            if failed >= tries or stands(outcomes(one.attempts)) or (one.trial.id, one.repeat) in talks.passed:
                 done += 1
             else:
                 waiting.append((name, one.trial, talks.turns.get((name, one.trial.talk, one.repeat), ())))
         for _, trial, repeat in talks.following:
             waiting.append((name, trial, talks.turns[name, trial.talk, repeat]))
     return waiting, done
-
-
-def _stands(answer: Answer) -> bool:
-    return answer.status == "ok" or (answer.status == "refused" and answer.finish in PROVIDER_REFUSED)
 
 
 @dataclass(slots=True)

@@ -77,8 +77,9 @@ class Reader(ABC):
     def close(self) -> None: ...
 
     def run_ids(self) -> list[str]:
-        """Newest first."""
-        return [row[0] for row in self.rows("SELECT id FROM runs ORDER BY created_at DESC, id", {})]
+        """Newest first. One without a session is still being planned, or was interrupted while it was."""
+        begun = "EXISTS (SELECT 1 FROM sessions s WHERE s.run_id = r.id)"
+        return [row[0] for row in self.rows(f"SELECT r.id FROM runs r WHERE {begun} ORDER BY created_at DESC, id", {})]
 
     def find_run(self, name: str) -> StoredRun:
         """The run with this id, the one id that begins with it, or the newest for `last`."""
@@ -175,6 +176,15 @@ class Reader(ABC):
                 said,
                 orjson.loads(body)["seat"] if body else "",
             )
+
+    def answered_as(self, run: str, subject: str) -> dict[str, int]:
+        """A subject's replies by the model id that the server named in them; those of others in its talks left out."""
+        query = (
+            "SELECT a.model, count(*) FROM answers a JOIN trials t ON t.id = a.trial_id WHERE a.run_id = :run "
+            "AND a.subject = :subject AND a.status <> 'error' AND a.model <> '' AND t.body NOT LIKE :seated "
+            "GROUP BY a.model"
+        )
+        return {row[0]: int(row[1]) for row in self.rows(query, {"run": run, "subject": subject, "seated": _SEATED})}
 
     def trials_about(self, items: Sequence[str]) -> list[str]:
         """The ids of all trials, of any run, that name one of these items; and perhaps some others."""

@@ -13,7 +13,7 @@ from eqlab.core.design import Design
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.own_items import own_title
 from eqlab.core.runs import OWN, TITLE, RunConfig
-from eqlab.core.studied import StudyForm
+from eqlab.core.studied import Conversing, StudyForm
 from eqlab.core.study import Study
 from eqlab.core.toml_file import decoded
 from eqlab.data.items import read_sources
@@ -64,6 +64,8 @@ def design_of(
     else:
         own = {option.name for option in form.own_options}
         given = {**dict(form.options), **{name: value for name, value in study.options if name not in own}}
+        if isinstance(kind, Conversing):
+            given |= kind.options(study)
         files, options = _items(study, benchmark, given, data, folder)
         options = {**options, **_PEOPLE}
     pages = kind.pages(study, files, options)
@@ -84,6 +86,7 @@ def design_of(
         before=common.own_page("before", study.before, texts("own_before"), texts),
         after=common.own_page("after", study.after, texts("own_after"), texts),
         gold=common.gold_pages(study, pages.batches),
+        talks=pages.talks,
     )
     _check_reference(made)
     return made

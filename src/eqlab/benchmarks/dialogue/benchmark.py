@@ -17,7 +17,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored
 from eqlab.core.errors import UsageError
 from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Result
-from eqlab.core.runs import OWN, ModelConfig
+from eqlab.core.runs import OWN, PEOPLE, ModelConfig
 from eqlab.core.trials import Trial
 
 _OPTIONS = (
@@ -39,6 +39,7 @@ class Dialogue:
     name = NAME
     title = "Dialogue"
     protocol = 1
+    rubric = "dialogue"
 
     def option_help(self) -> Sequence[OptionHelp]:
         return _OPTIONS
@@ -89,6 +90,10 @@ class Dialogue:
     def score(
         self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
     ) -> Result:
+        if subject == PEOPLE:
+            from eqlab.benchmarks.dialogue.people_result import people_result
+
+            return people_result(list(scored), options)
         from eqlab.benchmarks.dialogue.result import result
 
         return result(subject, scored, options, context)

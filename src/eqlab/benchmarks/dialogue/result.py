@@ -29,6 +29,8 @@ _ENDS = {
     "silence": "got no reply",
     "lines": "said all fixed lines",
     "lost": "speaker's turn unreadable",
+    "left": "closed by the person",
+    "down": "the model did not answer",
     "": "not over",
 }
 _MANY_LOST = 0.05
@@ -54,14 +56,14 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any], c
         sentence=_sentence(subject, talks, felt, headline, line),
         headline=headline,
         score_range=_BOUNDS,
-        estimates=_estimates(talks, felt),
-        counts=_counts(talks),
-        items=tuple(_item(talk, speakers) for talk in talks),
+        estimates=estimates(talks, felt),
+        counts=counts(talks),
+        items=tuple(item(talk, speakers) for talk in talks),
         item_range=_BOUNDS,
         caveats=_caveats(talks, line),
-        tables=(*_tables(talks, felt), *facets.tables(found)),
+        tables=(*tables(talks, felt), *facets.tables(found)),
         proviso=line,
-        transcripts=tuple(_transcript(talk) for talk in talks if talk.said),
+        transcripts=tuple(transcript(talk) for talk in talks if talk.said),
     )
 
 
@@ -110,6 +112,11 @@ def speaker_line(felt: Sequence[Talked], found: Facets) -> str:
     return f"{said} Of the variance between all talks {alone:.0f} % is the speaker's, {part:.0f} % with its crossings."
 
 
+def no_facets(felt: Sequence[Talked]) -> Facets:
+    """Of one listener alone."""
+    return facets.facets(_cells("", felt))
+
+
 def _facets(subject: str, felt: Sequence[Talked], options: Mapping[str, Any], context: Context) -> Facets:
     """Over all listeners of the store who talked under the same options, this one among them."""
     own = _cells(subject, felt)
@@ -137,7 +144,7 @@ def _cells(subject: str, talks: Iterable[Talked]) -> list[Cell]:
     return [Cell(subject, talk.persona, talk.speaker, float(talk.final)) for talk in talks if talk.final is not None]
 
 
-def _estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimate, ...]:
+def estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimate, ...]:
     over = [talk for talk in talks if talk.outcome]
     gains: dict[str, list[float]] = {}
     for talk in felt:
@@ -152,7 +159,7 @@ def _estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimat
     )
 
 
-def _counts(talks: Sequence[Talked]) -> dict[str, int]:
+def counts(talks: Sequence[Talked]) -> dict[str, int]:
     status: Counter[str] = Counter(_status(talk) or "unanswered" for talk in talks)
     kinds = ("ok", "unparseable", "refused", "error", "unanswered")
     return {"planned": len(talks), **{kind: status.get(kind, 0) for kind in kinds}}
@@ -164,7 +171,7 @@ def _status(talk: Talked) -> Status | None:
     return "unparseable" if talk.end == "lost" else "ok"
 
 
-def _item(talk: Talked, speakers: Sequence[str]) -> ItemScore:
+def item(talk: Talked, speakers: Sequence[str]) -> ItemScore:
     """One talk. Talks of several speakers with one persona stand beside each other as repeats do."""
     several = len(speakers) > 1
     replies = [one.text for one in talk.said if one.seat == "listener"]
@@ -201,7 +208,7 @@ def turn_shown(scored: Scored) -> ItemScore:
     )
 
 
-def _transcript(talk: Talked) -> Transcript:
+def transcript(talk: Talked) -> Transcript:
     return Transcript(
         item=talk.persona,
         title=talk.title,
@@ -214,6 +221,7 @@ def _transcript(talk: Talked) -> Transcript:
         course=tuple(map(float, talk.course)) if len(talk.course) > 1 else (),
         lines=tuple(_line(talk, place) for place in range(len(talk.said))),
         topics=tuple(part for part in (talk.kind, talk.topic) if part),
+        listener=talk.listener,
     )
 
 
@@ -224,7 +232,7 @@ def _line(talk: Talked, place: int) -> Line:
     return Line(one.seat, one.text, None if emotion is None else float(emotion), one.feeling)
 
 
-def _tables(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Table, ...]:
+def tables(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Table, ...]:
     if not talks:
         return ()
     ends: Counter[str] = Counter(talk.end for talk in talks)

@@ -2,6 +2,7 @@
 ranges, and which pairs to ask next."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -32,31 +33,46 @@ def verdicts_of(given: Mapping[str, Sequence[RatedReply]]) -> Verdicts | None:
     )
 
 
-def fitted(given: Mapping[str, Sequence[RatedReply]]) -> tuple[Strengths | None, str]:
+Anchors = Mapping[str, Sequence[Any]]
+"""By arm: strength, both ends of its interval, prompts; as an earlier run had them."""
+
+
+def anchors_of(options: Mapping[str, Any], subject: str) -> Anchors | None:
+    """The strengths that a judge's earlier run gave, if this run was added to one."""
+    known: Mapping[str, Anchors] = options.get("anchors", {}).get("strengths", {})
+    return known.get(subject)
+
+
+def fitted(given: Mapping[str, Sequence[RatedReply]], anchors: Anchors | None = None) -> tuple[Strengths | None, str]:
     """The strengths, and what must be said of them; or why there are none."""
     verdicts = verdicts_of(given)
     if verdicts is None:
         return None, "no verdict could be read"
+    fixed = {arm: float(one[0]) for arm, one in anchors.items()} if anchors else None
     try:
-        return strengths(verdicts), ""
+        return strengths(verdicts, anchors=fixed), ""
     except (UsageError, FitError, np.linalg.LinAlgError) as error:
         why = str(error)
     try:
-        found = strengths(verdicts, prior_sd=PRIOR_SD)
+        found = strengths(verdicts, anchors=fixed, prior_sd=PRIOR_SD)
     except (UsageError, FitError, np.linalg.LinAlgError):
         return None, why
     return found, f"With a normal prior (SD {PRIOR_SD:g}): {why}"
 
 
-def strengths_tables(given: Mapping[str, Sequence[RatedReply]]) -> tuple[Table, ...]:
-    """Ranking, places and next pairs; nothing where no strengths can be fitted."""
-    found, note = fitted(given)
+def strengths_tables(
+    given: Mapping[str, Sequence[RatedReply]], anchors: Anchors | None = None, run: str = ""
+) -> tuple[Table, ...]:
+    """Ranking, places and next pairs; nothing where no strengths can be fitted. Anchors stay as `run` had them."""
+    found, note = fitted(given, anchors)
     if found is None:
         return ()
+    if anchors:
+        note = f"Arms of run {run} keep its strengths; the new ones' intervals take those as given. {note}".strip()
     over = "prompts and judges" if found.judge_table is not None else "prompts"
     sets = found.ranks()
     order = sorted(range(len(found.names)), key=lambda index: -found.ability[index])
-    each = found.estimates()
+    each = [_former(one, anchors) for one in found.estimates()]
     rows = tuple(
         (
             found.names[index],
@@ -75,6 +91,19 @@ def strengths_tables(given: Mapping[str, Sequence[RatedReply]]) -> tuple[Table, 
         whiskers="strength, log odds",
     )
     return (ranking, *_place(found), *_next(found))
+
+
+def width_of(found: Strengths) -> float:
+    """How many ranks an arm may have, on average."""
+    return float(np.mean([high - low + 1 for low, high in found.ranks().ranges]))
+
+
+def _former(one: Estimate, anchors: Anchors | None) -> Estimate:
+    """An anchor with the interval that it had."""
+    if not anchors or one.name not in anchors:
+        return one
+    value, low, high, n = anchors[one.name]
+    return Estimate(one.name, value, n, None, low, high, note="anchor", of="prompts")
 
 
 def _range(rank: tuple[int, int]) -> str:

@@ -70,7 +70,7 @@ class RatingStudy:
         for share in shares(arms, dealt, min(design.arms_per_person, len(arms)), blocked=design.blocked):
             number = numbers[share.group] = numbers.get(share.group, -1) + 1
             batches.append(Batch(share.group, number, tuple(made[cell] for cell in share.cells), blocks=share.blocks))
-        return StudyPages(tuple(batches), instructed(study.checks, scales[0], _middle_first(scales[0])))
+        return StudyPages(tuple(batches), instructed(study.checks, scales[0], _middle_first(scales[0]), scales[1:]))
 
     def power(self, design: Design) -> str:
         """For the form of Bad, Okay and Good, with what the published ratings show of raters (their share of Good, and

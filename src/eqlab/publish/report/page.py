@@ -23,6 +23,7 @@ from eqlab.comparison.labels import comparable, mode_name, rules_name, settings_
 from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, judge
 from eqlab.core import text
+from eqlab.core.answered_as import in_words
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
 from eqlab.publish import forest
@@ -351,7 +352,7 @@ def add_words(made: Environment) -> Environment:
     from eqlab.publish.report import sections
 
     made.globals.update(heat_of=sections.heat_of, apart_of=sections.apart_of, no_links=sections.no_links)
-    made.globals.update(length_of=sections.length_of)
+    made.globals.update(length_of=sections.length_of, answered_as=in_words)
     made.globals.update(table_tints=table_tints, against_reference=against_reference)
     made.globals.update(extremes=extremes, failures=failures, told_statuses=told_statuses, spread=spread)
     made.globals.update(

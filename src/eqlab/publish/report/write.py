@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from eqlab.core.results import Result
 from eqlab.data.files import write_whole
+from eqlab.runs.panel import with_panels
 from eqlab.runs.pool import pooled
 from eqlab.runs.score import results_of
 from eqlab.store.reader import Reader, StoredRun
@@ -28,7 +29,7 @@ def write_report(
 ) -> Path:
     """Write the HTML report of some runs, and of results from elsewhere beside them; with `items` every item too, on
     pages in a folder beside it."""
-    found = pooled(store, results_of(store, stored, processes=processes))
+    found = with_panels(store, pooled(store, results_of(store, stored, processes=processes)))
     return write_results([*found, *beside], where, items=items)
 
 
