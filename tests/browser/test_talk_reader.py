@@ -78,7 +78,7 @@ def test_reading_talks(browser, folder, width, scheme):
     check()
     where = page.url
     page.keyboard.press("ArrowLeft")
-    page.wait_for_url("**/talk-2.html")
+    page.wait_for_url("**/talk-5.html")
     page.keyboard.press("ArrowRight")
     page.wait_for_url(where)
     page.goto(f"file://{folder}/index.html#listener=b%2Ftwo&outcome=success")
