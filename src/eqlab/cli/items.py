@@ -29,7 +29,7 @@ def report(
     half of the subjects; where the items tell most; and items that differ between families at equal ability."""
     from dataclasses import asdict
 
-    from eqlab.cli.output import print_json, print_table
+    from eqlab.cli.output import print_json, print_table, say
     from eqlab.comparison.contender import item_means
     from eqlab.comparison.item_report import item_report
     from eqlab.core.errors import UsageError
@@ -57,7 +57,7 @@ def report(
         items = [{"id": name, **asdict(one)} for name, one in made.items]
         print_json({"sentence": made.sentence, "subjects": made.subjects, "items": items})
         return
-    typer.echo(made.sentence)
+    say(made.sentence, style="bold")
     for table in made.tables:
         typer.echo("")
         print_table(table)

@@ -94,22 +94,22 @@ def _as_json(match: "Match") -> dict[str, object]:
 
 
 def _print(match: "Match", *, prompt: bool) -> None:
-    from eqlab.cli.plain import harmless, print_rule
+    from eqlab.cli.plain import print_rule, print_text
     from eqlab.core.runs import PEOPLE
 
     who, name, scored, line = match
     someone = scored.attempts[0].subject if who == PEOPLE and scored.attempts else who
     print_rule(f"{someone.removeprefix('model:')} · {name} · item {line.item}")
     if prompt:
-        typer.secho(harmless(scored.trial.stimulus if who == PEOPLE else scored.trial.prompt), dim=True)
+        print_text(scored.trial.stimulus if who == PEOPLE else scored.trial.prompt, dim=True)
     for attempt in scored.attempts:
         typer.secho(f"\nreply {attempt.attempt} ({attempt.status})", bold=True)
         if attempt.reasoning:
             typer.secho(f"(reasoning of {len(attempt.reasoning)} characters, not parsed)", dim=True)
-        typer.echo(harmless(attempt.text or attempt.note))
+        print_text(attempt.text or attempt.note)
     values = ", ".join(
         f"{key} {value} (reference {line.reference[key]:g})" if key in line.reference else f"{key} {value}"
         for key, value in line.values.items()
     )
     score = "" if line.score is None else f"\nscore: {line.score:.2f}"
-    typer.echo(f"\nread: {harmless(values) or 'nothing'}{score}\n")
+    print_text(f"\nread: {values or 'nothing'}{score}\n")
