@@ -47,6 +47,7 @@ def work(
     out = errors()
     spending.look_up()
     say_size(prepared, store, spending, out)
+    say_changed(prepared.changed, out)
     progress = Progress(out)
     with progress:
         listener = Listener(progress.say, progress.stored, progress.begun, progress.extended, progress.grown)
@@ -98,6 +99,14 @@ def work(
         out.print(harmless(text), markup=False, style="red")
     failed = bool(outcome.failures or outcome.lost)
     end(interrupted=outcome.interrupted, failed=failed, unusable=bool(unusable), limit=outcome.limit)
+
+
+def say_changed(names: Sequence[str], out: Any) -> None:
+    """Published data that somebody changed are named, as `eqlab data verify` does."""
+    for name in names:
+        out.print(f"! changed: {name} is not as it was published.", markup=False, style="yellow")
+    if names:
+        out.print("! Scores are of the changed data; 'eqlab data fetch' gets the published ones.", style="yellow")
 
 
 def print_whole(whole: "Result") -> None:
