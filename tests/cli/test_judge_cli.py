@@ -49,6 +49,8 @@ def test_a_panel_of_three(eqlab, server, tmp_path):
     ):
         assert title in shown
         assert title in (tmp_path / "eqlab-report.html").read_text()
+    assert eqlab("report", "last", "-o", "again.html").code == 0
+    assert "Pooled ratings by arm" in (tmp_path / "again.html").read_text()
     panel = json.loads(eqlab(*command[:4], "--on", eqlab_run(eqlab), "--base-url", server.url, "--json").out)["panel"]
     mild = {
         row[0]: row[1] for table in panel["tables"] if table["title"].startswith("How mild") for row in table["rows"]

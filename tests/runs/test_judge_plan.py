@@ -1,5 +1,6 @@
 """Judging planned before it is asked: calls, tokens and money, and which prompts a small budget takes."""
 
+import json
 import time
 from collections import Counter
 
@@ -189,6 +190,11 @@ def test_from_the_command_line(eqlab, server, tmp_path):
     assert "Plan: 20 calls for 10 of 30 prompts, within 20 calls." in dry.err
     assert "Expected interval: ±50.1 points for a difference in P(Good)" in " ".join(dry.err.split())
     assert "All prompts would be 60 calls" in dry.err
+    data = json.loads(eqlab(*command, "--dry-run", "--json").out)
+    assert data["budget"]["prompts"] == 10
+    assert data["budget"]["expected_half_width"] == pytest.approx(50.1, abs=0.1)
     done = eqlab(*command)
     assert done.code == 0, done.err
     assert len(server.requests) == 20
+    rounds = eqlab("judge", "j", "--on", "r.csv", "--pairwise", "--adaptive", "--width", 1.5, "--dry-run", "--json")
+    assert json.loads(rounds.out)["most_calls"] == 60

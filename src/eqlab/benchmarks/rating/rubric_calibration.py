@@ -129,7 +129,7 @@ def missing_note(calibrated: ScaleCalibrations, *, calibrating: bool) -> tuple[s
     if calibrating and lacking and calibrated.found:
         return (f"People rated nothing on {', '.join(lacking)}: there the judge is not calibrated.",)
     if not calibrating and calibrated.found:
-        said = "; ".join(f"{key}: {verdict(one)}" for key, one in calibrated.found.items())
+        said = " ".join(f"{key}: {verdict(one)}" for key, one in calibrated.found.items())
         return (f"On what people have rated too. {said}",)
     return ()
 
