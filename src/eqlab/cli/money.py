@@ -27,6 +27,8 @@ class Spending:
     prices: Path | None
     batch: bool
     poll: float
+    mixed: bool = False
+    """Whether models that take no batches are asked one by one."""
 
     @property
     def limits(self) -> "Limits":
@@ -66,7 +68,14 @@ def show_forecast(prepared: "Prepared", store: str, spending: Spending, *, as_js
         return
     columns = ["model", "calls", "answered before", "tokens in", "tokens out", "cost"]
     rows = [
-        [_who(one), f"{one.calls:,}", f"{one.answered:,}", _span(one.tokens_in), _span(one.tokens_out), _cost(one)]
+        [
+            _who(one),
+            f"{one.calls:,}",
+            f"{one.answered:,}",
+            span_words(one.tokens_in),
+            span_words(one.tokens_out),
+            cost_words(one),
+        ]
         for one in found
     ]
     print_rows("", columns, rows, right=columns[1:])
@@ -96,8 +105,8 @@ def say_size(prepared: "Prepared", store: "Reader", spending: Spending, out: Any
         return
     for one in found:
         text = (
-            f"{_who(one)}: {one.calls:,} calls, about {_span(one.tokens_in)} tokens in, {_span(one.tokens_out)} out; "
-            f"cost {_cost(one)}."
+            f"{_who(one)}: {one.calls:,} calls, about {span_words(one.tokens_in)} tokens in, "
+            f"{span_words(one.tokens_out)} out; cost {cost_words(one)}."
         )
         out.print(text, markup=False, soft_wrap=True)
     if _talks(prepared):
@@ -147,19 +156,19 @@ def usage_cells(usage: "Usage") -> list[str]:
 def _existing(store: str) -> "Reader | None":
     """The store, if there is one: a dry run makes no file."""
     from eqlab.core.folders import default_store
-    from eqlab.store.open import open_store
+    from eqlab.store.looking import open_reader
     from eqlab.store.place import sqlite_path
 
     path = sqlite_path(store or default_store())
-    return open_store(store) if path is None or path.is_file() else None
+    return open_reader(store) if path is None or path.is_file() else None
 
 
-def _span(range_: tuple[int, int]) -> str:
+def span_words(range_: tuple[int, int]) -> str:
     low, high = range_
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _cost(one: "Forecast") -> str:
+def cost_words(one: "Forecast") -> str:
     from eqlab.core.text import money
 
     if one.cost is None or one.price is None:

@@ -9,6 +9,7 @@ from eqlab.comparison import over_speakers
 from eqlab.comparison.caveats import caveats
 from eqlab.comparison.compare import Comparison, Spread
 from eqlab.comparison.disagreement import disagreement, furthest_apart
+from eqlab.comparison.entries import OVERALL, SHARE
 from eqlab.comparison.pair import Pair
 from eqlab.comparison.sentences import chance_words, conclusion, p_words, pair_sentence, round_up
 from eqlab.comparison.verdict import Rank, Verdict
@@ -71,12 +72,19 @@ def _standings(found: Comparison) -> Table:
         rows.append(tuple([*row, spread.variation, spread.agreement] if again else row))
     columns = ["rank", "may be first"] if several else []
     columns += ["rank, jointly"] if joint else []
-    columns += ["subject", found.entries[0].score.name if not found.rater else "P(Good)"]
+    columns += ["subject", _measure(found)]
     columns += [found.things, "repeats", *lost]
     columns += ["CV over repeats, %", "agreement of repeats (ICC)"] if again else []
     note = " ".join([RANK, FIRST, *([JOINTLY] if joint else [])]) if several else ""
     title = f"{found.title}: {found.rater}" if found.rater else found.title
     return Table(title, tuple(columns), tuple(rows), note)
+
+
+def _measure(found: Comparison) -> str:
+    score = found.entries[0].score
+    if not found.rater:
+        return score.name
+    return SHARE if score.unit == "%" else OVERALL
 
 
 def _pairs(found: Comparison) -> Table:

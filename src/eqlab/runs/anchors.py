@@ -7,7 +7,7 @@ from typing import Any
 from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.panel_result import SUBJECT
 from eqlab.benchmarks.rating.rated import RatedReply, rated
-from eqlab.benchmarks.rating.strengths import anchors_of, fitted
+from eqlab.benchmarks.rating.strengths import Anchors, anchors_of, as_anchors, fitted
 from eqlab.core.errors import UsageError
 from eqlab.core.replies import ReplyRow
 from eqlab.core.rubric import Rubric
@@ -52,17 +52,12 @@ def anchored(
 
 
 def _strengths(
-    stored: StoredRun, given: Mapping[str, Sequence[RatedReply]], before: Mapping[str, Sequence[Any]] | None
-) -> dict[str, list[float | int | None]]:
-    """By arm: strength, lower and upper end of its interval, prompts."""
+    stored: StoredRun, given: Mapping[str, Sequence[RatedReply]], before: Anchors | None
+) -> dict[str, dict[str, Any]]:
     found, why = fitted(given, before)
     if found is None:
         raise UsageError(f"Run {stored.id} gives no strengths: {why}.", "Continue it, or leave --anchor out.")
-    former = before or {}
-    return {
-        one.name: list(former[one.name]) if one.name in former else [one.value, one.low, one.high, one.n]
-        for one in found.estimates()
-    }
+    return as_anchors(found, before)
 
 
 def _old_replies(given: Mapping[str, Sequence[RatedReply]], fresh: Mapping[str, ReplyRow]) -> list[ReplyRow]:

@@ -37,6 +37,8 @@ class AskTerms:
     limits: Limits = field(default_factory=Limits)
     batch: Pace | None = None
     """None: one by one."""
+    mixed: bool = False
+    """Whether models that take no batches are asked one by one beside the others."""
 
 
 NO_TERMS = AskTerms()
@@ -78,14 +80,15 @@ def run(
     patience: float = PATIENCE,
     limits: Limits | None = None,
     batch: Pace | None = None,
+    mixed: bool = False,
     listener: Listener | None = None,
 ) -> Outcome:
     """Start the run, or continue it where it stopped. Seconds: `timeout` for a whole reply, `silence` without a byte
     of it, `patience` while nothing good comes from an address at all. `limits` end it before they are passed; with
-    `batch` it is asked by batches, at that pace."""
-    terms = AskTerms(limits or Limits(), batch)
+    `batch` it is asked by batches, at that pace; with `mixed` only those models that take them."""
+    terms = AskTerms(limits or Limits(), batch, mixed)
     if batch is not None:
-        _check_batches(prepared)
+        _check_batches(prepared, mixed=mixed)
     own = Handle()
     waits = Waits(timeout, silence, patience)
     return here(partial(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own), own)
@@ -101,13 +104,14 @@ async def arun(
     patience: float = PATIENCE,
     limits: Limits | None = None,
     batch: Pace | None = None,
+    mixed: bool = False,
     listener: Listener | None = None,
 ) -> Outcome:
     """The same for who has a loop already, which goes on meanwhile: the work is done in a thread of its own. Cancelled,
     it asks nothing new, waits for the answers under way, and has stored all of them."""
-    terms = AskTerms(limits or Limits(), batch)
+    terms = AskTerms(limits or Limits(), batch, mixed)
     if batch is not None:
-        _check_batches(prepared)
+        _check_batches(prepared, mixed=mixed)
     own = Handle()
     waits = Waits(timeout, silence, patience)
     return await beside(partial(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own), own)
@@ -150,7 +154,7 @@ async def ask(
     config = prepared.config
     budget = open_budget(terms.limits, prepared, store) if terms.limits else None
     identities = {subject: dict(chat.identity()) for subject, chat in chats.items()}
-    store.begin_run(config, prepared.plan(), provenance(identities))
+    store.begin_run(config, prepared.plan(), provenance(identities, prepared.changed))
     heard.begun(store.progress(config.id))
     loop = asyncio.get_running_loop()
     writer = Writer(store, heard.stored, lambda: _set(stop, loop))
@@ -196,11 +200,12 @@ async def ask(
     )
 
 
-def _check_batches(prepared: Prepared) -> None:
-    """Raises UsageError unless everything can be asked by batch."""
-    from eqlab.models.batch.registry import check_batches
+def _check_batches(prepared: Prepared, *, mixed: bool) -> None:
+    """Raises UsageError unless everything can be asked by batch, or where `mixed` is meant, something."""
+    from eqlab.models.batch.registry import check_batches, takes_batches
 
-    check_batches(prepared.config.models)
+    if not (mixed and any(map(takes_batches, prepared.config.models))):
+        check_batches(prepared.config.models)
     talks = [name for name, asked in prepared.asked.items() if isinstance(asked.benchmark, Talks)]
     if talks:
         raise UsageError(
@@ -225,10 +230,11 @@ def _asking(
     """How one model's trials are asked: one by one, or by batch."""
     if terms.batch is None:
         return partial(_one_by_one, session, store)
+    from eqlab.models.batch.registry import takes_batches
     from eqlab.models.http import HttpChat  # here, so that a model in process need not load HTTP
     from eqlab.runs.batch import Batching, Desk
 
-    if isinstance(chat, HttpChat):
+    if isinstance(chat, HttpChat) and not (terms.mixed and not takes_batches(session.model)):
         flush = partial(asyncio.to_thread, writer.flush)
         desk = Desk(store, chat, flush, heard.say, heard.stored, terms.batch, budget)
         return Batching(session, desk).work

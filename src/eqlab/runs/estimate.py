@@ -84,6 +84,16 @@ def forecasts(prepared: Prepared, store: Reader | None, prices: Prices, *, batch
     return [counting[model.subject].forecast(batch) for model in models]
 
 
+def forecast_of(
+    model: ModelConfig, prepared: Prepared, trials: Iterable[Trial], price: Price | None, *, batch: bool = False
+) -> Forecast:
+    """What these trials of the run's one benchmark take of a model."""
+    (name,) = prepared.asked
+    counting = _Counting(model, price)
+    _count(prepared, ((name, trial, ()) for trial in trials), {"": counting})
+    return counting.forecast(batch)
+
+
 def refuse_absurd(prepared: Prepared) -> None:
     """Raises UsageError for a size that nobody means, at once: repeats are multiplied, not planned."""
     repeats = prepared.config.repeats
@@ -107,7 +117,12 @@ Waiting = tuple[str, Trial, Sequence[Turn]]
 def _waiting(prepared: Prepared, model: ModelConfig, store: Reader | None) -> tuple[list[Waiting], int]:
     """Every trial that waits, and how many need no call any more."""
     if store is None:
-        return [(name, trial, ()) for subject, name, trial, _ in prepared.plan() if subject == model.subject], 0
+        selection = prepared.selection(model)
+        return [
+            (name, trial, ())
+            for name, asked in prepared.asked.items()
+            for trial, _ in asked.benchmark.plan(prepared.files[name], asked.options, selection)
+        ], 0
     waiting: list[Waiting] = []
     done = 0
     for name, asked in prepared.asked.items():

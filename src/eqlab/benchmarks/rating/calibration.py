@@ -171,10 +171,10 @@ def _slope(pairs: Sequence[RatingPair]) -> Estimate:
     return _estimate("slope", interval([rows], statistic), len(pairs))
 
 
-def still_missing(found: Estimate, reach: float, raters: int) -> int | None:
+def still_missing(found: Estimate, reach: float) -> int | None:
     """Human ratings that are still needed for an interval of ± `reach`: errors shrink with the root of the number of
     raters, each rating as many as now. 0 if it is reached; None without an interval."""
-    if found.low is None or found.high is None or not raters:
+    if found.low is None or found.high is None:
         return None
     now = (found.high - found.low) / 2
     return max(0, math.ceil(found.n * ((now / reach) ** 2 - 1)))

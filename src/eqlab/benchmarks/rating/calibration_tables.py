@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from eqlab.benchmarks.rating.calibration import CEILING, Calibration, still_missing
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import Estimate, Result, Table
 
 REACHES = (0.1, 0.05)
 """Half-widths that a calibration is planned for."""
@@ -65,7 +65,7 @@ def size_table(found: Calibration, reaches: Sequence[float] = REACHES) -> Table:
     }
     for name, one in (*named.items(), (CEILING, found.measures[CEILING])):
         if one is not None:
-            rows.append((name, one, *(still_missing(one, reach, found.raters) for reach in reaches)))
+            rows.append((name, one, *(still_missing(one, reach) for reach in reaches)))
     return Table(
         "Calibration: bias, slope, and what is missing",
         ("measure", "value", *(f"human ratings still missing for ±{reach:g}" for reach in reaches)),
@@ -124,3 +124,21 @@ def verdict(found: Calibration) -> str:
     elif liking.high is not None and liking.high < 0:
         text += " It likes longer replies less than people do."
     return text
+
+
+_PLANNED = (CEILING, "mean difference", "slope", "bias, judge − people", "slope of people on judge")
+
+
+def missing_table(result: Result, reach: float) -> Table:
+    """What a calibration lacks for intervals of ± `reach`: of bias, slope and agreement, scale by scale."""
+    rows = []
+    for one in result.estimates:
+        scale, _, name = one.name.rpartition(": ")
+        if name in _PLANNED:
+            rows.append((scale or "rating", name, one, still_missing(one, reach)))
+    return Table(
+        f"Human ratings still missing for ±{reach:g}",
+        ("scale", "measure", "now", "still missing"),
+        tuple(rows),
+        "Errors shrink with the root of the number of raters, each rating as many replies as now. Empty: none yet.",
+    )

@@ -18,7 +18,7 @@ from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.snapshots import replaced, snapshots_table
 from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Estimate, Result, Table
+from eqlab.core.results import Estimate, ItemScore, OfOthers, Result, Table
 
 SUBJECT = "judge:panel"
 DISPUTED = 5
@@ -72,7 +72,9 @@ def panel_result(given: Mapping[str, Sequence[RatedReply]], measure: Measure = G
         headline=best,
         score_range=(float(measure.low), float(measure.high)),
         estimates=(*arms, *_worth(panel, people)),
-        counts={"replies": len(replies), "judges": len(given)},
+        counts={"planned": len(replies), "ok": int(np.isfinite(pooled.replies).sum()), "judges": len(given)},
+        items=_items(panel, pooled, list(replies.values())),
+        item_range=_bounds(pooled, measure),
         valid=True,
         ranked=False,
         caveats=(*replaced(given), *_caveats(panel)),
@@ -93,7 +95,43 @@ def panel_result(given: Mapping[str, Sequence[RatedReply]], measure: Measure = G
             snapshots_table(given),
         ),
         noun="prompts",
+        others=OfOthers(
+            measure.title,
+            f"{measure.label}, judges pooled",
+            tuple((one.name, one) for one in judged),
+            "human",
+            _bounds(pooled, measure),
+        ),
     )
+
+
+def _bounds(pooled: Pooled, measure: Measure) -> tuple[float, float]:
+    """The ends of the scale, or a little further: without its judge's severity a rating may lie outside."""
+    known = [float(value) for value in pooled.replies if np.isfinite(value)]
+    return min(float(measure.low), *known), max(float(measure.high), *known)
+
+
+def _items(panel: Panel, pooled: Pooled, replies: Sequence[RatedReply]) -> tuple[ItemScore, ...]:
+    """Every reply with what the panel makes of it."""
+    found = []
+    for one, value, row in zip(replies, pooled.replies.tolist(), panel.values.tolist(), strict=True):
+        known = np.isfinite(value)
+        given = {judge: said for judge, said in zip(panel.judges, row, strict=True) if np.isfinite(said)}
+        found.append(
+            ItemScore(
+                item=one.prompt,
+                trial=one.trial.id,
+                repeat=0,
+                status="ok" if known else "unparseable",
+                score=value if known else None,
+                title=f"Reply of {one.arm} to: {one.key.get('utterance') or one.prompt}",
+                text=str(one.key.get("reply", "")),
+                values={judge: f"{said:.3g}" for judge, said in given.items()},
+                points=value if known else None,
+                group=one.arm,
+            )
+        )
+    return tuple(found)
 
 
 def pairwise_panel(
@@ -268,7 +306,7 @@ def _disputed(panel: Panel, replies: Mapping[Reply, RatedReply]) -> Table:
             continue  # who all said the same do not dispute, however mild some of them are
         one = shown[index]
         said = ", ".join(
-            f"{judge} {value:g}"
+            f"{judge} {value:.3g}"
             for judge, value in zip(panel.judges, panel.values[index].tolist(), strict=True)
             if np.isfinite(value)
         )
@@ -282,7 +320,8 @@ def _disputed(panel: Panel, replies: Mapping[Reply, RatedReply]) -> Table:
 
 
 def _sentence(arms: Sequence[Estimate], panel: Panel, pooled: Pooled, measure: Measure) -> str:
-    said = ", ".join(f"{one.name} {one.value:.2f}" for one in arms if one.value is not None)
+    known = sorted((one for one in arms if one.value is not None), key=lambda one: -(one.value or 0.0))
+    said = ", ".join(f"{one.name} {one.value:.2f}" for one in known)
     sure = [
         f"{a if (gap.value or 0) > 0 else b} is rated better than {b if (gap.value or 0) > 0 else a}"
         for a, b, gap in _gaps(pooled)

@@ -73,7 +73,7 @@ def _lines(text: str, trial: Trial) -> dict[str, int]:
     names = {_plain(scale.key): scale for scale in trial.form.scales}
     seen: dict[str, set[int | None]] = {}
     for line in text.splitlines():
-        at = _LINE.match(_NOISE.sub("", line).strip()) if len(line) < 500 else None
+        at = _LINE.match(" ".join(_NOISE.sub("", line).split())) if len(line) < 500 else None
         scale = names.get(_plain(at[1])) if at else None
         if at and scale:
             seen.setdefault(scale.key, set()).add(_value(at[2].strip(), scale))

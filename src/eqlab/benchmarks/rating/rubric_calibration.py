@@ -47,15 +47,15 @@ class ScaleCalibrations:
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
-        return tuple(replace(one, name=f"{key}: {one.name}") for key, one, _ in self._rows())
+        return tuple(replace(one, name=f"{key}: {one.name}") for key, one in self._rows())
 
-    def _rows(self) -> Iterator[tuple[str, Estimate, int]]:
+    def _rows(self) -> Iterator[tuple[str, Estimate]]:
         for key, own in self.found.items():
-            yield key, replace(own.measures["mean difference"], name="bias, judge − people"), own.raters
-            yield key, replace(own.slope, name="slope of people on judge"), own.raters
+            yield key, replace(own.measures["mean difference"], name="bias, judge − people")
+            yield key, replace(own.slope, name="slope of people on judge")
             for name, one in own.measures.items():
                 if name != "mean difference":
-                    yield key, one, own.raters
+                    yield key, one
 
     def sentence(self, judge: str) -> str:
         if not self.found:
@@ -70,8 +70,8 @@ class ScaleCalibrations:
     def size_rows(self, reaches: Sequence[float]) -> list[tuple[str | int | Estimate | None, ...]]:
         wanted = ("bias, judge − people", "slope of people on judge", CEILING)
         return [
-            (key, one.name, one, *(still_missing(one, reach, raters) for reach in reaches))
-            for key, one, raters in self._rows()
+            (key, one.name, one, *(still_missing(one, reach) for reach in reaches))
+            for key, one in self._rows()
             if one.name in wanted
         ]
 

@@ -33,8 +33,8 @@ def verdicts_of(given: Mapping[str, Sequence[RatedReply]]) -> Verdicts | None:
     )
 
 
-Anchors = Mapping[str, Sequence[Any]]
-"""By arm: strength, both ends of its interval, prompts; as an earlier run had them."""
+Anchors = Mapping[str, Mapping[str, Any]]
+"""By arm, as an earlier run had it: `value`, `low`, `high`, `prompts`, and who is certainly `above` and `below` it."""
 
 
 def anchors_of(options: Mapping[str, Any], subject: str) -> Anchors | None:
@@ -48,7 +48,7 @@ def fitted(given: Mapping[str, Sequence[RatedReply]], anchors: Anchors | None = 
     verdicts = verdicts_of(given)
     if verdicts is None:
         return None, "no verdict could be read"
-    fixed = {arm: float(one[0]) for arm, one in anchors.items()} if anchors else None
+    fixed = {arm: float(one["value"]) for arm, one in anchors.items()} if anchors else None
     try:
         return strengths(verdicts, anchors=fixed), ""
     except (UsageError, FitError, np.linalg.LinAlgError) as error:
@@ -70,15 +70,15 @@ def strengths_tables(
     if anchors:
         note = f"Arms of run {run} keep its strengths; the new ones' intervals take those as given. {note}".strip()
     over = "prompts and judges" if found.judge_table is not None else "prompts"
-    sets = found.ranks()
+    ranges = rank_ranges(found, anchors)
     order = sorted(range(len(found.names)), key=lambda index: -found.ability[index])
     each = [_former(one, anchors) for one in found.estimates()]
     rows = tuple(
         (
             found.names[index],
             each[index],
-            _range(sets.ranges[index]),
-            "yes" if sets.ranges[index][0] == 1 else "no",
+            _range(ranges[index]),
+            "yes" if ranges[index][0] == 1 else "no",
         )
         for index in order
     )
@@ -102,8 +102,41 @@ def _former(one: Estimate, anchors: Anchors | None) -> Estimate:
     """An anchor with the interval that it had."""
     if not anchors or one.name not in anchors:
         return one
-    value, low, high, n = anchors[one.name]
-    return Estimate(one.name, value, n, None, low, high, note="anchor", of="prompts")
+    was = anchors[one.name]
+    return Estimate(one.name, was["value"], was["prompts"], None, was["low"], was["high"], note="anchor", of="prompts")
+
+
+def rank_ranges(found: Strengths, anchors: Anchors | None = None) -> list[tuple[int, int]]:
+    """The ranks that each arm may have. Which of two anchors is better is as certain as it was in their own run; the
+    strengths that they keep are no proof of it."""
+    sets = found.ranks()
+    if not anchors:
+        return list(sets.ranges)
+    made = []
+    for place, name in enumerate(found.names):
+        above = {found.names[other] for other in np.flatnonzero(sets.above[:, place])}
+        below = {found.names[other] for other in np.flatnonzero(sets.below[:, place])}
+        if name in anchors:
+            above = (above - set(anchors)) | set(anchors[name]["above"])
+            below = (below - set(anchors)) | set(anchors[name]["below"])
+        made.append((1 + len(above), len(found.names) - len(below)))
+    return made
+
+
+def as_anchors(found: Strengths, before: Anchors | None = None) -> dict[str, dict[str, Any]]:
+    """What a later run keeps of this one."""
+    sets, kept = found.ranks(), {}
+    for place, one in enumerate(found.estimates()):
+        was = (before or {}).get(one.name)
+        fresh = {name for name, free in zip(found.names, found.free, strict=True) if free}
+        above = {found.names[other] for other in np.flatnonzero(sets.above[:, place])}
+        below = {found.names[other] for other in np.flatnonzero(sets.below[:, place])}
+        numbers = {"value": one.value, "low": one.low, "high": one.high, "prompts": one.n}
+        if was is not None:
+            numbers = {name: was[name] for name in numbers}
+            above, below = (above & fresh) | set(was["above"]), (below & fresh) | set(was["below"])
+        kept[one.name] = {**numbers, "above": sorted(above), "below": sorted(below)}
+    return kept
 
 
 def _range(rank: tuple[int, int]) -> str:

@@ -1,5 +1,5 @@
-"""Talks of people with models in SQL: turns, each on disk before anybody is told, and calls to models, each written down
-before it is sent. A turn is kept only if it is the one whose turn it is."""
+"""Talks of people with models in SQL: turns, each on disk before anybody is told, and calls to models, each written
+down before it is sent. A turn is kept only if it is the one whose turn it is."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
