@@ -124,8 +124,12 @@ def begin_call(
         take_turn(connection, f"talk {study}")
         if person not in find_people(connection, study, [person]):
             return Call(None, "gone")
-        asked = (talk_calls.c.trial_id == trial, talk_calls.c.state == "asked", talk_calls.c.until > now)
-        if connection.execute(select(talk_calls.c.id).where(*mine, *asked)).first() is not None:
+        same = connection.execute(
+            select(talk_calls.c.state, talk_calls.c.until).where(*mine, talk_calls.c.trial_id == trial)
+        ).all()
+        if any(row.state == "done" for row in same):  # another process has just had the answer
+            return Call(None, "gone")
+        if any(row.state == "asked" and row.until > now for row in same):
             return Call(None, "asked")
         every = _spent(connection, (talk_calls.c.study_id == study,))
         own = _spent(connection, mine)
