@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 
 if TYPE_CHECKING:
     from eqlab.comparison.entries import Missing
@@ -97,6 +97,7 @@ def compare(
     for flag, value in gate_only.items():
         if value and not baseline:
             raise UsageError(f"{flag} needs something to compare with.", "Add --baseline RUN.")
+    check_writable(junit, markdown)
     named = [*(sources or ()), *(_runs_of(sweep, store, data) if sweep else ())] or ["last"]
     missing_is: Missing = "zero" if missing == "zero" else "drop"
     chosen: CompareFlags = {"store": store, "data": data, "benchmarks": benchmark or (), "subject": subject}
@@ -199,12 +200,12 @@ def _gate(
 def _runs_of(sweep: Path, store: str, data: Path | None) -> list[str]:
     """The runs of a sweep that have begun."""
     from eqlab.core.errors import UsageError
-    from eqlab.store.open import open_store
+    from eqlab.store.looking import open_reader
     from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import read_sweep
 
     cells = make_cells(read_sweep(sweep), data)
-    opened = open_store(store)
+    opened = open_reader(store)
     known = set(opened.run_ids())
     opened.close()
     found = [cell.run for cell in cells if cell.run in known]

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.compare import BenchmarkFlag, SubjectFlag
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 
 
 def correlate(
@@ -50,6 +50,7 @@ def correlate(
     from eqlab.data.files import write_whole
     from eqlab.publish.scatter import scatter
 
+    check_writable(output)
     external = read_scores(scores)
     given = _reliabilities(reliability or [], [one.name for one in external])
     own, undefined = entries(
@@ -76,8 +77,8 @@ def correlate(
 
 
 def _reliabilities(pairs: list[str], known: list[str]) -> dict[str, float]:
-    from eqlab.cli.flags import read_pairs
     from eqlab.core.errors import UsageError
+    from eqlab.core.pairs import read_pairs
 
     found = {}
     for name, text in read_pairs("--reliability", pairs).items():

@@ -12,6 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from eqlab.cli.plain import harmless, print_json
+from eqlab.core.answered_as import in_words, replaced
 from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import count_of
@@ -55,12 +56,24 @@ def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
         _print_lines(out, harmless(title), heads, cells)
         return
     table = RichTable(title=Text(harmless(title)) if title else None, title_justify="left", box=None, pad_edge=False)
-    for column, head, width in zip(columns, heads, words, strict=True):
+    whole = [max(map(cell_len, own)) for own in zip(heads, *cells, strict=True)]
+    for column, head, width in zip(columns, heads, _widths(whole, words, out.width), strict=True):
         side = "right" if column in right else "left"
-        table.add_column(Text(head), justify=side, overflow="fold", min_width=width)  # type: ignore[arg-type]
+        table.add_column(Text(head), justify=side, overflow="fold", width=width)  # type: ignore[arg-type]
     for row in cells:
         table.add_row(*map(Text, row))
     out.print(table)
+
+
+def _widths(whole: Sequence[int], words: Sequence[int], room: int) -> list[int]:
+    """As wide as the cells, or as the room allows: what is left beside the longest words goes, one by one, to the
+    column that lacks most. Left to itself rich cuts the last column off instead."""
+    found = list(words)
+    left = room - 2 * (len(found) - 1) - sum(found)
+    while left > 0 and found != list(whole):
+        found[max(range(len(found)), key=lambda one: whole[one] - found[one])] += 1
+        left -= 1
+    return found
 
 
 def _print_lines(out: Console, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -105,6 +118,7 @@ def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
     """One table of all results, then each conclusion and its caveats in words; what was said above is not repeated."""
     rows = []
     statuses = [name for name in _STATUSES if name == "ok" or any(result.counts.get(name) for result in results)]
+    others = any(map(_another, results))
     for result in results:
         counts = result.counts
         rows.append(
@@ -116,9 +130,11 @@ def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
                 count_of(result.headline),
                 *(str(counts.get(name, 0)) for name in statuses),
                 _rules(result),
+                *([in_words(result.answered_as) if _another(result) else ""] if others else []),
             ]
         )
     columns = ["subject", "benchmark", "score", "95 % interval", "n", *statuses, "rules"]
+    columns += ["answered as"] if others else []
     print_rows("", columns, rows, right=["score", "n", *statuses])
     out = console()
     once = [one for one in results[0].caveats if all(one in result.caveats for result in results)] if results else []
@@ -141,6 +157,11 @@ def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
         out.print("")
     for caveat in once:
         out.print(Text(harmless(f"! {caveat}"), style="yellow"))
+
+
+def _another(result: Result) -> bool:
+    """Whether another model answered than was asked, or several did."""
+    return any(replaced(result.subject, result.answered_as))
 
 
 def _brief(estimate: Estimate) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 
 app = typer.Typer(help="People's ratings of replies: import them from a file.", no_args_is_help=True)
 
@@ -36,10 +36,14 @@ def import_file(
     from eqlab.cli.output import errors, print_json, print_results, print_table, result_json
     from eqlab.publish.report.write import write_results
     from eqlab.runs.import_ratings import import_ratings
+    from eqlab.runs.judge import read_file
     from eqlab.runs.score import results
     from eqlab.store.open import open_store
 
     out = errors()
+    read_file(file)  # before a store is made for it
+    if report:
+        check_writable(report)
     opened = open_store(store)
     done = import_ratings(opened, file, name or file.stem, data)
     for bad in done.bad:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eqlab.cli import study_analyze, study_data, study_kinds, study_manage, study_simulate
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, read_pairs
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.core.pairs import read_pairs
 
 if TYPE_CHECKING:
     from eqlab.core.design import Design
@@ -51,7 +52,8 @@ def init(
 
     Completion codes are drawn at random; pay and duration are filled in from the number of words and questions."""
     from eqlab.cli.output import errors
-    from eqlab.core.errors import DataError, UsageError
+    from eqlab.core.errors import UsageError
+    from eqlab.data.files import write_whole
     from eqlab.store.open import open_store
     from eqlab.study.begin import study_text
 
@@ -68,11 +70,7 @@ def init(
     opened.close()
     for line in dict.fromkeys(said):
         out.print(line, markup=False)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}.", "Name another file with -o.") from error
+    write_whole(path, text)
     typer.echo(f"{path} is written. Read it, change it, then:\n  eqlab study check {path}\n  eqlab study serve {path}")
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.study_data import File, begun_study
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def analyze(
     from eqlab.cli.output import print_json
     from eqlab.study.results.analysis import analyse, write_report
 
+    check_writable(report)
     participation = begun_study(file, store, data)
     found = analyse(participation)
     written = write_report(participation, found, report) if report else None

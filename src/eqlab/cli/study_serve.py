@@ -137,7 +137,7 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     from eqlab.study.build_design import open_study
     from eqlab.study.results.status import study_status
 
-    opened = open_store(store)
+    opened = open_store(store, existing=True)
     _, design = open_study(file, opened, data)
     found = study_status(Participation(opened, design))
     opened.close()

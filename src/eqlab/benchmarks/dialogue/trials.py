@@ -57,6 +57,11 @@ def plan(
 def first_trial(character: Character, speaker: Speaker, replies: int) -> Trial:
     """The listener's, with the opening before it; or the speaker's own, where it must find the first words."""
     key = {"character": to_key(character), "speaker": speaker.spec, "json": speaker.structured, "replies": replies}
+    if character.task and not speaker.fixed:
+        raise UsageError(
+            f"Scenario {character.id} has fixed lines, and nobody whom {speaker.spec} could play.",
+            "Drop --speaker, or write --speaker fixed.",
+        )
     if character.opening:
         return _listener(character, speaker.spec, character.opening, (), key)
     if speaker.fixed:
@@ -86,8 +91,10 @@ def end_of(turns: Sequence[Turn]) -> End:
     first, last = turns[0].trial, turns[-1]
     replies = sum(not turn.trial.seat for turn in turns)
     most = int(first.key["replies"])
-    if last.answer.finish == "left" or last.answer.finish == "down":
-        return last.answer.finish
+    if last.answer.finish == "left":
+        return "left"
+    if last.answer.finish == "down":
+        return "down"
     if first.key["speaker"] == "fixed":
         if last.answer.status != "ok":
             return "silence"
@@ -99,9 +106,10 @@ def end_of(turns: Sequence[Turn]) -> End:
     if replies and turns[-2].answer.status != "ok":
         return "silence"
     leaves, emotion = last.answer.values["leaves"], last.answer.values["emotion"]
-    if not replies:
-        return ""  # words before any reply: nobody leaves yet
-    if first.key["speaker"] == PERSON:  # no number sends a person away: they leave when they please
+    person = first.key["speaker"] == PERSON
+    if not replies:  # words before any reply: nobody leaves yet, and a simulated person must have some
+        return "" if person or last.answer.values["says"] else "lost"
+    if person:  # no number sends a person away: they leave when they please
         return "satisfied" if leaves == SATISFIED else "hurt" if leaves == HURT else "turns" if replies >= most else ""
     if emotion < WORST or (leaves == HURT and emotion < BEST):
         return "hurt"  # whatever it ticks: nobody leaves satisfied who feels as bad as can be
@@ -110,12 +118,21 @@ def end_of(turns: Sequence[Turn]) -> End:
     return "turns" if replies >= most else ""
 
 
+def supposed(trial: Trial, characters: int) -> str:
+    """A reply of about so many characters after which a talk goes on: for knowing what talks cost before they begin."""
+    words = ("I see. " * (characters // 7 + 1))[: max(characters, 7)].strip()
+    if not trial.seat:
+        return words
+    third = max(1, len(words) // 3)
+    told = {"feeling": words[:third], "emotion": (WORST + BEST) // 2, "leaves": STAYS, "says": words[third:] or "Yes."}
+    return spoken(told, structured=trial.mode == "json")
+
+
 def _listener(
     character: Character, speaker: str, said: str, before: tuple[Message, ...], key: Mapping[str, Any] | None = None
 ) -> Trial:
-    return Trial(
-        NAME, (character.id,), speaker, said, Form(), said, system=LISTENER, key=dict(key or {}), messages=before
-    )
+    told = "" if character.task else LISTENER
+    return Trial(NAME, (character.id,), speaker, said, Form(), said, system=told, key=dict(key or {}), messages=before)
 
 
 def person_first(character: Character, shown: str, replies: int, form: Form, more: Mapping[str, Any]) -> Trial:

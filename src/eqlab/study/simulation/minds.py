@@ -50,7 +50,7 @@ class World:
     def answer(self, mind: Mind, trial: Trial) -> Mapping[str, Any]:
         """What an attentive person answers; the right thing where there is one."""
         if "right" in trial.key:
-            return dict(trial.key["right"])
+            return {**_middling(trial), **trial.key["right"]}
         if trial.benchmark == self._benchmark:
             return self._people.answer(mind.person, trial, mind.draw)
         if "accept" in trial.key:

@@ -167,8 +167,10 @@ def _show(
     chosen = settled(trial.form, post.values) if post else {}
     asked = questions(trial.form, chosen, _beside(t, said), quiz=step.kind == "quiz")
     above, beside = columns(trial.stimulus)
-    shown = [blocks(one) for one in beside]
-    return visit.page("trial", status, text=blocks(above), beside=shown, questions=asked, **common)
+    shown = [blocks(one, rated=True) for one in beside]
+    written = any(isinstance(one, Writing) for one in trial.form.fields)  # nothing is rated where people write
+    text = blocks(above, rated=False if beside or written else None)
+    return visit.page("trial", status, text=text, beside=shown, questions=asked, **common)
 
 
 def _anchor(trial: Trial | None, key: str) -> str:
