@@ -13,7 +13,7 @@ from web_case import open_desks
 
 from eqlab.benchmarks.dialogue.people_result import contrasts, people_result
 from eqlab.benchmarks.dialogue.talked import talks_of
-from eqlab.comparison.speakers import talks_in
+from eqlab.comparison.speakers import Talk, compare_speakers, talks_in
 from eqlab.core.answers import Answer
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.studied import Truth
@@ -145,6 +145,7 @@ def attempt(status, finish="", number=1):
         ([attempt("unparseable"), attempt("error", number=2)], False),
         ([attempt("refused", "content_filter")], True),
         ([attempt("unparseable"), attempt("ok", number=2)], True),
+        ([attempt("unparseable", "length"), attempt("error", number=2)], False),
         ([attempt("refused", "left")], True),
         ([attempt("unparseable"), attempt("refused", "down", 2)], True),
     ],
@@ -216,6 +217,20 @@ def test_people_who_speak_are_compared_by_listener(design):
         or "cannot be told apart" in found.result.sentence
     )
     assert not found.result.ranked
+
+
+def test_people_are_the_reference_for_simulated_speakers(design):
+    made = design(talk='about = "personas"', top="limit = 6")
+    found = of_kind(made, flow.sample(rehearsed(made, 48, 10.0), ()).kept)
+    people = talks_in([found.result])
+    cells = sorted({(talk.listener, talk.persona) for talk in people})
+    simulated = [
+        Talk(listener, persona, "sim", "sim", 70.0 + place % 5) for place, (listener, persona) in enumerate(cells)
+    ]
+    (one,) = compare_speakers([*people, *simulated], "people")
+    assert one.speaker == "sim"
+    assert len(one.listeners) == 2
+    assert one.bias.value == pytest.approx(17.0, abs=6.0), "people end at 50 and 60, the simulation at 72"
 
 
 def test_talks_of_several_people_with_one_persona_are_not_mixed_up(design):

@@ -146,16 +146,22 @@ class TalkRoom:
     async def _turn(self, person: str) -> None:
         """Ask until the model's turn is settled or it is clear that it will not be."""
         try:
+            before = None
             while True:
                 here = await self._stand(person)
                 if here is None or here.pending is None or self._persons(here.pending):
                     return
-                outcome = await self._once(person, here)
-                if outcome != "asked":
-                    if outcome:
-                        self._stuck[person] = outcome
+                if here.pending.id == before:  # asked for as long as it could be, and not settled
+                    self._stuck[person] = "down"
                     return
-                await asyncio.sleep(_POLL)  # another process is at it, or a crash has left it behind
+                outcome = await self._once(person, here)
+                if outcome in ("down", "spent"):
+                    self._stuck[person] = outcome
+                    return
+                if outcome == "asked":
+                    await asyncio.sleep(_POLL)  # another process is at it, or a crash has left it behind
+                else:
+                    before = here.pending.id
         except EqlabError as error:
             _log.error("talk failed", extra={"why": type(error).__name__})
             self._stuck[person] = "down"
@@ -174,7 +180,14 @@ class TalkRoom:
         request = request_of(session, planned, asking, 1, failed=0)
         worst = self._budget.worst(model.subject, chat, request)
         call: Call = await self._write(
-            begin_call, self.participation, person, trial.id, (worst.tokens, worst.cost), limits_of(self.terms), _LEASE
+            begin_call,
+            self.participation,
+            person,
+            trial.id,
+            (worst.tokens, worst.cost),
+            limits_of(self.terms),
+            _LEASE,
+            self._chain,
         )
         if call.id is None:
             return {"asked": "asked", "spent": "spent"}.get(call.why, "")
