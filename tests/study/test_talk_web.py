@@ -365,7 +365,7 @@ def test_a_model_that_hangs_counts_as_down(tmp_path, server):
         await asyncio.get_running_loop().run_in_executor(None, hang.wait, 30)
 
     server.before = hold
-    with talking(tmp_path, server) as site:
+    with talking(tmp_path, server, patience=1) as site:
         begun = time.monotonic()
         person = site.person().begin().say("Hello.", 50).until_answered()
         assert person.state == "down"
@@ -438,7 +438,7 @@ def test_money_is_reserved_at_its_worst_and_settled_at_what_it_took(tmp_path, se
     prices = tmp_path / "prices.toml"
     prices.write_text(
         'date = "2026-01-01"\ncurrency = "USD"\nsource = "test"\n'
-        + "".join(f'[[price]]\nmodel = "{spec}"\ninput = 1000.0\noutput = 1000.0\n' for spec in ARMS.values())
+        + "".join(f'[[price]]\nmodels = ["{spec}"]\ninput = 1000.0\noutput = 1000.0\n' for spec in ARMS.values())
     )
     monkeypatch.setenv("EQLAB_PRICES", str(prices))
     server.reply = lambda body, number: {
