@@ -27,9 +27,10 @@ $(RUN): $(VENV)/.made requirements/run.txt pyproject.toml
 	@$(PIP) --no-build-isolation --no-deps --editable .
 	@touch $@
 
-$(TEST): $(RUN) requirements/dev.txt
+$(TEST): $(RUN) requirements/build.txt requirements/dev.txt
 	@echo "Installing what tests need …"
-	@$(PIP) --no-deps --require-hashes -r requirements/dev.txt
+	@$(PIP) --no-deps --require-hashes -r requirements/build.txt
+	@$(PIP) --no-deps --require-hashes --no-build-isolation -r requirements/dev.txt
 	@touch $@
 
 run: $(RUN)          ## evaluate the embedded model on the open items (a few minutes)
@@ -67,6 +68,7 @@ sbom: setup          ## bill of materials of this environment (CycloneDX)
 lock: setup          ## pin every dependency anew, with hashes
 	$(PIP) uv
 	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev $(COMPILE) -o requirements/dev.txt
+	echo setuptools | $(BIN)/uv pip compile - -c requirements/dev.txt $(COMPILE) -o requirements/build.txt
 	$(BIN)/uv pip compile pyproject.toml --extra embedded --extra study --extra submit --group build -c requirements/dev.txt $(COMPILE) -o requirements/run.txt
 
 clean:               ## remove the environment

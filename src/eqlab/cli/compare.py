@@ -193,12 +193,12 @@ def _gate(
 def _runs_of(sweep: Path, store: str, data: Path | None) -> list[str]:
     """The runs of a sweep that have begun."""
     from eqlab.core.errors import UsageError
-    from eqlab.store.open import open_store
+    from eqlab.store.looking import open_reader
     from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import read_sweep
 
     cells = make_cells(read_sweep(sweep), data)
-    opened = open_store(store, existing=True)
+    opened = open_reader(store)
     known = set(opened.run_ids())
     opened.close()
     found = [cell.run for cell in cells if cell.run in known]

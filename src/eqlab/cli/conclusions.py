@@ -18,7 +18,7 @@ class Conclusion:
 def conclusions(scored: "Sequence[tuple[StoredRun, Sequence[Result]]]") -> list[Conclusion]:
     """In the order of the report's tables."""
     from eqlab.comparison.tables import verdict_data
-    from eqlab.publish.report.page import RunRecord, group
+    from eqlab.publish.groups import RunRecord, group
 
     records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in scored]
     found = []

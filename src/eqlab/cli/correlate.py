@@ -74,8 +74,8 @@ def correlate(
 
 
 def _reliabilities(pairs: list[str], known: list[str]) -> dict[str, float]:
-    from eqlab.cli.flags import read_pairs
     from eqlab.core.errors import UsageError
+    from eqlab.core.pairs import read_pairs
 
     found = {}
     for name, text in read_pairs("--reliability", pairs).items():

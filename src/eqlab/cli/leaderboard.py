@@ -40,12 +40,10 @@ def build(
     from eqlab.cli.uncollected import uncollected
     from eqlab.publish.leaderboard.build import Sources
     from eqlab.publish.leaderboard.build import build as build_site
-    from eqlab.store.open import open_store
+    from eqlab.store.looking import open_reader
 
     out = errors()
-    sources = Sources(
-        open_store(store, existing=True) if runs else None, tuple(submissions or ()), published, data, texts
-    )
+    sources = Sources(open_reader(store) if runs else None, tuple(submissions or ()), published, data, texts)
     with uncollected():
         built = build_site(folder, sources, lambda text: out.print(text, markup=False))
     if as_json:

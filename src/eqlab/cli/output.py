@@ -59,12 +59,24 @@ def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
         _print_lines(out, harmless(title), heads, cells)
         return
     table = RichTable(title=Text(harmless(title)) if title else None, title_justify="left", box=None, pad_edge=False)
-    for column, head, width in zip(columns, heads, words, strict=True):
+    whole = [max(map(cell_len, own)) for own in zip(heads, *cells, strict=True)]
+    for column, head, width in zip(columns, heads, _widths(whole, words, out.width), strict=True):
         side = "right" if column in right else "left"
-        table.add_column(Text(head), justify=side, overflow="fold", min_width=width)  # type: ignore[arg-type]
+        table.add_column(Text(head), justify=side, overflow="fold", width=width)  # type: ignore[arg-type]
     for row in cells:
         table.add_row(*map(Text, row))
     out.print(table)
+
+
+def _widths(whole: Sequence[int], words: Sequence[int], room: int) -> list[int]:
+    """As wide as the cells, or as the room allows: what is left beside the longest words goes, one by one, to the
+    column that lacks most. Left to itself rich cuts the last column off instead."""
+    found = list(words)
+    left = room - 2 * (len(found) - 1) - sum(found)
+    while left > 0 and found != list(whole):
+        found[max(range(len(found)), key=lambda one: whole[one] - found[one])] += 1
+        left -= 1
+    return found
 
 
 def _print_lines(out: Console, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

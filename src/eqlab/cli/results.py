@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from eqlab.cli.output import interval, number, print_rows, say
+from eqlab.core.answered_as import in_words, replaced
 from eqlab.core.results import Estimate, Result
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import count_of, is_number
@@ -43,6 +44,7 @@ def _print_table(results: Sequence[Result], groups: dict[str, list[Result]]) -> 
     """Columns that say nothing are left out: statuses that nobody has, and rules where a benchmark has one kind."""
     statuses = [name for name in _STATUSES if name == "ok" or any(result.counts.get(name) for result in results)]
     differ = any(len({_rules(result) for result in own}) > 1 for own in groups.values())
+    others = any(map(_another, results))
     rows = []
     for result in results:
         head = result.headline
@@ -55,9 +57,11 @@ def _print_table(results: Sequence[Result], groups: dict[str, list[Result]]) -> 
                 count_of(head),
                 *(str(result.counts.get(name, 0)) for name in statuses),
                 *([_rules(result)] if differ else []),
+                *([in_words(result.answered_as) if _another(result) else ""] if others else []),
             ]
         )
     columns = ["subject", "benchmark", "score", "95 % interval", "n", *statuses, *(["rules"] if differ else [])]
+    columns += ["answered as"] if others else []
     print_rows("", columns, rows, right=["score", "n", *statuses])
 
 
@@ -89,6 +93,11 @@ def _print_group(
         say(f"{results[0].title}{rules}")
     for text, style in lines:
         say(text, style=style)
+
+
+def _another(result: Result) -> bool:
+    """Whether another model answered than was asked, or several did."""
+    return any(replaced(result.subject, result.answered_as))
 
 
 def _name(result: Result) -> str:

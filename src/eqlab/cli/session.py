@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from eqlab.cli.flags import check_writable
 if TYPE_CHECKING:
     from eqlab.cli.money import Spending
     from eqlab.core.answers import Answer
-    from eqlab.core.results import Result
+    from eqlab.core.results import Result, Table
     from eqlab.runs.request import Prepared
     from eqlab.store.store import Store, StoredRun
 
@@ -32,9 +33,10 @@ def work(
     as_json: bool,
     tables: int = 0,
     together: "Callable[[Store, StoredRun], Result | None] | None" = None,
+    beside: "Callable[[Result], Table] | None" = None,
 ) -> None:
     """Start or continue a run and show what came of it, the first `tables` tables of each result included; `together`
-    makes one more result of all subjects."""
+    makes one more result of all subjects, `beside` one more table of each."""
     from eqlab.cli.conclusions import conclusions, print_conclusions, without_answers
     from eqlab.cli.money import print_usage, say_size
     from eqlab.cli.output import errors, harmless, print_json, print_table, say
@@ -60,6 +62,7 @@ def work(
             patience=patience,
             limits=spending.limits,
             batch=spending.pace,
+            mixed=spending.mixed,
             listener=listener,
         )
     if len(outcome.failures) == len(prepared.config.models) and not progress.heard:
@@ -71,6 +74,8 @@ def work(
     stored = store.find_run(outcome.run)
     ((_, found),) = scored = results_of(store, [stored], processes=cores())
     whole = together(store, stored) if together else None
+    if beside:
+        found = [replace(one, tables=(beside(one), *one.tables)) for one in found]
     path = write_results([(stored, [*([whole] if whole else []), *found])], report)
     said = conclusions(scored)
     if as_json:
@@ -205,9 +210,8 @@ class Progress:
                 full = self._done[subject] >= self._totals[subject]
                 if full or time.monotonic() - self._said_at > 5:
                     self._said_at = time.monotonic()
-                    self.say(
-                        f"{_name(subject)}: {self._done[subject]} of {self._totals[subject]} answered; last: {what}"
-                    )
+                    line = f"{_name(subject)}: {self._done[subject]} of {self._totals[subject]} answered; last: {what}"
+                    self.say(line if len(line) <= self._out.width else line[: self._out.width - 2] + " …")
 
 
 def _name(subject: str) -> str:

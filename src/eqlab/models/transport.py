@@ -14,6 +14,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
+from eqlab.core.errors import ModelError
 from eqlab.models.limiter import Limiter
 from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Waits
 from eqlab.models.wire.contract import Hopeless, Incoming, TryAgain
@@ -124,10 +125,15 @@ class Connection:
             self._tls = ssl.create_default_context()
             for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
                 bundle = Path(os.environ.get(name) or "")
-                if bundle.is_file():
-                    self._tls.load_verify_locations(cafile=bundle)
-                elif os.environ.get(name) and bundle.is_dir():
-                    self._tls.load_verify_locations(capath=bundle)
+                try:
+                    if bundle.is_file():
+                        self._tls.load_verify_locations(cafile=bundle)
+                    elif os.environ.get(name) and bundle.is_dir():
+                        self._tls.load_verify_locations(capath=bundle)
+                except OSError as error:
+                    raise ModelError(
+                        f"{name} names {bundle}, which holds no certificates ({error}).", "Mend or unset it."
+                    ) from error
         return self._tls
 
 
@@ -136,8 +142,15 @@ def environment_proxy(url: str) -> str | None:
     parts = urlsplit(url)
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if not proxy or not proxy.startswith("http") or proxy_bypass(parts.netloc.rpartition("@")[2]):
+    if not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    if not proxy.startswith(("http://", "https://")):  # going around it in silence would be worse
+        raise ModelError(
+            f"The proxy of the environment for {parts.hostname} is of the kind {proxy.split('://')[0]}, "
+            "and only http and https ones are used.",
+            "Name such a one in HTTPS_PROXY, or the host in NO_PROXY.",
+        )
     return proxy
 
 
