@@ -163,10 +163,13 @@ def test_speakers_the_thing_to_rate_time_and_contact(study, visit):
     for _ in range(3):
         if page.locator(".speaker").count():
             assert page.locator(".speaker").all_inner_texts() == ["Urs:", "Meret:"]
+            assert page.locator(".asked").inner_text() == "How does Meret feel at the end?"
             seen.add("dialogue")
         if page.locator("blockquote").count():
             quotes = page.locator("blockquote")
-            assert [("rated" in (one.get_attribute("class") or "")) for one in quotes.all()] == [False, True]
+            assert [one.get_attribute("class") for one in quotes.all()] == ["said", "rated"]
+            looks = "el => { const s = getComputedStyle(el); return [s.borderTopWidth, s.backgroundColor].join() }"
+            assert quotes.nth(0).evaluate(looks) != quotes.nth(1).evaluate(looks)
             seen.add("reply")
         answer(page)
         go_on(page)

@@ -139,6 +139,10 @@ def test_two_replies_stand_side_by_side_where_there_is_room(site, visit, device)
     send(page)
     fits(page)
     first, second = (page.locator(".beside section").nth(index).bounding_box() for index in range(2))
+    quotes = [one.get_attribute("class") for one in page.locator("blockquote").all()]
+    assert quotes == ["story", "said", "rated", "rated"]  # what happened, what is said, and the two to rate
+    tops = {round(one.bounding_box()["y"]) for one in page.locator("fieldset label").all()}
+    assert len(tops) == 1  # three brief answers stand in one row on a phone too
     assert (first["y"] == second["y"]) is (device is DESK)
     assert first["x"] + first["width"] <= second["x"] or device is PHONE
     page.get_by_text("Tie").click()

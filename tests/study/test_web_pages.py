@@ -95,6 +95,21 @@ def test_quotations_and_paragraphs():
     assert blocks("") == []
 
 
+def test_story_words_and_the_thing_to_rate_are_told_apart():
+    scene = "The person feels: sad\nWhat happened:\n> It rained.\nThe person says:\n> Mum: go\n> I went."
+
+    def roles(text, **more):
+        return [block.role for block in blocks(text, **more)]
+
+    assert roles(f"{scene}\nThe other replies:\n> Oh.") == ["", "label", "story", "label", "said", "label", "rated"]
+    assert roles(scene, rated=False) == ["", "label", "story", "label", "said"]
+    assert roles("Second reply:\n> Oh.", rated=True) == ["label", "rated"]
+    assert roles("They say to you:\n> Oh.") == ["label", "said"]
+    assert roles("A: Yes.\nB: No.\n\nHow does B feel?") == ["", "asked"]
+    assert not any(block.dialogue for block in blocks(scene))  # "The person feels: sad" is nobody speaking
+    assert all(block.dialogue for block in blocks("A: Yes.\nB: No.\n\nHow does B feel?"))
+
+
 @given(st.text())
 def test_no_word_of_a_text_is_lost(text):
     shown = [line for block in blocks(text) for lines in block.paragraphs for line in lines]
@@ -110,7 +125,8 @@ def test_layouts():
     def layout(*scales, quiz=False):
         return {question.layout for question in questions(Form(scales), {}, {}, quiz=quiz)}
 
-    assert layout(RATING) == {"row"}
+    assert layout(RATING) == {"brief row"}
+    assert layout(Scale("c", "C", 1, 5, likert)) == {"row"}
     assert layout(Scale("a", "A", 0, 10, ((0, "none"), (10, "most")))) == {"numbers"}
     assert layout(*(Scale(f"i{n}", f"I {n}", 1, 5, likert) for n in range(20))) == {"table"}
     assert layout(Scale("b", "B", 0, 1, ((0, "a long statement of one's own"), (1, "another")))) == {"list"}

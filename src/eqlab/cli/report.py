@@ -87,6 +87,7 @@ def found_runs(names: list[str], last: int, store: str, data: Path | None) -> "l
     beside = published_runs(published, data) if published else []
     if published and not own:
         return beside  # needs no store
+    from eqlab.runs.panel import with_panels
     from eqlab.runs.pool import pooled
     from eqlab.runs.score import cores, results_of
     from eqlab.store.looking import open_reader
@@ -97,4 +98,5 @@ def found_runs(names: list[str], last: int, store: str, data: Path | None) -> "l
     else:
         opened.find_run("last")  # an empty store is said plainly
         stored = [opened.read_run(run) for run in reversed(opened.run_ids()[:last])]
-    return [*pooled(opened, results_of(opened, stored, processes=cores())), *beside]
+    found = pooled(opened, results_of(opened, stored, processes=cores()))
+    return [*with_panels(opened, found), *beside]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, StoreFlag, check_writable
 from eqlab.cli.study_data import File, begun_study
 
 
@@ -70,6 +70,7 @@ def replies(
 
     if output.exists():
         raise UsageError(f"{output} exists and is not overwritten.", "Name another file with -o, or delete it.")
+    check_writable(output)
     participation = begun_study(file, store, data)
     content, n, marked = replies_csv(participation)
     participation.store.close()

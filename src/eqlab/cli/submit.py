@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, StoreFlag, check_writable
 
 
 def submit(
@@ -29,6 +29,7 @@ def submit(
     opened = open_reader(store)
     stored = opened.find_run(run)
     path = output or Path(f"{stored.id}.submission.json")
+    check_writable(path)
     body = make_submission(opened, stored)
     check_submission(body, data)
     write_submission(body, path)

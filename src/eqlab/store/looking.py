@@ -9,14 +9,11 @@ if TYPE_CHECKING:
 
 def open_reader(where: str = "") -> "Reader":
     """The store at a path or URL; the user's own without one."""
-    from eqlab.core.errors import StoreError
     from eqlab.core.folders import default_store
-    from eqlab.store.place import sqlite_path
+    from eqlab.store.place import check_there
     from eqlab.store.quick import open_quickly
 
-    named = sqlite_path(where) if where else None
-    if named is not None and not named.exists():  # a typing error must not make a new store
-        raise StoreError(f"There is no store {named}.", "Check the name; 'eqlab run --store' makes a new one.")
+    check_there(where)
     quick = open_quickly(where or default_store())
     if quick is not None:
         return quick

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, func, insert, select, text, update
 
-from eqlab.core.answers import PROVIDER_REFUSED, Answer
+from eqlab.core.answers import Answer, stands
 from eqlab.core.runs import RunConfig, config_to_json
 from eqlab.core.trials import Trial, to_json
 from eqlab.store.engine import open_engine, patiently, reading, said_plainly, take_turn, writing
@@ -277,7 +277,7 @@ def _planned(rows: Sequence[Row[Any]], known: Mapping[str, Trial]) -> Planned:
         repeat=first.repeat,
         attempts=max((row.attempt for row in rows if row.attempt is not None), default=0),
         failed=sum(status in ("unparseable", "refused") for status in statuses),
-        done="ok" in statuses or any(row.status == "refused" and row.finish in PROVIDER_REFUSED for row in rows),
+        done=stands((row.status, row.finish) for row in rows),
     )
 
 
@@ -304,6 +304,18 @@ def answer_row(answer: Answer) -> dict[str, Any]:
         "sent": _extras(answer.sent),
         "usage": _extras(answer.usage),
     }
+
+
+def read_answer(row: Row[Any]) -> Answer:
+    """What `answer_row` made."""
+    sent = json.loads(row.sent) if row.sent else {}
+    if row.temperature is not None:
+        sent["temperature"] = row.temperature
+    return Answer(
+        row.run_id, row.trial_id, row.subject, row.repeat, row.attempt, row.text, row.status, json.loads(row.values),
+        row.note, row.reasoning, row.model, row.temperature, row.latency, row.transport_retries, row.tokens_in,
+        row.tokens_out, row.finish, row.at, sent, json.loads(row.usage) if row.usage else {},
+    )  # fmt: skip
 
 
 def _extras(values: Mapping[str, Any]) -> str | None:

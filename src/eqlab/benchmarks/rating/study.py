@@ -27,7 +27,7 @@ from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Scale
 from eqlab.core.results import Table
 from eqlab.core.runs import PEOPLE
-from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
+from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth, recovered_contrast
 from eqlab.core.study import Study
 
 TEQ = "TEQ Overall"
@@ -70,7 +70,7 @@ class RatingStudy:
         for share in shares(arms, dealt, min(design.arms_per_person, len(arms)), blocked=design.blocked):
             number = numbers[share.group] = numbers.get(share.group, -1) + 1
             batches.append(Batch(share.group, number, tuple(made[cell] for cell in share.cells), blocks=share.blocks))
-        return StudyPages(tuple(batches), instructed(study.checks, scales[0], _middle_first(scales[0])))
+        return StudyPages(tuple(batches), instructed(study.checks, scales[0], _middle_first(scales[0]), scales[1:]))
 
     def power(self, design: Design) -> str:
         """For the form of Bad, Okay and Good, with what the published ratings show of raters (their share of Good, and
@@ -120,7 +120,7 @@ class RatingStudy:
         )
 
     def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
-        return tuple(Recovered(one.estimate.name, truth.effect, one.estimate) for one in found.contrasts)
+        return tuple(recovered_contrast(one, truth, design.study.analysis.alpha) for one in found.contrasts)
 
 
 def reference_of(design: Design) -> str:

@@ -14,7 +14,7 @@ from eqlab.comparison.labels import subject_name
 from eqlab.core.errors import EqlabError
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import PEOPLE
-from eqlab.publish.report.page import RunRecord, table_key
+from eqlab.publish.groups import RunRecord, table_key
 from eqlab.runs.context import Known
 from eqlab.runs.pool import pooled
 from eqlab.runs.score import results

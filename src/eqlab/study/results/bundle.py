@@ -25,6 +25,8 @@ from eqlab.study.results.plain_design import from_plain, to_plain
 
 STUDY, RECORDS, QUESTIONS, RESULT, FILE = "study.json", "records.jsonl", "questions.jsonl", "result.json", "study.toml"
 FORMAT = 1
+_OF_TURNS = ("run_id", "subject", "text", "status", "note", "model", "finish")
+"""What a turn of a talk has beside an answer to a page."""
 
 
 def write_bundle(participation: Participation, found: StudyAnalysis, folder: Path) -> list[Path]:
@@ -133,9 +135,12 @@ def _rows(participation: Participation) -> Iterator[dict[str, Any]]:
         yield {"table": "participants", "simulated": is_simulated(row.person), **own}
     for person, given in found.answers.items():
         for row in given:
-            names = ("trial_id", "attempt", "values", "latency", "at")
+            turn = row.trial_id in found.trials or row.trial_id in participation.design.talks
+            names = ("trial_id", "attempt", "values", "latency", "at", *(_OF_TURNS if turn else ()))
             kept = {name: row._mapping[name] for name in names}
             yield {"table": "answers", "simulated": is_simulated(person), "person": person, **kept}
+    for trial in found.trials.values():
+        yield {"table": "turns", "simulated": False, "id": trial.id, "trial": to_json(trial)}
     for event in found.events:
         yield {"table": "events", "simulated": is_simulated(event.person or ""), **asdict(event)}
 
@@ -144,6 +149,7 @@ def _records(folder: Path) -> Records:
     people: list[Any] = []
     answers: dict[str, list[Any]] = {}
     events = []
+    turns = {}
     for row in _lines(folder, RECORDS):
         table, person = row.pop("table"), str(row.get("person"))
         row.pop("simulated")
@@ -151,9 +157,11 @@ def _records(folder: Path) -> Records:
             people.append(SimpleNamespace(**row))
         elif table == "answers":
             answers.setdefault(person, []).append(SimpleNamespace(**row))
+        elif table == "turns":
+            turns[row["id"]] = from_json(row["trial"], row["id"])
         else:
             events.append(Event(**row))
-    return Records(tuple(people), answers, tuple(events))
+    return Records(tuple(people), answers, tuple(events), turns)
 
 
 def _lines(folder: Path, name: str) -> list[dict[str, Any]]:

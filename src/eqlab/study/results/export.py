@@ -23,6 +23,7 @@ from eqlab.study.results.analysis import analyse
 from eqlab.study.results.bundle import write_bundle
 from eqlab.study.results.columns import ANSWERS, EVENTS, QUESTIONS, Column
 from eqlab.study.results.participants import Given, Participant, Participants, read_participants
+from eqlab.study.results.talks import TALKS, talk_rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,6 +51,12 @@ def export_all(participation: Participation, folder: Path, who: str = "") -> lis
         frame = _frame(participation, what, participants)
         for fmt in FORMATS:
             path = folder / f"{what}.{fmt}"
+            write_whole(path, _content(frame, fmt))
+            written.append((path, frame.height))
+    if participation.design.talks:
+        frame = _table(TALKS, talk_rows(participants.people))
+        for fmt in FORMATS:
+            path = folder / f"talks.{fmt}"
             write_whole(path, _content(frame, fmt))
             written.append((path, frame.height))
     formats: tuple[Format, ...] = ("csv", "parquet", "md")

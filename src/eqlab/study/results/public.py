@@ -16,6 +16,7 @@ from eqlab.store.study.participation import Participation
 from eqlab.study.results.analysis import analyse
 from eqlab.study.results.bundle import summary
 from eqlab.study.results.participants import Participant, read_participants
+from eqlab.study.results.talks import public_talk_rows
 
 T = TypeVar("T")
 SMALLEST = 5
@@ -38,6 +39,8 @@ def publish(participation: Participation, folder: Path, smallest: int = SMALLEST
         "answers": coarse_answers(people, names, smallest),
         "questions": [_question(trial) for trial in participation.design.trials.values()],
     }
+    if participation.design.talks:
+        tables["talks"] = public_talk_rows(people, names)
     written = []
     for name, rows in tables.items():
         path = folder / f"{name}.csv"

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from eqlab.core.design import Design
+from eqlab.core.errors import UsageError
 from eqlab.core.forms import Field, Number, Scale, Several
-from eqlab.core.studied import Truth
+from eqlab.core.studied import TalkingPeople, Truth
 from eqlab.core.trials import Trial
 from eqlab.study.kinds.registry import find_kind
 
@@ -40,10 +41,16 @@ class World:
         draw = random.Random(seed)
         return Mind(draw, self._people.person(draw), draw.gauss(0.0, 1.0))
 
+    def turn(self, mind: Mind, trial: Trial, heard: str) -> Mapping[str, Any]:
+        """What somebody says in a talk to the words they heard last."""
+        if not isinstance(self._people, TalkingPeople):
+            raise UsageError("Simulated people of this kind of study do not talk.", "Simulate another kind.")
+        return self._people.turn(mind.person, trial, heard, mind.draw)
+
     def answer(self, mind: Mind, trial: Trial) -> Mapping[str, Any]:
         """What an attentive person answers; the right thing where there is one."""
         if "right" in trial.key:
-            return dict(trial.key["right"])
+            return {**_middling(trial), **trial.key["right"]}
         if trial.benchmark == self._benchmark:
             return self._people.answer(mind.person, trial, mind.draw)
         if "accept" in trial.key:

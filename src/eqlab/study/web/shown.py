@@ -7,9 +7,14 @@ from typing import Any, Literal
 
 from eqlab.core.forms import Form, Number, Scale, Several, Writing
 
-Layout = Literal["numbers", "row", "list", "table"]
+Layout = Literal["numbers", "row", "brief row", "list", "table"]
+Role = Literal["", "label", "asked", "story", "said", "rated"]
+"""What a block is on the page: plain text, the words above a quotation, the question, and of quotations what happened,
+what somebody says about it, and the thing to rate."""
 _LONG = 24
 """Characters of a label beyond which options stand under each other."""
+_BRIEF = 16
+"""Characters of all labels together up to which three options fit beside each other on a phone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +24,7 @@ class Block:
     quoted: bool
     paragraphs: tuple[tuple[str, ...], ...]
     """Each a tuple of lines."""
-    rated: bool = False
-    """Whether it is what the page asks about: the last of several quotations."""
+    role: Role = ""
     dialogue: bool = False
     """Whether lines begin with who says them."""
 
@@ -64,8 +68,9 @@ class ShownQuestion:
         return f"v.{self.key}"
 
 
-def blocks(text: str) -> list[Block]:
-    """Paragraphs of a text; lines that begin with "> " are a quotation."""
+def blocks(text: str, rated: bool | None = None) -> list[Block]:
+    """Paragraphs of a text; lines that begin with "> " are a quotation. `rated`: whether the last quotation is the
+    thing to rate; where nobody says so, it is if there are several."""
     found: list[Block] = []
     lines: list[str] = []
     quoted = False
@@ -95,15 +100,45 @@ def blocks(text: str) -> list[Block]:
             continue
         lines.append(content)
     close()
-    return _marked(found)
+    return _marked(_labelled(found), rated, dialogue=_speakers(found) > 1)
 
 
-def _marked(found: list[Block]) -> list[Block]:
-    """With the thing to rate and the speakers of a dialogue known."""
-    spoken = sum(speaker(line) is not None for block in found for lines in block.paragraphs for line in lines)
+def _labelled(found: list[Block]) -> list[Block]:
+    """With the line above a quotation ("The person says:") a block of its own."""
+    made: list[Block] = []
+    for number, block in enumerate(found):
+        *lines, last = block.paragraphs[-1]
+        above = number + 1 < len(found) and found[number + 1].quoted and not block.quoted
+        if not above or not last.endswith((":", "：")):
+            made.append(block)
+            continue
+        if lines:
+            made.append(replace(block, paragraphs=(tuple(lines),)))
+        made.append(replace(block, paragraphs=((last,),), role="label"))
+    return made
+
+
+def _speakers(found: list[Block]) -> int:
+    """Lines that begin with who says them; what stands above a quotation is none."""
+    return sum(
+        speaker(line) is not None
+        for block, after in zip(found, (*found[1:], None), strict=False)
+        if block.quoted or after is None or not after.quoted
+        for lines in block.paragraphs
+        for line in lines
+    )
+
+
+def _marked(found: list[Block], rated: bool | None, *, dialogue: bool) -> list[Block]:
+    """With the thing to rate, the question and the speakers of a dialogue known."""
+    last = len(found) - 1
     quoted = [number for number, block in enumerate(found) if block.quoted]
-    rated = quoted[-1] if len(quoted) > 1 else None
-    return [replace(block, rated=number == rated, dialogue=spoken > 1) for number, block in enumerate(found)]
+    roles: dict[int, Role] = dict.fromkeys(quoted, "story")
+    ends: list[Role] = ["rated", "said"] if (len(quoted) > 1 if rated is None else rated) else ["said"]
+    roles.update(zip(reversed(quoted), ends, strict=False))
+    if found and not found[last].quoted and found[last].paragraphs[-1][-1].endswith(("?", "？")):
+        roles[last] = "asked"
+    return [replace(block, role=roles.get(number, block.role), dialogue=dialogue) for number, block in enumerate(found)]
 
 
 def speaker(line: str) -> tuple[str, str] | None:
@@ -198,4 +233,7 @@ def _layout(options: Sequence[Option], full: bool, alike: bool) -> Layout:
         return "numbers"
     if alike and len(options) <= 7:
         return "table"
-    return "list" if len(options) > 5 or max(len(option.label) for option in options) > _LONG else "row"
+    longest = max(len(option.label) for option in options)
+    if len(options) > 5 or longest > _LONG:
+        return "list"
+    return "brief row" if len(options) <= 3 and sum(len(option.label) for option in options) <= _BRIEF else "row"
