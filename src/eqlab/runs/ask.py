@@ -104,13 +104,14 @@ async def arun(
     patience: float = PATIENCE,
     limits: Limits | None = None,
     batch: Pace | None = None,
+    mixed: bool = False,
     listener: Listener | None = None,
 ) -> Outcome:
     """The same for who has a loop already, which goes on meanwhile: the work is done in a thread of its own. Cancelled,
     it asks nothing new, waits for the answers under way, and has stored all of them."""
-    terms = AskTerms(limits or Limits(), batch)
+    terms = AskTerms(limits or Limits(), batch, mixed)
     if batch is not None:
-        _check_batches(prepared)
+        _check_batches(prepared, mixed=mixed)
     own = Handle()
     waits = Waits(timeout, silence, patience)
     return await beside(partial(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own), own)
