@@ -9,14 +9,14 @@ import argparse
 import math
 from collections.abc import Callable, Sequence
 
+import claims_talks
 import numpy as np
 import numpy.typing as npt
-from claims_items import default, equating, groups, shares, short
+from claims_items import default, equating, groups, halves, kappa, shares, short
 from claims_pairs import PAIRS
 from claims_people import ppi, strengths
 from claims_ratings import against_r, effects, replies
 from claims_tables import Rows, share, show
-from claims_talks import people, speakers
 
 Floats = npt.NDArray[np.float64]
 Random = np.random.Generator
@@ -217,11 +217,13 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "components": (components, 400),
     "groups": (groups, 200),
     "equating": (equating, 300),
+    "halves": (halves, 100),
     "short": (short, 20),
     "shares": (shares, 2000),
     "default": (default, 1000),
-    "speakers": (speakers, 400),
-    "people": (people, 300),
+    "kappa": (kappa, 2000),
+    "speakers": (claims_talks.speakers, 400),
+    "people": (claims_talks.people, 300),
     **PAIRS,
 }
 

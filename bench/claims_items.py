@@ -87,6 +87,48 @@ def equating(times: int) -> None:
     )  # fmt: skip
 
 
+def _board() -> tuple[list[str], Floats]:
+    """The published models and their points, 0 to 10, on every question."""
+    from eqlab.runs.published_results import PublishedReader
+
+    found = {
+        one.model: {item.item: item.points for item in one.result.items} for one in PublishedReader(None).results()
+    }
+    items = sorted({item for own in found.values() for item in own})
+    points = [[np.nan if own.get(item) is None else own[item] for item in items] for own in found.values()]
+    return list(found), np.array(points, dtype=float) / 10
+
+
+def halves(times: int) -> None:
+    """The published board split at random: both parts are of one kind, so the line is the identity and nobody knows one
+    part better; then 15 points are given to one model on the second."""
+    from eqlab.analysis.equating import equate
+
+    names, table = _board()
+    random = np.random.default_rng(0)
+    slopes: list[float] = []
+    held = shift = alarms = found_it = 0
+    for number in range(times):
+        order = random.permutation(table.shape[1])
+        first, second = 10 * table[:, order[:60]], 10 * table[:, order[60:]]
+        one = equate(first, second, names, draws=300)
+        slopes.append(one.slope)
+        held += one.slope_low <= 1 <= one.slope_high
+        shift += one.shift_low <= 0 <= one.shift_high
+        alarms += any(own.p_holm < 0.05 for own in one.models)
+        cheat = number % len(names)
+        second[cheat] += 15.0
+        found_it += equate(first, second, names, draws=30).models[cheat].p_holm < 0.05
+    rows = Rows()
+    rows.append((len(names), mean(slopes), *(share(hits, times) for hits in (held, shift, alarms, found_it))))
+    show(
+        f"Equating 60 questions of the published board to its other 111, {times} splits",
+        ("models", "slope", "its interval holds 1", "interval holds no shift", "somebody is suspected",
+         "15 points too many are found"),
+        rows,
+    )  # fmt: skip
+
+
 # ---------------------------------------------------------------- short forms
 
 
@@ -98,21 +140,16 @@ def short(times: int) -> None:
 
     from eqlab.analysis.held_out import factors, fixed, leave_out
     from eqlab.reproduce.eqbench_families import family
-    from eqlab.runs.published_results import PublishedReader
 
-    boards = [
-        (one.model, {item.item: item.points for item in one.result.items}) for one in PublishedReader(None).results()
-    ]
-    items = sorted({item for _, own in boards for item in own})
-    table = np.array([[np.nan if own.get(i) is None else own[i] for i in items] for _, own in boards], dtype=float) / 10
-    families = [family(model) for model, _ in boards]
+    names, table = _board()
+    families = [family(model) for model in names]
     rows = Rows()
     for size in (20, 40):
         random = np.random.default_rng(size)
         full = others = n = 0
         wide: list[float] = []
         for _ in range(times):
-            order = random.permutation(len(items))
+            order = random.permutation(table.shape[1])
             half, rest = np.sort(order[:86]), np.sort(order[86:])
             (held,) = leave_out(table[:, half], families, [fixed(size)])
             reach = factors([held], families, 0.95)
@@ -129,7 +166,7 @@ def short(times: int) -> None:
                 n += 1
         rows.append((size, share(full, n), share(others, n), mean(wide)))
     show(
-        f"Short forms of one half of the questions, families held out, {times} splits × {len(boards)} models a row",
+        f"Short forms of one half of the questions, families held out, {times} splits × {len(names)} models a row",
         ("questions asked, of 86", "prediction holds the 86's score", "sampling holds the other 85's", "width"),
         rows,
     )
@@ -209,6 +246,33 @@ def default(times: int) -> None:
         ("default runs", "SD of default runs", "default taken as known (0.1)", "with the default's error"),
         rows,
     )
+
+
+def kappa(times: int) -> None:
+    from eqlab.analysis.agreement import confusion, printed_kappa, quadratic_kappa
+
+    rows = Rows()
+    for r in (0.2, 0.35, 0.6):
+        random = np.random.default_rng(int(100 * r))
+        truth = float(quadratic_kappa(confusion(*_two_raters(random, r, 400_000))))
+        for n in (50, 100, 400):
+            held = 0
+            for _ in range(times):
+                low, high = printed_kappa(float(quadratic_kappa(confusion(*_two_raters(random, r, n)))), n)
+                held += low <= truth <= high
+            rows.append((f"{truth:.2f}", n, share(held, times)))
+    show(
+        f"A printed kappa, its interval from the number of pairs alone: how often it holds, {times} pilots a row",
+        ("true kappa", "pairs", "held"),
+        rows,
+    )
+
+
+def _two_raters(random: Random, r: float, n: int) -> tuple[Any, Any]:
+    """Bad, Okay, Good in the shares of the published ratings."""
+    latent = random.normal(0, 1, (n, 2)) @ np.linalg.cholesky([[1, r], [r, 1]]).T
+    one, other = (1 + (latent[:, k] > -1.0).astype(int) + (latent[:, k] > -0.1) for k in (0, 1))
+    return one, other
 
 
 def _below(x: float, middle: float) -> float:

@@ -30,7 +30,7 @@ def speakers(times: int) -> None:
     from eqlab.comparison.over_speakers import difference
 
     rows = Rows()
-    for personas, counts in ((20, (2, 3, 5, 10)), (60, (2, 5))):
+    for personas, counts in ((20, (2, 3, 5, 10)), (60, (2, 3, 5, 10))):
         for count in counts:
             random = np.random.default_rng(100 * personas + count)
             alone = both = wide = narrow = gap_alone = gap = defined = 0.0
@@ -54,7 +54,7 @@ def speakers(times: int) -> None:
                 paired = mean_estimate("", d.tolist())
                 gap_alone += _holds(paired.low, paired.high, 0.0)
                 a, b = (
-                    [(f"p{p}", f"s{s}", float(one[p, s])) for p in range(personas) for s in range(count)]
+                    {(f"p{p}", f"s{s}"): float(one[p, s]) for p in range(personas) for s in range(count)}
                     for one in ends
                 )
                 joint = difference(a, b)

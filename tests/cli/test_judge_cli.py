@@ -16,7 +16,7 @@ def test_two_models_compared_in_two_commands(eqlab, server, tmp_path):
     server.reply = world
     ran = eqlab("run", "-b", "empathy", "warm", "cold", "--base-url", server.url, "--limit", 6)
     assert ran.code == 0, ran.err
-    assert "No score can be compared. Replies are scored by raters" in " ".join(ran.out.split())
+    assert "Replies are scored by raters" in " ".join(ran.out.split())
     done = eqlab("judge", "gpt-x", "--on", "last", "--base-url", server.url)
     assert done.code == 0, done.err
     words = "Judge-only: gpt-x calls Good 100.0 % of the replies by warm, 0.0 % of the replies by cold. warm is better"

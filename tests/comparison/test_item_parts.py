@@ -112,7 +112,10 @@ def test_two_sets_on_one_scale_and_who_knows_the_second():
     found = equate_sets(first, second, draws=300)
     assert "1 model scores more on the second set" in found.sentence
     assert found.tables[1].rows[0][0] == "owner/m3"
-    assert found.found.shift_low < found.found.shift < found.found.shift_high
+    assert "14 models that answered both, 1 suspected left out" in found.sentence
+    assert found.found.shift_low < -8 < found.found.shift_high  # one who knows the items does not move the others
+    assert found.found.slope_low < 1 < found.found.slope_high
+    assert len(found.found.models) == 15
     with pytest.raises(UsageError, match="0 models answered both"):
         equate_sets(first, {"x": {"b1": 1.0}})
 

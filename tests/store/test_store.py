@@ -296,3 +296,68 @@ def test_a_plan_that_was_interrupted_is_seen_by_nobody_and_goes_on(store, monkey
     assert store.read_run(config().id).provenance == {"python": "4"}
     store.begin_run(config(), iter(()), {})  # what is planned is not looked at again
     assert store.progress(config().id) == {"model:b": (0, 40), "model:openai/a": (0, 40)}
+
+
+def _at_once(count, work):
+    """The same in so many threads, begun together; what each returned or raised."""
+    from concurrent.futures import ThreadPoolExecutor
+    from threading import Barrier
+
+    together = Barrier(count)
+
+    def one(number):
+        together.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(count) as pool:
+        return [future.result() for future in [pool.submit(one, number) for number in range(count)]]
+
+
+def test_many_threads_open_a_new_store_at_once(store_url):
+    """In 0.1 the migrations of two threads met in globals."""
+
+    def work(number):
+        opened = Store(store_url)
+        opened.begin_run(config(seed=number), [("model:b", "eqbench", trial(0), 0)], {})
+        opened.close()
+
+    _at_once(12, work)
+    store = Store(store_url)
+    assert len(store.run_ids()) == 12
+    store.close()
+
+
+def test_many_threads_open_different_new_stores_at_once(tmp_path):
+    def work(number):
+        opened = Store(str(tmp_path / f"{number}.db"))
+        opened.begin_run(config(), plan(1), {})
+        found = opened.run_ids()
+        opened.close()
+        return found
+
+    assert _at_once(12, work) == [[config().id]] * 12
+
+
+def test_many_threads_open_a_store_of_the_first_version_at_once(tmp_path):
+    import gzip
+
+    old = gzip.decompress((Path(__file__).parent / "store_0_1.sql.gz").read_bytes()).decode()
+    with sqlite3.connect(tmp_path / "old.db") as connection:
+        connection.executescript(old)
+    connection.close()
+
+    def work(number):
+        opened = Store(str(tmp_path / "old.db"))
+        found = opened.run_ids()
+        opened.close()
+        return found
+
+    found = _at_once(12, work)
+    assert found[0]
+    assert all(one == found[0] for one in found)
+
+
+def test_many_processes_open_a_new_store_at_once(store_url):
+    code = "import sys\nfrom eqlab.store.store import Store\nStore(sys.argv[1]).close()"
+    workers = [subprocess.Popen([sys.executable, "-c", code, store_url]) for _ in range(6)]
+    assert [worker.wait(120) for worker in workers] == [0] * 6

@@ -24,7 +24,8 @@ def store(tmp_path):
 
 
 def study(store, kind, **more):
-    return replace(read_study(study_text(kind, store)), **more)
+    text = study_text(kind, store)
+    return replace(read_study(text.replace("CHANGE ME", "…") if kind == "talk" else text), **more)
 
 
 def walk(design, store, people, answer=lambda scale: scale.low):

@@ -158,11 +158,11 @@ def usage_cells(usage: "Usage") -> list[str]:
 def _existing(store: str) -> "Reader | None":
     """The store, if there is one: a dry run makes no file."""
     from eqlab.core.folders import default_store
-    from eqlab.store.open import open_store
+    from eqlab.store.looking import open_reader
     from eqlab.store.place import sqlite_path
 
     path = sqlite_path(store or default_store())
-    return open_store(store) if path is None or path.is_file() else None
+    return open_reader(store) if path is None or path.is_file() else None
 
 
 def span_words(range_: tuple[int, int]) -> str:

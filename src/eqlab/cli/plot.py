@@ -25,8 +25,8 @@ def plot(
     SVG needs nothing else; PNG and PDF are made by Chromium, if it is installed."""
     from eqlab.cli.report import found_runs
     from eqlab.core.errors import UsageError
+    from eqlab.publish.groups import RunRecord
     from eqlab.publish.plot import KINDS, check, write_plot
-    from eqlab.publish.report.page import RunRecord
 
     chosen = next((one for one in KINDS if one == kind), None)
     if chosen is None:

@@ -87,10 +87,10 @@ def found_runs(names: list[str], last: int, store: str, data: Path | None) -> "l
     beside = published_runs(published, data) if published else []
     if published and not own:
         return beside  # needs no store
-    from eqlab.cli.looking import open_reader
     from eqlab.runs.panel import with_panels
     from eqlab.runs.pool import pooled
     from eqlab.runs.score import cores, results_of
+    from eqlab.store.looking import open_reader
 
     opened = open_reader(store)
     if own:

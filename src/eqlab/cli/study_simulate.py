@@ -29,8 +29,8 @@ def simulate(
         typer.Option(
             "--effect",
             help="What is put in. rating: log-odds of every arm against the reference; evoked: points of Negative "
-            "Affect; eqbench: SD of people's error.",
-            show_default="0.7, 5 or 1.5",
+            "Affect; eqbench: SD of people's error; talk: points of final emotion.",
+            show_default="0.7, 5, 1.5 or 10",
         ),
     ] = None,
     mix: Annotated[
@@ -199,6 +199,7 @@ def _show(
             print_rows(
                 "", ["", "power, %", "95 % interval", "simulations"], found_it, right=["power, %", "simulations"]
             )
+            typer.echo("Found: by the plan's test at its alpha, after Holm; else a 95 % interval without 0.")
 
 
 def _word(one: "Recovered") -> str:

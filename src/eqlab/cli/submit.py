@@ -24,9 +24,9 @@ def submit(
     from eqlab.publish.leaderboard import keys
     from eqlab.publish.leaderboard.check import check_submission
     from eqlab.publish.leaderboard.submission import make_submission, write_submission
-    from eqlab.store.open import open_store
+    from eqlab.store.looking import open_reader
 
-    opened = open_store(store, existing=True)
+    opened = open_reader(store)
     stored = opened.find_run(run)
     path = output or Path(f"{stored.id}.submission.json")
     check_writable(path)

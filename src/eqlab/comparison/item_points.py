@@ -12,9 +12,8 @@ from eqlab.core.errors import UsageError
 from eqlab.core.runs import PERSON, BenchmarkConfig
 from eqlab.runs.published_results import PublishedReader
 from eqlab.runs.published_runs import is_published
-from eqlab.store.open import open_store
-from eqlab.store.reader import StoredRun
-from eqlab.store.store import Store
+from eqlab.store.looking import open_reader
+from eqlab.store.reader import Reader, StoredRun
 
 PLAIN = "as always"
 PERTURBATION = "perturbation"
@@ -57,13 +56,13 @@ class AskedItems:
 def read_items(names: Sequence[str], store: str = "", data: Path | None = None) -> AskedItems:
     """From run ids, `last`, and `published` (the EQ-Bench board) or `published:MODEL`."""
     found: list[tuple[str, str, list[ItemPoint]]] = []
-    opened: Store | None = None
+    opened: Reader | None = None
     for name in names:
         if is_published(name):
             wanted = name.partition(":")[2]
             found += _published(PublishedReader(data), [wanted] if wanted else [])
             continue
-        opened = opened or open_store(store, existing=True)
+        opened = opened or open_reader(store)
         found += list(_run(opened, opened.find_run(name)))
     if opened:
         opened.close()
@@ -90,7 +89,7 @@ def _published(reader: PublishedReader, wanted: Sequence[str]) -> Iterator[tuple
         yield one.result.benchmark, one.run.items_sha256, points
 
 
-def _run(store: Store, stored: StoredRun) -> Iterator[tuple[str, str, list[ItemPoint]]]:
+def _run(store: Reader, stored: StoredRun) -> Iterator[tuple[str, str, list[ItemPoint]]]:
     for subject, asked in stored.config.pairs():
         own = [
             point

@@ -1,25 +1,23 @@
 """Two listeners' difference for speakers nobody has asked: talks with several speakers, personas and speakers both
 taken as samples. The verdict's own differences are over personas, and hold for these speakers alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
+from statistics import fmean
 
-from eqlab.analysis.reml import variances
+import numpy as np
+
+from eqlab.analysis.two_way import crossed_mean
 from eqlab.comparison.entries import Entry
 from eqlab.core.results import Estimate, Table
 
 _GAPS = (-100.0, 100.0)
-_TERMS = (
-    ("persona", "speaker", "listener:persona", "listener:speaker"),
-    ("persona", "speaker", "listener:speaker"),
-    ("persona", "listener:speaker"),
-)
-"""Crossings of the listener are what a difference is uncertain by: as many as the talks can tell apart, and never
-without the speakers'. An interval that forgot them would be too narrow."""
-FEWEST = 2
+_SPEAKERS, _PERSONAS = 2, 5
+"""The fewest that both listeners must have talked with."""
 TITLE = "For other speakers too"
-End = tuple[str, str, float]
-"""Persona, speaker, final emotion."""
+Ends = Mapping[tuple[str, str], float]
+"""Final emotion by persona and speaker, the mean over repeats."""
 
 
 def over_speakers(entries: Sequence[Entry]) -> list[tuple[str, str, Estimate]]:
@@ -27,34 +25,30 @@ def over_speakers(entries: Sequence[Entry]) -> list[tuple[str, str, Estimate]]:
     ends = {entry.name: _ends(entry) for entry in entries}
     found = []
     for a, b in combinations(ends, 2):
-        both = {end[1] for end in ends[a]} & {end[1] for end in ends[b]}
-        if len(both) >= FEWEST:
-            own = [[end for end in ends[name] if end[1] in both] for name in (a, b)]
-            found.append((a, b, difference(*own)))
+        both = {speaker for _, speaker in set(ends[a]) & set(ends[b])}
+        if len(both) >= _SPEAKERS:
+            found.append((a, b, difference(ends[a], ends[b])))
     return found
 
 
-def difference(one: Sequence[End], other: Sequence[End]) -> Estimate:
-    """The first listener's mean minus the second's, with an interval over personas and speakers (REML, listeners fixed,
-    Satterthwaite's t)."""
-    values = [end[2] for end in (*one, *other)]
-    factors = {
-        "listener": ["a"] * len(one) + ["b"] * len(other),
-        "persona": [end[0] for end in (*one, *other)],
-        "speaker": [end[1] for end in (*one, *other)],
-    }
-    personas = len({end[0] for end in one} & {end[0] for end in other})
-    for terms in _TERMS if len(set(values)) > 1 else ():
-        fitted = variances(values, factors, terms, fixed="listener")
-        effect = fitted.effect({"a": 1.0, "b": -1.0}) if fitted else None
-        if effect is not None:
-            low, high = max(_GAPS[0], effect.low), min(_GAPS[1], effect.high)
-            return Estimate("A − B", effect.value, personas, effect.se, low, high, digits=1, of="personas")
-    return Estimate("A − B", None, personas, digits=1, note="the talks do not tell speakers and personas apart")
+def difference(one: Ends, other: Ends) -> Estimate:
+    """The first minus the second over the talks that both held with the same persona and speaker: the mean over
+    personas, with an interval over personas and speakers (two-way clusters, Student's t by the fewer of them)."""
+    both = [key for key in one if key in other]
+    personas, speakers = [key[0] for key in both], [key[1] for key in both]
+    gaps = np.array([one[key] - other[key] for key in both])
+    made = replace(crossed_mean("A − B", gaps, personas, speakers, of="personas"), digits=1)
+    if made.low is None or made.high is None or made.n < _PERSONAS:
+        return replace(made, low=None, high=None, note="too few personas, or talks that all end alike")
+    return replace(made, low=max(_GAPS[0], made.low), high=min(_GAPS[1], made.high))
 
 
-def _ends(entry: Entry) -> list[End]:
-    return [(talk.item, talk.partner, talk.score) for talk in entry.result.transcripts if talk.score is not None]
+def _ends(entry: Entry) -> dict[tuple[str, str], float]:
+    found: dict[tuple[str, str], list[float]] = {}
+    for talk in entry.result.transcripts:
+        if talk.score is not None:
+            found.setdefault((talk.item, talk.partner), []).append(talk.score)
+    return {key: fmean(scores) for key, scores in found.items()}
 
 
 def table(found: Sequence[tuple[str, str, Estimate]]) -> Table:

@@ -172,6 +172,8 @@ class Result:
     """Trials by status, with "planned" and "unanswered"."""
     items: tuple[ItemScore, ...] = ()
     item_range: tuple[float, float] = (0.0, 10.0)
+    item_labels: tuple[tuple[float, str], ...] = ()
+    """What each value of an item is called, where the scale has words: Bad, Okay, Good."""
     baselines: tuple[Baseline, ...] = ()
     valid: bool = True
     ranked: bool = True

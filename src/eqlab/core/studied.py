@@ -145,9 +145,14 @@ class Recovered:
     null: float | None = 0.0
     """What it would be if there were nothing to find; None where that is no question, as with a score."""
 
+    decided: bool | None = None
+    """Whether the plan's own test finds it: at its alpha, after its correction. None where the plan tests nothing."""
+
     @property
     def told(self) -> bool | None:
-        """Whether the 95 % interval leaves out the null: the effect was found."""
+        """Whether the effect was found: by the plan's test, else by a 95 % interval that leaves out the null."""
+        if self.decided is not None:
+            return self.decided
         if self.null is None or self.found.low is None or self.found.high is None:
             return None
         return not self.found.low <= self.null <= self.found.high
@@ -158,6 +163,11 @@ class Recovered:
         if self.found.low is None or self.found.high is None:
             return None
         return self.found.low <= self.put_in <= self.found.high
+
+
+def recovered_contrast(one: Contrast, truth: Truth, alpha: float) -> Recovered:
+    """A planned contrast under a truth that puts the same effect into every arm."""
+    return Recovered(one.estimate.name, truth.effect, one.estimate, decided=one.p_holm < alpha)
 
 
 class StudyKind(Protocol):

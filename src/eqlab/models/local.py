@@ -7,7 +7,6 @@ is not the fused kind and the cache holds 32-bit floats. Then a prompt whose fir
 bits as one read from the start, as long as no batch of tokens is thin; such prompts are read from the start."""
 
 import asyncio
-import hashlib
 import json
 import os
 import platform
@@ -25,15 +24,15 @@ from typing import Any
 
 from eqlab.core.errors import ModelError
 from eqlab.models.chat import ChatReply, ChatRequest, TransportError
+from eqlab.models.fingerprint import fingerprint
 from eqlab.models.gguf import MAGIC, explain_failure
-from eqlab.models.weights import WHEEL, embedded_weights, sha256
+from eqlab.models.weights import WHEEL, embedded_weights
 
 _CONTEXT, _LARGE_CONTEXT = 4096, 8192
 _BATCH = 256
 """Tokens evaluated at once. Between batches a request can be given up, so this bounds how long Ctrl-C takes."""
 _THIN = 4
 """Fewer tokens at once than this go through other kernels, whose last bits differ."""
-_WHOLE_HASH = 2**30
 _ARM = ("aarch64", "arm64")
 _COMPACT = {"x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}}
 """A small model left free to put white space into JSON may go on with it until its tokens are used up."""
@@ -115,7 +114,7 @@ class LocalChat:
             "system": self._system,
             "file": self._path.name,
             **({"origin": self._origin} if self._origin else {}),
-            **_fingerprint(self._path),
+            "sha256": fingerprint(self._path),
             "slots": self._slots,
             "threads": self._threads,
             "context": self._context,
@@ -319,14 +318,6 @@ def _on_cpu_alone(runtime: Any) -> bool:
     """A GPU, or a BLAS library, picks its kernels by the number of tokens, so a cached prefix would change the bits."""
     cpu = runtime.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
     return all(device["type"] == cpu for device in runtime.get_device_info())
-
-
-def _fingerprint(path: Path) -> dict[str, Any]:
-    size = path.stat().st_size
-    if size <= _WHOLE_HASH:
-        return {"sha256": sha256(path)}
-    with path.open("rb") as file:
-        return {"bytes": size, "sha256_of_first_mib": hashlib.sha256(file.read(2**20)).hexdigest()}
 
 
 def _cores() -> int:

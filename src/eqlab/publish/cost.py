@@ -11,7 +11,7 @@ from markupsafe import escape
 from eqlab.core.results import Estimate
 from eqlab.core.text import is_number, number, short, visible
 from eqlab.core.usage import Usage
-from eqlab.publish.report.figures import Range, ticks
+from eqlab.publish.figures import Range, ticks
 from eqlab.publish.scatter import placed_names
 
 HEIGHT = 620

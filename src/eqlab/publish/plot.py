@@ -12,9 +12,9 @@ from eqlab.core.text import is_number, number, short, short_name, visible
 from eqlab.data.files import write_whole
 from eqlab.publish.cost import Spent, cost_chart
 from eqlab.publish.forest import Forest, Line, standalone
+from eqlab.publish.groups import Group, RunRecord, group
 from eqlab.publish.report.heat import STEPS, HeatMap
 from eqlab.publish.report.opening import forests
-from eqlab.publish.report.page import Group, RunRecord, group
 from eqlab.publish.report.sections import heat_of, profiles_of
 
 Kind = Literal["forest", "profile", "heat", "cost"]

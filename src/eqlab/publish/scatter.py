@@ -7,7 +7,7 @@ from markupsafe import escape
 
 from eqlab.comparison.correlate import Correlation, Point, sentence
 from eqlab.core.text import visible
-from eqlab.publish.report.figures import ticks
+from eqlab.publish.figures import ticks
 
 Box = tuple[float, float, float, float]
 _WIDTH, _HEIGHT = 720, 460

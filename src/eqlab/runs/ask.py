@@ -154,7 +154,7 @@ async def ask(
     config = prepared.config
     budget = open_budget(terms.limits, prepared, store) if terms.limits else None
     identities = {subject: dict(chat.identity()) for subject, chat in chats.items()}
-    store.begin_run(config, prepared.plan(), provenance(identities))
+    store.begin_run(config, prepared.plan(), provenance(identities, prepared.changed))
     heard.begun(store.progress(config.id))
     loop = asyncio.get_running_loop()
     writer = Writer(store, heard.stored, lambda: _set(stop, loop))

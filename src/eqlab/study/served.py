@@ -43,11 +43,11 @@ class ServedStudy:
         self._looks = _Together(self._readers, participation.look_at)
         self.talks: TalkRoom | None = None
         if self.study.talk is not None:
-            from eqlab.study.talk.room import TalkRoom
+            from eqlab.study.talk import room
 
             kind = kind_of(self.study)
             if isinstance(kind, Conversing):
-                self.talks = TalkRoom(participation, kind, self.write, self.read, models)
+                self.talks = room.TalkRoom(participation, kind, self.write, self.read, models)
 
     async def make(self, move: Move) -> Saved:
         return await self._moves.ask(move)

@@ -1,5 +1,5 @@
-"""What people's talks say: with people as listeners, the human level of the benchmark; with people as speakers, how they
-felt with each model, how they left, and how they rated the whole."""
+"""What people's talks say: with people as listeners, the human level of the benchmark; with people as speakers, how
+they felt with each model, how they left, and how they rated the whole."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -189,7 +189,7 @@ def _sentence(talks: Sequence[Talked], felt: Sequence[Talked], people: int, spea
     won, lost = (sum(talk.outcome == outcome for talk in felt) for outcome in ("success", "failure"))
     start = fmean(talk.start for talk in felt)
     who = (
-        f"{headline.n} people who talked with models felt"
+        f"{headline.n} {'person' if headline.n == 1 else 'people'} who talked with models felt"
         if speaking
         else f"Those who talked with people ({headline.n} listeners) felt"
     )
@@ -214,7 +214,7 @@ def _caveats(talks: Sequence[Talked], speaking: bool) -> tuple[str, ...]:
             said.append(f"{count} of {len(talks)} talks {words}.")
     if speaking:
         said.append(
-            "No number sends a person away, as 10 and 100 do in talks with a simulated speaker: success and failure are "
-            "how people left."
+            "No number sends a person away, as 10 and 100 do in talks with a simulated speaker: success and failure "
+            "are how people left."
         )
     return tuple(said)

@@ -7,10 +7,12 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
-from eqlab.analysis.reml import variances
+from eqlab.analysis.two_way import crossed_mean
 from eqlab.benchmarks.dialogue import facets
-from eqlab.benchmarks.dialogue.facets import PERSONA, SPEAKER, Cell, Facets
+from eqlab.benchmarks.dialogue.facets import SPEAKER, Cell, Facets
 from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.benchmarks.dialogue.trials import NAME
 from eqlab.core.answers import Status, final
@@ -32,6 +34,8 @@ _ENDS = {
     "": "not over",
 }
 _MANY_LOST = 0.05
+FEWEST = 5
+"""Personas below which nothing is claimed."""
 
 
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT) -> Result:
@@ -65,22 +69,20 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any], c
 
 def final_emotion(felt: Sequence[Talked]) -> Estimate:
     """The mean over personas, repeats and speakers averaged within each. Its interval is over personas; with several
-    speakers over personas and speakers, both random (REML, Satterthwaite's t), so that it holds for others of both."""
+    speakers over personas and speakers, both as samples (two-way clusters, Student's t by the fewer of them), so that
+    it holds for others of both."""
     means = list(_by_persona(felt).values())
     simple = mean_estimate(FELT, means, digits=1, bounds=_BOUNDS)
     speakers = {talk.speaker for talk in felt}
     if len(speakers) < 2:
         return replace(simple, note=f"by one speaker, {next(iter(speakers))}" if speakers else "", of="personas")
     note = f"over {len(speakers)} speakers"
-    factors = {PERSONA: [talk.persona for talk in felt], SPEAKER: [talk.speaker for talk in felt]}
-    finals = [float(talk.final or 0) for talk in felt]
-    fitted = variances(finals, factors) if len(set(finals)) > 1 else None
-    effect = fitted.effect({"mean": 1.0}) if fitted else None
-    if effect is None or simple.value is None:
+    finals = np.array([float(talk.final or 0) for talk in felt])
+    both = crossed_mean(FELT, finals, [talk.persona for talk in felt], [talk.speaker for talk in felt])
+    if both.low is None or both.high is None or len(means) < FEWEST:
         return replace(simple, se=None, low=None, high=None, note=f"{note}; no interval over speakers", of="personas")
-    reach = (effect.high - effect.low) / 2
-    low, high = max(_BOUNDS[0], simple.value - reach), min(_BOUNDS[1], simple.value + reach)
-    return replace(simple, se=effect.se, low=low, high=high, note=f"{note}, and others like them", of="personas")
+    low, high = max(_BOUNDS[0], both.low), min(_BOUNDS[1], both.high)
+    return replace(simple, se=both.se, low=low, high=high, note=f"{note}, and others like them", of="personas")
 
 
 def _by_persona(felt: Sequence[Talked]) -> dict[str, float]:
@@ -111,8 +113,8 @@ def speaker_line(felt: Sequence[Talked], found: Facets) -> str:
 
 
 def no_facets(felt: Sequence[Talked]) -> Facets:
-    """Of one listener alone."""
-    return facets.facets(_cells("", felt))
+    """Of listeners whose talks are too few to tell the factors apart."""
+    return Facets(len(felt), {}, None)
 
 
 def _facets(subject: str, felt: Sequence[Talked], options: Mapping[str, Any], context: Context) -> Facets:

@@ -1,5 +1,5 @@
-"""Talk: people in the seats of a dialogue. As speakers they chat with a blinded model and tell after each reply how they
-feel; as listeners they reply to a model that plays a persona, which gives the human level of the benchmark."""
+"""Talk: people in the seats of a dialogue. As speakers they chat with a blinded model and tell after each reply how
+they feel; as listeners they reply to a model that plays a persona, which gives the human level of the benchmark."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +14,7 @@ from eqlab.benchmarks.dialogue.simulated_people import GAIN, MIDDLE, OPENING, Ta
 from eqlab.benchmarks.dialogue.speakers import Speaker, read_speakers
 from eqlab.benchmarks.dialogue.study_words import WORDS
 from eqlab.benchmarks.dialogue.trials import NAME, PERSON, first_trial, next_turn, person_first, person_next
+from eqlab.benchmarks.instructed import instructed
 from eqlab.benchmarks.rating.outcome import p_text
 from eqlab.benchmarks.spread import spread
 from eqlab.benchmarks.template import template
@@ -82,7 +83,10 @@ class TalkStudy:
                     talks.append(first.id)
                     pages += [first, self._rated(study, terms, arm, first, place)]
                 batches.append(Batch(arm, number, tuple(pages)))
-        return StudyPages(tuple(batches), in_order=True, talks=tuple(dict.fromkeys(talks)))
+        scale = self._scales(study, terms)[0]
+        middle = (scale.low + scale.high) // 2
+        checks = instructed(study.checks, scale, tuple(dict.fromkeys((middle, scale.low, scale.high))))
+        return StudyPages(tuple(batches), checks, in_order=True, talks=tuple(dict.fromkeys(talks)))
 
     def _first(
         self, study: Study, terms: TalkTerms, arm: str, model: ModelConfig, character: Character, place: int
@@ -114,12 +118,12 @@ class TalkStudy:
         )
 
     def _rated(self, study: Study, terms: TalkTerms, arm: str, first: Trial, place: int) -> Trial:
-        scale = Scale(
-            "overall", self.words[f"rate_{terms.person}"], 1, 5, ((1, self.words["low"]), (5, self.words["high"]))
-        )
-        form = Form(study.scales or (scale,))
         key = {"rates": first.id, "arm": arm, "number": place}
-        return Trial(NAME, first.items, RATED, self.words["rate"], form, "", key=key)
+        return Trial(NAME, first.items, RATED, self.words["rate"], Form(self._scales(study, terms)), "", key=key)
+
+    def _scales(self, study: Study, terms: TalkTerms) -> tuple[Scale, ...]:
+        ends = ((1, self.words["low"]), (5, self.words["high"]))
+        return study.scales or (Scale("overall", self.words[f"rate_{terms.person}"], 1, 5, ends),)
 
     # -- how a talk goes ---------------------------------------------------------------------------------------
 
@@ -135,7 +139,7 @@ class TalkStudy:
                 )
             (one,) = named
             role: Any = "seat" if seated else "model"
-            found[arm] = ModelConfig(one.spec, one.base_url, one.structured and seated, role=role)
+            found[arm] = ModelConfig(one.spec, one.base_url, one.structured and seated, dict(one.settings), role=role)
         return found
 
     def next_turn(self, study: Study, turns: Sequence[Turn]) -> Trial | None:

@@ -23,7 +23,6 @@ WORDS: Mapping[str, str] = {
     "end_satisfied": "End the talk: it was good",
     "end_hurt": "End the talk: it was not",
     "end": "End the talk",
-    "end_last": "End the talk",
     "last": "This was the last reply of this talk. Please say how you feel now.",
     "silence": "No reply has come. The talk is over; please say how you feel now.",
     "over": "The other one has ended the talk.",

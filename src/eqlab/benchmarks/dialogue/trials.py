@@ -106,9 +106,10 @@ def end_of(turns: Sequence[Turn]) -> End:
     if replies and turns[-2].answer.status != "ok":
         return "silence"
     leaves, emotion = last.answer.values["leaves"], last.answer.values["emotion"]
-    if not replies:
-        return ""  # words before any reply: nobody leaves yet
-    if first.key["speaker"] == PERSON:  # no number sends a person away: they leave when they please
+    person = first.key["speaker"] == PERSON
+    if not replies:  # words before any reply: nobody leaves yet, and a simulated person must have some
+        return "" if person or last.answer.values["says"] else "lost"
+    if person:  # no number sends a person away: they leave when they please
         return "satisfied" if leaves == SATISFIED else "hurt" if leaves == HURT else "turns" if replies >= most else ""
     if emotion < WORST or (leaves == HURT and emotion < BEST):
         return "hurt"  # whatever it ticks: nobody leaves satisfied who feels as bad as can be

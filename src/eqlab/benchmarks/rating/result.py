@@ -59,6 +59,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         },
         items=tuple(item_of(one) for one in ratings),
         item_range=(1.0, 3.0),
+        item_labels=() if options["pairwise"] else ((1.0, "Bad"), (2.0, "Okay"), (3.0, "Good")),
         baselines=found.baselines,
         valid=valid,
         ranked=options["purpose"] == "calibration",

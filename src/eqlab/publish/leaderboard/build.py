@@ -17,7 +17,7 @@ from eqlab.publish.leaderboard.published import published_entries, published_rea
 from eqlab.publish.leaderboard.site import TALKS, BoardSite, site_files, whole
 from eqlab.publish.leaderboard.submission import Refused, read_submission
 from eqlab.publish.leaderboard.tables import Board, boards
-from eqlab.store.store import Store
+from eqlab.store.reader import Reader
 
 _STATE, _FRONT = "board.json", "index.html"
 _UNFINISHED = {"data", "models", TALKS, "compare.html", _FRONT}
@@ -28,7 +28,7 @@ _UNFINISHED = {"data", "models", TALKS, "compare.html", _FRONT}
 class Sources:
     """Where entries come from."""
 
-    store: Store | None = None
+    store: Reader | None = None
     folders: Sequence[Path] = ()
     """Folders of submissions, or single files."""
     published: bool = False

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from eqlab.comparison.pair import Pair
 from eqlab.core import text
 from eqlab.core.results import Estimate, ItemScore
+from eqlab.publish.groups import Row
 from eqlab.publish.leaderboard import data_files
 from eqlab.publish.leaderboard.changes import BoardChange, rank_text
 from eqlab.publish.leaderboard.compare_page import compare_data
@@ -21,9 +22,9 @@ from eqlab.publish.leaderboard.data_files import line_facts, table_files
 from eqlab.publish.leaderboard.entries import BoardEntry, without_texts
 from eqlab.publish.leaderboard.tables import Board, BoardLine
 from eqlab.publish.report.item_pages import pages as item_pages
-from eqlab.publish.report.page import Row, add_words
 from eqlab.publish.report.talk_pages import INDEX, Home, Listened, reader_files
 from eqlab.publish.report.templating import environment, policy, source
+from eqlab.publish.report.words import add_words
 
 MOST_CHANGES = 50
 TALKS = "talks"

@@ -8,8 +8,9 @@ from typing import Any
 from markupsafe import Markup
 
 from eqlab.core.results import Transcript
-from eqlab.publish.report.page import RunRecord, group, page_environment
+from eqlab.publish.groups import RunRecord, group
 from eqlab.publish.report.templating import policy, source
+from eqlab.publish.report.words import page_environment
 
 INDEX = "index.html"
 SEARCHED = 1_500_000

@@ -15,7 +15,7 @@ from eqlab.runs.score import results_of
 from eqlab.store.reader import Reader, StoredRun
 
 if TYPE_CHECKING:
-    from eqlab.publish.report.page import RunRecord
+    from eqlab.publish.groups import RunRecord
 
 
 def write_report(
@@ -37,8 +37,11 @@ def write_results(
     found: Sequence[tuple[StoredRun, Sequence[Result]]], where: Path | str, *, items: bool = False
 ) -> Path:
     """Write the HTML report of runs whose results are there already."""
-    from eqlab.publish.report.page import RunRecord, render  # here, so that whoever only asks need not load it
-    from eqlab.publish.report.sections import item_files
+    from eqlab.publish.groups import RunRecord
+    from eqlab.publish.report.page import (
+        item_files,
+        render,  # here, so that whoever only asks need not load it
+    )
 
     path = Path(where)
     records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]

@@ -12,6 +12,7 @@ from typing import Any
 from eqlab.core.errors import DataError
 from eqlab.core.moves import is_simulated
 from eqlab.core.trials import Trial, from_json, to_json
+from eqlab.data.files import write_whole
 from eqlab.store.study.audit import Done, read_audit
 from eqlab.store.study.create import stored_file
 from eqlab.store.study.lock import Lock, PlanStanding
@@ -53,11 +54,10 @@ def write_bundle(participation: Participation, found: StudyAnalysis, folder: Pat
         "sha256": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in contents.items()},
     }
     contents[STUDY] = json.dumps(about, ensure_ascii=False, indent=1) + "\n"
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, text in contents.items():
         path = folder / name
-        path.write_bytes(text.encode())
+        write_whole(path, text)
         written.append(path)
     return written
 

@@ -196,8 +196,8 @@ def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, f
 
 
 def power(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, Estimate]]:
-    """For each question with a null: (name, share of simulations whose interval leaves the null out, with its own
-    interval). A simulation without an interval has found nothing."""
+    """For each question with a null: (name, share of simulations that find it, by the plan's corrected test where the
+    plan has one, with its own interval). A simulation without an interval has found nothing."""
     by_name: dict[str, list[Recovered]] = {}
     for one in repeats:
         for recovery in one:

@@ -15,8 +15,8 @@ def limits_of(terms: TalkTerms) -> CallLimits:
 
 
 def budget_of(study: Study, models: Iterable[ModelConfig]) -> Budget:
-    """Counts, and limits nothing by itself: the limits are the store's, which outlives a server. Raises UsageError where
-    a limit of cost cannot be held: an unknown price, or two currencies."""
+    """Counts, and limits nothing by itself: the limits are the store's, which outlives a server. Raises UsageError
+    where a limit of cost cannot be held: an unknown price, or two currencies."""
     known, asked = known_prices(), list(models)
     prices = {model.subject: known.of(model) for model in asked}
     currencies = sorted({price.currency for price in prices.values() if price and price.currency})

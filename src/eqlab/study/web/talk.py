@@ -1,6 +1,6 @@
-"""The page of a talk: lines, a slider, a message. With a script the reply is streamed as server-sent events, without one
-an ordinary post waits for it. What is streamed is on disk already, at one pace for every model: neither a crash nor a
-model's speed shows."""
+"""The page of a talk: lines, a slider, a message. With a script the reply is streamed as server-sent events, without
+one an ordinary post waits for it. What is streamed is on disk already, at one pace for every model: neither a crash
+nor a model's speed shows."""
 
 import asyncio
 import json

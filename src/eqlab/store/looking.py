@@ -1,4 +1,5 @@
-"""Opening a store to look at it: without SQLAlchemy where that is enough, which is half a second less."""
+"""Opening a store to look at it: without SQLAlchemy where that is enough, which is half a second less, and without
+writing, so that a store that may only be read can be."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +7,8 @@ if TYPE_CHECKING:
     from eqlab.store.reader import Reader
 
 
-def open_reader(where: str) -> "Reader":
+def open_reader(where: str = "") -> "Reader":
+    """The store at a path or URL; the user's own without one."""
     from eqlab.core.folders import default_store
     from eqlab.store.place import check_there
     from eqlab.store.quick import open_quickly
