@@ -32,7 +32,7 @@ SourcesArgument = Annotated[
 BenchmarkFlag = Annotated[
     list[str] | None, typer.Option("-b", "--benchmark", help="Only this benchmark; may be repeated.")
 ]
-SubjectFlag = Annotated[str, typer.Option(help="Only subjects whose name contains this.")]
+SubjectFlag = Annotated[str, typer.Option(help="Only those whose name contains this.")]
 MissingFlag = Annotated[
     str, typer.Option(help="Answers that could not be used: `drop` (leave the item out) or `zero` (0 points).")
 ]
