@@ -77,7 +77,7 @@ def compare(
     data: DataFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compare the subjects of one or more runs, and published models: paired item by item where items are shared.
+    """Compare the models of one or more runs, and published ones: paired item by item where items are shared.
 
     Gives each difference with its interval, ranks as ranges, who may be first, and what more items or repeats would
     buy. With --baseline it is a gate for CI: see docs/ci.md."""

@@ -137,4 +137,4 @@ def _print(match: "Match", *, prompt: bool) -> None:
         for key, value in line.values.items()
     )
     score = "" if line.score is None else f"\nscore: {line.score:.2f}"
-    print_text(f"\nread: {values or 'nothing'}{score}\n")
+    print_text(f"\nread: {values or 'nothing'}{score}\n" if scored.attempts else "\nnot answered yet\n")

@@ -23,6 +23,8 @@ ONE_RATER = (
     "Judge-only: one judge is one rater, so the intervals say how the result would vary over other prompts, not over "
     "other raters; people may see it differently."
 )
+ARMS = "Ratings"
+"""How the title of the table of counts and shares begins."""
 _MOST_PAIRS = 15
 
 
@@ -140,7 +142,7 @@ def _sentence(judge: str, shares: ArmShares, helped: Mapping[str, PpiMean]) -> s
 def arm_table(shares: ArmShares, who: str) -> Table:
     """Counts and shares of each arm: what a stacked bar shows."""
     return Table(
-        f"Ratings ({who})",
+        f"{ARMS} ({who})",
         ("replies by", "ratings", "Bad", "Okay", "Good", "P(Good)", "mean rating"),
         tuple(
             (arm, counts.n, *counts.row, shares.good(arm), shares.mean(arm)) for arm, counts in shares.counts.items()
