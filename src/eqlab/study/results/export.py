@@ -57,7 +57,7 @@ def export_all(participation: Participation, folder: Path, who: str = "") -> lis
         frame = _table(TALKS, talk_rows(participants.people))
         for fmt in FORMATS:
             path = folder / f"talks.{fmt}"
-            path.write_bytes(_content(frame, fmt))
+            write_whole(path, _content(frame, fmt))
             written.append((path, frame.height))
     formats: tuple[Format, ...] = ("csv", "parquet", "md")
     for fmt in formats:
