@@ -311,7 +311,7 @@ def test_the_export_has_every_text_position_seed_and_hash(locked, tmp_path):
     assert about["seed"] == 0
     assert about["design_sha256"] == participation.design.sha256
     assert about["standing"]["lock"]["sha256"] == standing(participation, *analysis_code()).lock.sha256
-    assert about["eqlab"], about["code_sha256"] == analysis_code()
+    assert (about["eqlab"], about["code_sha256"]) == analysis_code()
     questions = (tmp_path / "out" / "questions.csv").read_text()
     for batch in participation.design.batches:
         for trial in batch.trials:
