@@ -9,10 +9,10 @@ TEST := $(VENV)/.test-ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: help setup run test lint docs bench audit sbom lock clean
+.PHONY: help setup run test lint docs docs-output bench audit sbom lock clean
 
 help:                ## what there is
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 13
 
 setup: $(TEST)       ## build the environment in .venv, with everything that tests need
 
@@ -27,9 +27,10 @@ $(RUN): $(VENV)/.made requirements/run.txt pyproject.toml
 	@$(PIP) --no-build-isolation --no-deps --editable .
 	@touch $@
 
-$(TEST): $(RUN) requirements/dev.txt
+$(TEST): $(RUN) requirements/build.txt requirements/dev.txt
 	@echo "Installing what tests need …"
-	@$(PIP) --no-deps --require-hashes -r requirements/dev.txt
+	@$(PIP) --no-deps --require-hashes -r requirements/build.txt
+	@$(PIP) --no-deps --require-hashes --no-build-isolation -r requirements/dev.txt
 	@touch $@
 
 run: $(RUN)          ## evaluate the embedded model on the open items (a few minutes)
@@ -52,6 +53,9 @@ lint: setup          ## lint, types and import rules
 docs: setup          ## this documentation as a site in site/; a broken link is an error
 	$(BIN)/zensical build --strict
 
+docs-output: setup   ## make the output that the documentation shows anew (minutes: the embedded model is asked)
+	$(BIN)/python bench/docs_output.py
+
 bench: setup         ## speed against a floor measured in the same run
 	$(BIN)/python bench/runner.py
 
@@ -64,6 +68,7 @@ sbom: setup          ## bill of materials of this environment (CycloneDX)
 lock: setup          ## pin every dependency anew, with hashes
 	$(PIP) uv
 	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev $(COMPILE) -o requirements/dev.txt
+	echo setuptools | $(BIN)/uv pip compile - -c requirements/dev.txt $(COMPILE) -o requirements/build.txt
 	$(BIN)/uv pip compile pyproject.toml --extra embedded --extra study --extra submit --group build -c requirements/dev.txt $(COMPILE) -o requirements/run.txt
 
 clean:               ## remove the environment

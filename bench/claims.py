@@ -9,9 +9,13 @@ import argparse
 import math
 from collections.abc import Callable, Sequence
 
+import claims_talks
 import numpy as np
 import numpy.typing as npt
-from claims_people import ppi, replies, strengths
+from claims_items import default, equating, groups, halves, kappa, shares, short
+from claims_pairs import PAIRS
+from claims_people import ppi, strengths
+from claims_ratings import against_r, effects, replies
 from claims_tables import Rows, share, show
 
 Floats = npt.NDArray[np.float64]
@@ -168,16 +172,16 @@ def components(times: int) -> None:
 
     rows = Rows()
     terms = ("persona", "speaker", "listener:persona", "listener:speaker")
-    for speakers in (3, 6):
-        random = np.random.default_rng(speakers)
+    for count in (3, 6):
+        random = np.random.default_rng(count)
         alone = inside = spread = defined = 0
         for _ in range(times):
-            grid = np.indices((2, 20, speakers)).reshape(3, -1)
+            grid = np.indices((2, 20, count)).reshape(3, -1)
             listener, persona, speaker = grid[:, random.random(grid.shape[1]) >= 0.15]
             y = (
-                random.normal(0, 20, 20)[persona] + random.normal(0, 10, speakers)[speaker]
+                random.normal(0, 20, 20)[persona] + random.normal(0, 10, count)[speaker]
                 + random.normal(0, 8, (2, 20))[listener, persona]
-                + random.normal(0, 6, (2, speakers))[listener, speaker]
+                + random.normal(0, 6, (2, count))[listener, speaker]
                 + random.normal(0, 25, len(listener))
             )  # fmt: skip
             factors = {"listener": listener, "persona": persona, "speaker": speaker}
@@ -193,7 +197,7 @@ def components(times: int) -> None:
             alone += abs(d.mean()) <= 2.09 * d.std(ddof=1) / math.sqrt(len(d))
             bounds = found.interval("persona")
             spread += bounds is not None and bounds[0] <= 400 <= bounds[1]
-        rows.append((speakers, share(alone, defined), share(inside, defined), share(spread, defined)))
+        rows.append((count, share(alone, defined), share(inside, defined), share(spread, defined)))
     show(
         f"Talks: 2 listeners × 20 personas × speakers, 15 % missing, {times} experiments a row",
         ("speakers", "difference, personas as units", "difference, personas and speakers", "variance of personas"),
@@ -205,20 +209,32 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "ranks": (ranks, 200),
     "ppi": (ppi, 1000),
     "replies": (replies, 300),
+    "effects": (effects, 300),
+    "against_r": (against_r, 20),
     "strengths": (strengths, 300),
     "moods": (moods, 1000),
     "bounded": (bounded, 4000),
     "components": (components, 400),
+    "groups": (groups, 200),
+    "equating": (equating, 300),
+    "halves": (halves, 100),
+    "short": (short, 20),
+    "shares": (shares, 2000),
+    "default": (default, 1000),
+    "kappa": (kappa, 2000),
+    "speakers": (claims_talks.speakers, 400),
+    "people": (claims_talks.people, 300),
+    **PAIRS,
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=[*COMMANDS, "all"])
+    parser.add_argument("what", nargs="+", choices=[*COMMANDS, "all"])
     parser.add_argument("--times", type=int, default=None)
     args = parser.parse_args()
     for name, (command, times) in COMMANDS.items():
-        if args.what in (name, "all"):
+        if {name, "all"} & set(args.what):
             command(args.times or times)
 
 

@@ -1,4 +1,4 @@
-"""Simulations with people and judges in them, for coverage.py: prediction-powered means, rating studies, verdicts."""
+"""Simulations with people and judges in them, for claims.py: prediction-powered means, verdicts."""
 
 import math
 from typing import Any
@@ -89,54 +89,6 @@ def ppi(times: int) -> None:
          "differences in which the judge cost precision"),
         rows,
     )  # fmt: skip
-
-
-# ---------------------------------------------------------------- rating studies
-
-
-def _ratings(
-    random: Random, prompts: int, per_reply: int, sd_reply: float, gap: float = 0.0
-) -> tuple[list[int], list[str], list[int], list[int]]:
-    """Two arms, ten ratings a rater, each reply seen by `per_reply` raters; spreads of the published ratings."""
-    prompt_effect = random.normal(0, 0.325, prompts)
-    values, arms, raters, which = [], [], [], []
-    count = 0
-    for arm in (0, 1):
-        reply = random.normal(0, sd_reply, prompts)
-        slots = np.concatenate([random.permutation(prompts) for _ in range(per_reply)])
-        for start in range(0, len(slots), 10):
-            own = random.normal(0, 0.642)
-            for place in slots[start : start + 10].tolist():
-                eta = gap * arm + prompt_effect[place] + reply[place] + own + random.logistic()
-                values.append(1 + int(eta > -1.2) + int(eta > 0))
-                arms.append(f"arm {arm}")
-                raters.append(count)
-                which.append(place)
-            count += 1
-    return values, arms, raters, which
-
-
-def replies(times: int) -> None:
-    from eqlab.analysis.confirmatory import decide
-    from eqlab.analysis.ordinal import RandomEffect, fit_ordinal
-
-    rows = Rows()
-    for sd_reply in (0.6, 0.0):
-        for prompts, per_reply in ((60, 3), (60, 10)):
-            random = np.random.default_rng(per_reply)
-            before = after = 0
-            for _ in range(times):
-                values, arms, raters, which = _ratings(random, prompts, per_reply, sd_reply)
-                column = np.array([arm == "arm 1" for arm in arms], dtype=float)
-                terms = [RandomEffect("rater", raters), RandomEffect("prompt", which)]
-                before += fit_ordinal(values, {"arm 1": column}, terms).contrast({"arm 1": 1.0}).p < 0.05
-                after += decide(values, arms, raters, which, omnibus=False).contrasts[0].p < 0.05
-            rows.append((sd_reply, prompts, per_reply, share(before, times), share(after, times)))
-    show(
-        f"Rating studies in which the arms do not differ: how often p < .05 (should be .05), {times} studies a row",
-        ("SD of replies (log-odds)", "prompts", "raters a reply", "raters and prompts (0.1)", "… and replies"),
-        rows,
-    )
 
 
 # ---------------------------------------------------------------- pairwise verdicts

@@ -1,6 +1,7 @@
-"""Shares with their Monte Carlo error, and tables as in docs/coverage.md; for coverage.py and claims_people.py."""
+"""Shares with their Monte Carlo error, and tables as in docs/coverage.md; for claims.py and its parts."""
 
 import math
+import statistics
 import sys
 from collections.abc import Sequence
 
@@ -8,6 +9,13 @@ from collections.abc import Sequence
 def share(hits: float, times: int) -> str:
     p = hits / times
     return f"{p:.3f} ± {math.sqrt(max(p * (1 - p), 1 / times) / times):.3f}"
+
+
+def mean(values: Sequence[float]) -> str:
+    """With its Monte Carlo error, s/√n."""
+    if len(values) < 2:
+        return "–"
+    return f"{statistics.fmean(values):.2f} ± {statistics.stdev(values) / math.sqrt(len(values)):.2f}"
 
 
 def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

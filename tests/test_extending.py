@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 import eqlab as api
-from eqlab.core.benchmark import Adaptive, OwnItems, Probed, Rated, Seated, Talks
+from eqlab.core.benchmark import Adaptive, Foreseen, OwnItems, Probed, Rated, Seated, Talks
 from eqlab.core.studied import Studied
 from eqlab.runs.request import Request, prepare
 from eqlab.store.open import open_store
@@ -127,7 +127,7 @@ def test_items_of_your_own(tmp_path, monkeypatch):
 
 def test_the_table_of_protocols_is_true():
     """Each optional protocol is named with its methods, and has no others."""
-    for protocol in (Adaptive, Talks, Seated, OwnItems, Probed, Rated, Studied):
+    for protocol in (Adaptive, Talks, Seated, Foreseen, OwnItems, Probed, Rated, Studied):
         methods = [
             name for name, what in vars(protocol).items() if isinstance(what, types.FunctionType) and name[0] != "_"
         ]

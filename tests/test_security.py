@@ -243,3 +243,22 @@ def test_an_unreachable_store_does_not_show_its_password():
     with pytest.raises(StoreError) as caught:
         api.open_store("postgresql://me:hush@127.0.0.1:1/none")
     assert "hush" not in str(caught.value)
+
+
+def test_what_is_built_from_source_is_built_with_pinned_tools():
+    """A source distribution runs code while it is built, with tools that pip fetches by itself unless it is told not
+    to: they are pinned and hashed like everything else, and nothing is fetched beside them."""
+    pins = [(ROOT / "requirements" / f"{name}.txt").read_text() for name in ("build", "dev", "run")]
+    (tool,) = re.findall(r"^(\S+==\S+) ", pins[0], re.MULTILINE)
+    assert tool.startswith("setuptools==")
+    assert pins[0].count("--hash=sha256:") == 2  # its wheel and its source
+    assert f"\n{tool} " in pins[1]
+    only_source = re.findall(r"^([\w.-]+)==\S+ (?:; [^\\]*)?\\\n    --hash=\S+\n    #", pins[1], re.MULTILINE)
+    assert {"rouge-score", "sqlitedict", "word2number"} == set(only_source)
+    for line in (ROOT / "Makefile").read_text().splitlines():
+        if "-r requirements/" in line and "compile" not in line:
+            assert "--require-hashes" in line
+            assert "--no-deps" in line
+        if "-r requirements/dev.txt" in line:
+            assert "--no-build-isolation" in line
+    assert not re.search(r"/tmp/|/work/|/home/", "".join(pins))

@@ -13,10 +13,12 @@ from eqlab.analysis.agreement import (
     mean_difference,
     ordinal_alpha,
     pair_alpha,
+    printed_kappa,
     quadratic_kappa,
     spearman,
     tables_agreement,
 )
+from eqlab.core.errors import UsageError
 
 ratings = st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3)), min_size=4, max_size=60)
 
@@ -110,3 +112,13 @@ def test_several_raters_per_reply_have_an_interval():
     found = tables_agreement(coincidences(units), {"alpha": ordinal_alpha}, draws=1000)["alpha"]
     assert found.low < found.value < found.high
     assert 0.4 < found.value < 0.9
+
+
+def test_a_printed_kappa_has_the_interval_of_an_intraclass_correlation():
+    low, high = printed_kappa(0.2817, 100)
+    assert (low, high) == pytest.approx((0.0904, 0.4531), abs=1e-3)  # psych::r.con(0.2817, 100)
+    assert printed_kappa(0.2817, 400)[0] > low
+    with pytest.raises(UsageError):
+        printed_kappa(1.0, 100)
+    with pytest.raises(UsageError):
+        printed_kappa(0.3, 3)

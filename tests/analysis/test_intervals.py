@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eqlab.analysis.intervals import mean_bounds, mean_estimate, proportion_estimate, sample_sd
+from eqlab.analysis.intervals import clustered_share, mean_bounds, mean_estimate, proportion_estimate, sample_sd
 from eqlab.core.errors import UsageError
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=50)
@@ -83,3 +83,21 @@ def test_intervals_on_a_bounded_scale_hold_the_truth(chance, n):
         low, high = mean_bounds(values.tolist(), (0, 100))
         hits += low <= truth <= high
     assert hits / 600 >= 0.93
+
+
+def test_a_share_of_repeats_counts_items():
+    alike = clustered_share("x", [True] * 40 + [False] * 10, [item for item in range(10) for _ in range(5)])
+    plain = proportion_estimate("x", 40, 50)
+    assert alike.value == plain.value == 80.0
+    assert alike.n == 50
+    assert alike.high - alike.low > 1.8 * (plain.high - plain.low)  # repeats of an item are all alike: ten answers
+    mixed = clustered_share("x", [True, True, True, True, False] * 10, [item for item in range(10) for _ in range(5)])
+    assert mixed.low >= 0.9 * plain.low  # nothing is alike: no narrower than independent answers
+    assert mixed.high >= plain.high
+    once = clustered_share("x", [True, False, True, True, True, False], range(6))
+    assert (once.low, once.high) == (proportion_estimate("x", 4, 6).low, proportion_estimate("x", 4, 6).high)
+    sure = clustered_share("x", [True] * 50, [item for item in range(10) for _ in range(5)])
+    assert sure.low == pytest.approx(proportion_estimate("x", 10, 10).low)
+    assert clustered_share("x", [], []).value is None
+    with pytest.raises(UsageError):
+        clustered_share("x", [True], [])

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
+from eqlab.analysis.differential import against, differential
 from eqlab.analysis.equating import equate
-from eqlab.analysis.item_quality import differential, information_curve, item_quality
+from eqlab.analysis.item_quality import information_curve, item_quality
 from eqlab.analysis.item_response import fit
 from eqlab.analysis.short_form import two_intervals
 from eqlab.core.errors import UsageError
@@ -84,6 +85,34 @@ def test_without_difference_few_items_are_flagged():
         for seed in range(60)
     )
     assert wrong / 60 <= 0.15
+
+
+def people_and_models(seed, items=40, people=40, models=25, each=10, planted=None):
+    """Models answer everything and are better; people answer ten each, and items differ in their slopes."""
+    random = np.random.default_rng(seed)
+    slope = random.uniform(0.5, 1.5, items)
+    ability = np.concatenate([random.normal(-12, 8, people), random.normal(0, 8, models)])
+    noise = random.normal(0, 10, (people + models, items))
+    table = random.normal(60, 10, items) + np.outer(ability, slope) + noise
+    if planted is not None:
+        table[:people, planted] += 30.0
+    for person in range(people):
+        table[person, random.permutation(items)[each:]] = np.nan
+    return table, ["people"] * people + ["models"] * models
+
+
+def test_people_with_gaps_against_models_are_told_from_weaker_subjects():
+    wrong = wrong_before = 0
+    for seed in range(12):
+        table, groups = people_and_models(seed, people=200, each=3)
+        wrong += sum(one.p < 0.05 for one in against(table, groups, "people", "models"))
+        wrong_before += sum(one.p < 0.05 for one in differential(table, groups, "people", "models"))
+    assert wrong / (12 * 40) < 0.08
+    assert wrong_before > 1.5 * wrong  # which is why there are two ways
+    table, groups = people_and_models(3, planted=7)
+    (found,) = (one for one in against(table, groups, "people", "models") if one.item == 7)
+    assert found.low < 30 < found.high
+    assert found.p_adjusted < 0.05
 
 
 def test_refusals():

@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqlab.analysis.intervals import mean_estimate
-from eqlab.analysis.length import FEW_ITEMS, ONE_SUBJECT, SAME_LENGTH, EqualLength, LengthReply, at_equal_length
+from eqlab.analysis.length import (
+    FEW_ITEMS,
+    ONE_SUBJECT,
+    SAME_LENGTH,
+    SAME_POINTS,
+    EqualLength,
+    LengthReply,
+    at_equal_length,
+)
 
 
 def drawn(seed: int, subjects: int = 4, items: int = 30, slope: float = 2.0, lost: float = 0.0) -> list[LengthReply]:
@@ -127,3 +135,11 @@ def test_a_longer_language_or_another_zero_changes_nothing(seed: int, longer: fl
         assert after.value == pytest.approx((before.value or 0.0) + zero, abs=1e-6)
         assert after.se == pytest.approx(before.se, abs=1e-6)
     assert other.slope.value == pytest.approx(one.slope.value, abs=1e-6)
+
+
+def test_four_items_and_equal_ratings_have_no_equal_length():
+    """The embedded model's first run: four replies, all called Bad, had the interval 0.0 to 0.0."""
+    few = [LengthReply(who, f"i{n}", 100.0 * (n % 2), n * (k + 1)) for k, who in enumerate("ab") for n in range(4)]
+    assert at_equal_length(few) == FEW_ITEMS
+    alike = [LengthReply(who, f"i{n}", 0.0, (n * 7 + 3 * k) % 5) for k, who in enumerate("ab") for n in range(9)]
+    assert at_equal_length(alike) == SAME_POINTS

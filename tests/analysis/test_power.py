@@ -9,7 +9,6 @@ from eqlab.analysis.power import (
     anova_n,
     chi_square_n,
     chi_square_power,
-    components_of,
     gap_power,
     log_odds_for_gap,
     marginal_top,
@@ -72,4 +71,3 @@ def test_marginal_share():
     assert marginal_top(0.0, 1.3) == pytest.approx(0.5)
     assert marginal_top(-1.0, 0.0) == pytest.approx(0.7310586)
     assert marginal_top(-1.0, 2.0) < marginal_top(-1.0, 0.5)
-    assert components_of([0.1], {"rater": 0.6, "item": 0.3}, "rater", "item") == PowerComponents((0.1,), 0.6, 0.3)

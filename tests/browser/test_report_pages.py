@@ -4,8 +4,8 @@ import pytest
 
 from eqlab.core.results import ByEmotion, Estimate, ItemScore, Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
-from eqlab.publish.report.page import RunRecord, render
-from eqlab.publish.report.sections import item_files
+from eqlab.publish.groups import RunRecord
+from eqlab.publish.report.page import item_files, render
 
 
 def result(subject, benchmark, value):

@@ -4,7 +4,7 @@ import pytest
 
 from eqlab.core.results import Estimate, Line, Result, Transcript
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
-from eqlab.publish.report.page import RunRecord
+from eqlab.publish.groups import RunRecord
 from eqlab.publish.report.talk_pages import talk_files
 
 
@@ -76,5 +76,12 @@ def test_reading_talks(browser, folder, width, scheme):
     assert not page.get_by_text("why", exact=True).nth(1).is_visible()
     page.locator("summary").first.click()
     check()
+    where = page.url
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**/talk-5.html")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(where)
+    page.goto(f"file://{folder}/index.html#listener=b%2Ftwo&outcome=success")
+    assert rows.count() == 1, "as a model's page links here"
     assert problems == []
     context.close()

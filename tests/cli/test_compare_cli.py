@@ -87,7 +87,7 @@ def test_nothing_left(eqlab, run):
 def test_replies_nobody_rated_have_nothing_to_compare(eqlab, server, tmp_path):
     server.reply = lambda body, n: "I hear you."
     eqlab("run", "m", "-b", "empathy", "--base-url", server.url, "--limit", 2)
-    fails(eqlab("compare"), "nobody has rated")
+    fails(eqlab("compare"), "scored by raters")
 
 
 def test_correlate_with_published_results(eqlab, tmp_path, published):

@@ -16,7 +16,7 @@ def test_two_models_compared_in_two_commands(eqlab, server, tmp_path):
     server.reply = world
     ran = eqlab("run", "-b", "empathy", "warm", "cold", "--base-url", server.url, "--limit", 6)
     assert ran.code == 0, ran.err
-    assert "No score can be compared. Nobody has rated these replies yet" in " ".join(ran.out.split())
+    assert "Replies are scored by raters" in " ".join(ran.out.split())
     done = eqlab("judge", "gpt-x", "--on", "last", "--base-url", server.url)
     assert done.code == 0, done.err
     words = "Judge-only: gpt-x calls Good 100.0 % of the replies by warm, 0.0 % of the replies by cold. warm is better"
@@ -49,6 +49,8 @@ def test_a_panel_of_three(eqlab, server, tmp_path):
     ):
         assert title in shown
         assert title in (tmp_path / "eqlab-report.html").read_text()
+    assert eqlab("report", "last", "-o", "again.html").code == 0
+    assert "Pooled ratings by arm" in (tmp_path / "again.html").read_text()
     panel = json.loads(eqlab(*command[:4], "--on", eqlab_run(eqlab), "--base-url", server.url, "--json").out)["panel"]
     mild = {
         row[0]: row[1] for table in panel["tables"] if table["title"].startswith("How mild") for row in table["rows"]

@@ -22,8 +22,9 @@ def test_svg_is_well_formed_and_names_everybody(eqlab, tmp_path, kind):
     [
         (("plot", *MODELS, "-o", "x.gif"), "ends with .svg, .png, .pdf"),
         (("plot", *MODELS, "-o", "nowhere/x.svg"), "no folder"),
-        (("plot", *MODELS, "--kind", "pie", "-o", "x.svg"), "forest, profile, heat"),
-        (("plot", *MODELS, "--kind", "profile", "-o", "x.svg"), "nothing for a profile"),
+        (("plot", *MODELS, "--kind", "pie", "-o", "x.svg"), "forest, profile, heat, cost"),
+        (("plot", *MODELS, "--kind", "profile", "-o", "x.svg"), "nothing for --kind profile"),
+        (("plot", *MODELS, "--kind", "cost", "-o", "x.svg"), "nothing for --kind cost"),
         (("report", *MODELS, "-o", "x.png"), "eqlab plot"),
         (("report", *MODELS, "-o", "x.docx"), "write an .html"),
         (("report", *MODELS, "-o", "x.md", "--items"), "Drop --items"),
@@ -57,3 +58,24 @@ def test_a_citation_names_product_study_and_items(eqlab):
     for said in ("@software{eqlab", "Paech, Samuel J.", "sha256 a43b8ad25b", "85.73 (95 % CI 83.57 to 87.90, n = 171)"):
         assert said in done.out.replace("\n% ", " ")
     assert done.out.count("@") == 2
+
+
+def test_the_citation_file_names_the_papers_and_authors_that_cite_prints():
+    import re
+
+    from conftest import ROOT
+
+    from eqlab.benchmarks.citations import bibtex
+
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    kept = {}
+    for block in text.partition("references:")[2].split("  - type: article\n")[1:]:
+        names = re.findall(r"family-names: (.*)\n +given-names: (.*)", block)
+        kept[re.search(r"arXiv:([\d.]+)", block).group(1)] = [f"{family}, {given}" for family, given in names]
+    printed = {}
+    for name in ("eqbench", "emotionbench", "empathy", "emobench", "dialogue"):
+        paper = bibtex(name)
+        authors = re.search(r"author = \{(.*?)\},", paper, flags=re.DOTALL).group(1)
+        printed[re.search(r"eprint = \{(.*?)\}", paper).group(1)] = " ".join(authors.split()).split(" and ")
+    assert kept == printed
+    assert all(authors for authors in printed.values())

@@ -36,3 +36,71 @@ def test_tables_keep_to_eighty_columns_and_break_no_name(eqlab):
     assert done.out.count("TheBloke/Mistral-7B-Instruct-v0.2-GGUF") > 3
     for part in ("TheBloke/Mistral-7B\n", " -Instruct", "turbo-\n"):
         assert part not in done.out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("compare", "last"),
+        ("export",),
+        ("submit",),
+        ("judge", "m", "--on", "last"),
+        ("items", "report", "last"),
+        ("leaderboard", "build", "site"),
+        ("correlate", "scores.csv", "last"),
+        ("study", "researcher", "list"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_no_command_that_only_reads_makes_a_store(eqlab, tmp_path, command):
+    (tmp_path / "scores.csv").write_text("model,arena\nm,1\n")
+    (tmp_path / "mine.db").touch()
+    (tmp_path / "answers.csv").touch()
+    done = eqlab(*command, "--store", "mime.db")
+    assert done.code == 1, done.err
+    assert "There is no store mime.db" in done.err
+    assert "Beside it there is mine.db." in done.err
+    assert not (tmp_path / "mime.db").exists()
+
+
+def test_ratings_that_are_not_there_make_no_store(eqlab, tmp_path):
+    done = eqlab("ratings", "import", "none.csv", "--store", "new.db")
+    assert done.code == 1
+    assert "There is no file none.csv" in done.err
+    assert not (tmp_path / "new.db").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("compare", "published:gpt-4-0314", "--markdown"),
+        ("compare", "published:gpt-4-0314", "--baseline", "published:gpt-4-0613", "--junit"),
+        ("reproduce", "eqbench", "--csv"),
+        ("sweep", "none.toml", "--report"),
+        ("plot", "published:gpt-4-0314", "-o"),
+    ],
+    ids=lambda command: " ".join(command),
+)
+def test_every_output_is_looked_at_first(eqlab, command):
+    done = eqlab(*command, "/proc/nowhere/x.svg")
+    assert done.code == 2
+    assert "cannot be written" in done.err or "no folder" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_failed_fetch_is_one_short_message(eqlab):
+    done = eqlab("data", "fetch", EQLAB_MIRROR="http://127.0.0.1:9", COLUMNS="80")
+    assert done.code == 1
+    lines = (done.out + done.err).splitlines()
+    assert len(lines) <= 3, done.err
+    assert "127.0.0.1:9 cannot be reached" in done.err
+    assert "EQLAB_MIRROR" in done.err
+    assert "--data DIR" in done.err
+
+
+def test_a_server_without_the_files_names_three_of_them(eqlab, server):
+    done = eqlab("data", "fetch", "eqbench", EQLAB_MIRROR=f"http://127.0.0.1:{server.port}")
+    assert done.code == 1
+    assert done.err.count("status 404") == 3
+    assert "more" in done.err
+    assert len(done.err.splitlines()) < 12

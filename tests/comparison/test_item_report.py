@@ -31,7 +31,7 @@ def test_a_planted_item_comes_first_and_a_family_is_seen():
 
 
 def test_few_subjects_are_refused():
-    with pytest.raises(UsageError, match="4 subjects"):
+    with pytest.raises(UsageError, match="4 models"):
         item_report(dict(list(points(1).items())[:4]), {})
 
 

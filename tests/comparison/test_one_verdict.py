@@ -13,10 +13,10 @@ from eqlab.comparison.compare import compare
 from eqlab.comparison.entries import entries
 from eqlab.comparison.sources import read_sources
 from eqlab.comparison.tables import as_data
+from eqlab.publish.groups import RunRecord, group
 from eqlab.publish.leaderboard.build import Sources, build
 from eqlab.publish.leaderboard.published import published_entries, published_reader
 from eqlab.publish.leaderboard.tables import boards
-from eqlab.publish.report.page import RunRecord, group
 from eqlab.runs.pool import pooled
 from eqlab.runs.published_runs import published_runs
 from eqlab.runs.score import results_of

@@ -70,6 +70,57 @@ def test_joined_intervals_hold_and_are_narrower():
     assert np.mean(narrow) < 0.9 * np.mean(wide)
 
 
+def test_people_with_several_talks_each_are_samples_too():
+    """Five people with twelve talks each: over personas alone people's own interval is far too sure of itself."""
+    hits = naive = total = 0
+    for seed in range(200):
+        talks = world(seed, human=60, people=5, noise=2.0)
+        (found,) = compare_speakers(talks, "people")
+        for row in found.listeners:
+            total += 1
+            hits += row.reference.low <= TRUTH[row.name] <= row.reference.high
+            own = [talk.score for talk in talks if talk.listener == row.name and talk.speaker == "people"]
+            naive += abs(np.mean(own) - TRUTH[row.name]) <= 2.0 * np.std(own, ddof=1) / len(own) ** 0.5
+            assert row.reference.value == pytest.approx(np.mean(own))
+    assert hits / total >= 0.9
+    assert naive / total < hits / total - 0.1
+
+
+def test_a_studys_talks_beside_a_runs():
+    """As a talk study keeps them: one result of all people, whose talks name the model that listened."""
+
+    def talk(item, partner, score, listener=""):
+        return Transcript(item, "t", "x", 0, partner, "open", "", score, (), (), listener=listener)
+
+    def result(subject, talks):
+        head = Estimate("x", None, 0)
+        return Result("dialogue", "Dialogue", subject, {}, "", head, (0.0, 100.0), transcripts=tuple(talks))
+
+    draw = np.random.default_rng(2)
+    felt = {(who, n): 50 + 5 * (who == "a") + draw.normal(0, 8) for who in "ab" for n in range(40)}
+    runs = [
+        result(f"model:{who}", (talk(f"p{n}", "sim", felt[who, n] + 15 + draw.normal(0, 3)) for n in range(40)))
+        for who in "ab"
+    ]
+    people = result(
+        "people",
+        (
+            talk(f"p{n}", f"person:{(n + k) % 9}", felt[who, n] + draw.normal(0, 3), listener=f"model:{who}")
+            for k, who in enumerate("ab")
+            for n in range(12)
+        ),
+    )
+    (found,) = compare_speakers(talks_in([*runs, people]), "people")
+    assert {row.name for row in found.listeners} == {"a", "b"}
+    assert found.bias.low < 15 < found.bias.high
+    assert found.bias.n == 12
+    for row in found.listeners:
+        truth = np.mean([felt[row.name, n] for n in range(40)])
+        assert row.joined.low < truth < row.joined.high
+        assert row.joined.n == 12
+    assert len(found.differences) == 1
+
+
 def test_too_few_talks_are_not_joined():
     (found,) = compare_speakers(world(1, human=4), "people")
     assert all(row.joined.value is None and row.joined.note for row in found.listeners)

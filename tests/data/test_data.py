@@ -57,7 +57,8 @@ def test_a_file_that_is_not_what_was_pinned_is_refused(mirror, tmp_path):
 def test_a_missing_file_and_a_missing_server(mirror, tmp_path, monkeypatch):
     assert fetched(tmp_path).startswith("failed")
     monkeypatch.setenv("EQLAB_MIRROR", "http://127.0.0.1:9")
-    assert fetched(tmp_path).startswith("failed")
+    with pytest.raises(DataError, match=r"127\.0\.0\.1:9 cannot be reached"):
+        fetched(tmp_path)
 
 
 def test_the_default_address_is_the_pinned_commit():

@@ -1,7 +1,11 @@
 """A file is there whole or not at all."""
 
+import errno
 import os
+import re
+import shutil
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -48,3 +52,105 @@ def test_what_is_no_file_is_written_to_as_it_is(tmp_path):
     write_whole(__import__("pathlib").Path("/dev/null"), "x")
     assert os.path.exists("/dev/null")
     assert not os.path.isfile("/dev/null")
+
+
+def test_every_file_that_a_user_keeps_is_written_whole():
+    """No writer of its own anywhere: what is exempt writes into a temporary folder, a lock or a new key."""
+    import eqlab
+
+    root = Path(eqlab.__file__).parent
+    exempt = {
+        "publish/browser.py",
+        "models/weights.py",
+        "data/files.py",
+        "store/lock.py",
+        "publish/leaderboard/keys.py",
+    }
+    found = {
+        str(path.relative_to(root))
+        for path in root.rglob("*.py")
+        if re.search(r"\.write_(text|bytes)\(|\.open\(\"w|[^_.]open\([^)]*\"w", path.read_text())
+    }
+    assert found - exempt == set()
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        (("report", "published:gpt-4-0314", "-o"), "r.html"),
+        (("report", "published:gpt-4-0314", "-o"), "r.md"),
+        (("plot", "published:gpt-4-0314", "-o"), "p.svg"),
+        (("export", "-o"), "x.csv"),
+        (("export", "-o"), "x.parquet"),
+        (("export", "-o"), "x.jsonl"),
+        (("submit", "-o"), "s.json"),
+        (("leaderboard", "build", "--published"), "site"),
+        (("study", "init", "eqbench", "-o"), "s.toml"),
+        (("study", "language", "fr", "-o"), "fr.toml"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
+def test_a_full_disk_is_one_line_and_the_old_file_stays(eqlab, server, tmp_path, monkeypatch, command, file):
+    from server import answer_to
+
+    if command[0] in ("export", "submit"):
+        server.reply = lambda body, n: answer_to(body["messages"][-1]["content"])
+        assert eqlab("run", "m", "-b", "eqbench", "--limit", "2", "--base-url", server.url).code == 0
+    old = tmp_path / file
+    fresh = command[0] in ("study", "leaderboard")  # these never write over what is there, or write many files
+    if not fresh:
+        old.write_text("old")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", full)
+        done = eqlab(*command, file)
+    assert done.code == 1, (done.out, done.err)
+    assert "No space left on device" in done.err
+    assert file in done.err
+    assert len(done.err.strip().splitlines()[-1:]) == 1
+    assert "Traceback" not in done.err
+    if not fresh:
+        assert old.read_text() == "old"
+    assert not list(tmp_path.rglob("*.part"))
+    if old.is_dir():
+        shutil.rmtree(old)
+    old.unlink(missing_ok=True)
+    if command[0] == "leaderboard":
+        old.write_text("a file")
+    else:
+        old.mkdir()
+    done = eqlab(*command, file)
+    assert done.code in (1, 2)
+    assert file in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_study_export_that_fails_leaves_the_old_one(make_participation, tmp_path, monkeypatch):
+    from eqlab.study.results.export import export_all
+
+    participation = make_participation()
+    export_all(participation, tmp_path / "out")
+    files = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    assert len(files) > 8
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DataError, match="cannot be written: No space left"):
+        export_all(participation, tmp_path / "out")
+    assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == files
+
+
+def test_a_picture_that_the_browser_does_not_make_leaves_the_old_one(tmp_path, monkeypatch):
+    from eqlab.publish import browser
+
+    old = tmp_path / "p.png"
+    old.write_text("old")
+    monkeypatch.setattr(browser, "browser", lambda: "false")
+    with pytest.raises(UsageError, match=r"made no p\.png"):
+        browser.draw("<svg/>", (10, 10), old)
+    assert old.read_text() == "old"

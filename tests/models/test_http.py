@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+import time
 
 import pytest
 from aiohttp import web
 from conftest import completion
+from hypothesis import given
+from hypothesis import strategies as st
 
 import eqlab.models.transport as transport
 from eqlab.core.errors import ModelError, UsageError
@@ -15,7 +18,7 @@ from eqlab.models.http import HttpChat
 from eqlab.models.providers import PROVIDERS, resolve, shown_url
 from eqlab.models.settings import prompted
 from eqlab.models.transport import Connection
-from eqlab.models.wire.waits import duration, retry_after
+from eqlab.models.wire.waits import LIMITS, duration, retry_after, wait_asked, window_wait
 
 
 @pytest.fixture(autouse=True)
@@ -215,10 +218,41 @@ def test_retry_after_in_all_its_forms():
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("6m0s", 360), ("1.5s", 1.5), ("20ms", 0.02), ("7", 7), ("", 0), ("x", 0)]
+    ("text", "seconds"),
+    [("6m0s", 360), ("1.5s", 1.5), ("20ms", 0.02), ("1h 2m", 3720), ("250us", 0.00025), ("7", 7)]
+    + [(bad, 0) for bad in ("", "x", "soon", "-5", "-5s", "nan", "1e400", "inf", "5 apples", "9" * 400, "7.", "٧")],
 )
 def test_durations(text, seconds):
     assert duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("bad", ["soon", "-1", "NaN", "1e400", "-inf", "", " ", "T", "2024-13-99T99:99", "0x10"])
+@pytest.mark.parametrize("name", ["Retry-After", "retry-after-ms", *(reset for _, reset in LIMITS)])
+def test_a_malformed_reset_header_is_no_reason_to_wait(name, bad):
+    """In 0.2's first days '1e400' was read as 400 seconds, and as infinity elsewhere."""
+    headers = {name: bad, **{remaining: "0" for remaining, _ in LIMITS}}
+    assert wait_asked(headers) in (None, 0.0)
+    assert window_wait(headers) == 0
+
+
+@given(st.dictionaries(st.sampled_from(["Retry-After", "retry-after-ms", "Date", *sum(LIMITS, ())]), st.text()))
+def test_no_header_breaks_the_waiting(headers):
+    wait = wait_asked(headers)
+    assert wait is None or 0 <= wait < float("inf")
+    assert 0 <= window_wait(headers) < float("inf")
+
+
+def test_a_reset_in_microseconds_is_a_moment():
+    headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": f"{(time.time() + 20) * 1e6:.0f}"}
+    assert window_wait(headers) == pytest.approx(20, abs=2)
+
+
+def test_a_malformed_reset_header_holds_nobody_up(server):
+    headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1e400", "Retry-After": "-inf"}
+    server.reply = lambda body, n: web.json_response(completion("hi"), headers=headers)
+    before = time.monotonic()
+    assert ask(server, HELLO).text == "hi"
+    assert time.monotonic() - before < 5
 
 
 def test_every_provider_resolves(monkeypatch):

@@ -151,6 +151,20 @@ def test_the_users_settings_win(chat: LocalChat) -> None:
     assert (reply.tokens_out, reply.finish) == (3, "length")
 
 
+def test_free_text_ends_where_the_model_is_told_to_unless_asked_otherwise(path: Path) -> None:
+    chat = LocalChat(path, stop=(" ",))
+    plain, other, formed = (
+        asyncio.run(chat.ask(prompted("Tell me about your day.", max_tokens=12, **more)))
+        for more in ({}, {"settings": {"stop": ["\n\n\n"]}}, {"schema": SCHEMA})
+    )
+    assert plain.finish == "stop"
+    assert " " not in plain.text.strip()
+    assert plain.sent["stop"] == [" "]
+    assert " " in other.text.strip()
+    assert "stop" not in formed.sent
+    asyncio.run(chat.close())
+
+
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [

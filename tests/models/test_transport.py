@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 import threading
 
 import pytest
@@ -41,8 +42,8 @@ def ask(spec, url, request, say=lambda _: None, **waits):
 class Loopback:
     """A server whose every POST and CONNECT goes to `handle`."""
 
-    def __init__(self, handle):
-        self.handle, self.port = handle, 0
+    def __init__(self, handle, tls=None):
+        self.handle, self.port, self.tls = handle, 0, tls
 
     def __enter__(self):
         self.loop, started = asyncio.new_event_loop(), threading.Event()
@@ -50,7 +51,7 @@ class Loopback:
         async def start():
             runner = web.ServerRunner(web.Server(self.handle, access_log=None), shutdown_timeout=0.1)
             await runner.setup()
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=self.tls).start()
             self.port = runner.addresses[0][1]
             return runner
 
@@ -208,3 +209,143 @@ def test_a_key_with_a_line_end_is_a_key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-01\n23")
     with pytest.raises(ModelError, match="no header can carry"):
         resolve("openai/m")
+
+
+@pytest.mark.parametrize("value", ["org\nx: y", "org\u00e9"])
+def test_a_header_of_the_environment_that_cannot_be_sent_is_said(monkeypatch, value):
+    monkeypatch.setenv("OPENAI_ORG_ID", value)
+    with pytest.raises(ModelError, match="OpenAI-Organization cannot be sent"):
+        resolve("openai/m")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org\n")
+    assert resolve("openai/m").headers == {"OpenAI-Organization": "org"}
+
+
+# -- certificates and proxies of the environment ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    """A certificate authority of our own, and what a server of it needs: (bundle, server's chain and key)."""
+    from datetime import UTC, datetime, timedelta
+    from ipaddress import ip_address
+
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    now = datetime.now(UTC)
+
+    def made(name, key, issuer, signer, *extensions):
+        builder = x509.CertificateBuilder(
+            x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, issuer)]),
+            x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)]),
+            key.public_key(),
+            x509.random_serial_number(),
+            now - timedelta(hours=1),
+            now + timedelta(days=1),
+        )
+        for extension, critical in extensions:
+            builder = builder.add_extension(extension, critical)
+        return builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
+    root, leaf = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    usage = x509.KeyUsage(True, False, False, False, False, True, True, False, False)
+    own = x509.SubjectKeyIdentifier.from_public_key(root.public_key())
+    above = x509.AuthorityKeyIdentifier.from_issuer_public_key(root.public_key())
+    bundle = made("root", root, "root", root, (x509.BasicConstraints(True, None), True), (usage, True), (own, False))
+    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    chain = made("leaf", leaf, "root", root, (names, False), (above, False))
+    private = leaf.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    folder = tmp_path_factory.mktemp("authority")
+    (folder / "bundle.pem").write_bytes(bundle)
+    (folder / "server.pem").write_bytes(chain + private)
+    return folder / "bundle.pem", folder / "server.pem"
+
+
+@pytest.fixture
+def secure(authority):
+    """A chat server behind TLS, with a certificate that no system trusts."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(authority[1])
+
+    async def handle(request):
+        return web.json_response(completion("in private"))
+
+    with Loopback(handle, context) as server:
+        yield f"https://127.0.0.1:{server.port}/v1"
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
+def test_the_certificates_of_the_environment_are_trusted(secure, authority, monkeypatch, variable):
+    monkeypatch.setenv(variable, str(authority[0]))
+    assert ask("m", secure, prompted("x")).text == "in private"
+
+
+def test_a_certificate_of_nobody_is_not_trusted(secure, monkeypatch, tmp_path):
+    for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ModelError, match=r"certificate is not trusted.*SSL_CERT_FILE"):
+        ask("m", secure, prompted("x"))
+    (tmp_path / "none.pem").write_text("nothing of the kind")
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "none.pem"))
+    with pytest.raises(ModelError, match=r"REQUESTS_CA_BUNDLE names .*none\.pem, which holds no certificates"):
+        ask("m", secure, prompted("x"))
+
+
+class Tunnel:
+    """A proxy that connects whoever asks (CONNECT) and keeps what was asked and with which credentials."""
+
+    def __init__(self):
+        self.asked = []
+
+    async def serve(self, reader, writer):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        self.asked.append(head)
+        host, port = head.split()[1].rsplit(":", 1)
+        there, back = await asyncio.open_connection(host, int(port))
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+
+        async def copy(source, target):
+            while data := await source.read(65536):
+                target.write(data)
+                await target.drain()
+            target.close()
+
+        await asyncio.gather(copy(reader, back), copy(there, writer), return_exceptions=True)
+
+
+def test_tls_goes_through_the_proxy_of_the_environment(secure, authority, monkeypatch):
+    """Into the tunnel goes what the proxy must know, and no more: neither key nor prompt."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority[0]))
+    monkeypatch.setenv("EQLAB_API_KEY", "sk-secret-0123456789")
+    tunnel = Tunnel()
+
+    async def main():
+        proxy = await asyncio.start_server(tunnel.serve, "127.0.0.1", 0)
+        port = proxy.sockets[0].getsockname()[1]
+        monkeypatch.setenv("https_proxy", f"http://user:pass@127.0.0.1:{port}")
+        chat = HttpChat(resolve("m", secure), Connection(4))
+        try:
+            return (await chat.ask(prompted("a prompt"))).text
+        finally:
+            await chat.close()
+            proxy.close()
+
+    assert asyncio.run(main()) == "in private"
+    (head,) = tunnel.asked
+    assert head.startswith("CONNECT 127.0.0.1:")
+    assert "Proxy-Authorization: Basic dXNlcjpwYXNz" in head
+    assert "sk-secret" not in head
+
+
+def test_a_proxy_of_another_kind_is_said_not_gone_around(monkeypatch, server):
+    monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:9")
+    with pytest.raises(ModelError, match=r"of the kind socks5.*NO_PROXY"):
+        ask("m", server.url, prompted("x"))
+    assert not server.requests
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    assert ask("m", server.url, prompted("x")).text == "Calm: 5"
+    monkeypatch.setenv("http_proxy", "proxy.example:3128")
+    assert environment_proxy("http://models.example/v1") == "http://proxy.example:3128"

@@ -70,7 +70,12 @@ def test_a_short_run_asks_the_form_and_estimates_the_full_score(server, store, p
     assert "estimated" not in full.headline.name
     assert result.headline.low < result.headline.value < result.headline.high
     assert "estimate from 40 of them (95 % interval" in result.sentence
-    assert result.estimates[0].name.startswith("plain score")
+    other, plain = result.estimates[:2]
+    assert plain.name.startswith("plain score")
+    assert "other questions" in other.name
+    assert other.value == result.headline.value
+    assert other.low < result.headline.low < result.headline.high < other.high  # a sample of questions tells less
+    assert f"with other questions of this kind {other.low:.1f} to {other.high:.1f}" in result.sentence
     assert any("held out" in caveat for caveat in result.caveats)
     assert {b.name: b.value for b in result.baselines}["always 3"] == pytest.approx(38.9, abs=0.05)
 

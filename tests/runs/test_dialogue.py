@@ -16,12 +16,15 @@ from eqlab.benchmarks.dialogue.personas import parse_open
 from eqlab.benchmarks.dialogue.talked import talks_of
 from eqlab.benchmarks.registry import load
 from eqlab.core.errors import UsageError
+from eqlab.data.rubric_files import shipped
 
 PERSONAS = {one.id: one for one in parse_open(files("eqlab.data").joinpath("open/dialogue.toml").read_bytes())}
 
 
 def prepared(server, *models, speaker="s", **more):
-    options = {"speaker": ",".join(f"{one}@{server.url}" for one in speaker.split(",")), **more.pop("options", {})}
+    named = [one.partition(" ") for one in speaker.split(",")]
+    there = ",".join(f"{name}@{server.url}{blank}{settings}" for name, blank, settings in named)
+    options = {"speaker": there, **more.pop("options", {})}
     return api.prepare(
         api.Request(
             models or ("good",),
@@ -169,9 +172,53 @@ def test_speakers_belong_to_a_runs_identity(server):
     one = prepared(server, speaker="a,b").config
     assert prepared(server, speaker="b,a").config.id == one.id, "their order means nothing"
     assert prepared(server, speaker="a").config.id != one.id
-    for wrong in ("a,a", "", "fixed@http://127.0.0.1/v1", "m@http://user:secret@127.0.0.1/v1"):
+    wrongs = ("a,a", "", "fixed@http://127.0.0.1/v1", "m@http://user:secret@127.0.0.1/v1", "fixed temperature=0")
+    wrongs += ("temperature=0", "m warm", "m api_key=x", "m model=x", "m structured=2", "m temperature=[1,2]")
+    for wrong in wrongs:
         with pytest.raises(UsageError, match="--speaker"):
             api.prepare(api.Request(("m",), ("dialogue",), base_url=server.url, options={"speaker": wrong}))
+
+
+def test_a_speaker_has_settings_of_its_own(server, tmp_path, eqlab):
+    """The listeners' settings do not reach the speaker, nor its own them; they are part of the run's identity."""
+    server.reply = talk
+    command = ["run", "good", "--set", "temperature=0.1", "--base-url", server.url, "--limit", "1", "--store", "s.db"]
+    settings = "temperature=1.2 max_tokens=600 top_p=0.9 reasoning_effort=low"
+    done = eqlab(*command, "--speaker", f"hot {settings}", "--speaker", "usual")
+    assert done.code == 0, done.err
+    by = {
+        who: {
+            (body.get("temperature"), body.get("max_tokens"), body.get("top_p"))
+            for body in server.requests
+            if body["model"] == who
+        }
+        for who in ("good", "hot", "usual")
+    }
+    assert {ask[0] for ask in by["good"]} == {0.1}
+    assert {ask[0] for ask in by["usual"]} == {0.7}
+    assert {(ask[0], ask[2]) for ask in by["hot"]} == {(1.2, 0.9)}
+    one = prepared(server, speaker="hot temperature=1.2 top_p=0.9")
+    assert prepared(server, speaker="hot top_p=0.90 temperature=1.2").config.id == one.config.id
+    assert prepared(server, speaker="hot temperature=1.3 top_p=0.9").config.id != one.config.id
+    assert "temperature=1.2" in one.config.benchmarks[0].options["speaker"]
+
+
+def test_a_speaker_asked_for_json(held, server):
+    def reply(body, number):
+        if not is_speaker(body):
+            return talk(body, number)
+        assert body["response_format"]["type"] == "json_schema"
+        return '{"feeling": "f", "emotion": 55, "leaves": 0, "says": "And then?"}'
+
+    _, talks, _ = held("good", speaker="s structured=true", reply=reply, limit=2)
+    assert {(one.end, one.final) for one in talks} == {("turns", 55)}
+
+
+def test_a_setting_of_a_speaker_that_makes_no_sense(server, tmp_path, eqlab):
+    done = eqlab("run", "good", "--speaker", "s temperature=warm", "--base-url", server.url, "--store", "s.db")
+    assert done.code == 2
+    assert "temperature is 'warm'" in done.err
+    assert not server.requests
 
 
 def test_several_speakers_and_how_much_is_theirs(held):
@@ -316,7 +363,7 @@ def test_judges_read_whole_talks(server, tmp_path, eqlab):
     api.run(prepared(server, "good", limit=2), store)
     store.close()
     asked = len(server.requests)
-    server.reply = lambda body, number: "Rating: Good"
+    server.reply = lambda body, number: "\n".join(f"{scale.key}: 3" for scale in shipped("dialogue").scales)
     done = eqlab("judge", "j", "--on", "last", "--base-url", server.url, "--store", where)
     assert done.code == 0, done.err
     shown = ["\n".join(m["content"] for m in body["messages"]) for body in server.requests[asked:]]
@@ -326,3 +373,37 @@ def test_judges_read_whole_talks(server, tmp_path, eqlab):
         assert "B: A good reply" in text
         assert "Emotion" not in text
         assert "I heard" not in text
+
+
+def test_two_listeners_talks_with_one_persona_are_a_pair(server, tmp_path, eqlab):
+    """`judge --pairwise`: the same persona and speaker, both orders, and nothing but what was said."""
+    server.reply = talk
+    where = str(tmp_path / "s.db")
+    store = api.open_store(where)
+    api.run(prepared(server, "good", "plain", speaker="s,t", limit=2), store)
+    store.close()
+    asked = len(server.requests)
+    server.reply = lambda body, number: "First" if "A good reply" in body["messages"][-1]["content"] else "Tie"
+    done = eqlab("judge", "j", "--on", "last", "--pairwise", "--base-url", server.url, "--store", where)
+    assert done.code == 0, done.err
+    shown = ["\n".join(m["content"] for m in body["messages"]) for body in server.requests[asked:]]
+    assert len(shown) == 2 * 2 * 2, "personas × speakers, each in both orders"
+    for text in shown:
+        assert "B: A good reply" in text
+        assert "B: A plain reply" in text
+        assert text.count("A: " + next(p.opening for p in PERSONAS.values() if p.opening in text)) == 2
+        assert "Emotion" not in text
+
+
+def test_a_talk_is_shown_turn_by_turn(server, tmp_path, eqlab):
+    server.reply = talk
+    where = str(tmp_path / "s.db")
+    store = api.open_store(where)
+    api.run(prepared(server, "plain", speaker="s,t", limit=2, options={"turns": "2"}), store)
+    store.close()
+    item = next(iter(PERSONAS))
+    done = eqlab("show", "--item", item, "--store", where)
+    heads = re.findall(r"item (\S+ ·? ?[^─]*)", done.out)
+    said = [head.partition(" · ")[2].strip() for head in heads]
+    one = ["", "turn 2 · speaker:{}", "turn 3", "turn 4 · speaker:{}"]
+    assert said == [line.format(name) for name in "st" for line in one], done.out

@@ -8,7 +8,7 @@ import pytest
 import eqlab as api
 from eqlab.core.answers import Answer
 from eqlab.core.runs import PEOPLE, RunConfig
-from eqlab.publish.report.page import RunRecord, group
+from eqlab.publish.groups import RunRecord, group
 from eqlab.runs import judge as judging
 
 

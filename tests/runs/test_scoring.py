@@ -6,6 +6,7 @@ import pytest
 
 import eqlab as api
 from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Scored
 from eqlab.core.errors import UsageError
 from eqlab.runs import score as scoring
 
@@ -53,3 +54,20 @@ def test_a_failure_in_another_process_keeps_its_way_out(store, monkeypatch):
     with pytest.raises(UsageError, match="nonesuch") as raised:
         scoring.results_of(store, runs, processes=2)
     assert str(raised.value) == str(alone.value)
+
+
+@pytest.mark.parametrize("role", ["model", "judge"])
+def test_whose_answers_they_are_is_said_first(store, role):
+    """One owner for models and judges alike: names are counted on the way to the benchmark, lost requests are not."""
+    stored = begin(store, "eqbench")
+    asked = stored.config.benchmarks[0]
+    given = [
+        Scored(one.trial, one.repeat, tuple(dataclasses.replace(a, model=f"m-{i % 2}x") for a in one.attempts))
+        for i, one in enumerate(store.scored(stored.id, "model:a", "eqbench"))
+    ]
+    lost = dataclasses.replace(given[0].attempts[0], attempt=2, status="error", model="proxy")
+    given[0] = Scored(given[0].trial, 0, (*given[0].attempts, lost))
+    found = scoring.score(f"{role}:m", asked, given)
+    assert found.answered_as == {"m-0x": 2, "m-1x": 1}
+    assert found.caveats[0] == "m was replaced during the run: it answered as m-0x (2 replies), m-1x (1 reply)."
+    assert "m was asked, but m-0x answered (2 replies)" in found.caveats[1]

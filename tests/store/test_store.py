@@ -250,3 +250,114 @@ def test_a_file_that_is_no_database(tmp_path):
     (tmp_path / "s.db").write_text("certainly not SQLite, and long enough to be read as a header")
     with pytest.raises(StoreError, match=r"s\.db"):
         Store(str(tmp_path / "s.db"))
+
+
+def test_others_write_while_a_long_plan_is_written(store, store_url, monkeypatch):
+    """In the middle of a plan, and without waiting: in 0.1 the lock was held for as long as planning took."""
+    monkeypatch.setattr("eqlab.store.store.PART", 10)
+    store.begin_run(config(seed=7), plan(1, repeats=1), {})
+    other = Store(store_url)
+
+    def interrupted():
+        for number, one in enumerate(plan(20)):
+            if number in (0, 35, 79):
+                if other.engine.dialect.name == "sqlite":
+                    with other.engine.connect() as connection:
+                        connection.exec_driver_sql("PRAGMA busy_timeout=0")
+                other.add_answers([answer(0, attempt=number + 1, run=config(seed=7).id)])
+            yield one
+
+    store.begin_run(config(), interrupted(), {})
+    other.close()
+    assert store.progress(config().id) == {"model:b": (0, 40), "model:openai/a": (0, 40)}
+    assert [len(one.attempts) for one in store.scored(config(seed=7).id, "model:b", "eqbench")] == [3]
+
+
+@pytest.mark.parametrize("stop", [5, 25, 45, 79])
+def test_a_plan_that_was_interrupted_is_seen_by_nobody_and_goes_on(store, monkeypatch, stop):
+    monkeypatch.setattr("eqlab.store.store.PART", 10)
+    store.begin_run(config(seed=7), plan(1, repeats=1), {})
+
+    def cut():
+        for number, one in enumerate(plan(20)):
+            if number == stop:
+                raise KeyboardInterrupt
+            yield one
+
+    with pytest.raises(KeyboardInterrupt):
+        store.begin_run(config(), cut(), {})
+    assert store.run_ids() == [config(seed=7).id]
+    store.begin_run(config(), plan(20), {"python": "4"})
+    assert sorted(store.run_ids()) == sorted([config().id, config(seed=7).id])
+    for subject in ("model:openai/a", "model:b"):
+        asked = [one for page in store.plan_pages(config().id, subject) for one in page]
+        assert [one.position for one in asked] == list(range(40))
+        assert [one.trial.items[0] for one in asked] == [str(number) for number in range(20)] * 2
+    assert store.read_run(config().id).provenance == {"python": "4"}
+    store.begin_run(config(), iter(()), {})  # what is planned is not looked at again
+    assert store.progress(config().id) == {"model:b": (0, 40), "model:openai/a": (0, 40)}
+
+
+def _at_once(count, work):
+    """The same in so many threads, begun together; what each returned or raised."""
+    from concurrent.futures import ThreadPoolExecutor
+    from threading import Barrier
+
+    together = Barrier(count)
+
+    def one(number):
+        together.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(count) as pool:
+        return [future.result() for future in [pool.submit(one, number) for number in range(count)]]
+
+
+def test_many_threads_open_a_new_store_at_once(store_url):
+    """In 0.1 the migrations of two threads met in globals."""
+
+    def work(number):
+        opened = Store(store_url)
+        opened.begin_run(config(seed=number), [("model:b", "eqbench", trial(0), 0)], {})
+        opened.close()
+
+    _at_once(12, work)
+    store = Store(store_url)
+    assert len(store.run_ids()) == 12
+    store.close()
+
+
+def test_many_threads_open_different_new_stores_at_once(tmp_path):
+    def work(number):
+        opened = Store(str(tmp_path / f"{number}.db"))
+        opened.begin_run(config(), plan(1), {})
+        found = opened.run_ids()
+        opened.close()
+        return found
+
+    assert _at_once(12, work) == [[config().id]] * 12
+
+
+def test_many_threads_open_a_store_of_the_first_version_at_once(tmp_path):
+    import gzip
+
+    old = gzip.decompress((Path(__file__).parent / "store_0_1.sql.gz").read_bytes()).decode()
+    with sqlite3.connect(tmp_path / "old.db") as connection:
+        connection.executescript(old)
+    connection.close()
+
+    def work(number):
+        opened = Store(str(tmp_path / "old.db"))
+        found = opened.run_ids()
+        opened.close()
+        return found
+
+    found = _at_once(12, work)
+    assert found[0]
+    assert all(one == found[0] for one in found)
+
+
+def test_many_processes_open_a_new_store_at_once(store_url):
+    code = "import sys\nfrom eqlab.store.store import Store\nStore(sys.argv[1]).close()"
+    workers = [subprocess.Popen([sys.executable, "-c", code, store_url]) for _ in range(6)]
+    assert [worker.wait(120) for worker in workers] == [0] * 6

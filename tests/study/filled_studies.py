@@ -8,8 +8,6 @@ from eqlab.study.build_design import open_study
 from eqlab.study.kinds.registry import find_kind
 from eqlab.study.simulation.minds import World
 
-ARMS = {"a": "replies.csv:a", "b": "replies.csv:b"}
-
 
 def template_text(kind, store, **more):
     """What `eqlab study init` writes; kinds with arms get two."""

@@ -25,7 +25,8 @@ def store(tmp_path):
 
 
 def study(store, kind, **more):
-    return replace(read_study(template_text(kind, store) if kind == "pairwise" else study_text(kind, store)), **more)
+    text = template_text(kind, store) if kind == "pairwise" else study_text(kind, store)
+    return replace(read_study(text.replace("CHANGE ME", "…") if kind == "talk" else text), **more)
 
 
 def walk(design, store, people, answer=lambda scale: scale.low):

@@ -17,7 +17,7 @@ CODES = {"complete": "AAAA", "declined": "BBBB", "failed": "CCCC", "full": "DDDD
 
 def template(kind="rating", arms=(("author", "author"), ("other", "last")), panel="none"):
     return fill(
-        find_kind(kind).form().template,
+        find_kind(kind).form().template.replace("CHANGE ME", "…" if kind == "talk" else "CHANGE ME"),
         study_id="pilot-1",
         arms=dict(arms),
         instruments=instruments_part(""),

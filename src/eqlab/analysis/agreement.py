@@ -3,6 +3,7 @@
 All of them are functions of one table of counts, and tables of clusters add up: so each has a cluster-bootstrap
 interval from the same draws. Ratings are whole numbers from 1 to `categories`."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eqlab.analysis.bootstrap import DRAWS, SEED, Floats, Interval, draw_totals, interval
+from eqlab.core.errors import UsageError
 
 Table = Floats
 """Shape … × categories × categories: rows the first source, columns the second."""
@@ -29,6 +31,16 @@ def quadratic_kappa(table: Table) -> Floats:
     expected = table.sum(axis=-1)[..., :, None] * table.sum(axis=-2)[..., None, :]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(1 - n * (distance * table).sum(axis=(-2, -1)) / (distance * expected).sum(axis=(-2, -1)))
+
+
+def printed_kappa(kappa: float, pairs: int) -> tuple[float, float]:
+    """The 95 % interval of a quadratic kappa of which only the value and the number of pairs are known. It is an
+    intraclass correlation (Fleiss & Cohen 1973), so Fisher's z serves: tanh(artanh κ ± 1.96/√(n − 3)); pairs are taken
+    for independent."""
+    if pairs < 4 or not -1 < kappa < 1:
+        raise UsageError("A kappa's interval needs four pairs and a value between −1 and 1.")
+    middle, reach = math.atanh(kappa), 1.959963984540054 / math.sqrt(pairs - 3)
+    return math.tanh(middle - reach), math.tanh(middle + reach)
 
 
 def ordinal_alpha(coincidences: Table) -> Floats:

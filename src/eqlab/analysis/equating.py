@@ -64,7 +64,7 @@ def equate(
     first: npt.ArrayLike, second: npt.ArrayLike, models: Sequence[str], draws: int = DRAWS, seed: int = 0
 ) -> Equated:
     """`first` and `second` are models × items of each set, the same models in the same order, NaN where missing.
-    Intervals draw models and items of both sets again. Five models that answered both are the least."""
+    Intervals are over models and items of both sets. Five models that answered both are the least."""
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if a.ndim != 2 or b.ndim != 2 or not len(a) == len(b) == len(models):
         raise UsageError("Equating needs the same models, in the same order, on both sets of items.")
@@ -75,18 +75,8 @@ def equate(
         raise UsageError(f"{n} models answered both sets; equating needs five.", "Run more models on both.")
     (x, vx), (y, vy) = _scores(a), _scores(b)
     slope = _deming(x, y, vx, vy)
-    random = np.random.default_rng(seed)
-    slopes, shifts = np.empty(draws), np.empty(draws)
-    for draw in range(draws):
-        rows = random.integers(0, n, n)
-        one = a[np.ix_(rows, random.integers(0, a.shape[1], a.shape[1]))]
-        other = b[np.ix_(rows, random.integers(0, b.shape[1], b.shape[1]))]
-        (p, vp), (q, vq) = _scores(one), _scores(other)
-        slopes[draw] = _deming(p, q, vp, vq)
-        shifts[draw] = np.nanmean(q) - np.nanmean(p)
-    usable = np.isfinite(slopes)
-    slope_low, slope_high = np.quantile(slopes[usable], [0.025, 0.975]).tolist()
-    shift_low, shift_high = np.quantile(shifts[usable], [0.025, 0.975]).tolist()
+    shift = float(y.mean() - x.mean())
+    (slope_low, slope_high), (shift_low, shift_high) = _bounds(a, b, (slope, shift), draws, seed)
     gaps, total = np.array([_off(x, y, vx, vy, model) for model in range(n)]).T
     rest = y - y.mean() - slope * (x - x.mean())
     real = max(0.0, float((rest**2).sum()) / (n - 2) - float((vy + slope**2 * vx).mean()))
@@ -98,7 +88,7 @@ def equate(
         max(0.0, float(one.var(ddof=1) - error.mean())) / float(one.var(ddof=1)) for one, error in ((x, vx), (y, vy))
     ]
     return Equated(
-        n, slope, slope_low, slope_high, float(y.mean() - x.mean()), shift_low, shift_high, r,
+        n, slope, slope_low, slope_high, shift, shift_low, shift_high, r,
         r / math.sqrt(true[0] * true[1]) if min(true) > 0 else None, math.sqrt(real),
         tuple(
             Off(name, gap, gap - reach * se, gap + reach * se, float(p or 0.0))
@@ -106,6 +96,31 @@ def equate(
         ),
         float(x.mean()), float(y.mean()),
     )  # fmt: skip
+
+
+def _bounds(
+    a: Floats, b: Floats, found: tuple[float, float], draws: int, seed: int
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """95 % intervals of slope and shift. Models drawn again give the variance M + E, items I + E, both M + I + 3E
+    (Owen 2007, the pigeonhole bootstrap): wanted is M + I + E. Spread by quantiles, for slopes of few models have
+    heavy tails; Student's t of the models."""
+    random = np.random.default_rng(seed)
+    n, variance = len(a), []
+    for models, items in ((True, False), (False, True), (True, True)):
+        drawn = np.empty((max(2, draws // 3), 2))
+        for draw in range(len(drawn)):
+            rows = random.integers(0, n, n) if models else np.arange(n)
+            columns = [random.integers(0, k, k) if items else np.arange(k) for k in (a.shape[1], b.shape[1])]
+            (p, vp), (q, vq) = (_scores(one[np.ix_(rows, own)]) for one, own in zip((a, b), columns, strict=True))
+            drawn[draw] = _deming(p, q, vp, vq), np.nanmean(q) - np.nanmean(p)
+        drawn = drawn[np.isfinite(drawn).all(axis=1)]
+        low, high = np.quantile(drawn, [0.1587, 0.8413], axis=0)
+        variance.append(((high - low) / 2) ** 2)
+    by_models, by_items, by_both = variance
+    wanted = np.maximum(2 * (by_models + by_items) - by_both, np.maximum(by_models, by_items))
+    reach = float(stdtrit(n - 2, 0.975)) * np.sqrt(wanted)
+    (slope, shift), (one, other) = found, reach.tolist()
+    return (slope - one, slope + one), (shift - other, shift + other)
 
 
 def _off(x: Floats, y: Floats, vx: Floats, vy: Floats, model: int) -> tuple[float, float]:

@@ -16,6 +16,9 @@ _NEARLY_ALL = 5
 """With fewer values than this beside the commonest one, the spread tells nothing and the count of them all."""
 
 
+_Z = 1.959963984540054
+
+
 def t_bounds(mean: float, se: float, df: float, confidence: float = 0.95) -> tuple[float, float]:
     """mean ± t·se with Student's t."""
     from scipy.special import stdtrit
@@ -83,9 +86,45 @@ def proportion_estimate(name: str, hits: int, n: int, *, note: str = "") -> Esti
     """A share in percent with Wilson's 95 % score interval (Wilson 1927), which holds near 0 and 1 too."""
     if n == 0:
         return Estimate(name, None, 0, unit="%", note=note, digits=1)
-    z = 1.959963984540054
     p = hits / n
-    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-    reach = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    low, high = max(0.0, centre - reach), min(1.0, centre + reach)
+    low, high = _wilson(p, n)
     return Estimate(name, 100 * p, n, None, 100 * low, 100 * high, "%", note, 1)
+
+
+def clustered_share(name: str, hits: Sequence[bool], clusters: Sequence[object], *, note: str = "") -> Estimate:
+    """A share in percent of answers that come in clusters (repeats of an item, a person's answers): Wilson's interval
+    for as many independent answers as they are worth, n/deff, with deff the linearised variance over clusters by that
+    of independent answers and Student's t in place of the normal (Korn & Graubard 1998). Where all are alike nothing
+    tells how alike a cluster's answers are: then each cluster counts once."""
+    if len(hits) != len(clusters):
+        raise UsageError("Every answer of a share belongs to a cluster.")
+    n, sums = len(hits), Counter[object]()
+    sizes: Counter[object] = Counter(clusters)
+    for hit, cluster in zip(hits, clusters, strict=True):
+        sums[cluster] += hit
+    count, total = len(sizes), sum(map(bool, hits))
+    plain = proportion_estimate(name, total, n, note=note)
+    if count == n or count < 2:
+        return plain
+    p = total / n
+    if 0 < p < 1:
+        around = math.fsum((sums[one] - p * size) ** 2 for one, size in sizes.items()) * count / (count - 1) / n**2
+        effect = max(1.0, around / (p * (1 - p) / n))
+        worth = n / effect * _squared_quantiles(count - 1)
+    else:
+        worth = float(count)
+    low, high = _wilson(p, worth)
+    return Estimate(name, 100 * p, n, None, 100 * low, 100 * high, "%", note, 1)
+
+
+def _squared_quantiles(df: int) -> float:
+    """(z/t)²: what few clusters cost."""
+    from scipy.special import stdtrit
+
+    return (_Z / float(stdtrit(df, 0.975))) ** 2
+
+
+def _wilson(p: float, n: float) -> tuple[float, float]:
+    centre = (p + _Z * _Z / (2 * n)) / (1 + _Z * _Z / n)
+    reach = _Z / (1 + _Z * _Z / n) * math.sqrt(p * (1 - p) / n + _Z * _Z / (4 * n * n))
+    return max(0.0, centre - reach), min(1.0, centre + reach)

@@ -1,20 +1,17 @@
-"""What is each question worth? Difficulty, discrimination, agreement with the rest, where it informs, and whether it is
-harder for one group of subjects than their ability says.
+"""What is each question worth? Difficulty, discrimination, agreement with the rest, and where it informs. Whether it is
+harder for one group of subjects than their ability says is in differential.py.
 
 Scores are subjects × items, NaN is missing, higher is better. Near copies of one subject count as one: leave them out
 first (held_out.copies), or a question looks good because five names of one model agree on it."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr, stdtrit
 
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.item_response import fit
-from eqlab.analysis.multiplicity import benjamini_hochberg
 from eqlab.core.errors import UsageError
 
 Floats = npt.NDArray[np.float64]
@@ -41,11 +38,11 @@ class ItemQuality:
 
 
 def item_quality(scores: npt.ArrayLike) -> list[ItemQuality]:
-    table = _table(scores)
+    table = as_table(scores)
     model = fit(table)
     found = []
     for item in range(table.shape[1]):
-        rest = _rest(table, item)
+        rest = rest_of(table, item)
         own = table[:, item]
         known = np.isfinite(own) & np.isfinite(rest)
         r = _pearson(own[known], rest[known])
@@ -74,7 +71,7 @@ def information_curve(scores: npt.ArrayLike, points: int = 9) -> list[tuple[floa
     """(score, standard error of ability in SDs) along the range of subjects: 1/√Σ a²/σ²(θ), with each item's residual
     variance at that ability from subjects near it (normal kernel of half an SD). Where it rises, the test tells
     little."""
-    table = _table(scores)
+    table = as_table(scores)
     model = fit(table)
     known = np.isfinite(table)
     weight = model.slope / model.residual
@@ -94,58 +91,7 @@ def information_curve(scores: npt.ArrayLike, points: int = 9) -> list[tuple[floa
     return curve
 
 
-@dataclass(frozen=True, slots=True)
-class Differential:
-    """One item between two groups at equal ability."""
-
-    item: int
-    gap: float
-    """Points that the first group scores more than the second, ability taken out."""
-    low: float
-    high: float
-    p: float
-    p_adjusted: float
-    """Benjamini and Hochberg's, over all items."""
-
-
-def differential(scores: npt.ArrayLike, groups: Sequence[str], first: str, second: str) -> list[Differential]:
-    """Differential item functioning for continuous scores: score = b·rest + g·group + c, rest the mean of the other
-    items (analysis of covariance; Mellenbergh 1994). Tested by t with the heteroscedastic HC3 variance, as weak
-    subjects scatter more. Items that fewer than five of a group answered are left away."""
-    table = _table(scores)
-    labels = np.array(groups, dtype=object)
-    if len(labels) != len(table):
-        raise UsageError("Every subject needs a group.")
-    rows = (labels == first) | (labels == second)
-    if (labels == first).sum() < FEWEST or (labels == second).sum() < FEWEST:
-        raise UsageError(f"Differential functioning needs five subjects of {first!r} and of {second!r}.")
-    table, member = table[rows], (labels[rows] == first).astype(float)
-    found = []
-    for item in range(table.shape[1]):
-        rest = _rest(table, item)
-        known = np.isfinite(table[:, item]) & np.isfinite(rest)
-        if min(member[known].sum(), (1 - member[known]).sum()) < FEWEST:
-            continue
-        x = np.column_stack([member[known], rest[known] - rest[known].mean(), np.ones(int(known.sum()))])
-        gap, se = _hc3(x, table[known, item])
-        df = int(known.sum()) - 3
-        reach = float(stdtrit(df, 0.975)) * se
-        p = 2 * float(stdtr(df, -abs(gap / se))) if se > 0 else 1.0
-        found.append((item, gap, gap - reach, gap + reach, p))
-    adjusted = benjamini_hochberg([one[-1] for one in found])
-    return [Differential(*one, float(p or 0.0)) for one, p in zip(found, adjusted, strict=True)]
-
-
-def _hc3(x: Floats, y: Floats) -> tuple[float, float]:
-    """The first coefficient and its standard error (MacKinnon & White 1985)."""
-    inverse = np.linalg.pinv(x.T @ x)
-    beta = inverse @ (x.T @ y)
-    leverage = np.clip(np.einsum("ij,jk,ik->i", x, inverse, x), 0.0, 0.999)
-    pulled = x * ((y - x @ beta) / (1 - leverage))[:, None]
-    return float(beta[0]), math.sqrt(float((inverse @ (pulled.T @ pulled) @ inverse)[0, 0]))
-
-
-def _rest(table: Floats, item: int) -> Floats:
+def rest_of(table: Floats, item: int) -> Floats:
     """Each subject's mean over the other items, each item as a deviation from its own mean so that gaps do no harm."""
     others = np.delete(table - np.nanmean(table, axis=0), item, axis=1)
     known = np.isfinite(others)
@@ -166,7 +112,7 @@ def _fisher(r: float | None, n: int) -> tuple[float | None, float | None]:
     return math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach)
 
 
-def _table(scores: npt.ArrayLike) -> Floats:
+def as_table(scores: npt.ArrayLike) -> Floats:
     table = np.asarray(scores, dtype=float)
     if table.ndim != 2 or table.shape[1] < 2:
         raise UsageError("Item quality needs a table: one row per subject, one column per item.")

@@ -16,7 +16,9 @@ Places = npt.NDArray[np.intp]
 
 ONE_SUBJECT = "one subject alone: its length cannot be told from its skill"
 SAME_LENGTH = "the replies to a question are as long as each other, or longer by the same factor everywhere"
-FEW_ITEMS = "fewer than three items, or nothing left to judge a slope by"
+FEW_ITEMS = "fewer than five items, or nothing left to judge a slope by"
+SAME_POINTS = "all replies were rated alike"
+_FEWEST = 5
 _NO_SPREAD = 1e-9
 
 
@@ -68,8 +70,10 @@ def at_equal_length(replies: Sequence[LengthReply], digits: int = 2, unit: str =
     left = len(replies) - len(subjects) - int(item.max())
     if spread <= _NO_SPREAD * max(1.0, float(((x - x.mean()) ** 2).sum())):
         return SAME_LENGTH
-    if groups < 3 or left < 2:
+    if groups < _FEWEST or left < 2:
         return FEW_ITEMS
+    if not np.ptp(y):
+        return SAME_POINTS
     beta = float(own_x @ own_y) / spread
     counts = np.bincount(who).astype(float)
     mean_x, mean_y = np.bincount(who, x) / counts, np.bincount(who, y) / counts

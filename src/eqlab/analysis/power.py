@@ -2,7 +2,6 @@
 give several ratings each, by formula and by simulation from a mixed model's variance components."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -184,11 +183,6 @@ def marginal_top(threshold: float, spread: float) -> float:
     """P(highest category) averaged over normal effects of this spread (Gauss–Hermite)."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     return float((weights * expit(spread * nodes - threshold)).sum() / weights.sum())
-
-
-def components_of(thresholds: Sequence[float], sd: dict[str, float], rater: str, prompt: str) -> PowerComponents:
-    """From a fitted model's thresholds and spreads."""
-    return PowerComponents(tuple(thresholds), sd[rater], sd[prompt])
 
 
 _STUDIES_AT_ONCE = 100

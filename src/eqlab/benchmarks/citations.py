@@ -26,9 +26,20 @@ _PAPERS = {
 }""",
     "emobench": """@inproceedings{sabour2024emobench,
   title = {{EmoBench}: Evaluating the Emotional Intelligence of Large Language Models},
-  author = {Sabour, Sahand and others},
+  author = {Sabour, Sahand and Liu, Siyang and Zhang, Zheyuan and Liu, June and Zhou, Jinfeng and Sunaryo, Alvionna and
+            Lee, Tatia and Mihalcea, Rada and Huang, Minlie},
   booktitle = {Proceedings of the 62nd Annual Meeting of the Association for Computational Linguistics},
   year = {2024},
+  eprint = {2402.12071},
+  archivePrefix = {arXiv},
+}""",
+    "dialogue": """@misc{zhang2025sentient,
+  title = {Sentient Agent as a Judge: Evaluating Higher-Order Social Cognition in Large Language Models},
+  author = {Zhang, Bang and Ma, Ruotian and Jiang, Qingxuan and Wang, Peisong and Chen, Jiaqi and Xie, Zheng and Chen,
+            Xingyu and Wang, Yue and Ye, Fanghua and Li, Jian and Yang, Yifan and Tu, Zhaopeng and Li, Xiaolong},
+  year = {2025},
+  eprint = {2505.02847},
+  archivePrefix = {arXiv},
 }""",
 }
 _SAME = {"rating": "empathy", "pairwise": "empathy"}

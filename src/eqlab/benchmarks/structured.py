@@ -11,7 +11,7 @@ from eqlab.core.forms import Form, check_values
 def read_json(text: str, form: Form) -> Reading:
     """The values of a reply that is a JSON object for this form, a Markdown fence around it allowed."""
     try:
-        values = json.loads(_unfenced(text), object_pairs_hook=_no_twins)
+        values = json.loads(unfenced(text), object_pairs_hook=_no_twins)
     except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError too
         return Reading("refused" if is_refusal(text) else "unparseable", note="the reply is not a JSON object")
     if not isinstance(values, dict):
@@ -20,7 +20,8 @@ def read_json(text: str, form: Form) -> Reading:
     return Reading("unparseable", note=why) if why else Reading("ok", values)
 
 
-def _unfenced(text: str) -> str:
+def unfenced(text: str) -> str:
+    """Without the Markdown fence around it, if it has one."""
     bare = text.strip()
     if not (bare.startswith("```") and bare.endswith("```") and len(bare) >= 6):
         return text

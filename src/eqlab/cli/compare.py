@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 
 if TYPE_CHECKING:
     from eqlab.comparison.entries import Missing
@@ -81,9 +81,7 @@ def compare(
 
     Gives each difference with its interval, ranks as ranges, who may be first, and what more items or repeats would
     buy. With --baseline it is a gate for CI: see docs/ci.md."""
-    from rich.text import Text
-
-    from eqlab.cli.output import console, print_json, print_table
+    from eqlab.cli.output import print_json, print_table, say
     from eqlab.comparison.caveats import caveats
     from eqlab.comparison.compare import compare as compare_entries
     from eqlab.comparison.entries import entries
@@ -97,6 +95,7 @@ def compare(
     for flag, value in gate_only.items():
         if value and not baseline:
             raise UsageError(f"{flag} needs something to compare with.", "Add --baseline RUN.")
+    check_writable(junit, markdown)
     named = [*(sources or ()), *(_runs_of(sweep, store, data) if sweep else ())] or ["last"]
     missing_is: Missing = "zero" if missing == "zero" else "drop"
     chosen: CompareFlags = {"store": store, "data": data, "benchmarks": benchmark or (), "subject": subject}
@@ -118,14 +117,13 @@ def compare(
     if as_json:
         print_json([as_data(one, missing) for one in found])
         return
-    out = console()
     for one in found:
-        out.print(Text(sentence(one), style="bold"))
+        say(sentence(one), style="bold")
         for table in tables(one):
             typer.echo("")
             print_table(table)
         for caveat in caveats(one, missing):
-            out.print(Text(f"! {caveat}", style="yellow"))
+            say(f"! {caveat}", style="yellow")
         typer.echo("")
 
 
@@ -133,9 +131,7 @@ def _speakers(named: list[str], reference: str, chosen: "CompareFlags", as_json:
     """Whether simulated speakers say the same of listeners as the reference does."""
     from dataclasses import asdict
 
-    from rich.text import Text
-
-    from eqlab.cli.output import console, print_json, print_table
+    from eqlab.cli.output import print_json, print_table, say
     from eqlab.comparison.sources import read_sources
     from eqlab.comparison.speakers import compare_speakers, sentence, tables, talks_in
     from eqlab.core.errors import UsageError
@@ -148,7 +144,7 @@ def _speakers(named: list[str], reference: str, chosen: "CompareFlags", as_json:
         print_json([{**asdict(one), "sentence": sentence(one)} for one in found])
         return
     for one in found:
-        console().print(Text(sentence(one), style="bold"))
+        say(sentence(one), style="bold")
         for table in tables(one):
             typer.echo("")
             print_table(table)
@@ -167,9 +163,7 @@ def _gate(
     as_json: bool,
 ) -> None:
     """Candidate against baseline, A and B in the order given; exit code 3 if it is worse."""
-    from rich.text import Text
-
-    from eqlab.cli.output import console, print_json
+    from eqlab.cli.output import print_json, say
     from eqlab.comparison.entries import entries
     from eqlab.comparison.gate import as_data, gate, sentences
     from eqlab.comparison.gate_files import junit_xml, markdown_page
@@ -189,7 +183,7 @@ def _gate(
         print_json(as_data(found))
     else:
         for text, style in sentences(found):
-            console().print(Text(text, style=style))
+            say(text, style=style)
     if found.undecided:
         raise typer.Exit(1)
     if found.worse and fail_if_worse:
@@ -199,12 +193,12 @@ def _gate(
 def _runs_of(sweep: Path, store: str, data: Path | None) -> list[str]:
     """The runs of a sweep that have begun."""
     from eqlab.core.errors import UsageError
-    from eqlab.store.open import open_store
+    from eqlab.store.looking import open_reader
     from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import read_sweep
 
     cells = make_cells(read_sweep(sweep), data)
-    opened = open_store(store)
+    opened = open_reader(store)
     known = set(opened.run_ids())
     opened.close()
     found = [cell.run for cell in cells if cell.run in known]

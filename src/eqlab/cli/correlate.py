@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.compare import BenchmarkFlag, SubjectFlag
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 
 
 def correlate(
@@ -38,9 +38,7 @@ def correlate(
 ) -> None:
     """Correlate scores with external ones (MMLU, Arena, …): bootstrap intervals over models, corrected for the
     reliability of both sides."""
-    from rich.text import Text
-
-    from eqlab.cli.output import console, print_json, print_table
+    from eqlab.cli.output import print_json, print_table, say
     from eqlab.comparison.correlate import as_data, notes, sentence, table
     from eqlab.comparison.correlate import correlate as correlate_with
     from eqlab.comparison.entries import entries
@@ -50,6 +48,7 @@ def correlate(
     from eqlab.data.files import write_whole
     from eqlab.publish.scatter import scatter
 
+    check_writable(output)
     external = read_scores(scores)
     given = _reliabilities(reliability or [], [one.name for one in external])
     own, undefined = entries(
@@ -64,20 +63,19 @@ def correlate(
     if as_json:
         print_json([as_data(one) for one in found])
         return
-    out = console()
     for one in found:
-        out.print(Text(sentence(one), style="bold"))
+        say(sentence(one), style="bold")
     typer.echo("")
     print_table(table(found))
     for note in notes(found):
-        out.print(Text(f"! {note}", style="yellow"))
+        say(f"! {note}", style="yellow")
     if output:
         typer.echo(f"Scatter: {output.resolve()}")
 
 
 def _reliabilities(pairs: list[str], known: list[str]) -> dict[str, float]:
-    from eqlab.cli.flags import read_pairs
     from eqlab.core.errors import UsageError
+    from eqlab.core.pairs import read_pairs
 
     found = {}
     for name, text in read_pairs("--reliability", pairs).items():

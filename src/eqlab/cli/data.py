@@ -15,6 +15,9 @@ Source = Annotated[
     list[str] | None, typer.Argument(metavar="[SOURCE]…", help="eqbench, emotionbench, empathy, sage or emobench.")
 ]
 
+_REASONS = 3
+"""Failures that are named; the rest is counted."""
+
 
 @app.command("list")
 def list_files(data: DataFlag = None, as_json: JsonFlag = False) -> None:
@@ -57,7 +60,7 @@ def list_files(data: DataFlag = None, as_json: JsonFlag = False) -> None:
 @app.command()
 def fetch(sources: Source = None, data: DataFlag = None) -> None:
     """Fetch what is missing from the pinned commits, and check it."""
-    from eqlab.cli.output import errors
+    from eqlab.cli.output import errors, harmless
     from eqlab.core.errors import DataError
     from eqlab.data.published import fetch as fetch_files
     from eqlab.data.published import published_folder
@@ -66,16 +69,23 @@ def fetch(sources: Source = None, data: DataFlag = None) -> None:
     folder = published_folder(data)
     out = errors()
     outcomes: list[str] = []
+    reasons: list[str] = []
 
     def say(pinned: "PinnedFile", outcome: str) -> None:
         outcomes.append(outcome)
-        if outcome != "kept":
+        if outcome.startswith("failed"):
+            reasons.append(f"{pinned.name}: {outcome}")
+        elif outcome != "kept":
             out.print(f"{len(outcomes)}/{len(wanted)} {pinned.name}: {outcome}", markup=False)
 
     fetch_files(wanted, folder, say)
-    failed = sum(outcome.startswith("failed") for outcome in outcomes)
+    failed = len(reasons)
     typer.echo(f"{outcomes.count('fetched')} fetched, {outcomes.count('kept')} kept, {failed} failed, in {folder}")
     if failed:
+        for reason in reasons[:_REASONS]:
+            out.print(harmless(reason), markup=False)
+        if failed > _REASONS:
+            out.print(f"and {failed - _REASONS} more", markup=False)
         raise DataError(f"{failed} files could not be fetched.", "Check the network and run the same command again.")
 
 

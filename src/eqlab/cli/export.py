@@ -22,9 +22,9 @@ def export(
 
     CSV is made safe for spreadsheets: text that a spreadsheet would run as a formula gets a leading apostrophe."""
     from eqlab.publish.export import write_answers
-    from eqlab.store.open import open_store
+    from eqlab.store.looking import open_reader
 
-    opened = open_store(store)
+    opened = open_reader(store)
     stored = opened.find_run(run)
     path = output or Path(f"{stored.id}.parquet")
     check_writable(path)

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, RepeatsFlag, read_pairs
+from eqlab.cli.flags import DataFlag, RepeatsFlag
+from eqlab.core.pairs import read_pairs
 
 
 def export_task(

@@ -1,4 +1,4 @@
-"""Flags that several commands share, and reading 'name=value' pairs."""
+"""Flags that several commands share."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from eqlab.core.errors import UsageError
+from eqlab.core.pairs import read_settings
 
 StoreFlag = Annotated[
     str,
@@ -88,8 +89,14 @@ REPORT = Path("eqlab-report.html")
 POLL = 60.0
 
 
-def check_writable(path: Path) -> None:
+def check_writable(*paths: Path | None) -> None:
     """Before anything is asked or computed: a result that cannot be written is no result."""
+    for path in paths:
+        if path is not None:
+            _check_writable(path)
+
+
+def _check_writable(path: Path) -> None:
     import os
 
     whole = path.expanduser().absolute()
@@ -99,32 +106,6 @@ def check_writable(path: Path) -> None:
     target = whole if whole.exists() else nearest
     if not os.access(target, os.W_OK) or not nearest.is_dir() or str(nearest) in ("/proc", "/sys"):
         raise UsageError(f"{path} cannot be written.", "Name a file in a folder of yours.")
-
-
-def read_pairs(flag: str, pairs: Sequence[str]) -> dict[str, str]:
-    """{'name': 'value'} from 'name=value' arguments."""
-    found = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise UsageError(f"{flag} '{pair}' is not of the form name=value.", f"Write {flag} temperature=0.")
-        found[name.strip()] = value.strip()
-    return found
-
-
-def read_settings(pairs: Sequence[str]) -> dict[str, Any]:
-    """Model settings: numbers, true, false, null and JSON become such; the rest stays text."""
-    import json
-
-    settings: dict[str, Any] = {}
-    for name, value in read_pairs("--set", pairs).items():
-        if name in ("model", "messages", "stream", "response_format"):
-            raise UsageError(f"--set {name} would change the protocol.", "Set sampling settings only.")
-        try:
-            settings[name] = json.loads(value)
-        except ValueError:
-            settings[name] = value
-    return settings
 
 
 def model_settings(pairs: Sequence[str] | None, effort: str = "", dialect: str = "") -> dict[str, Any]:

@@ -18,46 +18,62 @@ def _group() -> None:
 def report(
     sources: Annotated[
         list[str],
-        typer.Argument(metavar="RUN…|published", help="Runs of one benchmark, or the published EQ-Bench board."),
+        typer.Argument(
+            metavar="RUN…|published", help="Runs of one benchmark, studies of people, or the published EQ-Bench board."
+        ),
     ],
     limit: Annotated[int, typer.Option(min=1, help="Items to show, the worst first.")] = 10,
+    width: Annotated[float, typer.Option(min=0.1, help="± points that a score should have: how many items, …")] = 2.0,
+    equate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--equate",
+            metavar="RUN|published",
+            help="The same models on other items (repeatable): puts both on one scale, and tells who knows the others.",
+        ),
+    ] = None,
     store: StoreFlag = "",
     data: DataFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Difficulty, discrimination and agreement with the rest of every item, overall and among the better and the weaker
-    half of the subjects; where the items tell most; and items that differ between families at equal ability."""
+    half of the subjects; where the items tell most; items that differ between families, and between people and models,
+    at equal ability; and how many items, wordings and repeats a score needs."""
     from dataclasses import asdict
 
-    from eqlab.cli.output import print_json, print_table
-    from eqlab.comparison.contender import item_means
+    from eqlab.cli.output import print_json, print_table, say
+    from eqlab.comparison.item_designs import designs_table, item_designs
+    from eqlab.comparison.item_equating import equate_sets
+    from eqlab.comparison.item_points import read_items
     from eqlab.comparison.item_report import item_report
-    from eqlab.core.errors import UsageError
-    from eqlab.core.results import Result
     from eqlab.reproduce.eqbench_families import family
-    from eqlab.runs.published_results import PublishedReader
-    from eqlab.runs.score import results_of
-    from eqlab.store.open import open_store
 
-    found: list[tuple[str, Result]] = []
-    if "published" in sources:
-        found += [(one.model, one.result) for one in PublishedReader(data).results()]
-    named = [source for source in sources if source != "published"]
-    if named:
-        opened = open_store(store)
-        for stored, results in results_of(opened, [opened.find_run(name) for name in named]):
-            found += [(f"{one.subject.removeprefix('model:')} ({stored.id})", one) for one in results if one.ranked]
-        opened.close()
-    benchmarks = {one.benchmark for _, one in found}
-    if len(benchmarks) > 1:
-        raise UsageError(f"The runs are of several benchmarks: {', '.join(sorted(benchmarks))}.", "Name runs of one.")
-    points = {name: own for name, one in found if (own := item_means(one.items))}
-    made = item_report(points, {name: family(name) for name in points}, limit)
+    asked = read_items(sources, store, data)
+    points, people = asked.means(people=False), asked.means(people=True)
+    made = item_report(points, {name: family(name) for name in points}, limit, people)
+    designs = item_designs([one for one in asked.points if one.person == (len(points) < 2)], width)
+    tables = [*made.tables, *(designs_table(designs) if designs else ())]
+    equated = None
+    if equate:
+        equated = equate_sets(points, read_items(equate, store, data).means(people=False))
     if as_json:
-        items = [{"id": name, **asdict(one)} for name, one in made.items]
-        print_json({"sentence": made.sentence, "subjects": made.subjects, "items": items})
+        print_json(
+            {
+                "sentence": made.sentence,
+                "subjects": made.subjects,
+                "items": [{"id": name, **asdict(one)} for name, one in made.items],
+                "tables": [asdict(one) for one in tables],
+                "designs": asdict(designs) if designs else None,
+                "equated": asdict(equated.found) if equated else None,
+            }
+        )
         return
-    typer.echo(made.sentence)
-    for table in made.tables:
+    say(made.sentence, style="bold")
+    for table in tables:
         typer.echo("")
         print_table(table)
+    if equated:
+        say(f"\n{equated.sentence}", style="bold")
+        for table in equated.tables:
+            typer.echo("")
+            print_table(table)

@@ -1,6 +1,7 @@
 """`eqlab judge`: have a model rate replies, or find out how far its ratings can be trusted."""
 
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,6 +31,9 @@ from eqlab.cli.flags import (
     model_settings,
 )
 from eqlab.models.waits import PATIENCE, SILENCE, WHOLE
+
+if TYPE_CHECKING:
+    from eqlab.core.results import Result, Table
 
 CALIBRATE = "calibrate"
 
@@ -62,7 +66,45 @@ def judge(
             help="With `calibrate`: whose ratings by people, those of a finished study (its run) or the published.",
         ),
     ] = "published",
+    rubric: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="What raters look for: `published` (Bad, Okay, Good), `empathy` (three facets), `dialogue` (six "
+            "abilities), or a TOML file.",
+            show_default="`dialogue` for talks, else `published`",
+        ),
+    ] = "",
+    within: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="With `calibrate`: how many more human ratings intervals of ± this width take."),
+    ] = None,
     pairwise: Annotated[bool, typer.Option("--pairwise", help="Two replies at a time, in both orders.")] = False,
+    pairs: Annotated[
+        str,
+        typer.Option(metavar="all|ring|ARM", help="With --pairwise: all arms meet, each its next, or all one arm."),
+    ] = "all",
+    adaptive: Annotated[
+        bool, typer.Option("--adaptive", help="With --pairwise: in rounds, the pairs that narrow the ranks most.")
+    ] = False,
+    width: Annotated[
+        float | None,
+        typer.Option(help="With --adaptive: stop when a model may have this many ranks on average (1 is the least)."),
+    ] = None,
+    anchor: Annotated[
+        str,
+        typer.Option(
+            metavar="RUN", help="With --pairwise: add arms to this run's ranking; nobody's strength in it moves."
+        ),
+    ] = "",
+    budget: Annotated[
+        str,
+        typer.Option(
+            metavar="AMOUNT",
+            help="Money (`5`, in the prices' currency), `2000calls` or `1000000tokens`: plan first, and ask a part of "
+            "the prompts, chosen for the interval, if all are too many.",
+        ),
+    ] = "",
     repeats: RepeatsFlag = None,
     seed: Annotated[int, typer.Option(help="Seed of the draw of prompts and of the order.")] = 0,
     max_concurrency: ConcurrencyFlag = 16,
@@ -85,12 +127,13 @@ def judge(
     data: DataFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Have models rate replies as Bad, Okay or Good: blind to who wrote them, in shuffled order.
+    """Have models rate replies, or whole talks, by a rubric: blind to who wrote them, in shuffled order.
 
-    `eqlab judge MODEL --on RUN` rates the replies of a run. `eqlab judge calibrate MODEL` has it rate published
-    replies that people have rated, and reports agreement and bias; later results of the same judge show them.
+    `eqlab judge MODEL --on RUN` rates the replies of a run. `eqlab judge calibrate MODEL` has it rate replies that
+    people have rated, and reports agreement and bias; later results of the same judge show them.
     Several models are a panel: pooled with severities taken out, and what they are worth together.
     The same command again continues a stopped run and asks nothing twice."""
+    from eqlab.cli.judge_budget import within_budget
     from eqlab.cli.money import Spending, show_forecast
     from eqlab.cli.output import errors
     from eqlab.cli.session import work
@@ -113,28 +156,44 @@ def judge(
         raise UsageError("--against is for a calibration.", "Write 'eqlab judge calibrate MODEL --against RUN'.")
     if not calibrating and not on:
         raise UsageError("Whose replies shall be judged?", "Add --on RUN, --on published or --on FILE.")
+    if within is not None and not calibrating:
+        raise UsageError("--within is for a calibration.", "Write 'eqlab judge calibrate MODEL --within 0.1'.")
     out = errors()
-    opened = open_store(store)
-    prepared = judging.prepare(
-        judging.JudgeRequest(
-            judges=judges,
-            on=(against,) if calibrating else tuple(on or ()),
-            limit=judging.CALIBRATION_PROMPTS if calibrating and limit is None and against == "published" else limit,
-            repeats=repeats,
-            seed=seed,
-            base_url=base_url,
-            structured=structured,
-            settings=model_settings(setting, effort, dialect),
-            pairwise=pairwise,
-            calibration=calibrating,
-            data=data,
-        ),
-        opened,
-        lambda text: out.print(text, markup=False),
+    opened = open_store(store, existing=judging.from_store(against if calibrating else "", on or ()))
+    request = judging.JudgeRequest(
+        judges=judges,
+        on=(against,) if calibrating else tuple(on or ()),
+        limit=judging.CALIBRATION_PROMPTS if calibrating and limit is None and against == "published" else limit,
+        repeats=repeats,
+        seed=seed,
+        base_url=base_url,
+        structured=structured,
+        settings=model_settings(setting, effort, dialect),
+        pairwise=pairwise,
+        calibration=calibrating,
+        data=data,
+        rubric=rubric,
+        pairs=pairs,
+        adaptive=adaptive,
+        width=width,
+        anchor=anchor,
     )
-    spending = Spending(max_cost, max_tokens_total, prices, batch, poll)
+    spending = Spending(max_cost, max_tokens_total, prices, batch, poll, mixed=True)
+
+    def say(text: str) -> None:
+        out.print(text, markup=False, soft_wrap=True)
+
+    planned: dict[str, object] = {}
+    if budget:
+        prepared, planned = within_budget(request, opened, budget, spending, say)
+    else:
+        prepared = judging.prepare(request, opened, say)
+    if adaptive:
+        most = judging.most_calls(prepared)
+        say(f"An adaptive run begins with some of all pairs and stops at the width; {most:,} calls at most.")
+        planned = {"most_calls": most}
     if dry_run:
-        show_forecast(prepared, store, spending, as_json=as_json)
+        show_forecast(prepared, store, spending, as_json=as_json, more=planned)
         return
     work(
         prepared,
@@ -148,8 +207,15 @@ def judge(
         as_json=as_json,
         tables=0 if len(judges) > 1 else _SHOWN,
         together=panel_of,
+        beside=partial(_still_missing, within) if within is not None else None,
     )
 
 
 _SHOWN = 3
 """Tables on the terminal; the report has them all."""
+
+
+def _still_missing(within: float, result: "Result") -> "Table":
+    from eqlab.benchmarks.rating.calibration_tables import missing_table
+
+    return missing_table(result, within)

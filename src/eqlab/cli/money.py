@@ -1,7 +1,7 @@
 """Calls, tokens and money in the terminal: before a run, while it is limited, and after it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,8 @@ class Spending:
     prices: Path | None
     batch: bool
     poll: float
+    mixed: bool = False
+    """Whether models that take no batches are asked one by one."""
 
     @property
     def limits(self) -> "Limits":
@@ -49,8 +51,10 @@ class Spending:
         known_prices()
 
 
-def show_forecast(prepared: "Prepared", store: str, spending: Spending, *, as_json: bool) -> None:
-    """--dry-run: what the run would ask, and cost; nothing is asked and nothing stored."""
+def show_forecast(
+    prepared: "Prepared", store: str, spending: Spending, *, as_json: bool, more: "Mapping[str, Any] | None" = None
+) -> None:
+    """--dry-run: what the run would ask, and cost; nothing is asked and nothing stored. `more` goes with the JSON."""
     from eqlab.cli.output import print_json, print_rows
     from eqlab.models.price_files import known_prices
     from eqlab.runs.estimate import CHARACTERS_PER_TOKEN, forecasts, refuse_absurd
@@ -62,11 +66,18 @@ def show_forecast(prepared: "Prepared", store: str, spending: Spending, *, as_js
     if reader is not None:
         reader.close()
     if as_json:
-        print_json({"run": prepared.config.id, "models": [_as_data(one) for one in found]})
+        print_json({"run": prepared.config.id, "models": [_as_data(one) for one in found], **(more or {})})
         return
     columns = ["model", "calls", "answered before", "tokens in", "tokens out", "cost"]
     rows = [
-        [one.model.spec, f"{one.calls:,}", f"{one.answered:,}", f"{one.tokens_in:,}", _span(one.tokens_out), _cost(one)]
+        [
+            _who(one),
+            f"{one.calls:,}",
+            f"{one.answered:,}",
+            span_words(one.tokens_in),
+            span_words(one.tokens_out),
+            cost_words(one),
+        ]
         for one in found
     ]
     print_rows("", columns, rows, right=columns[1:])
@@ -76,6 +87,8 @@ def show_forecast(prepared: "Prepared", store: str, spending: Spending, *, as_js
     )
     if any(one.thinks for one in found):
         typer.echo("Room for thinking is billed as far as it is used; --effort and --set thinking_tokens=N change it.")
+    if _talks(prepared):
+        typer.echo("Talks are counted at their full length, all that was said before sent again with every turn.")
     typer.echo("A reply that cannot be read is asked for again, which is not counted here.")
     for line in _sources(found):
         typer.echo(line)
@@ -87,17 +100,29 @@ def say_size(prepared: "Prepared", store: "Reader", spending: Spending, out: Any
     from eqlab.runs.estimate import MANY, forecasts, refuse_absurd
 
     refuse_absurd(prepared)
-    if sum(1 for _ in _first(prepared, MANY)) <= MANY:
+    if not _talks(prepared) and sum(1 for _ in _first(prepared, MANY)) <= MANY:
         return
     found = forecasts(prepared, store, known_prices(), batch=spending.batch)
     if sum(one.calls for one in found) <= MANY:
         return
     for one in found:
         text = (
-            f"{one.model.spec}: {one.calls:,} calls, about {one.tokens_in:,} tokens in, {_span(one.tokens_out)} out; "
-            f"cost {_cost(one)}."
+            f"{_who(one)}: {one.calls:,} calls, about {span_words(one.tokens_in)} tokens in, "
+            f"{span_words(one.tokens_out)} out; cost {cost_words(one)}."
         )
         out.print(text, markup=False, soft_wrap=True)
+    if _talks(prepared):
+        out.print("Talks are counted at their full length; one that ends early takes less.", markup=False)
+
+
+def _talks(prepared: "Prepared") -> bool:
+    from eqlab.core.benchmark import Talks
+
+    return any(isinstance(asked.benchmark, Talks) for asked in prepared.asked.values())
+
+
+def _who(one: "Forecast") -> str:
+    return f"{one.model.spec} (in a seat)" if one.model.role == "seat" else one.model.spec
 
 
 def _first(prepared: "Prepared", many: int) -> Any:
@@ -133,19 +158,19 @@ def usage_cells(usage: "Usage") -> list[str]:
 def _existing(store: str) -> "Reader | None":
     """The store, if there is one: a dry run makes no file."""
     from eqlab.core.folders import default_store
-    from eqlab.store.open import open_store
+    from eqlab.store.looking import open_reader
     from eqlab.store.place import sqlite_path
 
     path = sqlite_path(store or default_store())
-    return open_store(store) if path is None or path.is_file() else None
+    return open_reader(store) if path is None or path.is_file() else None
 
 
-def _span(range_: tuple[int, int]) -> str:
+def span_words(range_: tuple[int, int]) -> str:
     low, high = range_
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _cost(one: "Forecast") -> str:
+def cost_words(one: "Forecast") -> str:
     from eqlab.core.text import money
 
     if one.cost is None or one.price is None:
@@ -174,9 +199,10 @@ def _as_data(one: "Forecast") -> dict[str, Any]:
     price = one.price
     return {
         "model": one.model.spec,
+        "role": one.model.role,
         "calls": one.calls,
         "answered": one.answered,
-        "tokens_in": one.tokens_in,
+        "tokens_in": list(one.tokens_in),
         "tokens_out": list(one.tokens_out),
         "cost": None if one.cost is None else list(one.cost),
         "currency": price.currency if price else None,

@@ -15,17 +15,18 @@ def plot(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="An .svg, .png or .pdf file.")] = Path(
         "eqlab.svg"
     ),
-    kind: Annotated[str, typer.Option("--kind", help="`forest`, `profile` or `heat`.")] = "forest",
+    kind: Annotated[str, typer.Option("--kind", help="`forest`, `profile`, `heat` or `cost`.")] = "forest",
     store: StoreFlag = "",
     data: DataFlag = None,
 ) -> None:
-    """Draw results for a slide: everybody on one axis, a profile, or a heat map by emotion.
+    """Draw results for a slide: everybody on one axis, a profile, a heat map by emotion, or score
+    against cost.
 
     SVG needs nothing else; PNG and PDF are made by Chromium, if it is installed."""
     from eqlab.cli.report import found_runs
     from eqlab.core.errors import UsageError
+    from eqlab.publish.groups import RunRecord
     from eqlab.publish.plot import KINDS, check, write_plot
-    from eqlab.publish.report.page import RunRecord
 
     chosen = next((one for one in KINDS if one == kind), None)
     if chosen is None:

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from eqlab.cli.flags import BaseUrlFlag, ConcurrencyFlag, DataFlag, JsonFlag, SettingFlag, TimeoutFlag, read_settings
+from eqlab.cli.flags import BaseUrlFlag, ConcurrencyFlag, DataFlag, JsonFlag, SettingFlag, TimeoutFlag
+from eqlab.core.pairs import read_settings
 from eqlab.models.waits import WHOLE
 
 

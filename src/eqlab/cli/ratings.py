@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 
 app = typer.Typer(help="People's ratings of replies: import them from a file.", no_args_is_help=True)
 
@@ -33,13 +33,18 @@ def import_file(
     """Import people's ratings: 1, 2, 3 or bad, okay, good; every bad row is reported and left out.
 
     Raters' ids are hashed on reading and stored nowhere. The same file again changes nothing."""
-    from eqlab.cli.output import errors, print_json, print_results, print_table, result_json
+    from eqlab.cli.output import errors, print_json, print_table, say
+    from eqlab.cli.results import print_results, result_json
     from eqlab.publish.report.write import write_results
     from eqlab.runs.import_ratings import import_ratings
+    from eqlab.runs.judge import read_file
     from eqlab.runs.score import results
     from eqlab.store.open import open_store
 
     out = errors()
+    read_file(file)  # before a store is made for it
+    if report:
+        check_writable(report)
     opened = open_store(store)
     done = import_ratings(opened, file, name or file.stem, data)
     for bad in done.bad:
@@ -59,14 +64,12 @@ def import_file(
             }
         )
         return
-    typer.echo(
-        f"{done.taken} ratings of {done.raters} people ({done.new} new, {len(done.bad)} rows left out): run {done.run}"
-    )
+    say(f"{done.taken} ratings of {done.raters} people ({done.new} new, {len(done.bad)} rows left out): run {done.run}")
     print_results(found)
     for result in found:
         for table in result.tables[:3]:
             typer.echo("")
             print_table(table)
     if written:
-        typer.echo(f"Report: {written.resolve()}")
+        say(f"Report: {written.resolve()}")
     opened.close()

@@ -70,9 +70,10 @@ def _write(names: list[str], last: int, output: Path, items: bool, store: str, d
         return output
     found = found_runs(names, last, store, data)
     if ending == ".md":
+        from eqlab.data.files import write_whole
         from eqlab.publish.summary import summary
 
-        output.write_text(summary(found), encoding="utf-8")
+        write_whole(output, summary(found))
         return output
     return write_results(found, output, items=items)
 
@@ -86,9 +87,10 @@ def found_runs(names: list[str], last: int, store: str, data: Path | None) -> "l
     beside = published_runs(published, data) if published else []
     if published and not own:
         return beside  # needs no store
-    from eqlab.cli.looking import open_reader
+    from eqlab.runs.panel import with_panels
     from eqlab.runs.pool import pooled
     from eqlab.runs.score import cores, results_of
+    from eqlab.store.looking import open_reader
 
     opened = open_reader(store)
     if own:
@@ -96,4 +98,5 @@ def found_runs(names: list[str], last: int, store: str, data: Path | None) -> "l
     else:
         opened.find_run("last")  # an empty store is said plainly
         stored = [opened.read_run(run) for run in reversed(opened.run_ids()[:last])]
-    return [*pooled(opened, results_of(opened, stored, processes=cores())), *beside]
+    found = pooled(opened, results_of(opened, stored, processes=cores()))
+    return [*with_panels(opened, found), *beside]

@@ -1,12 +1,11 @@
 """`eqlab reproduce`: a published study's tables, recomputed from its own raw data."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag
+from eqlab.cli.flags import DataFlag, JsonFlag, check_writable
 
 if TYPE_CHECKING:
     from eqlab.reproduce import Reproduction
@@ -31,8 +30,7 @@ def reproduce(
     if as_json and markdown:
         raise UsageError("--json and --markdown exclude each other.", "Choose one.")
     module = load(study)
-    if csv is not None:
-        _writable(csv)
+    check_writable(csv)
     report = module.reproduce(data)
     if csv is not None:
         _write(csv, as_csv(module.rows_of(report)))
@@ -48,24 +46,13 @@ def reproduce(
 
 def show(module: "Reproduction", report: dict[str, Any]) -> None:
     """The answer in sentences, then the tables."""
-    from eqlab.cli.output import print_table
-    from eqlab.cli.plain import harmless
+    from eqlab.cli.output import print_table, say
 
     for sentence in module.findings(report):
-        typer.echo(harmless(sentence))
+        say(sentence)
     for table in module.tables(report):
         typer.echo()
         print_table(table)
-
-
-def _writable(path: Path) -> None:
-    """Look before the work, not after it."""
-    from eqlab.core.errors import UsageError
-
-    folder = path.parent
-    if path.is_dir() or not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
-        why = "is a folder" if path.is_dir() else "cannot be written: its folder is missing or not yours to write in"
-        raise UsageError(f"{path} {why}.", "Name another file with --csv.")
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -28,9 +28,8 @@ from eqlab.cli.flags import (
     StructuredFlag,
     TimeoutFlag,
     model_settings,
-    read_pairs,
-    read_settings,
 )
+from eqlab.core.pairs import read_pairs, read_settings
 from eqlab.models.waits import PATIENCE, SILENCE, WHOLE
 
 WIDTH = 10
@@ -86,8 +85,8 @@ def run(
         list[str] | None,
         typer.Option(
             "--speaker",
-            metavar="SPEC[@URL]",
-            help="Dialogue: the model that speaks, or `fixed` lines; may be repeated.",
+            metavar="'SPEC[@URL] [NAME=VALUE]…'",
+            help="Dialogue: the model that speaks, with settings of its own, or `fixed` lines; may be repeated.",
             show_default="fixed",
         ),
     ] = None,
@@ -185,11 +184,10 @@ def _given(**flags: str) -> dict[str, str]:
 
 
 def _speakers(named: list[str], base_url: str) -> str:
-    """A name without a provider is asked where the models are, unless it says where."""
-    there = [
-        f"{one}@{base_url}"
-        if base_url and "/" not in one and one not in ("fixed", "embedded") and not one.startswith("gguf:")
-        else one
-        for one in named
-    ]
+    """A name without a provider is asked where the models are, unless it says where. Settings stand behind the name."""
+    there = []
+    for one in named:
+        spec, *settings = one.split() or [one]
+        own = base_url and "/" not in spec and spec not in ("fixed", "embedded") and not spec.startswith("gguf:")
+        there.append(" ".join([f"{spec}@{base_url}" if own else spec, *settings]))
     return ",".join(there)

@@ -8,8 +8,8 @@ from eqlab.cli.flags import JsonFlag, StoreFlag
 
 def runs(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
     """List the runs in the store, newest first."""
-    from eqlab.cli.looking import open_reader
     from eqlab.cli.output import print_json, print_rows
+    from eqlab.store.looking import open_reader
 
     opened = open_reader(store)
     rows: list[dict[str, Any]] = []

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from eqlab.cli.flags import check_writable
 if TYPE_CHECKING:
     from eqlab.cli.money import Spending
     from eqlab.core.answers import Answer
-    from eqlab.core.results import Result
+    from eqlab.core.results import Result, Table
     from eqlab.runs.request import Prepared
     from eqlab.store.store import Store, StoredRun
 
@@ -32,12 +33,14 @@ def work(
     as_json: bool,
     tables: int = 0,
     together: "Callable[[Store, StoredRun], Result | None] | None" = None,
+    beside: "Callable[[Result], Table] | None" = None,
 ) -> None:
     """Start or continue a run and show what came of it, the first `tables` tables of each result included; `together`
-    makes one more result of all subjects."""
+    makes one more result of all subjects, `beside` one more table of each."""
     from eqlab.cli.conclusions import conclusions, print_conclusions, without_answers
     from eqlab.cli.money import print_usage, say_size
-    from eqlab.cli.output import errors, harmless, print_json, print_results, print_table, result_json
+    from eqlab.cli.output import errors, harmless, print_json, print_table, say
+    from eqlab.cli.results import print_results, result_json
     from eqlab.publish.report.write import write_results
     from eqlab.runs.ask import Listener, run
     from eqlab.runs.score import cores, results_of
@@ -46,6 +49,7 @@ def work(
     out = errors()
     spending.look_up()
     say_size(prepared, store, spending, out)
+    say_changed(prepared.changed, out)
     progress = Progress(out)
     with progress:
         listener = Listener(progress.say, progress.stored, progress.begun, progress.extended, progress.grown)
@@ -58,6 +62,7 @@ def work(
             patience=patience,
             limits=spending.limits,
             batch=spending.pace,
+            mixed=spending.mixed,
             listener=listener,
         )
     if len(outcome.failures) == len(prepared.config.models) and not progress.heard:
@@ -69,6 +74,8 @@ def work(
     stored = store.find_run(outcome.run)
     ((_, found),) = scored = results_of(store, [stored], processes=cores())
     whole = together(store, stored) if together else None
+    if beside:
+        found = [replace(one, tables=(beside(one), *one.tables)) for one in found]
     path = write_results([(stored, [*([whole] if whole else []), *found])], report)
     said = conclusions(scored)
     if as_json:
@@ -85,12 +92,12 @@ def work(
         for table in (table for result in found for table in result.tables[:tables]):
             typer.echo("")
             print_table(table)
-        typer.echo(f"\nRun {outcome.run} · item by item: eqlab show {outcome.run}")
-        typer.echo(f"Report: {path.resolve()}")
+        say(f"\nRun {outcome.run} · item by item: eqlab show {outcome.run}")
+        say(f"Report: {path.resolve()}")
         if not progress.heard and progress.planned and not outcome.failures:
-            typer.echo("0 requests were sent: this run exists and is complete. --fresh asks anew.")
+            say("0 requests were sent: this run exists and is complete. --fresh asks anew.")
         if not (outcome.failures or outcome.lost or outcome.interrupted):
-            typer.echo(next_step(outcome.run, [model.subject for model in prepared.config.models]))
+            say(next_step(outcome.run, [model.subject for model in prepared.config.models]))
     store.close()
     unusable = without_answers(found)
     for text in unusable:
@@ -99,14 +106,22 @@ def work(
     end(interrupted=outcome.interrupted, failed=failed, unusable=bool(unusable), limit=outcome.limit)
 
 
+def say_changed(names: Sequence[str], out: Any) -> None:
+    """Published data that somebody changed are named, as `eqlab data verify` does."""
+    for name in names:
+        out.print(f"! changed: {name} is not as it was published.", markup=False, style="yellow")
+    if names:
+        out.print("! Scores are of the changed data; 'eqlab data fetch' gets the published ones.", style="yellow")
+
+
 def print_whole(whole: "Result") -> None:
     """All subjects together: the conclusion, what to know, and every table."""
-    from eqlab.cli.output import harmless, print_table
+    from eqlab.cli.output import print_table, say
 
-    typer.echo("")
-    typer.echo(harmless(whole.sentence))
+    say("")
+    say(whole.sentence, style="bold")
     for caveat in whole.caveats:
-        typer.echo(harmless(f"! {caveat}"))
+        say(f"! {caveat}", style="yellow")
     for table in whole.tables:
         typer.echo("")
         print_table(table)
@@ -195,9 +210,8 @@ class Progress:
                 full = self._done[subject] >= self._totals[subject]
                 if full or time.monotonic() - self._said_at > 5:
                     self._said_at = time.monotonic()
-                    self.say(
-                        f"{_name(subject)}: {self._done[subject]} of {self._totals[subject]} answered; last: {what}"
-                    )
+                    line = f"{_name(subject)}: {self._done[subject]} of {self._totals[subject]} answered; last: {what}"
+                    self.say(line if len(line) <= self._out.width else line[: self._out.width - 2] + " …")
 
 
 def _name(subject: str) -> str:

@@ -33,9 +33,9 @@ def show(
     """Show a run item by item: prompt, every raw reply, parsed values, score."""
     from itertools import islice
 
-    from eqlab.cli.looking import open_reader
-    from eqlab.cli.plain import print_json
+    from eqlab.cli.plain import harmless, print_json
     from eqlab.core.errors import UsageError
+    from eqlab.store.looking import open_reader
 
     if status and status not in _STATUSES:
         raise UsageError(f"--status '{status}' is unknown.", f"Choose {', '.join(_STATUSES)}.")
@@ -47,6 +47,8 @@ def show(
     if as_json:
         print_json([_as_json(match) for match in shown])
         return
+    for text in _replaced(opened, stored.id, pairs):
+        typer.secho(harmless(f"! {text}"), fg="yellow")
     for match in shown:
         _print(match, prompt=prompt)
     if item or status:
@@ -60,15 +62,25 @@ def show(
         raise typer.Exit(1)
 
 
+def _replaced(opened: "Reader", run: str, pairs: "Sequence[tuple[str, BenchmarkConfig]]") -> "Iterator[str]":
+    """Which subjects another model answered for, in the whole run."""
+    from eqlab.core.answered_as import replaced
+
+    for who in dict.fromkeys(who for who, _ in pairs):
+        yield from replaced(who, opened.answered_as(run, who))
+
+
 def _matches(
     opened: "Reader", run: str, pairs: "Sequence[tuple[str, BenchmarkConfig]]", items: "Sequence[str]", status: str
 ) -> "Iterator[Match]":
     from eqlab.benchmarks.registry import load
+    from eqlab.core.benchmark import Talks
 
     trials = opened.trials_about(items) if items else None
     for who, asked in pairs:
         benchmark = load(asked.name)
-        for scored in opened.scored(run, who, asked.name, trials=trials, status=status):
+        found = opened.scored(run, who, asked.name, trials=trials, status=status)
+        for scored in talk_by_talk(found) if items and isinstance(benchmark, Talks) else found:
             if items and not set(items) & set(scored.trial.items):
                 continue
             line = benchmark.item(scored, asked.options)
@@ -76,11 +88,20 @@ def _matches(
                 yield who, asked.name, scored, line
 
 
+def talk_by_talk(found: "Iterator[Scored]") -> "list[Scored]":
+    """Turns in the order in which they were said; talks in the order in which they were planned."""
+    turns = list(found)
+    order: dict[tuple[str, int], int] = {}
+    for one in turns:
+        order.setdefault((one.trial.talk or one.trial.id, one.repeat), len(order))
+    return sorted(turns, key=lambda one: (order[one.trial.talk or one.trial.id, one.repeat], one.trial.turn))
+
+
 def _as_json(match: "Match") -> dict[str, object]:
     who, name, scored, line = match
     attempts = [
-        {"attempt": a.attempt, "status": a.status, "text": a.text, "reasoning": a.reasoning, "note": a.note}
-        for a in scored.attempts
+        {name: getattr(attempt, name) for name in ("attempt", "status", "text", "reasoning", "note", "model")}
+        for attempt in scored.attempts
     ]
     return {
         "subject": who,
@@ -94,22 +115,26 @@ def _as_json(match: "Match") -> dict[str, object]:
 
 
 def _print(match: "Match", *, prompt: bool) -> None:
-    from eqlab.cli.plain import harmless, print_rule
+    from eqlab.cli.plain import harmless, print_rule, print_text
+    from eqlab.core.answered_as import spec_of
     from eqlab.core.runs import PEOPLE
 
     who, name, scored, line = match
     someone = scored.attempts[0].subject if who == PEOPLE and scored.attempts else who
-    print_rule(f"{someone.removeprefix('model:')} · {name} · item {line.item}")
+    turn = f" · turn {scored.trial.turn + 1}" if scored.trial.talk else ""
+    turn += f" · {scored.trial.seat}" if scored.trial.seat else ""
+    print_rule(f"{someone.removeprefix('model:')} · {name} · item {line.item}{turn}")
     if prompt:
-        typer.secho(harmless(scored.trial.stimulus if who == PEOPLE else scored.trial.prompt), dim=True)
+        print_text(scored.trial.stimulus if who == PEOPLE else scored.trial.prompt, dim=True)
     for attempt in scored.attempts:
-        typer.secho(f"\nreply {attempt.attempt} ({attempt.status})", bold=True)
+        said = f" · answered as {attempt.model}" if attempt.model and attempt.model != spec_of(who) else ""
+        typer.secho(harmless(f"\nreply {attempt.attempt} ({attempt.status}){said}"), bold=True)
         if attempt.reasoning:
             typer.secho(f"(reasoning of {len(attempt.reasoning)} characters, not parsed)", dim=True)
-        typer.echo(harmless(attempt.text or attempt.note))
+        print_text(attempt.text or attempt.note)
     values = ", ".join(
         f"{key} {value} (reference {line.reference[key]:g})" if key in line.reference else f"{key} {value}"
         for key, value in line.values.items()
     )
     score = "" if line.score is None else f"\nscore: {line.score:.2f}"
-    typer.echo(f"\nread: {harmless(values) or 'nothing'}{score}\n")
+    print_text(f"\nread: {values or 'nothing'}{score}\n")

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eqlab.cli import study_analyze, study_data, study_kinds, study_manage, study_simulate
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, read_pairs
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.core.pairs import read_pairs
 
 if TYPE_CHECKING:
     from eqlab.core.design import Design
+    from eqlab.core.study import TalkTerms
     from eqlab.study.overview import Overview
 
 app = typer.Typer(help="Studies with people: write a study file, check it, serve it, analyse it.", no_args_is_help=True)
@@ -23,7 +25,7 @@ def init(
         str,
         typer.Argument(
             metavar="KIND",
-            help="rating, pairwise, reply, evoked, eqbench or another: `eqlab study kinds` lists them.",
+            help="rating, pairwise, reply, evoked, eqbench, talk or another: `eqlab study kinds` lists them.",
         ),
     ],
     output: Annotated[
@@ -38,7 +40,7 @@ def init(
             "--arm",
             metavar="NAME=SOURCE",
             help="rating, pairwise: an arm and its replies: RUN, RUN:MODEL, `last`, `last:MODEL`, a file, `author`, "
-            "`published:human`; may be repeated.",
+            "`published:human`; talk: an arm and its model; may be repeated.",
             show_default="the models of the newest run of `empathy`, or `author`",
         ),
     ] = None,
@@ -50,7 +52,8 @@ def init(
 
     Completion codes are drawn at random; pay and duration are filled in from the number of words and questions."""
     from eqlab.cli.output import errors
-    from eqlab.core.errors import DataError, UsageError
+    from eqlab.core.errors import UsageError
+    from eqlab.data.files import write_whole
     from eqlab.store.open import open_store
     from eqlab.study.begin import study_text
 
@@ -67,11 +70,7 @@ def init(
     opened.close()
     for line in dict.fromkeys(said):
         out.print(line, markup=False)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}.", "Name another file with -o.") from error
+    write_whole(path, text)
     typer.echo(f"{path} is written. Read it, change it, then:\n  eqlab study check {path}\n  eqlab study serve {path}")
 
 
@@ -116,11 +115,23 @@ def _show(design: "Design", found: "Overview", heard: tuple[str, ...], power: st
             f"Pay: {study.pay.reward:.2f} {currency} each, about {found.hourly:.2f} an hour; {found.rewards:.2f} in all"
             f" and {found.fees:.2f} fees: {found.cost:.2f} {currency}."
         )
+    if study.talk is not None:
+        typer.echo(_talks(study.talk))
     typer.echo(f"Power: {power}")
     for warning in heard:
         console().print(f"! {warning}", markup=False, style="yellow")
     if not heard:
         typer.echo("Nothing to mend.")
+
+
+def _talks(terms: "TalkTerms") -> str:
+    cost = "no limit of cost" if terms.max_cost is None else f"{terms.max_cost:g} in all"
+    each = "" if terms.max_cost_person is None else f", {terms.max_cost_person:g} a person"
+    return (
+        f"Talks: {terms.talks} a person as {terms.person}, {terms.turns} replies at most; models may be asked "
+        f"{terms.max_calls} times, {terms.max_calls_person} for one person; {cost}{each}. "
+        f"People learn in the {terms.told} that it is a machine."
+    )
 
 
 def _span(low: int, high: int) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 
 if TYPE_CHECKING:
     from eqlab.store.study.participation import Participation
@@ -25,7 +25,7 @@ def begun_study(file: Path, store: str, data: Path | None) -> "Participation":
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
 
-    opened = open_store(store)
+    opened = open_store(store, existing=True)
     _, design = open_study(file, opened, data)
     check_begun(opened, design)
     return Participation(opened, design)
@@ -172,8 +172,10 @@ def person(
 ) -> None:
     """Export everything that is stored about one person, as JSON."""
     from eqlab.cli.plain import as_json
+    from eqlab.data.files import write_whole
     from eqlab.store.study.erase import export_person
 
+    check_writable(output)
     participation = begun_study(file, store, data)
     found = export_person(participation, find_person(participation, name, panel_id))
     participation.store.close()
@@ -181,8 +183,7 @@ def person(
     if output is None:
         typer.echo(text)
         return
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(text + "\n", encoding="utf-8")
+    write_whole(output, text + "\n")
     typer.echo(f"{output}  {len(found['answers'])} answers")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, StoreFlag, check_writable
 from eqlab.cli.study_data import File, begun_study
 
 
@@ -33,6 +33,7 @@ def language(
     `language = "CODE"` in a study file then finds it in the folder of your languages (EQLAB_LANGUAGES)."""
     from eqlab.cli.output import print_rows
     from eqlab.core.errors import UsageError
+    from eqlab.data.files import write_whole
     from eqlab.study.language_file import check_code, language_text, missing_words
     from eqlab.study.texts import languages, own_folder
 
@@ -47,8 +48,7 @@ def language(
     path = output or own_folder() / f"{check_code(code)}.toml"
     if path.exists():
         raise UsageError(f"{path} exists and is not overwritten.", "Name another file with -o, or delete it.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(language_text(code), encoding="utf-8")
+    write_whole(path, language_text(code))
     typer.echo(f"{path} is written. Translate what stands in quotes; 'eqlab study language' says what is missing.")
 
 
@@ -65,12 +65,14 @@ def replies(
     Write yes into it for every reply that may be used; the table is then a source of replies for `[arms]` of a rating
     study and for `eqlab judge --on`. Rows without a yes are never shown to anybody."""
     from eqlab.core.errors import UsageError
+    from eqlab.data.files import write_whole
     from eqlab.study.results.replies import replies_csv
 
     if output.exists():
         raise UsageError(f"{output} exists and is not overwritten.", "Name another file with -o, or delete it.")
+    check_writable(output)
     participation = begun_study(file, store, data)
     content, n, marked = replies_csv(participation)
     participation.store.close()
-    output.write_bytes(content)
+    write_whole(output, content)
     typer.echo(f"{output}: {n} replies, {marked} with a mark. Write yes into the column 'use' of those to be used.")

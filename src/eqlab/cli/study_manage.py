@@ -199,7 +199,7 @@ def drop_researcher(name: Annotated[str, typer.Argument(help="Who.")], store: St
     from eqlab.store.study.researchers import remove_researcher
     from eqlab.study.results.analysis import current_user
 
-    opened = open_store(store)
+    opened = open_store(store, existing=True)
     remove_researcher(opened, name, time.time(), current_user())
     opened.close()
     typer.echo(f"{name} is no researcher any more.")
@@ -212,7 +212,7 @@ def list_researchers(store: StoreFlag = "") -> None:
     from eqlab.store.open import open_store
     from eqlab.store.study.researchers import read_researchers
 
-    opened = open_store(store)
+    opened = open_store(store, existing=True)
     rows = [[one.name, one.role] for one in read_researchers(opened)]
     opened.close()
     print_rows("", ["name", "role"], rows)

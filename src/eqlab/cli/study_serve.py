@@ -134,19 +134,24 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     from eqlab.core.errors import UsageError
     from eqlab.store.open import open_store
     from eqlab.store.study.participation import Participation
+    from eqlab.store.study.talking import spent_in
     from eqlab.study.build_design import open_study
     from eqlab.study.results.status import study_status
 
-    opened = open_store(store)
+    opened = open_store(store, existing=True)
     _, design = open_study(file, opened, data)
-    found = study_status(Participation(opened, design))
+    participation = Participation(opened, design)
+    found = study_status(participation)
+    asked, cost = spent_in(participation) if design.talks else (0, 0.0)
     opened.close()
     if not found.places:
         raise UsageError(f"Study '{found.study}' has not begun in this store.", "'eqlab study serve' begins it.")
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(found) | ({"model_calls": asked, "model_cost": cost} if design.talks else {}))
         return
     _print_status(found)
+    if design.talks:
+        typer.echo(f"\nModels were asked {asked} times, at a cost of {cost:.4f} as far as prices are known.")
 
 
 def password() -> None:

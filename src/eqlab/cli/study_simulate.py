@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, read_pairs
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.study_data import File
+from eqlab.core.pairs import read_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,8 +29,8 @@ def simulate(
         typer.Option(
             "--effect",
             help="What is put in. rating: log-odds of every arm against the reference; evoked: points of Negative "
-            "Affect; eqbench: SD of people's error.",
-            show_default="0.7, 5 or 1.5",
+            "Affect; eqbench: SD of people's error; talk: points of final emotion.",
+            show_default="0.7, 5, 1.5 or 10",
         ),
     ] = None,
     mix: Annotated[
@@ -72,6 +73,7 @@ def simulate(
     from eqlab.study.simulation.simulate import Simulation, repeat
     from eqlab.study.simulation.simulate import simulate as walk_own
 
+    check_writable(report)
     opened = open_store(store)
     text, design = open_study(file, opened, data)
     truth = Truth(form_of(design).effect if effect is None else effect)
@@ -197,6 +199,7 @@ def _show(
             print_rows(
                 "", ["", "power, %", "95 % interval", "simulations"], found_it, right=["power, %", "simulations"]
             )
+            typer.echo("Found: by the plan's test at its alpha, after Holm; else a 95 % interval without 0.")
 
 
 def _word(one: "Recovered") -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, StoreFlag, check_writable
 
 
 def submit(
@@ -24,11 +24,12 @@ def submit(
     from eqlab.publish.leaderboard import keys
     from eqlab.publish.leaderboard.check import check_submission
     from eqlab.publish.leaderboard.submission import make_submission, write_submission
-    from eqlab.store.open import open_store
+    from eqlab.store.looking import open_reader
 
-    opened = open_store(store)
+    opened = open_reader(store)
     stored = opened.find_run(run)
     path = output or Path(f"{stored.id}.submission.json")
+    check_writable(path)
     body = make_submission(opened, stored)
     check_submission(body, data)
     write_submission(body, path)

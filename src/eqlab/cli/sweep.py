@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eqlab.cli.flags import REPORT, DataFlag, JsonFlag, ReportFlag, StoreFlag
+from eqlab.cli.flags import REPORT, DataFlag, JsonFlag, ReportFlag, StoreFlag, check_writable
 
 if TYPE_CHECKING:
     from eqlab.store.store import Store
@@ -50,6 +50,7 @@ def sweep(
         raise UsageError(f"--engine '{engine}' is unknown.", "Choose local or ray.")
     if engine == "local" and (address or parts or workers):
         raise UsageError("--address, --parts and --workers belong to Ray.", "Add --engine ray.")
+    check_writable(report)
     read = read_sweep(file)
     cells = make_cells(read, data)
     opened = open_store(store)

@@ -17,7 +17,8 @@ from eqlab.core.results import Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON
 
 Floats = npt.NDArray[np.float64]
-SHARE = "P(Good)"
+SHARE, OVERALL = "P(Good)", "overall, 0 to 100"
+"""What raters say of a reply: on the form Bad, Okay, Good; on a rubric's scales together."""
 Missing = Literal["drop", "zero"]
 """What becomes of an item whose answers could not be used: left out, or 0 points."""
 
@@ -182,7 +183,9 @@ def _entry(
         return entry
     means = list(entry.means.values())
     if group:
-        return replace(entry, score=mean_estimate(SHARE, means, unit="%", digits=1, bounds=(0.0, 100.0)))
+        unit = "%" if share is None else share.unit
+        name = SHARE if unit == "%" else OVERALL
+        return replace(entry, score=mean_estimate(name, means, unit=unit, digits=1, bounds=(0.0, 100.0)))
     return replace(entry, score=mean_estimate(score.name, means, digits=score.digits))
 
 

@@ -1,17 +1,21 @@
 """What each item of a benchmark is worth, from the points of many subjects: as tables. Pure."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from eqlab.analysis.held_out import copies
 from eqlab.analysis.intervals import FEWEST
-from eqlab.analysis.item_quality import ItemQuality, differential, information_curve, item_quality
+from eqlab.analysis.item_quality import ItemQuality, information_curve, item_quality
+from eqlab.comparison.item_groups import People, between_families, between_people
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Table
 
 SHOWN = 10
+ENOUGH = 20
+"""Subjects on an item from which on its information is told: a model of ability fitted to fewer is far too sure."""
+Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,27 +28,73 @@ class ItemReport:
 
 
 def item_report(
-    points: Mapping[str, Mapping[str, float]], families: Mapping[str, str], shown: int = SHOWN
+    points: Mapping[str, Mapping[str, float]],
+    families: Mapping[str, str],
+    shown: int = SHOWN,
+    people: People | None = None,
 ) -> ItemReport:
-    """`points`: by subject, its points by item; `families`: by subject, empty where unknown."""
-    subjects = list(points)
-    items = list(dict.fromkeys(item for own in points.values() for item in own))
-    if len(subjects) < FEWEST or len(items) < FEWEST:
+    """`points`: by model, its points by item; `families`: by model, empty where unknown; `people`: their points. With
+    fewer than five models the items are judged by people."""
+    people = people or {}
+    judges, what = (points, "models") if len(points) >= FEWEST or len(people) < FEWEST else (people, "people")
+    items = list(dict.fromkeys(item for own in judges.values() for item in own))
+    if len(judges) < FEWEST or len(items) < FEWEST:
         raise UsageError(
-            f"Items are judged by many subjects: there are {len(subjects)} subjects and {len(items)} items.",
-            f"Name runs of at least {FEWEST} models on the same items, or 'published'.",
+            f"Items are judged by many subjects: there are {len(judges)} {what} and {len(items)} items.",
+            f"Name runs of at least {FEWEST} models on the same items, a study of people, or 'published'.",
         )
-    table = np.array([[points[one].get(item, np.nan) for item in items] for one in subjects])
+    table = np.array([[own.get(item, np.nan) for item in items] for own in judges.values()])
+    table, items = _answered(table, items)
     found = item_quality(table)
     named = tuple((items[one.item], one) for one in found)
-    negative = {part: _negative(found, part) for part in ("rest", "upper", "lower")}
-    sentence = (
-        f"{len(subjects)} subjects, {len(items)} items. {negative['rest'][0]} of {negative['rest'][1]} items correlate "
-        f"negatively with the rest; among the upper half of the subjects {negative['upper'][0]} of "
-        f"{negative['upper'][1]}, among the lower half {negative['lower'][0]} of {negative['lower'][1]}."
+    sentence = f"{len(judges)} {what}, {len(items)} items. {_said(found)}{_without_copies(table, list(judges))}"
+    tables = (
+        _items(named, shown),
+        _curve(table),
+        *(between_families(table, items, [families.get(s, "") for s in judges]) if what == "models" else ()),
+        *between_people(points, people, items),
     )
-    tables = (_items(named, shown), _curve(table), *_families(table, items, [families.get(s, "") for s in subjects]))
-    return ItemReport(sentence, len(subjects), named, tables)
+    return ItemReport(sentence, len(judges), named, tables)
+
+
+def _answered(table: Floats, items: Sequence[str]) -> tuple[Floats, list[str]]:
+    """Items that at least four subjects answered: of the others nothing can be said."""
+    enough = np.isfinite(table).sum(axis=0) >= 4
+    if enough.sum() < FEWEST:
+        raise UsageError(
+            f"Only {int(enough.sum())} items were answered by four subjects or more.", "Name more runs of these items."
+        )
+    return table[:, enough], [item for item, kept in zip(items, enough.tolist(), strict=True) if kept]
+
+
+def _said(found: Sequence[ItemQuality]) -> str:
+    below, known = _negative(found, "rest")
+    said = f"{below} of {known} items correlate negatively with the rest"
+    (upper, among), (lower, below_them) = _negative(found, "upper"), _negative(found, "lower")
+    if not among or not below_them:
+        return f"{said}; too few subjects to look at their upper and lower half."
+    halves = f"among the upper half of the subjects {upper} of {among}, among the lower half {lower} of {below_them}"
+    return f"{said}; {halves}."
+
+
+def _without_copies(table: Floats, names: Sequence[str]) -> str:
+    """The same with near copies of one subject taken together, as the mean of their points."""
+    groups = np.array(copies(table, names))
+    kept = list(dict.fromkeys(groups.tolist()))
+    if not FEWEST <= len(kept) < len(names):
+        return ""
+    alone = np.array([_mean(table[groups == group]) for group in kept])
+    if np.isfinite(alone).sum(axis=0).min() < 4:
+        return ""
+    below, known = _negative(item_quality(alone), "upper")
+    return f" With near copies of one subject taken together ({len(kept)} subjects): {below} of {known}."
+
+
+def _mean(rows: Floats) -> Floats:
+    """By column, of what there is."""
+    known = np.isfinite(rows)
+    count = known.sum(axis=0)
+    return np.where(count > 0, np.where(known, rows, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
 
 
 def _negative(found: Sequence[ItemQuality], part: str) -> tuple[int, int]:
@@ -56,7 +106,8 @@ def _items(named: Sequence[tuple[str, ItemQuality]], shown: int) -> Table:
     """Worst first: those that agree least with the rest among the better subjects."""
 
     def order(pair: tuple[str, ItemQuality]) -> float:
-        return pair[1].upper if pair[1].upper is not None else 2.0
+        own = pair[1].rest if pair[1].upper is None else pair[1].upper
+        return 2.0 if own is None else own
 
     rows = tuple(
         (
@@ -67,7 +118,7 @@ def _items(named: Sequence[tuple[str, ItemQuality]], shown: int) -> Table:
             Estimate("r", one.rest, one.n, None, one.rest_low, one.rest_high),
             one.upper,
             one.lower,
-            one.information,
+            one.information if one.n >= ENOUGH else None,
         )
         for name, one in sorted(named, key=order)[:shown]
     )
@@ -83,36 +134,9 @@ def _items(named: Sequence[tuple[str, ItemQuality]], shown: int) -> Table:
     )
 
 
-def _curve(table: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Table:
+def _curve(table: Floats) -> Table:
+    title, columns = "Where the items tell most", ("score", "standard error of ability, SD")
+    if np.median(np.isfinite(table).sum(axis=0)) < ENOUGH:
+        return Table(title, columns, (), f"Told from {ENOUGH} subjects an item on; there are fewer.")
     rows = tuple((score, error) for score, error in information_curve(table))
-    return Table(
-        "Where the items tell most",
-        ("score", "standard error of ability, SD"),
-        rows,
-        "Where the error rises, the items tell subjects apart least.",
-    )
-
-
-def _families(
-    table: np.ndarray[tuple[int, ...], np.dtype[np.float64]], items: Sequence[str], groups: Sequence[str]
-) -> tuple[Table, ...]:
-    """Items that are harder for one family than its ability says: the two largest families."""
-    large = [name for name, count in Counter(name for name in groups if name).most_common(2) if count >= FEWEST]
-    if len(large) < 2:
-        return ()
-    found = differential(table, list(groups), *large)
-    flagged = sorted((one for one in found if one.p_adjusted < 0.05), key=lambda one: one.p)
-    rows = tuple(
-        (items[one.item], Estimate("gap", one.gap, len(groups), None, one.low, one.high), f"{one.p_adjusted:.3g}")
-        for one in flagged[:SHOWN]
-    )
-    counts = Counter(groups)
-    return (
-        Table(
-            f"Items that differ between {large[0]} and {large[1]} at equal ability",
-            ("item", f"{large[0]} − {large[1]}, points", "p, corrected"),
-            rows,
-            f"{len(flagged)} of {len(found)} items at 5 % after Benjamini and Hochberg; {counts[large[0]]} and "
-            f"{counts[large[1]]} subjects.",
-        ),
-    )
+    return Table(title, columns, rows, "Where the error rises, the items tell subjects apart least.")

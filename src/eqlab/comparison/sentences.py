@@ -13,16 +13,17 @@ _MOST_NAMES = 6
 
 def conclusion(verdict: Verdict, things: str = "items", rater: str = "") -> str:
     """Who is first, or which group cannot be told apart; then people, baselines, and who is left out and why. With a
-    rater: whose replies are called Good how often, and how neighbours compare."""
+    rater: whose replies are rated how, and how neighbours compare."""
     ranked = [one.contender for one in verdict.ranked]
     if rater and any(one.contender.score.value is not None for one in verdict.standings):
         parts = [_rated(verdict, things, rater)]
     else:
-        parts = [_first(verdict, things)] if ranked else ["No score can be compared."]
+        some = any(one.contender.score.value is not None for one in verdict.standings)
+        parts = [_first(verdict, things)] if ranked else ["No score can be compared."] if some else []
     parts += [_people(verdict, one.contender) for one in verdict.standings if one.contender.why_no_rank == REFERENCE]
     parts.append(_baselines(ranked))
     parts += _left_out([one.contender for one in verdict.standings if not one.rank], bool(ranked))
-    return " ".join(part for part in parts if part)
+    return " ".join(part for part in parts if part) or "No score can be compared."
 
 
 def _first(verdict: Verdict, things: str) -> str:
@@ -49,9 +50,14 @@ def _first(verdict: Verdict, things: str) -> str:
 
 def _rated(verdict: Verdict, things: str, rater: str) -> str:
     shown = [one for one in verdict.standings if one.contender.score.value is not None][: _MOST_NAMES + 1]
-    shares = ", ".join(f"{value_of(one.contender.score)} of the replies by {_name(one.contender)}" for one in shown)
+    if all(one.contender.score.unit == "%" for one in shown):  # a share of replies called Good
+        shares = ", ".join(f"{value_of(one.contender.score)} of the replies by {_name(one.contender)}" for one in shown)
+        verbs = ("call Good", "calls Good")
+    else:
+        shares = ", ".join(f"{_name(one.contender)} {value_of(one.contender.score)}" for one in shown) + " overall"
+        verbs = ("give", "gives")
     opening = (
-        f"People call Good {shares}." if rater == PEOPLE else f"Judge-only: {short_name(rater)} calls Good {shares}."
+        f"People {verbs[0]} {shares}." if rater == PEOPLE else f"Judge-only: {short_name(rater)} {verbs[1]} {shares}."
     )
     if len(verdict.ranked) < 2:
         return opening

@@ -12,9 +12,8 @@ from eqlab.runs.pool import pooled
 from eqlab.runs.published_results import PublishedReader, PublishedResult
 from eqlab.runs.published_runs import is_published
 from eqlab.runs.score import results_of
-from eqlab.store.open import open_store
-from eqlab.store.reader import StoredRun
-from eqlab.store.store import Store
+from eqlab.store.looking import open_reader
+from eqlab.store.reader import Reader, StoredRun
 
 
 def read_sources(
@@ -30,7 +29,7 @@ def read_sources(
 
     A run named twice counts once. `benchmarks` and `subject` (a part of the name) choose among what is found. `pool`:
     runs that differ in their seeds alone are one result."""
-    opened: Store | None = None
+    opened: Reader | None = None
     seen: set[str] = set()
     found: list[EntrySource] = []
     runs: list[StoredRun] = []
@@ -41,7 +40,7 @@ def read_sources(
         elif name.endswith(".json"):
             found += _published([PublishedReader(data).file_result(_file(name))], seen)
         else:
-            opened = opened or open_store(store)
+            opened = opened or open_reader(store)
             stored = opened.find_run(name)
             if stored.id not in seen:
                 seen.add(stored.id)
@@ -58,7 +57,7 @@ def read_sources(
     return chosen
 
 
-def _runs(store: Store, runs: Sequence[StoredRun], pool: bool) -> list[EntrySource]:
+def _runs(store: Reader, runs: Sequence[StoredRun], pool: bool) -> list[EntrySource]:
     scored = results_of(store, runs)
     return [
         EntrySource(result, f"run {stored.id}", _items_of(stored, result), settings_of(stored.config, result.subject))

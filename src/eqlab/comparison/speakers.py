@@ -3,7 +3,7 @@ personas: bias, agreement, listeners that change places, and an estimate that jo
 simulated ones (prediction-powered, `analysis.ppi`)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
 
@@ -13,6 +13,7 @@ from eqlab.analysis.comparison import paired
 from eqlab.analysis.correlation import pearson
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.analysis.ppi import Arm, ppi_difference, ppi_mean
+from eqlab.analysis.two_way import crossed_mean
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PEOPLE, PERSON
@@ -80,7 +81,7 @@ def talks_in(results: Sequence[Result]) -> list[Talk]:
     """Talks with a score. People count as one speaker, of whom each is a sample."""
     return [
         Talk(
-            result.subject.removeprefix("model:"),
+            (talk.listener or result.subject).removeprefix("model:"),
             talk.item,
             PEOPLE if talk.partner.startswith(PERSON) else talk.partner,
             talk.partner,
@@ -112,10 +113,10 @@ def _compare(talks: Sequence[Talk], speaker: str, reference: str) -> Speakers:
             f"'{speaker}' and '{reference}' share no persona and listener.", "Name runs with the same ones."
         )
     arms = {name: _arm(talks, name, speaker, reference, ours) for name in names}
-    listeners = tuple(_listener(name, ours, theirs, shared, arms[name]) for name in names)
-    gaps: dict[str, list[float]] = {}
-    for key in shared:
-        gaps.setdefault(key[1], []).append(ours[key] - theirs[key])
+    told = [talk for talk in talks if talk.speaker == reference and (talk.listener, talk.persona) in ours]
+    listeners = tuple(
+        _listener(name, ours, [talk for talk in told if talk.listener == name], shared, arms[name]) for name in names
+    )
     one, other = np.array([ours[key] for key in shared]), np.array([theirs[key] for key in shared])
     scores = [np.array([getattr(row, side).value for row in listeners]) for side in ("simulated", "reference")]
     few = "fewer than three listeners have no order to agree on"
@@ -124,7 +125,7 @@ def _compare(talks: Sequence[Talk], speaker: str, reference: str) -> Speakers:
         speaker,
         reference,
         listeners,
-        mean_estimate("bias", [fmean(own) for own in gaps.values()], digits=1, bounds=_GAPS),
+        _over_talks("bias", told, [ours[talk.listener, talk.persona] - talk.score for talk in told], _GAPS),
         pearson("talks", one, other),
         ranks,
         len(names) * (len(names) - 1) // 2,
@@ -145,7 +146,7 @@ def _means(talks: Sequence[Talk], speaker: str) -> dict[tuple[str, str], float]:
 def _listener(
     name: str,
     ours: Mapping[tuple[str, str], float],
-    theirs: Mapping[tuple[str, str], float],
+    told: Sequence[Talk],
     shared: Sequence[tuple[str, str]],
     arm: Arm | None,
 ) -> Listener:
@@ -169,11 +170,27 @@ def _listener(
     return Listener(
         name,
         mean_estimate("simulated", [ours[key] for key in own], digits=1, bounds=_SCALE),
-        mean_estimate("reference", [theirs[key] for key in own], digits=1, bounds=_SCALE),
-        mean_estimate("bias", [ours[key] - theirs[key] for key in own], digits=1, bounds=_GAPS),
+        _over_talks("reference", told, [talk.score for talk in told], _SCALE),
+        _over_talks("bias", told, [ours[name, talk.persona] - talk.score for talk in told], _GAPS),
         joined,
         gain,
     )
+
+
+def _over_talks(name: str, talks: Sequence[Talk], values: Sequence[float], bounds: tuple[float, float]) -> Estimate:
+    """The mean over personas, each counted once. Where people had several talks each, their levels count too: the
+    interval is over personas and people."""
+    people = {talk.who for talk in talks}
+    if 1 < len(people) < len(talks):
+        personas, who = [talk.persona for talk in talks], [talk.who for talk in talks]
+        made = crossed_mean(name, np.array(values), personas, who, of="personas")
+        low = None if made.low is None else max(bounds[0], made.low)
+        high = None if made.high is None else min(bounds[1], made.high)
+        return replace(made, low=low, high=high, digits=1)
+    by_persona: dict[str, list[float]] = {}
+    for talk, value in zip(talks, values, strict=True):
+        by_persona.setdefault(talk.persona, []).append(value)
+    return mean_estimate(name, [fmean(own) for own in by_persona.values()], digits=1, bounds=bounds)
 
 
 def _arm(
@@ -231,6 +248,15 @@ def _flips(
 
 # -- words ---------------------------------------------------------------------------------------------------------
 
+_JOINED = (
+    "Joined: what the reference would say of all personas, from its own talks and the simulated ones "
+    "(prediction-powered). Worth: how many times as many talks of the reference that is; below 1 the simulation cost "
+    "something."
+)
+_NOT_JOINED = (
+    "Nothing is joined: the reference has talked as all of these personas, or as too few of them (5 are the fewest)."
+)
+
 
 def sentence(found: Speakers) -> str:
     """The first thing to know."""
@@ -249,15 +275,16 @@ def sentence(found: Speakers) -> str:
 
 
 def tables(found: Speakers) -> tuple[Table, ...]:
-    rows = tuple((row.name, row.simulated, row.reference, row.bias, row.joined, row.gain) for row in found.listeners)
+    joined = any(row.joined.value is not None for row in found.listeners)
     made = [
         Table(
             f"Listeners by {found.speaker} and by {found.reference}",
-            ("listener", found.speaker, found.reference, "bias", "joined", "worth"),
-            rows,
-            "Over the personas that both talked as. Joined: what the reference would say of all personas, from its own "
-            "talks and the simulated ones (prediction-powered). Worth: how many times as many talks of the reference "
-            "that is; below 1 the simulation cost something.",
+            ("listener", found.speaker, found.reference, "bias", *(("joined", "worth") if joined else ())),
+            tuple(
+                (row.name, row.simulated, row.reference, row.bias, *((row.joined, row.gain) if joined else ()))
+                for row in found.listeners
+            ),
+            "Over the personas that both talked as. " + (_JOINED if joined else _NOT_JOINED),
         ),
         Table(
             "Agreement", ("of", "correlation"), (("talks", found.agreement), ("listeners' scores", found.ranks)),

@@ -5,9 +5,11 @@ from dataclasses import asdict
 from typing import Any
 
 from eqlab.analysis.components import RESIDUAL, MeasurementDesign
+from eqlab.comparison import over_speakers
 from eqlab.comparison.caveats import caveats
 from eqlab.comparison.compare import Comparison, Spread
 from eqlab.comparison.disagreement import disagreement, furthest_apart
+from eqlab.comparison.entries import OVERALL, SHARE
 from eqlab.comparison.pair import Pair
 from eqlab.comparison.sentences import chance_words, conclusion, p_words, pair_sentence, round_up
 from eqlab.comparison.verdict import Rank, Verdict
@@ -37,6 +39,8 @@ def tables(found: Comparison) -> list[Table]:
     parts = {name: spread for name, spread in found.spreads.items() if spread.components is not None}
     if parts:
         listed += [_components(parts), _designs(found, parts)]
+    if beyond := over_speakers.over_speakers(found.entries):
+        listed.append(over_speakers.table(beyond))
     apart = disagreement({entry.name: entry.means for entry in found.entries if entry.items})
     if apart is not None:
         listed.append(apart)
@@ -68,12 +72,19 @@ def _standings(found: Comparison) -> Table:
         rows.append(tuple([*row, spread.variation, spread.agreement] if again else row))
     columns = ["rank", "may be first"] if several else []
     columns += ["rank, jointly"] if joint else []
-    columns += ["subject", found.entries[0].score.name if not found.rater else "P(Good)"]
+    columns += ["subject", _measure(found)]
     columns += [found.things, "repeats", *lost]
     columns += ["CV over repeats, %", "agreement of repeats (ICC)"] if again else []
     note = " ".join([RANK, FIRST, *([JOINTLY] if joint else [])]) if several else ""
     title = f"{found.title}: {found.rater}" if found.rater else found.title
     return Table(title, tuple(columns), tuple(rows), note)
+
+
+def _measure(found: Comparison) -> str:
+    score = found.entries[0].score
+    if not found.rater:
+        return score.name
+    return SHARE if score.unit == "%" else OVERALL
 
 
 def _pairs(found: Comparison) -> Table:
@@ -186,6 +197,7 @@ def as_data(found: Comparison, missing: str) -> dict[str, Any]:
             for spread in (found.spreads[entry.name],)
         ],
         "pairs": [pair_data(pair, things) for pair in found.pairs],
+        "over_speakers": [{"a": a, "b": b, **asdict(gap)} for a, b, gap in over_speakers.over_speakers(found.entries)],
         "disagreement": [
             {"item": one.item, "range": one.range, "points": dict(one.points)}
             for one in furthest_apart({entry.name: entry.means for entry in found.entries if entry.items})

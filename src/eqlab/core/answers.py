@@ -1,6 +1,6 @@
 """An answer: what came back for one attempt at one trial. Every attempt is kept; nothing is overwritten."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
@@ -8,6 +8,9 @@ from typing import Any, Literal
 Status = Literal["ok", "unparseable", "refused", "error"]
 PROVIDER_REFUSED = ("content_filter", "refusal")
 """The finish of an answer that a provider, and not the model's text, refused: it stands, and is not asked again."""
+LENGTH = "length"
+"""The finish of a reply that was cut by its room."""
+_CUT_TWICE = 2
 STATUSES: tuple[Status, ...] = ("ok", "unparseable", "refused", "error")
 
 
@@ -55,6 +58,21 @@ class Answer:
     def answered(self) -> bool:
         """Whether the subject said something, readable or not."""
         return self.status != "error"
+
+
+def stands(outcomes: Iterable[tuple[str | None, str | None]]) -> bool:
+    """Whether attempts, each as (status, finish), settle their trial whatever tries are left: a good answer does, and
+    what a provider refused, and a reply that was cut once more though it had been given more room."""
+    cut = 0
+    for status, finish in outcomes:
+        if status == "ok" or (status == "refused" and finish in PROVIDER_REFUSED):
+            return True
+        cut += status == "unparseable" and finish == LENGTH
+    return cut >= _CUT_TWICE
+
+
+def outcomes(attempts: Iterable[Answer]) -> Iterator[tuple[str, str]]:
+    return ((answer.status, answer.finish) for answer in attempts)
 
 
 def final(attempts: Iterable[Answer]) -> Answer | None:

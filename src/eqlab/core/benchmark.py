@@ -205,6 +205,16 @@ class Talks(Protocol):
 
 
 @runtime_checkable
+class Foreseen(Protocol):
+    """Talks whose cost can be told before they begin although not any words are an answer in them. Talks in which any
+    words are one need not say so: they are played through with such words."""
+
+    def supposed(self, trial: Trial, options: Mapping[str, Any], characters: int) -> str:
+        """A reply to this turn of about so many characters that `read` takes, and after which the talk goes on."""
+        ...
+
+
+@runtime_checkable
 class Seated(Protocol):
     """A benchmark whose talks have other models in them. A trial with a `seat` is asked of that seat's model; its
     answer is stored with the talk, under the subject that is measured."""
@@ -242,3 +252,11 @@ class Rated(Protocol):
     def replies(self, arm: str, scored: Iterable[Scored]) -> Iterable[ReplyRow]:
         """The replies that somebody can read, under the arm's name."""
         ...
+
+
+@runtime_checkable
+class RatedBy(Protocol):
+    """A benchmark whose answers have a rubric of their own, by which they are rated if nobody names another."""
+
+    @property
+    def rubric(self) -> str: ...

@@ -14,7 +14,9 @@ from eqlab.core.runs import RunConfig
 from eqlab.core.study import Study, told
 from eqlab.core.trials import Trial
 
-StepKind = Literal["consent", "question", "instrument", "quiz", "trial", "attention", "gold", "repeat", "debrief"]
+StepKind = Literal[
+    "consent", "question", "instrument", "quiz", "trial", "talk", "attention", "gold", "repeat", "debrief"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class Design:
     """Those before the debriefing."""
     gold: tuple[Trial, ...] = ()
     """Pages like trials, for everybody; the key of each holds the answers that are right: {"accept": {key: [1]}}."""
+    talks: tuple[str, ...] = ()
+    """Ids of trials with which a talk begins: what follows in it is in no design."""
 
     @cached_property
     def trials(self) -> Mapping[str, Trial]:
@@ -213,7 +217,7 @@ class Design:
         trials = list(self.batch(arm, batch).trials)
         if self.shuffle:
             trials = _shuffled(trials, self.batch(arm, batch).blocks, draw)
-        steps = [Step("trial", trial.id) for trial in trials]
+        steps = [Step("talk" if trial.id in self.talks else "trial", trial.id) for trial in trials]
         steps = self._with_gold(steps, draw)
         for position, trial in _checks(self.attention, self.study.checks.attention, len(steps), draw):
             steps.insert(position, Step("attention", trial.id))

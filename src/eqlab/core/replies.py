@@ -17,3 +17,5 @@ class ReplyRow:
     repeat: int = 0
     human: tuple[tuple[str, int], ...] = ()
     """(rater, rating) of people who have rated this very reply."""
+    human_scales: tuple[tuple[str, str, int], ...] = ()
+    """(rater, scale, value) where people rated it on scales of their own."""

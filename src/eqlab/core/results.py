@@ -134,6 +134,8 @@ class Transcript:
     """The emotion at the opening and after each reply; empty where nobody told it."""
     lines: tuple[Line, ...]
     topics: tuple[str, ...] = ()
+    listener: str = ""
+    """Who is measured, where a result has the talks of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,8 @@ class Result:
     """Trials by status, with "planned" and "unanswered"."""
     items: tuple[ItemScore, ...] = ()
     item_range: tuple[float, float] = (0.0, 10.0)
+    item_labels: tuple[tuple[float, str], ...] = ()
+    """What each value of an item is called, where the scale has words: Bad, Okay, Good."""
     baselines: tuple[Baseline, ...] = ()
     valid: bool = True
     ranked: bool = True
@@ -182,6 +186,8 @@ class Result:
     """The subject's number and that of people in a published study, of the same measure."""
     usage: Usage | None = None
     """What the answers took: tokens, money, time; None for people, and where it was not looked up."""
+    answered_as: Mapping[str, int] = field(default_factory=dict)
+    """Replies by the model id that the server named in them; empty where none was."""
     people: Estimate | None = None
     """The headline of people in a published study; undefined, with the reason as note, if they lack what it takes."""
     noun: str = "items"

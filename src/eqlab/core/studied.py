@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from eqlab.core.benchmark import OptionHelp, Scored
+from eqlab.core.benchmark import OptionHelp, Scored, Turn
 from eqlab.core.design import Batch, Design
+from eqlab.core.messages import Message
 from eqlab.core.results import Estimate, Result, Table
+from eqlab.core.runs import ModelConfig
 from eqlab.core.study import Study
 from eqlab.core.trials import Trial
 
@@ -30,8 +32,8 @@ class StudyForm:
     """What simulated people have in them unless told otherwise."""
     effect_words: str
     """What that number is, in words."""
-    arms: Literal["items", "replies"] = "items"
-    """Where arms come from: from the items, or from the replies that the file names under [arms]."""
+    arms: Literal["items", "replies", "models"] = "items"
+    """Where arms come from: from the items, or from the replies, or the models, that the file names under [arms]."""
     arms_by: tuple[str, ...] = ()
     """What may make an arm, the default first; empty: there is nothing to choose."""
     batch_size: bool = True
@@ -48,6 +50,8 @@ class StudyForm:
     own_options: tuple[OptionHelp, ...] = ()
     """Options of the kind's own, under [options] in the file beside the benchmark's; for `pages` they are in
     `study.options`, as text."""
+    talks: bool = False
+    """Whether people talk with models ([talk] in the file); the kind is then `Conversing`."""
     not_for_people: tuple[tuple[str, str, str], ...] = ()
     """(option, value, why): what models can be asked and people cannot."""
 
@@ -63,6 +67,8 @@ class StudyPages:
     """Whether the trials of a batch follow from each other and keep their order."""
     people_per_batch: int | None = None
     """Where the kind itself deals people to batches; None: as the file says."""
+    talks: tuple[str, ...] = ()
+    """Ids of the trials that are the first turn of a talk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +145,14 @@ class Recovered:
     null: float | None = 0.0
     """What it would be if there were nothing to find; None where that is no question, as with a score."""
 
+    decided: bool | None = None
+    """Whether the plan's own test finds it: at its alpha, after its correction. None where the plan tests nothing."""
+
     @property
     def told(self) -> bool | None:
-        """Whether the 95 % interval leaves out the null: the effect was found."""
+        """Whether the effect was found: by the plan's test, else by a 95 % interval that leaves out the null."""
+        if self.decided is not None:
+            return self.decided
         if self.null is None or self.found.low is None or self.found.high is None:
             return None
         return not self.found.low <= self.null <= self.found.high
@@ -152,6 +163,11 @@ class Recovered:
         if self.found.low is None or self.found.high is None:
             return None
         return self.found.low <= self.put_in <= self.found.high
+
+
+def recovered_contrast(one: Contrast, truth: Truth, alpha: float) -> Recovered:
+    """A planned contrast under a truth that puts the same effect into every arm."""
+    return Recovered(one.estimate.name, truth.effect, one.estimate, decided=one.p_holm < alpha)
 
 
 class StudyKind(Protocol):
@@ -187,6 +203,44 @@ class Worded(Protocol):
 
     def in_words(self, words: Mapping[str, str]) -> StudyKind:
         """The same kind with these words."""
+        ...
+
+
+@runtime_checkable
+class Conversing(Protocol):
+    """A kind whose people talk with models: what follows in a talk, and who is asked."""
+
+    @property
+    def words(self) -> Mapping[str, str]: ...
+
+    def options(self, study: Study) -> Mapping[str, str]:
+        """The benchmark's options of the run that the talks belong to."""
+        ...
+
+    def models(self, study: Study) -> Mapping[str, ModelConfig]:
+        """The model of each arm."""
+        ...
+
+    def next_turn(self, study: Study, turns: Sequence[Turn]) -> Trial | None:
+        """As a benchmark that talks does; None ends the talk."""
+        ...
+
+    def of_person(self, study: Study, trial: Trial) -> bool:
+        """Whether the person answers a turn, and not the model."""
+        ...
+
+    def scripted(self, study: Study, arm: str, messages: Sequence[Message]) -> str:
+        """What a model of this arm would say to simulated people: known beforehand, so that the truth is."""
+        ...
+
+
+@runtime_checkable
+class TalkingPeople(Protocol):
+    """Simulated people who can talk."""
+
+    def turn(self, person: Any, trial: Trial, heard: str, draw: random.Random) -> Mapping[str, Any]:
+        """What somebody says to the words they have heard last: `says` and, where they tell it, `emotion`, `feeling`
+        and `leaves`."""
         ...
 
 

@@ -159,6 +159,51 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
+class TalkTerms:
+    """A study in which people talk with models: which seat is theirs, what they are told, what it may cost, and what
+    becomes of them when a model does not answer. Limits may change while a study runs; they are no part of its hash."""
+
+    person: Literal["speaker", "listener"] = "speaker"
+    """`speaker`: people talk of something, a model listens; `listener`: a model speaks as a persona, people reply."""
+    about: Literal["own", "personas"] = "own"
+    """What people speak of: something of their own, or what has happened to a persona."""
+    opening: str = ""
+    """What people are asked to talk about."""
+    talks: int = 1
+    """Talks of one person, all with the model of their arm."""
+    turns: int = 6
+    """Most replies in a talk."""
+    characters: int = 2000
+    """Of one message."""
+    why: bool = True
+    """Whether people may say in a line why they feel so."""
+    help: str = ""
+    """Where somebody in distress finds help; on every page of a talk."""
+    machine: str = ""
+    """The sentence that says that the other one is a machine."""
+    told: Literal["consent", "debrief"] = "consent"
+    """When it is said."""
+    stopped: Literal["code", "nothing"] = "code"
+    """What somebody who stops on the way gets: the code of those who complete, or none."""
+    if_down: Literal["go_on", "wait"] = "go_on"
+    """While a model does not answer: people may go on without it, or may only wait, try again or stop."""
+    least_wait: float = 2.0
+    """Seconds before a reply is shown: a fast model is not known by its speed."""
+    pace: int = field(default=80, metadata=NOT_TOLD)
+    """Characters of a reply shown in a second."""
+    patience: float = field(default=60.0, metadata=NOT_TOLD)
+    """Seconds after which a model that says nothing counts as down."""
+    max_cost: float | None = field(default=None, metadata=NOT_TOLD)
+    max_cost_person: float | None = field(default=None, metadata=NOT_TOLD)
+    max_calls: int = field(default=10_000, metadata=NOT_TOLD)
+    """Of the whole study, in the currency of the models' prices, and in questions to models."""
+    max_calls_person: int = field(default=60, metadata=NOT_TOLD)
+    per_minute: int = field(default=10, metadata=NOT_TOLD)
+    """Messages of one person in a minute."""
+    per_minute_all: int = field(default=300, metadata=NOT_TOLD)
+
+
+@dataclass(frozen=True, slots=True)
 class AnalysisPlan:
     """What the confirmatory analysis will do; `eqlab study lock` freezes it."""
 
@@ -210,6 +255,8 @@ class Study:
     """Questions on one page after the consent."""
     after: tuple[OwnQuestion, ...] = field(default=(), metadata=LATE)
     """Questions on one page before the debriefing."""
+    talk: TalkTerms | None = field(default=None, metadata=LATE)
+    """Where people talk with models."""
     words: str = field(default="", metadata=NOT_TOLD)
     """Language of the words inside the trials; empty: the study's. Studies begun with 0.1 have them in English."""
 

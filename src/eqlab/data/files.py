@@ -13,7 +13,7 @@ from eqlab.core.errors import DataError, UsageError
 def write_whole(path: Path, content: bytes | str, *, durable: bool = True) -> None:
     """`durable`: on disk when this returns; a site of hundreds of small files need not be."""
     with whole_file(path, durable=durable) as file:
-        file.write(content.encode("utf-8") if isinstance(content, str) else content)
+        file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
 
 
 @contextmanager

@@ -5,16 +5,19 @@ A folder holds `<source>/<path>` for each row of the manifest, and may hold more
 import csv
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote, urlsplit
 
 from eqlab.core.errors import DataError
 from eqlab.core.folders import cache_folder
+
+if TYPE_CHECKING:
+    from requests.exceptions import RequestException
 
 FileState = Literal["ok", "missing", "changed"]
 
@@ -90,10 +93,20 @@ def state(pinned: PinnedFile, folder: Path) -> FileState:
     return "ok" if digest == pinned.sha256 else "changed"
 
 
+def changed(content: Mapping[str, bytes]) -> list[str]:
+    """Published files whose content is not the one that was published."""
+    pinned = {one.name: one.sha256 for one in manifest()}
+    return [
+        name for name, body in content.items() if name in pinned and hashlib.sha256(body).hexdigest() != pinned[name]
+    ]
+
+
 def fetch(wanted: Iterable[PinnedFile], folder: Path, say: Callable[[PinnedFile, str], None]) -> None:
-    """Download what is missing or changed; `say` hears of each file: kept, fetched or the reason it failed."""
+    """Download what is missing or changed; `say` hears of each file: kept, fetched or the reason it failed. Where
+    the server cannot be reached at all, the rest is not tried: nobody waits for 168 failures that are one."""
     import pooch
-    from requests.exceptions import RequestException
+    from requests.exceptions import ConnectionError as Unreachable
+    from requests.exceptions import RequestException, Timeout
 
     pooch.get_logger().setLevel("ERROR")
     for pinned in wanted:
@@ -109,8 +122,15 @@ def fetch(wanted: Iterable[PinnedFile], folder: Path, say: Callable[[PinnedFile,
                 path=target.parent,
                 progressbar=False,
             )
+        except (Unreachable, Timeout) as error:
+            raise DataError(
+                f"{urlsplit(pinned.url).netloc} cannot be reached ({_reason(error)}): {pinned.name} and files after "
+                "it are missing.",
+                "Check the network or the proxy and run the same command again; EQLAB_MIRROR names another server, "
+                "--data DIR a folder that has the files.",
+            ) from error
         except RequestException as error:
-            say(pinned, f"failed: {type(error).__name__} from {pinned.url}")
+            say(pinned, f"failed: {_reason(error)} from {pinned.url}")
         except ValueError:
             say(pinned, "failed: the file that came does not have the pinned sha256")
         except OSError as error:
@@ -119,3 +139,9 @@ def fetch(wanted: Iterable[PinnedFile], folder: Path, say: Callable[[PinnedFile,
             ) from error
         else:
             say(pinned, "fetched")
+
+
+def _reason(error: "RequestException") -> str:
+    """In a few words: the server's status, or the kind of failure."""
+    answered = getattr(error, "response", None)
+    return f"status {answered.status_code}" if answered is not None else type(error).__name__

@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from eqlab.core.answers import LENGTH as LENGTH
 from eqlab.core.messages import Message
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "max"]
 EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "max")
 
-LENGTH = "length"
 FILTERED = "content_filter"
 REFUSED = "refusal"
-"""The finish of a reply that was cut by its room, or by a provider's filter, or that the provider calls a refusal.
-Every wire format says these three alike; other reasons are kept in the provider's own words."""
+"""The finish of a reply that a provider's filter cut, or that the provider calls a refusal. With LENGTH, for one cut by
+its room, every wire format says these three alike; other reasons are kept in the provider's own words."""
 
 
 @dataclass(frozen=True, slots=True)

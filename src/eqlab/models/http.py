@@ -29,6 +29,8 @@ _REPEATED = 2
 """Repeats of a request that timed out: it was probably billed."""
 _LONGEST_BACKOFF = 15.0
 _MOST_CHANGES = 24
+_TOLD = 30.0
+"""Seconds of a pause from which on the user is told."""
 _ALONE_NEAR, _ALONE_FAR = 0.2, 2.0
 """Seconds that a model's first request has for itself, by where the server is: long enough to be refused."""
 
@@ -294,9 +296,11 @@ class HttpChat:
         line.bad_since = None
         line.told = False
         self._limiter.went_well()
-        exhausted = window_wait(came.headers)
+        exhausted = min(window_wait(came.headers), LONGEST_WAIT)
         if exhausted:
-            self._limiter.pause(min(exhausted, LONGEST_WAIT))
+            self._limiter.pause(exhausted)
+        if exhausted > _TOLD:
+            self._say(f"{self._named}: its allowance is used up; waiting {exhausted:.0f} s for the next, as it says.")
         if request.schema is not None and reply.finish != LENGTH and not reply.refusal:
             self._check_schema(reply)
         if not self._fit.thinks and (reply.reasoning or "reasoning_tokens" in reply.usage or "<think" in reply.text):

@@ -7,7 +7,6 @@ is not the fused kind and the cache holds 32-bit floats. Then a prompt whose fir
 bits as one read from the start, as long as no batch of tokens is thin; such prompts are read from the start."""
 
 import asyncio
-import hashlib
 import json
 import os
 import platform
@@ -25,18 +24,21 @@ from typing import Any
 
 from eqlab.core.errors import ModelError
 from eqlab.models.chat import ChatReply, ChatRequest, TransportError
+from eqlab.models.fingerprint import fingerprint
 from eqlab.models.gguf import MAGIC, explain_failure
-from eqlab.models.weights import WHEEL, embedded_weights, sha256
+from eqlab.models.weights import WHEEL, embedded_weights
 
 _CONTEXT, _LARGE_CONTEXT = 4096, 8192
 _BATCH = 256
 """Tokens evaluated at once. Between batches a request can be given up, so this bounds how long Ctrl-C takes."""
 _THIN = 4
 """Fewer tokens at once than this go through other kernels, whose last bits differ."""
-_WHOLE_HASH = 2**30
 _ARM = ("aarch64", "arm64")
 _COMPACT = {"x-guidance": {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}}
 """A small model left free to put white space into JSON may go on with it until its tokens are used up."""
+
+_ONE_PARAGRAPH = ("\n\n",)
+"""The embedded model finds no end of its own: after a paragraph it goes round in circles until its room is used up."""
 
 
 def open_local(spec: str, say: Callable[[str], None] | None = None) -> "LocalChat":
@@ -48,7 +50,8 @@ def open_local(spec: str, say: Callable[[str], None] | None = None) -> "LocalCha
         widened = platform.machine() in _ARM and "DOTPROD" not in runtime.get_system_info()
         path = embedded_weights(say or (lambda _: None), widened=widened)
         origin = f"{WHEEL}, {'Q4_1 stored as F32' if widened else 'as shipped'}"
-        return LocalChat(path, name="SmolLM2-135M-Instruct", origin=origin, slots=max(1, min(4, cores // 4)))
+        slots = max(1, min(4, cores // 4))
+        return LocalChat(path, name="SmolLM2-135M-Instruct", origin=origin, slots=slots, stop=_ONE_PARAGRAPH)
     return LocalChat(Path(spec.removeprefix("gguf:")).expanduser(), context=_LARGE_CONTEXT)
 
 
@@ -65,16 +68,18 @@ class LocalChat:
         threads: int | None = None,
         slots: int = 1,
         context: int = _CONTEXT,
+        stop: tuple[str, ...] = (),
         share_prefix: bool = True,
         batch: int = 1,
     ) -> None:
-        """`share_prefix` and `batch`, how many requests a slot evaluates together, are for measuring what they bring
+        """`stop` ends free text where nobody asked for other ends.
+        `share_prefix` and `batch`, how many requests a slot evaluates together, are for measuring what they bring
         (bench/embedded.py): more than one at once is faster and loses the bits, so no run does it."""
         runtime = _runtime()
         _require_gguf(path)
         self._path, self._name, self._origin, self._seed = path, name or path.stem, origin, seed
         self._grammar = runtime.json_schema_to_grammar
-        self._slots, self._context = slots, context
+        self._slots, self._context, self._stop = slots, context, stop
         self._threads = max(1, (threads or _cores()) // slots)
         exact = _on_cpu_alone(runtime)
         self._shares_prefix = exact and share_prefix
@@ -109,7 +114,7 @@ class LocalChat:
             "system": self._system,
             "file": self._path.name,
             **({"origin": self._origin} if self._origin else {}),
-            **_fingerprint(self._path),
+            "sha256": fingerprint(self._path),
             "slots": self._slots,
             "threads": self._threads,
             "context": self._context,
@@ -182,10 +187,10 @@ class LocalChat:
             body["temperature"] = request.temperature
         if request.top_p is not None:
             body["top_p"] = request.top_p
-        if request.stop:
-            body["stop"] = list(request.stop)
         if request.schema is not None:
             body["grammar"] = self._grammar({**_COMPACT, **request.schema})
+        if stop := request.stop or (self._stop if request.schema is None else ()):
+            body["stop"] = list(stop)
         body |= request.extra
         body["messages"] = [{"role": message.role, "content": message.text} for message in request.messages]
         # A stream can be given up between tokens; a whole reply could not.
@@ -247,7 +252,7 @@ class _Call:
 
 def _sent(body: Mapping[str, Any]) -> dict[str, Any]:
     """What is recorded of a request."""
-    names = {"temperature": "temperature", "top_p": "top_p", "seed": "seed", "room": "max_tokens"}
+    names = {"temperature": "temperature", "top_p": "top_p", "seed": "seed", "room": "max_tokens", "stop": "stop"}
     return {"dialect": "llama.cpp"} | {name: body[field] for name, field in names.items() if field in body}
 
 
@@ -313,14 +318,6 @@ def _on_cpu_alone(runtime: Any) -> bool:
     """A GPU, or a BLAS library, picks its kernels by the number of tokens, so a cached prefix would change the bits."""
     cpu = runtime.ggml_backend_dev_type.GGML_BACKEND_DEVICE_TYPE_CPU
     return all(device["type"] == cpu for device in runtime.get_device_info())
-
-
-def _fingerprint(path: Path) -> dict[str, Any]:
-    size = path.stat().st_size
-    if size <= _WHOLE_HASH:
-        return {"sha256": sha256(path)}
-    with path.open("rb") as file:
-        return {"bytes": size, "sha256_of_first_mib": hashlib.sha256(file.read(2**20)).hexdigest()}
 
 
 def _cores() -> int:

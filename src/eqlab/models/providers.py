@@ -155,11 +155,19 @@ def resolve(spec: str, base_url: str = "", key_variable: str = "", dialect: str 
     if place.key_needed and not key:
         names = " or ".join(place.key_variable.split(","))
         raise ModelError(f"{spec} needs a key.", f"Set the environment variable {names}.")
-    if any(ord(letter) < 32 or ord(letter) > 126 for letter in key):
+    if not _carried(key):
         raise ModelError(f"The key of {spec} holds characters that no header can carry.", "Copy it again.")
+    for name, value in headers.items():
+        if not _carried(value):
+            raise ModelError(f"What the environment says for the header {name} cannot be sent.", "Copy it again.")
     return Endpoint(
         place.base_url, place.model, key, place.takes_seed, place.wire, place.streams, headers, place.provider
     )
+
+
+def _carried(value: str) -> bool:
+    """Whether a header can carry it."""
+    return all(32 <= ord(letter) <= 126 for letter in value)
 
 
 def _headers(provider: Provider | None) -> dict[str, str]:

@@ -189,10 +189,12 @@ async def ask_one(session: Session, planned: Planned) -> None:
         _notice_emptiness(session, planned.trial, reply)
         if reading.status == "ok" or reply.refusal:
             return
-        if reply.finish == LENGTH and not more_room and request.room is None:
-            more_room = room_added(reply, request)
-        else:
+        if reply.finish != LENGTH or request.room is not None:
             failed += 1
+        elif more_room:
+            return  # what does not end with more room does not end
+        else:
+            more_room = room_added(reply, request)
 
 
 def room_added(reply: ChatReply, request: ChatRequest) -> int:

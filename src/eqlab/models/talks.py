@@ -26,9 +26,11 @@ def talk_key(benchmark: str, trial: Trial, repeat: int) -> TalkKey:
 def next_trial(benchmark: Talks, turns: Sequence[Turn], options: Mapping[str, Any]) -> Trial | None:
     """What follows in a talk, with its place in it filled in."""
     found = benchmark.next_turn(turns, options)
-    if found is None:
-        return None
-    return replace(found, talk=turns[0].trial.id, turn=len(turns), id="")
+    return None if found is None else place_in_talk(found, turns)
+
+
+def place_in_talk(trial: Trial, turns: Sequence[Turn]) -> Trial:
+    return replace(trial, talk=turns[0].trial.id, turn=len(turns), id="")
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
+from eqlab.core.errors import ModelError
 from eqlab.models.limiter import Limiter
 from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Waits
 from eqlab.models.wire.contract import Hopeless, Incoming, TryAgain
@@ -48,7 +49,9 @@ class Connection:
     def session(self) -> aiohttp.ClientSession:
         if self._session is None:  # made late: a session belongs to the running event loop
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=75)
-            self._session = aiohttp.ClientSession(connector=connector, timeout=self.timeout)
+            self._session = aiohttp.ClientSession(
+                connector=connector, timeout=self.timeout, cookie_jar=aiohttp.DummyCookieJar()
+            )  # requests have nothing in common, not even cookies
         return self._session
 
     async def close(self) -> None:
@@ -67,11 +70,20 @@ class Connection:
             came = await self._request(method, url, headers, body, largest or _LARGEST_REPLY)
             if not isinstance(came, Incoming) or came.status not in _MOVED:
                 return came
-            target = urljoin(url, came.headers.get("Location") or "")
-            if _origin(target) != _origin(url) or came.status not in (307, 308):
+            try:
+                target = urljoin(url, came.headers.get("Location") or "")
+                there = _origin(target)
+            except ValueError:  # brackets that hold no IPv6, a port above 65535
+                return Hopeless("it redirects to what is no address", "Check the address.")
+            if there != _origin(url):
                 return Hopeless(
-                    f"it redirects to {_origin(target)}, where neither prompts nor the key are sent",
+                    f"it redirects to {there}, where neither prompts nor the key are sent",
                     "If you trust that address, give it with --base-url.",
+                )
+            if came.status not in (307, 308):
+                return Hopeless(
+                    f"it sends us to another page (HTTP {came.status}, {urlsplit(target).path or '/'}), as to log in",
+                    "Check the address and the key.",
                 )
             url = target
         return Hopeless("it redirects in a circle", "Check the address.")
@@ -124,10 +136,15 @@ class Connection:
             self._tls = ssl.create_default_context()
             for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
                 bundle = Path(os.environ.get(name) or "")
-                if bundle.is_file():
-                    self._tls.load_verify_locations(cafile=bundle)
-                elif os.environ.get(name) and bundle.is_dir():
-                    self._tls.load_verify_locations(capath=bundle)
+                try:
+                    if bundle.is_file():
+                        self._tls.load_verify_locations(cafile=bundle)
+                    elif os.environ.get(name) and bundle.is_dir():
+                        self._tls.load_verify_locations(capath=bundle)
+                except OSError as error:
+                    raise ModelError(
+                        f"{name} names {bundle}, which holds no certificates ({error}).", "Mend or unset it."
+                    ) from error
         return self._tls
 
 
@@ -136,8 +153,15 @@ def environment_proxy(url: str) -> str | None:
     parts = urlsplit(url)
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if not proxy or not proxy.startswith("http") or proxy_bypass(parts.netloc.rpartition("@")[2]):
+    if not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    if not proxy.startswith(("http://", "https://")):  # going around it in silence would be worse
+        raise ModelError(
+            f"The proxy of the environment for {parts.hostname} is of the kind {proxy.split('://')[0]}, "
+            "and only http and https ones are used.",
+            "Name such a one in HTTPS_PROXY, or the host in NO_PROXY.",
+        )
     return proxy
 
 

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from eqlab.core.errors import UsageError
+from eqlab.data.files import write_whole
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _QUIET = (
@@ -37,34 +38,35 @@ def draw(svg: str, size: tuple[int, int], where: Path) -> None:
         source = Path(folder, "page.html")
         source.write_text(page, encoding="utf-8")
         if where.suffix.lower() == ".pdf":
-            _run(source, f"--print-to-pdf={where.resolve()}", where)
+            _run(source, "print-to-pdf", where)
         else:
-            _run(source, f"--screenshot={where.resolve()}", where, f"--window-size={width},{height}",
-                 "--force-device-scale-factor=2")  # fmt: skip
+            _run(source, "screenshot", where, f"--window-size={width},{height}", "--force-device-scale-factor=2")
 
 
 def print_page(source: Path, where: Path) -> None:
     """A page of ours as PDF."""
-    _run(source, f"--print-to-pdf={where.resolve()}", where)
+    _run(source, "print-to-pdf", where)
 
 
 def _run(source: Path, what: str, where: Path, *more: str) -> None:
-    where.unlink(missing_ok=True)
+    """Made elsewhere and then written whole: a browser that fails leaves the old file as it was."""
     with tempfile.TemporaryDirectory() as profile:
-        own = [f"--user-data-dir={profile}"]
+        made = Path(profile, f"made{where.suffix}")
+        own = [f"--user-data-dir={profile}", f"--{what}={made}"]
         if hasattr(os, "geteuid") and os.geteuid() == 0:  # Chromium's own sandbox cannot be used by root
             own.append("--no-sandbox")
         try:
             done = subprocess.run(
-                [browser(), *_QUIET, *own, *more, what, source.resolve().as_uri()],
+                [browser(), *_QUIET, *own, *more, source.resolve().as_uri()],
                 capture_output=True, timeout=_SECONDS, check=False,
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
             raise UsageError(
                 f"Chromium did not answer ({type(error).__name__}).", "Write an .svg or .html file."
             ) from error
-    if not where.is_file():
-        words = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise UsageError(
-            f"Chromium made no {where.name} ({(words or ['it said nothing'])[-1][:200]}).", "Write an .svg."
-        )
+        if not made.is_file():
+            words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise UsageError(
+                f"Chromium made no {where.name} ({(words or ['it said nothing'])[-1][:200]}).", "Write an .svg."
+            )
+        write_whole(where, made.read_bytes())

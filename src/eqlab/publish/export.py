@@ -10,7 +10,7 @@ from eqlab.benchmarks.registry import load
 from eqlab.core.errors import UsageError
 from eqlab.core.spreadsheet import safe_csv
 from eqlab.data.files import whole_file
-from eqlab.store.store import Store, StoredRun
+from eqlab.store.reader import Reader, StoredRun
 
 _SCHEMA = {
     "run": str, "subject": str, "benchmark": str, "items": str, "condition": str, "mode": str, "trial": str,
@@ -23,7 +23,7 @@ _PART = 10_000
 """Rows that are Python objects at a time."""
 
 
-def write_answers(store: Store, stored: StoredRun, path: Path) -> int:
+def write_answers(store: Reader, stored: StoredRun, path: Path) -> int:
     """One row per attempt, and one for each unanswered trial; returns how many."""
     import polars as pl
 
@@ -48,7 +48,7 @@ def write_answers(store: Store, stored: StoredRun, path: Path) -> int:
     return count
 
 
-def _rows(store: Store, stored: StoredRun) -> Iterator[dict[str, Any]]:
+def _rows(store: Reader, stored: StoredRun) -> Iterator[dict[str, Any]]:
     for subject, asked in stored.config.pairs():
         name, benchmark = asked.name, load(asked.name)
         for scored in store.scored(stored.id, subject, name):

@@ -20,7 +20,7 @@ from eqlab.core.text import (
     value_of,
     visible,
 )
-from eqlab.publish.report.figures import Range, on_axis, ticks
+from eqlab.publish.figures import Range, on_axis, ticks
 
 ROW = 32
 _LABEL = 16

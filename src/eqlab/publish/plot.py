@@ -1,4 +1,5 @@
-"""Pictures to take away: forest plot, profile or heat map of some results, as one drawing that needs nothing else."""
+"""Pictures to take away: forest plot, profile, heat map, or score against cost, as one drawing that needs nothing
+else."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,14 +9,16 @@ from markupsafe import escape
 
 from eqlab.core.errors import UsageError
 from eqlab.core.text import is_number, number, short, short_name, visible
+from eqlab.data.files import write_whole
+from eqlab.publish.cost import Spent, cost_chart
 from eqlab.publish.forest import Forest, Line, standalone
+from eqlab.publish.groups import Group, RunRecord, group
 from eqlab.publish.report.heat import STEPS, HeatMap
 from eqlab.publish.report.opening import forests
-from eqlab.publish.report.page import Group, RunRecord, group
 from eqlab.publish.report.sections import heat_of, profiles_of
 
-Kind = Literal["forest", "profile", "heat"]
-KINDS: tuple[Kind, ...] = ("forest", "profile", "heat")
+Kind = Literal["forest", "profile", "heat", "cost"]
+KINDS: tuple[Kind, ...] = ("forest", "profile", "heat", "cost")
 ENDINGS = (".svg", ".png", ".pdf")
 WIDTH = 1280
 
@@ -33,10 +36,10 @@ def write_plot(records: Sequence[RunRecord], where: Path, kind: Kind = "forest")
     check(where)
     charts = list(_charts(group(records), kind))
     if not charts:
-        raise UsageError(f"These results have nothing for a {kind}.", "Choose another --kind, or other runs.")
+        raise UsageError(f"These results have nothing for --kind {kind}.", "Choose another --kind, or other runs.")
     drawn, height = _stacked(charts)
     if where.suffix.lower() == ".svg":
-        where.write_text(drawn, encoding="utf-8")
+        write_whole(where, drawn)
     else:
         from eqlab.publish.browser import draw
 
@@ -57,8 +60,16 @@ def _charts(groups: Sequence[Group], kind: Kind) -> Iterator[str]:
                 forest = Forest(title, line.detail.partition(";")[0], drawn, line.scale, known)
                 if forest.drawn:
                     yield standalone(forest, WIDTH)
+    elif kind == "cost":
+        yield from (chart for one in groups if (chart := _cost(one)))
     else:
         yield from (_heat(found, one.title) for one in groups if (found := heat_of(one)))
+
+
+def _cost(one: Group) -> str | None:
+    rows = [row for row in one.rows if row.result.ranked and not row.people]
+    spent = [Spent(row.name, row.result.headline, row.result.usage) for row in rows]
+    return cost_chart(one.title, rows[0].result.headline.name, spent, WIDTH) if rows else None
 
 
 def _stacked(charts: Sequence[str]) -> tuple[str, int]:

@@ -1,14 +1,15 @@
 """Scatter plots as one SVG file that needs nothing else: a panel per external score, whiskers where errors are
 known."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from markupsafe import escape
 
 from eqlab.comparison.correlate import Correlation, Point, sentence
 from eqlab.core.text import visible
-from eqlab.publish.report.figures import ticks
+from eqlab.publish.figures import ticks
 
+Box = tuple[float, float, float, float]
 _WIDTH, _HEIGHT = 720, 460
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 60, 44, 52
 _LABELLED = 20
@@ -80,24 +81,41 @@ def _dot(point: Point, xs: tuple[float, float], ys: tuple[float, float]) -> str:
 
 
 def _names(points: Sequence[Point], xs: tuple[float, float], ys: tuple[float, float]) -> list[str]:
-    """Each name beside its dot, on the first of four sides where it stays on the page and off dots and other names."""
     dots = [(float(_x(point.theirs, xs)), float(_y(point.ours, ys))) for point in points]
+    bounds = (_LEFT, 0.0, _WIDTH, _HEIGHT)
+    return [
+        f'<text class="name" x="{x:.1f}" y="{y:.1f}" text-anchor="{side}">{escape(visible(name))}</text>'
+        for name, x, y, side in placed_names(dots, [point.model for point in points], bounds)
+    ]
+
+
+def placed_names(
+    dots: Sequence[tuple[float, float]], names: Sequence[str], bounds: Box, *, letter: float = 5.6, gap: float = 7.0
+) -> Iterator[tuple[str, float, float, str]]:
+    """Each name with its place beside its dot, on the first of four sides where it stays on the page and off dots and
+    other names. `letter`: how wide one is."""
     taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in dots]
-    parts = []
-    for point, (x, y) in zip(points, dots, strict=True):
-        width = 5.6 * len(point.model)
-        places = [(x + 7, y - 5, "start"), (x - 7, y - 5, "end"), (x + 7, y + 13, "start"), (x - 7, y + 13, "end")]
-        boxes = [(px - width * (side == "end"), py - 10, px + width * (side == "start"), py) for px, py, side in places]
-        free = [k for k, box in enumerate(boxes) if box[0] > _LEFT and box[2] < _WIDTH and not _meets(box, taken)]
-        chosen = free[0] if free else 1 if x > _WIDTH / 2 else 0
+    for name, (x, y) in zip(names, dots, strict=True):
+        width, tall = letter * len(name), 1.8 * letter
+        above, below = y - 5, y + 1.3 * letter + 6
+        places = [
+            (x + gap, above, "start"),
+            (x - gap, above, "end"),
+            (x + gap, below, "start"),
+            (x - gap, below, "end"),
+        ]
+        boxes = [
+            (px - width * (side == "end"), py - tall, px + width * (side == "start"), py) for px, py, side in places
+        ]
+        free = [
+            k for k, box in enumerate(boxes) if box[0] > bounds[0] and box[2] < bounds[2] and not _meets(box, taken)
+        ]
+        chosen = free[0] if free else 1 if x > bounds[2] / 2 else 0
         taken.append(boxes[chosen])
-        px, py, side = places[chosen]
-        name = escape(visible(point.model))
-        parts.append(f'<text class="name" x="{px:.1f}" y="{py:.1f}" text-anchor="{side}">{name}</text>')
-    return parts
+        yield name, *places[chosen]
 
 
-def _meets(box: tuple[float, float, float, float], others: Sequence[tuple[float, float, float, float]]) -> bool:
+def _meets(box: Box, others: Sequence[Box]) -> bool:
     return any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in others)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from eqlab.comparison.markdown import safe
 from eqlab.core.results import Result
 from eqlab.core.text import count_of, interval_of, value_of
-from eqlab.publish.report.page import RunRecord, group
+from eqlab.publish.groups import RunRecord, group
 from eqlab.store.reader import StoredRun
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from eqlab.analysis.agreement import printed_kappa
 from eqlab.analysis.bootstrap import DRAWS, SEED, draw_totals, interval
 from eqlab.analysis.cluster_tests import anova, compare_raters, permutation_p
 from eqlab.analysis.clusters import clustering
@@ -25,6 +26,7 @@ Floats = NDArray[np.float64]
 OTHERS = tuple(arm for arm in ARMS if arm != BASELINE)
 _LOOKS = (0.25, 0.5, 0.75, 1.0)
 _PILOT_KAPPA = 0.2817
+_PILOT_PAIRS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -272,9 +274,18 @@ def sequential_json(table: RaterTable) -> dict[str, Any]:
 
 
 def reliability_json() -> dict[str, Any]:
-    """Spearman–Brown from the pilot's printed kappa, taken for the reliability of a single rating."""
+    """Spearman–Brown from the pilot's printed kappa, taken for the reliability of a single rating, with its error."""
+    low, high = printed_kappa(_PILOT_KAPPA, _PILOT_PAIRS)
+    raters = (1, 2, 3, 5, 10)
     return {
         "single_rating": _PILOT_KAPPA,
-        "spearman_brown": {str(k): k * _PILOT_KAPPA / (1 + (k - 1) * _PILOT_KAPPA) for k in (1, 2, 3, 5, 10)},
-        "note": "treats the published pilot weighted kappa as a single-rater reliability; rough",
+        "single_rating_interval": [low, high],
+        "spearman_brown": {str(k): _stepped_up(_PILOT_KAPPA, k) for k in raters},
+        "spearman_brown_interval": {str(k): [_stepped_up(low, k), _stepped_up(high, k)] for k in raters},
+        "note": "treats the published pilot weighted kappa as a single-rater reliability; rough. Interval: Fisher's z "
+        f"as if of {_PILOT_PAIRS} independent pairs, for only the number of participants is printed",
     }
+
+
+def _stepped_up(reliability: float, raters: int) -> float:
+    return raters * reliability / (1 + (raters - 1) * reliability)

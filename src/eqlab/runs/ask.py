@@ -1,9 +1,7 @@
 """Asking: start a run or continue it, model by model, round by round, until all is answered or somebody stops."""
 
 import asyncio
-import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -18,6 +16,8 @@ from eqlab.models.runner import Session, run_model
 from eqlab.models.talks import Talking
 from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Pace, Waits
 from eqlab.runs.budget import Budget, Limits, Metered, open_budget
+from eqlab.runs.in_loop import Handle, beside, here
+from eqlab.runs.interrupt import STOPPING, on_interrupt
 from eqlab.runs.provenance import provenance
 from eqlab.runs.request import Prepared
 from eqlab.runs.seats import seated
@@ -27,7 +27,6 @@ from eqlab.store.lock import run_lock
 from eqlab.store.store import NextTurn, Store
 from eqlab.store.writer import Writer
 
-_STOPPING = "Stopping: waiting for the answers under way (Ctrl-C again drops them)."
 _STOPPING_BATCH = "Stopping. What was sent as a batch goes on at the provider."
 
 
@@ -38,6 +37,8 @@ class AskTerms:
     limits: Limits = field(default_factory=Limits)
     batch: Pace | None = None
     """None: one by one."""
+    mixed: bool = False
+    """Whether models that take no batches are asked one by one beside the others."""
 
 
 NO_TERMS = AskTerms()
@@ -79,27 +80,18 @@ def run(
     patience: float = PATIENCE,
     limits: Limits | None = None,
     batch: Pace | None = None,
+    mixed: bool = False,
     listener: Listener | None = None,
 ) -> Outcome:
     """Start the run, or continue it where it stopped. Seconds: `timeout` for a whole reply, `silence` without a byte
     of it, `patience` while nothing good comes from an address at all. `limits` end it before they are passed; with
-    `batch` it is asked by batches, at that pace."""
-    terms = AskTerms(limits or Limits(), batch)
+    `batch` it is asked by batches, at that pace; with `mixed` only those models that take them."""
+    terms = AskTerms(limits or Limits(), batch, mixed)
     if batch is not None:
-        _check_batches(prepared)
-    own = _Handle()
+        _check_batches(prepared, mixed=mixed)
+    own = Handle()
     waits = Waits(timeout, silence, patience)
-    work = partial(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own)
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return work()
-    with ThreadPoolExecutor(1) as pool:  # a notebook: its loop cannot run ours
-        try:
-            return pool.submit(work).result()
-        except KeyboardInterrupt:
-            own.stop()
-            raise
+    return here(partial(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own), own)
 
 
 async def arun(
@@ -111,56 +103,34 @@ async def arun(
     silence: float = SILENCE,
     patience: float = PATIENCE,
     limits: Limits | None = None,
+    batch: Pace | None = None,
+    mixed: bool = False,
     listener: Listener | None = None,
 ) -> Outcome:
     """The same for who has a loop already, which goes on meanwhile: the work is done in a thread of its own. Cancelled,
     it asks nothing new, waits for the answers under way, and has stored all of them."""
-    own = _Handle()
+    terms = AskTerms(limits or Limits(), batch, mixed)
+    if batch is not None:
+        _check_batches(prepared, mixed=mixed)
+    own = Handle()
     waits = Waits(timeout, silence, patience)
-    terms = AskTerms(limits or Limits(), None)
-    work = asyncio.ensure_future(
-        asyncio.to_thread(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own)
-    )
-    try:
-        return await asyncio.shield(work)
-    except asyncio.CancelledError:
-        own.stop()
-        await asyncio.wait([work])
-        raise
-
-
-@dataclass(slots=True)
-class _Handle:
-    """Stops a run from another thread, also before it has begun."""
-
-    stopped: bool = False
-    _stop: Callable[[], object] | None = None
-
-    def hold(self, stop: Callable[[], object]) -> None:
-        self._stop = stop
-        if self.stopped:
-            stop()
-
-    def stop(self) -> None:
-        self.stopped = True
-        if self._stop is not None:
-            self._stop()
+    return await beside(partial(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own), own)
 
 
 def _work(
-    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: AskTerms, handle: _Handle
+    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: AskTerms, handle: Handle
 ) -> Outcome:
     with run_lock(store, prepared.config.id):
         return asyncio.run(_run(prepared, store, concurrency, waits, heard, terms, handle))
 
 
 async def _run(
-    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: AskTerms, handle: _Handle
+    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: AskTerms, handle: Handle
 ) -> Outcome:
     everybody = [*prepared.config.models, *seated(prepared).values()]
     chats = open_chats(everybody, concurrency=concurrency, waits=waits, say=heard.say)
     stop, tasks = asyncio.Event(), list[asyncio.Task[None]]()
-    words = _STOPPING if terms.batch is None else _STOPPING_BATCH
+    words = STOPPING if terms.batch is None else _STOPPING_BATCH
     handle.hold(partial(_set, stop, asyncio.get_running_loop()))
     try:
         with on_interrupt(stop, tasks, heard.say, words):
@@ -184,7 +154,7 @@ async def ask(
     config = prepared.config
     budget = open_budget(terms.limits, prepared, store) if terms.limits else None
     identities = {subject: dict(chat.identity()) for subject, chat in chats.items()}
-    store.begin_run(config, prepared.plan(), provenance(identities))
+    store.begin_run(config, prepared.plan(), provenance(identities, prepared.changed))
     heard.begun(store.progress(config.id))
     loop = asyncio.get_running_loop()
     writer = Writer(store, heard.stored, lambda: _set(stop, loop))
@@ -230,11 +200,12 @@ async def ask(
     )
 
 
-def _check_batches(prepared: Prepared) -> None:
-    """Raises UsageError unless everything can be asked by batch."""
-    from eqlab.models.batch.registry import check_batches
+def _check_batches(prepared: Prepared, *, mixed: bool) -> None:
+    """Raises UsageError unless everything can be asked by batch, or where `mixed` is meant, something."""
+    from eqlab.models.batch.registry import check_batches, takes_batches
 
-    check_batches(prepared.config.models)
+    if not (mixed and any(map(takes_batches, prepared.config.models))):
+        check_batches(prepared.config.models)
     talks = [name for name, asked in prepared.asked.items() if isinstance(asked.benchmark, Talks)]
     if talks:
         raise UsageError(
@@ -259,10 +230,11 @@ def _asking(
     """How one model's trials are asked: one by one, or by batch."""
     if terms.batch is None:
         return partial(_one_by_one, session, store)
+    from eqlab.models.batch.registry import takes_batches
     from eqlab.models.http import HttpChat  # here, so that a model in process need not load HTTP
     from eqlab.runs.batch import Batching, Desk
 
-    if isinstance(chat, HttpChat):
+    if isinstance(chat, HttpChat) and not (terms.mixed and not takes_batches(session.model)):
         flush = partial(asyncio.to_thread, writer.flush)
         desk = Desk(store, chat, flush, heard.say, heard.stored, terms.batch, budget)
         return Batching(session, desk).work
@@ -357,50 +329,3 @@ def next_round(prepared: Prepared, store: Store, model: ModelConfig, *, talks: b
 def _set(stop: asyncio.Event, loop: asyncio.AbstractEventLoop) -> None:
     """From another thread: nothing new is asked, what is under way is waited for."""
     loop.call_soon_threadsafe(stop.set)
-
-
-_GRACE = 20.0
-"""Seconds that answers under way get after SIGTERM: Slurm and Kubernetes kill after 30."""
-
-
-class on_interrupt:
-    """The first Ctrl-C lets requests under way finish, for they are paid for; the second drops them. SIGTERM, which
-    schedulers send before they kill, is a first Ctrl-C whose patience ends in time."""
-
-    def __init__(
-        self,
-        stop: asyncio.Event,
-        tasks: Sequence[asyncio.Task[None]],
-        say: Callable[[str], None],
-        words: str = _STOPPING,
-    ) -> None:
-        self._stop, self._tasks, self._say, self._words = stop, tasks, say, words
-        self._loop = asyncio.get_running_loop()
-
-    def __enter__(self) -> None:
-        try:
-            self._loop.add_signal_handler(signal.SIGINT, self._pressed)
-            self._loop.add_signal_handler(signal.SIGTERM, self._told_to_end)
-        except (ValueError, RuntimeError):  # not in the main thread: the caller's own handling stays
-            self._loop = None  # type: ignore[assignment]
-
-    def __exit__(self, *_: object) -> None:
-        if self._loop is not None:
-            self._loop.remove_signal_handler(signal.SIGINT)
-            self._loop.remove_signal_handler(signal.SIGTERM)
-
-    def _told_to_end(self) -> None:
-        self._stop.set()
-        self._say(f"Told to end (SIGTERM): waiting at most {_GRACE:g} s for the answers under way.")
-        self._loop.call_later(_GRACE, self._drop)
-
-    def _drop(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-
-    def _pressed(self) -> None:
-        if self._stop.is_set():
-            self._drop()
-        else:
-            self._stop.set()
-            self._say(self._words)

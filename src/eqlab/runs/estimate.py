@@ -1,14 +1,16 @@
 """What a run will ask before it asks: calls, tokens, money; a range where replies, and thinking, may be short or long.
+A talk is counted at its full length, with its context growing from turn to turn, and for every model in it.
 
 No tokenizer of a model that is somewhere else is at hand: tokens are counted in characters."""
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from eqlab.core.answers import PROVIDER_REFUSED, Answer
+from eqlab.core.answers import outcomes, stands
+from eqlab.core.benchmark import Turn
 from eqlab.core.errors import UsageError
-from eqlab.core.forms import json_schema
+from eqlab.core.forms import Writing, json_schema
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial
 from eqlab.models.chat import ChatRequest
@@ -17,8 +19,11 @@ from eqlab.models.open import is_local
 from eqlab.models.price_files import Prices
 from eqlab.models.prices import Price
 from eqlab.models.runner import Asked
-from eqlab.models.settings import sort_settings
+from eqlab.models.settings import Settings, sort_settings
 from eqlab.runs.request import Prepared
+from eqlab.runs.seats import seated
+from eqlab.runs.talks import open_talks
+from eqlab.runs.turns_ahead import turns_ahead
 from eqlab.store.reader import Reader
 
 CHARACTERS_PER_TOKEN = 4
@@ -33,8 +38,8 @@ _A_VALUE = 4
 """Tokens of a number in a form, with what stands around it."""
 _A_REPLY = 120
 """Tokens of a short free reply."""
-Turns = Callable[[Asked, Trial], int]
-"""How many turns a trial takes; every one of today's takes one. A talk's benchmark will say."""
+_A_TEXT = 40
+"""Tokens of a short text among other fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,8 @@ class Forecast:
     calls: int
     answered: int
     """Trials that need no call any more."""
-    tokens_in: int
+    tokens_in: tuple[int, int]
+    """They differ in talks alone, where replies are sent again with every later turn."""
     tokens_out: tuple[int, int]
     """If replies are as short as the form, without thinking; and if all room is used up."""
     thinks: bool
@@ -58,21 +64,34 @@ class Forecast:
         """None: unknown."""
         if self.price is None:
             return None
-        low, high = (self.price.cost(self.tokens_in, out, batch=self.batch) for out in self.tokens_out)
+        ends = zip(self.tokens_in, self.tokens_out, strict=True)
+        low, high = (self.price.cost(sent, out, batch=self.batch) for sent, out in ends)
         return low, high
 
 
-def forecasts(
-    prepared: Prepared, store: Reader | None, prices: Prices, *, batch: bool = False, turns: Turns | None = None
-) -> list[Forecast]:
-    """Every model's forecast; without what the store already holds, where there is one."""
+def forecasts(prepared: Prepared, store: Reader | None, prices: Prices, *, batch: bool = False) -> list[Forecast]:
+    """Every model's forecast, those in the seats of talks last; without what the store already holds, where there is
+    one."""
     stored = store is not None and prepared.config.id in store.run_ids()
-    found = []
+    seats = seated(prepared)
+    models = [*prepared.config.models, *seats.values()]
+    counting = {model.subject: _Counting(model, prices.of(model)) for model in models}
     for model in prepared.config.models:
-        price = prices.of(model)
+        own = {"": counting[model.subject]} | {seat: counting[other.subject] for seat, other in seats.items()}
         waiting, answered = _waiting(prepared, model, store if stored else None)
-        found.append(_forecast(model, prepared, waiting, answered, price, batch, turns or _one_turn))
-    return found
+        counting[model.subject].answered = answered
+        _count(prepared, waiting, own)
+    return [counting[model.subject].forecast(batch) for model in models]
+
+
+def forecast_of(
+    model: ModelConfig, prepared: Prepared, trials: Iterable[Trial], price: Price | None, *, batch: bool = False
+) -> Forecast:
+    """What these trials of the run's one benchmark take of a model."""
+    (name,) = prepared.asked
+    counting = _Counting(model, price)
+    _count(prepared, ((name, trial, ()) for trial in trials), {"": counting})
+    return counting.forecast(batch)
 
 
 def refuse_absurd(prepared: Prepared) -> None:
@@ -91,54 +110,124 @@ def refuse_absurd(prepared: Prepared) -> None:
                     )
 
 
-def _one_turn(asked: Asked, trial: Trial) -> int:
-    return 1
+Waiting = tuple[str, Trial, Sequence[Turn]]
+"""Benchmark, a trial that waits for its answer, and the turns of its talk before it."""
 
 
-def _waiting(prepared: Prepared, model: ModelConfig, store: Reader | None) -> tuple[list[tuple[str, Trial]], int]:
-    """(benchmark, trial) of every call to come, and how many trials need none."""
+def _waiting(prepared: Prepared, model: ModelConfig, store: Reader | None) -> tuple[list[Waiting], int]:
+    """Every trial that waits, and how many need no call any more."""
     if store is None:
-        return [(name, trial) for subject, name, trial, _ in prepared.plan() if subject == model.subject], 0
-    waiting, done = [], 0
+        selection = prepared.selection(model)
+        return [
+            (name, trial, ())
+            for name, asked in prepared.asked.items()
+            for trial, _ in asked.benchmark.plan(prepared.files[name], asked.options, selection)
+        ], 0
+    waiting: list[Waiting] = []
+    done = 0
     for name, asked in prepared.asked.items():
-        for scored in store.scored(prepared.config.id, model.subject, name):
-            tries = asked.benchmark.asking(scored.trial, asked.options).tries
-            failed = sum(answer.status in ("unparseable", "refused") for answer in scored.attempts)
-            if failed >= tries or any(map(_stands, scored.attempts)):
+        scored = list(store.scored(prepared.config.id, model.subject, name))
+        talks = open_talks(name, asked.benchmark, asked.options, scored)
+        for one in scored:
+            tries = asked.benchmark.asking(one.trial, asked.options).tries
+            failed = sum(answer.status in ("unparseable", "refused") for answer in one.attempts)
+            if failed >= tries or stands(outcomes(one.attempts)) or (one.trial.id, one.repeat) in talks.passed:
                 done += 1
             else:
-                waiting.append((name, scored.trial))
+                waiting.append((name, one.trial, talks.turns.get((name, one.trial.talk, one.repeat), ())))
+        for _, trial, repeat in talks.following:
+            waiting.append((name, trial, talks.turns[name, trial.talk, repeat]))
     return waiting, done
 
 
-def _stands(answer: Answer) -> bool:
-    return answer.status == "ok" or (answer.status == "refused" and answer.finish in PROVIDER_REFUSED)
+@dataclass(slots=True)
+class _Counting:
+    """One model's calls and tokens, while they are counted."""
+
+    model: ModelConfig
+    price: Price | None
+    answered: int = 0
+    calls: int = 0
+    tokens_in: tuple[int, int] = (0, 0)
+    tokens_out: tuple[int, int] = (0, 0)
+    thinks: bool = field(init=False)
+    _settings: Settings = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._settings = sort_settings(self.model.settings)
+        effort = self._settings.chosen.get("effort")
+        self.thinks = not is_local(self.model) and effort != "none" and (effort is not None or self._may_think())
+
+    def _may_think(self) -> bool:
+        return _thinks(self.model, self.price)
+
+    def lengths(self, asked: Asked, trial: Trial) -> tuple[int, int]:
+        """Tokens of a reply: as short as can be, and as long as there is room for."""
+        request = self._settings.request((), temperature=None, max_tokens=_room_of(asked, trial))
+        most = room(request, Fit("", thinks=self.thinks))
+        return min(most, reply_tokens(trial)), most
+
+    def words(self, asked: Asked, trial: Trial) -> int:
+        """Tokens of the longest reply without what was thought before it, which no later turn is sent."""
+        request = self._settings.request((), temperature=None, max_tokens=_room_of(asked, trial))
+        return room(request, Fit(""))
+
+    def add(self, calls: int, tokens_in: tuple[int, int], tokens_out: tuple[int, int]) -> None:
+        self.calls += calls
+        self.tokens_in = _sum(self.tokens_in, tokens_in)
+        self.tokens_out = _sum(self.tokens_out, tokens_out)
+
+    def forecast(self, batch: bool) -> Forecast:
+        return Forecast(
+            self.model, self.calls, self.answered, self.tokens_in, self.tokens_out, self.thinks, self.price, batch
+        )
 
 
-def _forecast(
-    model: ModelConfig,
-    prepared: Prepared,
-    waiting: Iterable[tuple[str, Trial]],
-    answered: int,
-    price: Price | None,
-    batch: bool,
-    turns: Turns,
-) -> Forecast:
-    settings = sort_settings(model.settings)
-    effort = settings.chosen.get("effort")
-    thinks = not is_local(model) and effort != "none" and (effort is not None or _thinks(model, price))
-    fit = Fit("", thinks=thinks)
-    calls = tokens_in = low = high = 0
-    for name, trial in waiting:
-        asked = prepared.asked[name]
-        most = room(settings.request((), temperature=None, max_tokens=_room_of(asked, trial)), fit)
-        short = min(most, reply_tokens(trial))
-        times = turns(asked, trial)
-        calls += times
-        tokens_in += talk_tokens(prompt_tokens(trial), short, times)
-        low += times * short
-        high += times * most
-    return Forecast(model, calls, answered, tokens_in, (low, high), thinks, price, batch)
+Totals = Mapping[str, tuple[int, tuple[int, int], tuple[int, int]]]
+"""Calls, tokens in and tokens out, by seat."""
+
+
+def _count(prepared: Prepared, waiting: Iterable[Waiting], by_seat: Mapping[str, _Counting]) -> None:
+    """Repeats of one trial are counted once and added as often as they come."""
+    known: dict[str, Totals] = {}
+    for name, trial, before in waiting:
+        found = known.get(trial.id)
+        if found is None or before:
+            found = _ahead(prepared.asked[name], before, trial, by_seat)
+            known[trial.id] = found
+        for seat, totals in found.items():
+            by_seat[seat].add(*totals)
+
+
+def _ahead(asked: Asked, before: Sequence[Turn], trial: Trial, by_seat: Mapping[str, _Counting]) -> Totals:
+    """A trial with all that may follow from it, played through with short replies and with long ones."""
+
+    def short(one: Trial) -> int:
+        return CHARACTERS_PER_TOKEN * by_seat[one.seat].lengths(asked, one)[0]
+
+    def long(one: Trial) -> int:
+        return CHARACTERS_PER_TOKEN * by_seat[one.seat].words(asked, one)
+
+    found: dict[str, tuple[int, tuple[int, int], tuple[int, int]]] = {}
+    played = [list(turns_ahead(asked, before, trial, length)) for length in (short, long)]
+    for end, turns in enumerate(played):
+        for one in turns:
+            calls, sent, out = found.get(one.seat, (0, (0, 0), (0, 0)))
+            own = by_seat[one.seat].lengths(asked, one)[end]
+            found[one.seat] = (
+                calls + (end == 0),
+                _at(sent, end, prompt_tokens(one)),
+                _at(out, end, own),
+            )
+    return found
+
+
+def _at(pair: tuple[int, int], end: int, more: int) -> tuple[int, int]:
+    return (pair[0] + more, pair[1]) if end == 0 else (pair[0], pair[1] + more)
+
+
+def _sum(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    return one[0] + other[0], one[1] + other[1]
 
 
 def _thinks(model: ModelConfig, price: Price | None) -> bool:
@@ -162,18 +251,18 @@ def text_tokens(text: str) -> int:
 
 
 def prompt_tokens(trial: Trial) -> int:
+    """Of everything that is sent: what was said before, too."""
     schema = text_tokens(json.dumps(json_schema(trial.form))) if trial.mode == "json" else 0
-    return text_tokens(trial.prompt) + text_tokens(trial.system) + _AROUND + schema
+    before = sum(text_tokens(message.text) + _AROUND for message in trial.messages)
+    return text_tokens(trial.prompt) + text_tokens(trial.system) + _AROUND + schema + before
 
 
 def reply_tokens(trial: Trial) -> int:
     """A reply that says no more than the form asks for."""
-    return sum(text_tokens(key) + _A_VALUE for key in trial.form.keys) or _A_REPLY
-
-
-def talk_tokens(prompt: int, reply: int, turns: int) -> int:
-    """Input of a talk: every turn sends all that was said before."""
-    return turns * prompt + (prompt + reply) * (turns * (turns - 1) // 2)
+    return (
+        sum(text_tokens(one.key) + (_A_TEXT if isinstance(one, Writing) else _A_VALUE) for one in trial.form.fields)
+        or _A_REPLY
+    )
 
 
 def most_tokens_in(request: ChatRequest) -> int:

@@ -8,16 +8,23 @@ from typing import Any
 
 from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, from_published, parse_open
 from eqlab.benchmarks.empathy.published import PATH, parse_published
-from eqlab.benchmarks.rating.benchmark import Ratings
+from eqlab.benchmarks.rating.benchmark import RUBRIC_FILE, Ratings, with_rubric
 from eqlab.benchmarks.rating.imported import Prompts, bad_rows_text, read_replies
+from eqlab.benchmarks.rating.known import same_scale, scaled
+from eqlab.benchmarks.rating.prompt import quoted_blocks
 from eqlab.benchmarks.rating.rated import rated
-from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, in_all_arms, to_jsonl
+from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, from_jsonl, in_all_arms, to_jsonl
+from eqlab.benchmarks.rating.trials import SCALES, choose, designed, is_published, on_prompts
 from eqlab.benchmarks.registry import find
-from eqlab.core.benchmark import Rated, Source
+from eqlab.core.benchmark import Rated, RatedBy, Source
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.rubric import Rubric, to_json
 from eqlab.core.runs import PEOPLE, ModelConfig, RunConfig
+from eqlab.core.trials import Trial
 from eqlab.data.items import read_sources
+from eqlab.data.rubric_files import PUBLISHED, find_rubric
 from eqlab.models.runner import Asked
+from eqlab.runs import anchors
 from eqlab.runs.identity import configured
 from eqlab.runs.request import Prepared, check_counts
 from eqlab.store.store import Store, StoredRun
@@ -44,30 +51,117 @@ class JudgeRequest:
     pairwise: bool = False
     calibration: bool = False
     data: Path | None = None
+    rubric: str = ""
+    """A name of ours or a file; empty: what the benchmark that made the replies is rated by."""
+    pairs: str = "all"
+    adaptive: bool = False
+    width: float | None = None
+    """Of the rank ranges, on average: where an adaptive run stops."""
+    anchor: str = ""
+    """A run of the same judges with pairs, whose strengths stay as they are."""
+    keep: Callable[[Sequence[ReplyRow]], list[ReplyRow]] | None = None
+    """Chooses among the replies where there is no money for all."""
 
 
 def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> Prepared:
     """Collect the replies; raises before anything is asked or stored."""
     check_counts(limit=request.limit, repeats=request.repeats)
+    rubric = rubric_for(request, store)
+    models = tuple(_judge(spec, request) for spec in dict.fromkeys(request.judges))
+    anchored: Mapping[str, Any] = {}
     if request.calibration and request.on != ("published",):
-        rows = [row for name in request.on for row in study_replies(store, store.find_run(name))]
+        rows = [row for name in request.on for row in study_replies(store, store.find_run(name), rubric)]
     else:
-        rows = comparable(collect(request.on, store, request.data, say), say)
+        found = collect(request.on, store, request.data, say)
+        if request.anchor:
+            anchored, found = anchors.anchored(store, store.find_run(request.anchor), models, rubric, found)
+        rows = comparable(found, say)
+    if request.keep is not None:
+        rows = request.keep(rows)
     content = {FILE: to_jsonl(rows)}
+    if not is_published(rubric):
+        content[RUBRIC_FILE] = to_json(rubric).encode()
     benchmark = Ratings()
+    options = with_rubric({**benchmark.options(_item_set(request), _given(request)), **anchored}, rubric)
+    config = RunConfig(
+        models, (configured(benchmark, options, content),), "full", request.limit, request.repeats, request.seed
+    )
+    prepared = Prepared(config, {benchmark.name: Asked(benchmark, options)}, {benchmark.name: content})
+    if request.pairwise:
+        designed(rows, options)  # what cannot be compared is said before anything is stored
+    return prepared
+
+
+def most_calls(prepared: Prepared) -> int:
+    """Of a run with pairs that chooses among them: if it asked them all."""
+    (asked,) = prepared.asked.values()
+    rows = choose(from_jsonl(prepared.files[Ratings.name][FILE]), prepared.config.limit, prepared.config.seed)
+    prompts = len(on_prompts(rows))
+    pairs = 2 * prompts * len(designed(rows, asked.options)) * (prepared.config.repeats or 1)
+    return pairs * len(prepared.config.models)
+
+
+def _item_set(request: JudgeRequest) -> str:
+    return "published" if request.on == ("published",) else "replies"
+
+
+def _given(request: JudgeRequest) -> dict[str, str]:
     given = {
         "pairwise": "yes" if request.pairwise else "no",
         "purpose": "calibration" if request.calibration else "judging",
     }
-    options = benchmark.options("published" if request.on == ("published",) else "replies", given)
-    models = tuple(_judge(spec, request) for spec in dict.fromkeys(request.judges))
-    return Prepared(
-        RunConfig(
-            models, (configured(benchmark, options, content),), "full", request.limit, request.repeats, request.seed
-        ),
-        {benchmark.name: Asked(benchmark, options)},
-        {benchmark.name: content},
-    )
+    if not request.pairwise:
+        for wanted, flag in (
+            (request.adaptive, "--adaptive"),
+            (request.anchor, "--anchor"),
+            (request.width, "--width"),
+        ):
+            if wanted:
+                raise UsageError(f"{flag} is for pairs.", "Add --pairwise.")
+        return given
+    if request.adaptive and request.width is None:
+        raise UsageError("When shall an adaptive run stop?", "Add --width 1.5: how many ranks a model may still have.")
+    if request.width is not None and not request.adaptive:
+        raise UsageError("--width is for an adaptive run.", "Add --adaptive.")
+    if request.width is not None and not request.width >= 1:
+        raise UsageError(f"A rank range cannot be {request.width:g} ranks wide.", "Give 1 or more.")
+    given |= {"pairs": request.pairs}
+    return given | ({"adaptive": "yes", "width": f"{request.width:g}"} if request.adaptive else {})
+
+
+def rubric_for(request: JudgeRequest, store: Store) -> Rubric:
+    """The one that was asked for; else the one that the benchmark of the replies names; else the published one."""
+    if request.rubric:
+        rubric = find_rubric(request.rubric)
+    else:
+        rubric = find_rubric(PUBLISHED if request.calibration else _usual(request.on, store))
+    if request.pairwise and not rubric.choose:
+        raise UsageError(
+            f"The rubric '{rubric.name}' does not say how to choose between two.", 'Add choose = "…" to it.'
+        )
+    return rubric
+
+
+def _usual(sources: Sequence[str], store: Store) -> str:
+    named = set[str]()
+    for source in sources:
+        if source in ("published", "author") or _is_file(source):
+            named.add(PUBLISHED)
+            continue
+        stored = newest_with_replies(store) if source == "last" else store.find_run(source)
+        for asked in stored.config.benchmarks:
+            benchmark = find(asked.name)
+            if isinstance(benchmark, Rated):
+                named.add(benchmark.rubric if isinstance(benchmark, RatedBy) else PUBLISHED)
+    if len(named) > 1:
+        raise UsageError(
+            f"These are rated by different rubrics ({', '.join(sorted(named))}).", "Name one with --rubric."
+        )
+    return named.pop() if named else PUBLISHED
+
+
+def _is_file(source: str) -> bool:
+    return source.lower().endswith(_ENDINGS) or "/" in source or Path(source).is_file()
 
 
 def _judge(spec: str, request: JudgeRequest) -> ModelConfig:
@@ -92,12 +186,18 @@ def collect(sources: Sequence[str], store: Store, data: Path | None, say: Say) -
     ]
 
 
+def from_store(against: str, on: Sequence[str]) -> bool:
+    """Whether replies come from runs, so that the store must be there."""
+    named = (against,) if against else on
+    return any(one not in ("published", "author") and not _is_file(one) for one in named)
+
+
 def _source(source: str, store: Store, data: Path | None, say: Say) -> list[ReplyRow]:
     if source == "published":
         return published_replies(data)
     if source == "author":
         return [_row("author", item, item.reply) for item in open_prompts()]
-    if source.lower().endswith(_ENDINGS) or "/" in source or Path(source).is_file():
+    if _is_file(source):
         return file_replies(Path(source), data, say)
     return run_replies(store, newest_with_replies(store) if source == "last" else store.find_run(source))
 
@@ -111,34 +211,50 @@ def newest_with_replies(store: Store) -> StoredRun:
     raise UsageError("No run in the store has replies.", "Make some with 'eqlab run -b empathy MODEL'.")
 
 
-def study_replies(store: Store, stored: StoredRun) -> list[ReplyRow]:
+def study_replies(store: Store, stored: StoredRun, rubric: Rubric) -> list[ReplyRow]:
     """The replies that people rated in a study, or in a table of ratings, each with everybody's rating."""
     if stored.config.models or not any(asked.name == Ratings.name for asked in stored.config.benchmarks):
         raise UsageError(
-            f"Run {stored.id} holds no ratings by people.", "'eqlab runs' lists runs; name the one of a rating study."
+            f"Run {stored.id} holds no ratings of replies by people.",
+            "'eqlab runs' lists runs; name one of a rating study. What people wrote themselves is sent to no judge.",
         )
+    published = is_published(rubric)
+    asked = {scale.key: scale for scale in rubric.scales}
     found: dict[tuple[str, str], ReplyRow] = {}
+    other = set[str]()
     for one in rated(store.scored(stored.id, PEOPLE, Ratings.name)):
-        if one.value is None or one.trial.condition != "absolute" or not one.key.get("reply"):
+        if one.status != "ok" or one.trial.condition == "pairwise" or not one.key.get("reply"):
             continue
-        key = one.key
+        mine = [(who, scale.key, value) for who, scale, value in scaled(one)
+                if scale.key in asked and same_scale(scale, asked[scale.key])]  # fmt: skip
+        if one.trial.condition != ("absolute" if published else SCALES) or (not published and not mine):
+            other.update(f"{scale.key} ({scale.low}–{scale.high})" for scale in one.trial.form.scales)
+            continue
         place = (one.arm, one.prompt)
-        row = found.get(place) or ReplyRow(
-            one.arm,
-            one.prompt,
-            str(key["reply"]),
-            str(key.get("emotion") or ""),
-            str(key.get("valence") or ""),
-            str(key.get("situation") or ""),
-            str(key.get("utterance") or ""),
-        )
-        found[place] = replace(row, human=(*row.human, (one.rater, one.value)))
+        row = found.get(place) or _of_trial(one.arm, one.prompt, one.trial)
+        if published:
+            row = replace(row, human=(*row.human, (one.rater, int(one.value or 0))))
+        else:
+            row = replace(row, human_scales=(*row.human_scales, *mine))
+        found[place] = row
     if not found:
+        scales = ", ".join(f"{scale.key} ({scale.low}–{scale.high})" for scale in rubric.scales)
         raise UsageError(
-            f"Run {stored.id} has no rating of a reply whose text is known, on the form Bad, Okay, Good.",
-            "Wait for answers, or name another study.",
+            f"Run {stored.id} has no rating of a reply whose text is known, on the rubric '{rubric.name}' ({scales}).",
+            f"People rated on {', '.join(sorted(other))}: name a rubric with these scales (--rubric)."
+            if other
+            else "Wait for answers, or name another study.",
         )
     return list(found.values())
+
+
+def _of_trial(arm: str, prompt: str, trial: Trial) -> ReplyRow:
+    """The reply with all that people saw beside it; what happened stands on their page only."""
+    key = trial.key
+    emotion, valence, utterance = (str(key.get(name) or "") for name in ("emotion", "valence", "utterance"))
+    quotes = quoted_blocks(trial.stimulus)
+    situation = quotes[0] if len(quotes) > 1 + bool(utterance) else ""
+    return ReplyRow(arm, prompt, str(key["reply"]), emotion, valence, situation, utterance)
 
 
 def published_replies(data: Path | None) -> list[ReplyRow]:

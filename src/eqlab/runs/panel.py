@@ -1,9 +1,12 @@
 """The judges of a run as one panel."""
 
+from collections.abc import Sequence
+
 from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.known import people_ratings, with_people
 from eqlab.benchmarks.rating.panel_result import pairwise_panel, panel_result
 from eqlab.benchmarks.rating.rated import rated
+from eqlab.benchmarks.rating.rubric_panel import rubric_panel
 from eqlab.core.results import Result
 from eqlab.runs.context import Known, StoreContext
 from eqlab.store.reader import Reader, StoredRun
@@ -20,7 +23,8 @@ def panel_of(store: Reader, stored: StoredRun) -> Result | None:
             {
                 model.subject.removeprefix("judge:"): rated(store.scored(stored.id, model.subject, asked.name))
                 for model in judges
-            }
+            },
+            asked.options,
         )
     context = StoreContext(Known(store), asked.name, judges[0])
     people = people_ratings(context)
@@ -30,4 +34,17 @@ def panel_of(store: Reader, stored: StoredRun) -> Result | None:
         )
         for model in judges
     }
+    if "rubric_sha256" in asked.options:
+        return rubric_panel(given, str(asked.options["rubric_title"]))
     return panel_result(given)
+
+
+def with_panels(
+    store: Reader, found: Sequence[tuple[StoredRun, Sequence[Result]]]
+) -> list[tuple[StoredRun, list[Result]]]:
+    """Runs with their results; before those of a run with several judges, what they say together."""
+    made = []
+    for stored, own in found:
+        panel = panel_of(store, stored)
+        made.append((stored, [*([panel] if panel else []), *own]))
+    return made

@@ -4,14 +4,16 @@ processes, because no result needs another."""
 import gc
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing import get_context
 
 from eqlab.benchmarks.registry import load
-from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
+from eqlab.core.answered_as import names_of, replaced
+from eqlab.core.benchmark import NO_CONTEXT, Context, Scored, Seated
 from eqlab.core.results import ItemScore, Result, Results
-from eqlab.core.runs import OWN, TITLE, BenchmarkConfig
+from eqlab.core.runs import OWN, TITLE, BenchmarkConfig, ModelConfig
 from eqlab.runs.context import Known, StoreContext
 from eqlab.runs.spent import usage_of
 from eqlab.store.quick import open_quickly
@@ -47,9 +49,16 @@ def results_of(store: Reader, runs: Sequence[StoredRun], *, processes: int = 1) 
 
 def score(subject: str, asked: BenchmarkConfig, scored: Iterable[Scored], context: Context = NO_CONTEXT) -> Result:
     """One subject's result on one benchmark, from the answers."""
-    shown: dict[str, str] = {}
-    result = load(asked.name).score(subject, _watched(scored, shown), asked.options, context)
-    result = replace(result, items=tuple(_with_shown(item, shown) for item in result.items))
+    seen = _Seen()
+    benchmark = load(asked.name)
+    result = benchmark.score(subject, seen.watch(scored), asked.options, context)
+    seats = benchmark.seats(asked.options) if isinstance(benchmark, Seated) else {}
+    result = replace(
+        result,
+        items=tuple(_with_shown(item, seen.shown) for item in result.items),
+        answered_as=dict(seen.names.get("", {})),
+        caveats=(*_replaced(subject, seats, seen.names), *result.caveats),
+    )
     if asked.item_set == OWN and (title := str(asked.options.get(TITLE, ""))):
         result = _titled(result, title)
     if subject == "model:embedded":
@@ -65,11 +74,28 @@ def _titled(result: Result, title: str) -> Result:
     return replace(result, title=title, sentence=sentence, headline=headline)
 
 
-def _watched(scored: Iterable[Scored], shown: dict[str, str]) -> Iterator[Scored]:
-    """Keeps what each trial showed on the way to the benchmark, so that every item can be read beside its answer."""
-    for one in scored:
-        shown[one.trial.id] = one.trial.stimulus
-        yield one
+class _Seen:
+    """What is kept of the trials on their way to the benchmark."""
+
+    def __init__(self) -> None:
+        self.shown: dict[str, str] = {}
+        """What each trial showed, so that every item can be read beside its answer."""
+        self.names: dict[str, Counter[str]] = {}
+        """Who answered, by seat."""
+
+    def watch(self, scored: Iterable[Scored]) -> Iterator[Scored]:
+        for one in scored:
+            self.shown[one.trial.id] = one.trial.stimulus
+            for name in names_of(one.attempts):
+                self.names.setdefault(one.trial.seat, Counter())[name] += 1
+            yield one
+
+
+def _replaced(subject: str, seats: Mapping[str, ModelConfig], names: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """Said first: it is about whose score this is. Others in its talks count too."""
+    asked = {"": subject, **{seat: other.spec for seat, other in seats.items()}}
+    for seat, seen in names.items():
+        yield from replaced(asked.get(seat, ""), seen)
 
 
 def _with_shown(item: ItemScore, shown: Mapping[str, str]) -> ItemScore:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from eqlab.core.answers import PROVIDER_REFUSED, Answer, final
+from eqlab.core.answers import Answer, final, outcomes, stands
 from eqlab.core.benchmark import Benchmark, Scored, Talks, Turn
 from eqlab.core.trials import Trial
 from eqlab.models.talks import TalkKey, next_trial, talk_key
@@ -57,7 +57,7 @@ def _answered(talk: list[Scored], benchmark: Any, options: Mapping[str, Any]) ->
 
 
 def _is_final(one: Scored, answer: Answer, benchmark: Benchmark, options: Mapping[str, Any]) -> bool:
-    if answer.status == "ok" or (answer.status == "refused" and answer.finish in PROVIDER_REFUSED):
+    if stands(outcomes(one.attempts)):
         return True  # what a provider refused stands: it is not asked again, and the talk goes on from it
     failed = sum(attempt.status in ("unparseable", "refused") for attempt in one.attempts)
     return failed >= benchmark.asking(one.trial, options).tries

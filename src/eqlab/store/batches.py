@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from eqlab.core.answers import Answer
 from eqlab.store.engine import reading, writing
@@ -124,13 +124,6 @@ class Batches:
             BatchItem(row.number, row.benchmark, row.trial_id, row.repeat, row.attempt, row.failed, row.more_room)
             for row in rows
         ]
-
-
-def waiting_batches(store: Store, run: str) -> int:
-    """Batches of a run that are with a provider."""
-    query = select(func.count()).where(batches.c.run_id == run, batches.c.state.in_(("made", "sent")))
-    with reading(store.engine) as connection:
-        return int(connection.execute(query).scalar_one())
 
 
 def _missing(connection: Connection, found: Sequence[Answer]) -> list[Answer]:

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eqlab.core.errors import StoreError, UsageError
+from eqlab.store.damage import damaged, is_damage
 from eqlab.store.place import sqlite_path
+from eqlab.store.quick import connect_frozen, may_write
 
 _PAGES = 4096
 """Pages copied at a time, so that a run can write in between."""
@@ -88,8 +90,16 @@ def _file(where: str) -> Path:
 
 @contextmanager
 def _open(path: Path) -> Iterator[sqlite3.Connection]:
-    with closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as connection:
+    with closing(_connect(path)) as connection:
         try:
             yield connection
         except sqlite3.Error as error:
+            if is_damage(str(error)):
+                raise damaged(str(path), str(error)) from error
             raise StoreError(f"The store {path}: {error}.", "If another program holds it, end that first.") from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    if may_write(path):
+        return sqlite3.connect(path, timeout=30, isolation_level=None)
+    return connect_frozen(path)[0]

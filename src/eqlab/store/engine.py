@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from eqlab.core.errors import StoreError
 from eqlab.core.secrets import without_secrets
+from eqlab.store.damage import damaged, is_damage
 from eqlab.store.schema import HEAD
 
 _WRITE = {"eqlab_write": True}
@@ -25,6 +28,8 @@ _PAUSE = 0.5
 _SCRUB = 2.0
 """Seconds that emptying the write-ahead log waits for readers."""
 _Done = TypeVar("_Done")
+_OPENING = threading.Lock()
+"""One thread opens a store at a time: migrations keep what they work on in globals."""
 
 
 def open_engine(where: str) -> Engine:
@@ -38,13 +43,16 @@ def open_engine(where: str) -> Engine:
     if not url.startswith(("sqlite:", "postgresql+psycopg:")):
         raise no_store
     try:
-        engine = _sqlite(url) if url.startswith("sqlite:") else create_engine(url, pool_pre_ping=True)
-        _migrate(engine)
+        with _OPENING:
+            engine = _sqlite(url) if url.startswith("sqlite:") else create_engine(url, pool_pre_ping=True)
+            _migrate(engine)
     except ArgumentError as error:
         raise no_store from error
     except ModuleNotFoundError as error:
         raise StoreError("PostgreSQL needs an extra.", "Install it with: pip install 'eqlab[postgres]'") from error
-    except (OperationalError, DBAPIError) as error:
+    except DBAPIError as error:
+        if is_damage(reason(error)) and url.startswith("sqlite:"):
+            raise damaged(_shown(url), reason(error)) from error
         raise StoreError(f"The store {_shown(url)} cannot be opened: {reason(error)}.", "Check --store.") from error
     return engine
 
@@ -70,7 +78,8 @@ def _sqlite(url: str) -> Engine:
     @event.listens_for(engine, "connect")
     def _connected(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # we begin transactions ourselves, see below
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={1000 * BUSY:.0f}"):
+        _keep_log(connection)
+        for pragma in ("synchronous=FULL", "foreign_keys=ON", f"busy_timeout={1000 * BUSY:.0f}"):
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("PRAGMA secure_delete=ON")  # what is deleted, or moved within the file, is overwritten
 
@@ -81,6 +90,19 @@ def _sqlite(url: str) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     return engine
+
+
+def _keep_log(connection: Any) -> None:
+    """A write-ahead log. While another process changes a new file to one, SQLite does not wait by itself."""
+    deadline = time.monotonic() + BUSY
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 @contextmanager
@@ -103,8 +125,12 @@ def said_plainly(engine: Engine) -> Iterator[None]:
     """A database that fails (full, locked, gone) is a StoreError with the way out."""
     try:
         yield
-    except OperationalError as error:
+    except DBAPIError as error:
         where = engine.url.render_as_string(hide_password=True)
+        if engine.dialect.name == "sqlite" and is_damage(reason(error)):
+            raise damaged(where, reason(error)) from error
+        if not isinstance(error, OperationalError):
+            raise
         raise StoreError(f"The store {where} failed: {reason(error)}.", _way_out(str(error.orig))) from error
 
 
@@ -146,7 +172,7 @@ def scrub(engine: Engine) -> bool:
     with said_plainly(engine):
         if engine.dialect.name != "sqlite":
             with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                connection.exec_driver_sql("VACUUM answers, planned, events, panel_ids, participants")
+                connection.exec_driver_sql("VACUUM answers, planned, events, panel_ids, participants, trials")
             return True
         own = engine.raw_connection()  # a checkpoint needs a connection that is in no transaction
         try:
@@ -170,8 +196,12 @@ def _migrate(engine: Engine) -> None:
     """Bring the tables to HEAD. Alembic is imported only when there is something to do: it is slow to load."""
     with engine.connect() as connection:
         version = _version(connection)
+        foreign = version is None and engine.dialect.name == "sqlite" and inspect(connection).get_table_names()
     if version == HEAD:
         return
+    if foreign:
+        where = engine.url.render_as_string(hide_password=True)
+        raise StoreError(f"{where} is another program's database, or a corrupt store.", "Name another with --store.")
     if version is not None and version > HEAD:
         raise StoreError(f"The store was written by a newer eqlab (tables {version}, known {HEAD}).", "Upgrade eqlab.")
     from alembic import command

@@ -17,6 +17,7 @@ from eqlab.core.runs import PEOPLE, RunConfig, config_from_json
 from eqlab.core.secrets import without_secrets
 from eqlab.core.trials import Trial, from_json
 from eqlab.core.usage import Use
+from eqlab.store.damage import sound
 
 _FIELDS = [field.name for field in fields(Answer)][4:]
 """What an answer says beside whose it is: run, trial, subject and repeat are the planned trial's."""
@@ -77,8 +78,9 @@ class Reader(ABC):
     def close(self) -> None: ...
 
     def run_ids(self) -> list[str]:
-        """Newest first."""
-        return [row[0] for row in self.rows("SELECT id FROM runs ORDER BY created_at DESC, id", {})]
+        """Newest first. One without a session is still being planned, or was interrupted while it was."""
+        begun = "EXISTS (SELECT 1 FROM sessions s WHERE s.run_id = r.id)"
+        return [row[0] for row in self.rows(f"SELECT r.id FROM runs r WHERE {begun} ORDER BY created_at DESC, id", {})]
 
     def find_run(self, name: str) -> StoredRun:
         """The run with this id, the one id that begins with it, or the newest for `last`."""
@@ -97,8 +99,10 @@ class Reader(ABC):
         provenance = [row[0] for row in self.rows(newest, {"run": run})]
         try:
             return StoredRun(config_from_json(config), created_at, json.loads(provenance[0]) if provenance else {})
-        except (TypeError, KeyError, ValueError) as error:
-            raise StoreError(f"Run {run} in {self.shown} cannot be read: {error}.", "Upgrade eqlab.") from error
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
+            raise StoreError(
+                f"Run {run} in {self.shown} cannot be read: {error}.", "A newer eqlab wrote it, or it is corrupt."
+            ) from error
 
     def progress(self, run: str) -> dict[str, tuple[int, int]]:
         """(trials with a good answer or at least one that was answered, trials planned) by subject."""
@@ -135,18 +139,19 @@ class Reader(ABC):
         )
         page: list[tuple[str, int, list[Answer]]] = []
         last = None
-        for *cells, trial, repeat, position, who in self.rows(query, values):
-            if (position, who) != last:
-                last = position, who
-                if len(page) == _PAGE:
-                    yield from self._with_trials(page)
-                    page = []
-                page.append((trial, repeat, []))
-            if cells[0] is not None:  # else a trial without an answer
-                cells[_VALUES] = _read_values(cells[_VALUES])
-                cells[-2:] = [orjson.loads(cell) if cell else {} for cell in cells[-2:]]  # sent, usage
-                page[-1][2].append(Answer(run, trial, who, repeat, *cells))
-        yield from self._with_trials(page)
+        with sound(self.shown):
+            for *cells, trial, repeat, position, who in self.rows(query, values):
+                if (position, who) != last:
+                    last = position, who
+                    if len(page) == _PAGE:
+                        yield from self._with_trials(page)
+                        page = []
+                    page.append((trial, repeat, []))
+                if cells[0] is not None:  # else a trial without an answer
+                    cells[_VALUES] = _read_values(cells[_VALUES])
+                    cells[-2:] = [orjson.loads(cell) if cell else {} for cell in cells[-2:]]  # sent, usage
+                    page[-1][2].append(Answer(run, trial, who, repeat, *cells))
+            yield from self._with_trials(page)
 
     def used(self, run: str, subject: str, benchmark: str = "", *, whole: bool = False) -> Iterator[Use]:
         """What each stored attempt took, without its text; of one benchmark, or of all. `whole`: with how long it is
@@ -162,19 +167,29 @@ class Reader(ABC):
             f"JOIN answers a ON {_OF_PLANNED} {trials} WHERE p.run_id = :run AND p.subject = :subject"
             + (" AND p.benchmark = :benchmark" if benchmark else "")
         )
-        for status, tokens_in, tokens_out, latency, usage, sent, asked, said, body in self.rows(query, values):
-            yield Use(
-                status != "error",
-                tokens_in,
-                tokens_out,
-                latency,
-                orjson.loads(usage) if usage else {},
-                bool(sent) and '"batch"' in sent,
-                int(orjson.loads(sent).get("room") or 0) if whole and sent else 0,
-                asked,
-                said,
-                orjson.loads(body)["seat"] if body else "",
-            )
+        with sound(self.shown):
+            for status, tokens_in, tokens_out, latency, usage, sent, asked, said, body in self.rows(query, values):
+                yield Use(
+                    status != "error",
+                    tokens_in,
+                    tokens_out,
+                    latency,
+                    orjson.loads(usage) if usage else {},
+                    bool(sent) and '"batch"' in sent,
+                    int(orjson.loads(sent).get("room") or 0) if whole and sent else 0,
+                    asked,
+                    said,
+                    orjson.loads(body)["seat"] if body else "",
+                )
+
+    def answered_as(self, run: str, subject: str) -> dict[str, int]:
+        """A subject's replies by the model id that the server named in them; those of others in its talks left out."""
+        query = (
+            "SELECT a.model, count(*) FROM answers a JOIN trials t ON t.id = a.trial_id WHERE a.run_id = :run "
+            "AND a.subject = :subject AND a.status <> 'error' AND a.model <> '' AND t.body NOT LIKE :seated "
+            "GROUP BY a.model"
+        )
+        return {row[0]: int(row[1]) for row in self.rows(query, {"run": run, "subject": subject, "seated": _SEATED})}
 
     def trials_about(self, items: Sequence[str]) -> list[str]:
         """The ids of all trials, of any run, that name one of these items; and perhaps some others."""

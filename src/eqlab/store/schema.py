@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-HEAD = "0005"
+HEAD = "0006"
 """The newest migration; a test holds it against the migrations folder."""
 
 metadata = MetaData()
@@ -188,6 +188,23 @@ events = Table(
     Index("events_by_person", "study_id", "person"),
 )
 """What happened in a study, in order. Rows are only added, except that one person's are deleted when they ask."""
+
+talk_calls = Table(
+    "talk_calls",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("study_id", String(64), ForeignKey("studies.id"), nullable=False),
+    Column("person", String(32)),
+    Column("trial_id", String(32), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("until", Float, nullable=False),
+    Column("state", String(8), nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("cost", Float, nullable=False),
+    Index("talk_calls_by_person", "study_id", "person"),
+)
+"""Questions to models on behalf of people, written down before they are sent: `asked` (at its worst cost, and nobody
+else asks the same before `until`), `done` (at what it took) or `lost`. Who is erased leaves a row without a name."""
 
 panel_events = Table(
     "panel_events",

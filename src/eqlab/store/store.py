@@ -5,12 +5,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, func, insert, select, text, update
 
-from eqlab.core.answers import PROVIDER_REFUSED, Answer
+from eqlab.core.answers import Answer, stands
 from eqlab.core.runs import RunConfig, config_to_json
 from eqlab.core.trials import Trial, to_json
 from eqlab.store.engine import open_engine, patiently, reading, said_plainly, take_turn, writing
@@ -20,6 +20,10 @@ from eqlab.store.schema import answers, planned, runs, sessions, trials
 __all__ = ["Planned", "Store", "StoredRun"]
 
 _CHUNK = 500
+PART = 2000
+"""Planned trials a transaction: the write lock is held for some hundredths of a second, then others have their turn."""
+PlanRow = tuple[dict[str, Any], str]
+"""A row of `planned`, and the trial as it is stored; empty where that was written with an earlier row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +70,37 @@ class Store(Reader):
     # -- writing ---------------------------------------------------------------------------------------------
 
     def begin_run(self, config: RunConfig, plan: Iterable[tuple[str, str, Trial, int]], provenance: Any) -> None:
-        """Write down what will be asked: (subject, benchmark, trial, repeat) in order. Harmless when repeated."""
+        """Write down what will be asked: (subject, benchmark, trial, repeat) in order. Harmless when repeated.
+
+        A long plan is written in parts, so that whoever else writes gets in between; its session comes with the last.
+        A run without a session is half planned: nobody sees it, and beginning it again goes on with its plan."""
         now = time.time()
-        with writing(self.engine) as connection:
-            take_turn(connection, "plan")  # two runs may bring the same trials at the same moment
-            known = connection.execute(select(runs.c.id).where(runs.c.id == config.id)).first()
-            if known is None:
-                row = {"id": config.id, "created_at": now, "config": config_to_json(config)}
-                connection.execute(insert(runs), row)
-                self._write_plan(connection, config.id, plan)
-            connection.execute(
-                insert(sessions), {"run_id": config.id, "started_at": now, "provenance": json.dumps(provenance)}
+        session = {"run_id": config.id, "started_at": now, "provenance": json.dumps(provenance)}
+        rows = () if self._is_planned(config.id) else _plan_rows(config.id, plan)
+        for part, last in _parts(rows, PART):
+            with writing(self.engine) as connection:
+                take_turn(connection, "plan")  # two runs may bring the same trials at the same moment
+                if connection.execute(select(runs.c.id).where(runs.c.id == config.id)).first() is None:
+                    row = {"id": config.id, "created_at": now, "config": config_to_json(config)}
+                    connection.execute(insert(runs), row)
+                self._write_plan(connection, self._not_planned(connection, part))
+                if last:
+                    connection.execute(insert(sessions), session)
+
+    def _is_planned(self, run: str) -> bool:
+        with reading(self.engine) as connection:
+            return (
+                connection.execute(select(sessions.c.id).where(sessions.c.run_id == run).limit(1)).first() is not None
             )
+
+    def _not_planned(self, connection: Connection, part: Sequence[PlanRow]) -> list[PlanRow]:
+        """What of a part was not written before, by whoever began the same run and was interrupted."""
+        last = {}
+        for run, subject in {(row["run_id"], row["subject"]) for row, _ in part}:
+            highest = select(func.max(planned.c.position)).where(planned.c.run_id == run, planned.c.subject == subject)
+            at = connection.execute(highest).scalar()
+            last[subject] = -1 if at is None else int(at)
+        return [one for one in part if one[0]["position"] > last[one[0]["subject"]]]
 
     def add_learnt(self, run: str, learnt: Mapping[str, Sequence[str]]) -> None:
         """What was found out about models while they were asked, to the provenance of the newest session."""
@@ -100,44 +123,14 @@ class Store(Reader):
             take_turn(connection, "plan")
             at = connection.execute(last).scalar()
             rows = ((subject, benchmark, trial, repeat) for benchmark, trial, repeat in plan)
-            self._write_plan(connection, run, rows, {} if at is None else {subject: int(at)})
+            self._write_plan(connection, _plan_rows(run, rows, {} if at is None else {subject: int(at)}))
             return int(connection.execute(counted).scalar_one())
 
-    def _write_plan(
-        self,
-        connection: Any,
-        run: str,
-        plan: Iterable[tuple[str, str, Trial, int]],
-        positions: dict[str, int] | None = None,
-    ) -> None:
-        positions = {} if positions is None else positions
-        written: set[str] = set()
-        bodies: dict[str, str] = {}
-        rows: list[dict[str, Any]] = []
-        for subject, benchmark, trial, repeat in plan:
-            position = positions[subject] = positions.get(subject, -1) + 1
-            if trial.id not in written:
-                written.add(trial.id)
-                bodies[trial.id] = to_json(trial)
-            rows.append(
-                {
-                    "run_id": run,
-                    "subject": subject,
-                    "position": position,
-                    "benchmark": benchmark,
-                    "trial_id": trial.id,
-                    "repeat": repeat,
-                }
-            )
-            if len(rows) == _CHUNK:
-                self._write_chunk(connection, bodies, rows)
-                bodies, rows = {}, []
-        if rows:
-            self._write_chunk(connection, bodies, rows)
-
-    def _write_chunk(self, connection: Any, bodies: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:
-        _write_bodies(connection, bodies)
-        connection.execute(insert(planned), rows)
+    def _write_plan(self, connection: Connection, rows: Iterable[PlanRow]) -> None:
+        for some, _ in _parts(rows, _CHUNK):
+            if some:
+                _write_bodies(connection, {row["trial_id"]: body for row, body in some if body})
+                connection.execute(insert(planned), [row for row, _ in some])
 
     def add_answers(self, batch: Sequence[Answer], turns: Sequence[NextTurn] = ()) -> None:
         """Durable when this returns, together with the turns that follow: a turn is planned once, and never without
@@ -156,7 +149,8 @@ class Store(Reader):
         if connection.execute(select(planned.c.position).where(*own, *same)).first() is None:
             last = connection.execute(select(func.max(planned.c.position)).where(*own)).scalar()
             row = (turn.subject, turn.benchmark, turn.trial, turn.repeat)
-            self._write_plan(connection, turn.run, [row], {} if last is None else {turn.subject: int(last)})
+            at = {} if last is None else {turn.subject: int(last)}
+            self._write_plan(connection, _plan_rows(turn.run, [row], at))
 
     def add_missing(self, batch: Sequence[Answer]) -> list[Answer]:
         """Store what is not there yet, after a failure that left it open what was; returns answers of unknown runs.
@@ -219,6 +213,38 @@ class Store(Reader):
         return [_planned(list(group), known) for _, group in groupby(rows, key=lambda row: row.position)]
 
 
+def _plan_rows(
+    run: str, plan: Iterable[tuple[str, str, Trial, int]], last: Mapping[str, int] | None = None
+) -> Iterator[PlanRow]:
+    """Each planned trial behind those that its subject has; the trial itself where it comes for the first time."""
+    positions = dict(last or {})
+    written: set[str] = set()
+    for subject, benchmark, trial, repeat in plan:
+        position = positions[subject] = positions.get(subject, -1) + 1
+        row = {
+            "run_id": run,
+            "subject": subject,
+            "position": position,
+            "benchmark": benchmark,
+            "trial_id": trial.id,
+            "repeat": repeat,
+        }
+        yield row, "" if trial.id in written else to_json(trial)
+        written.add(trial.id)
+
+
+def _parts(rows: Iterable[PlanRow], size: int) -> Iterator[tuple[list[PlanRow], bool]]:
+    """(part, whether it is the last); of nothing, one empty part."""
+    coming = iter(rows)
+    part = list(islice(coming, size))
+    while True:
+        following = list(islice(coming, size))
+        yield part, not following
+        if not following:
+            return
+        part = following
+
+
 def write_trials(connection: Connection, some: Iterable[Trial]) -> None:
     """Those that are not there yet; the caller has taken the turn "plan"."""
     every = list(some)
@@ -251,7 +277,7 @@ def _planned(rows: Sequence[Row[Any]], known: Mapping[str, Trial]) -> Planned:
         repeat=first.repeat,
         attempts=max((row.attempt for row in rows if row.attempt is not None), default=0),
         failed=sum(status in ("unparseable", "refused") for status in statuses),
-        done="ok" in statuses or any(row.status == "refused" and row.finish in PROVIDER_REFUSED for row in rows),
+        done=stands((row.status, row.finish) for row in rows),
     )
 
 
@@ -264,7 +290,7 @@ def answer_row(answer: Answer) -> dict[str, Any]:
         "attempt": answer.attempt,
         "status": answer.status,
         "text": _clean(answer.text),
-        "values": json.dumps(dict(answer.values), ensure_ascii=False),
+        "values": _clean(json.dumps(dict(answer.values), ensure_ascii=False)),
         "note": _clean(answer.note),
         "reasoning": _clean(answer.reasoning),
         "model": _clean(answer.model),
@@ -278,6 +304,18 @@ def answer_row(answer: Answer) -> dict[str, Any]:
         "sent": _extras(answer.sent),
         "usage": _extras(answer.usage),
     }
+
+
+def read_answer(row: Row[Any]) -> Answer:
+    """What `answer_row` made."""
+    sent = json.loads(row.sent) if row.sent else {}
+    if row.temperature is not None:
+        sent["temperature"] = row.temperature
+    return Answer(
+        row.run_id, row.trial_id, row.subject, row.repeat, row.attempt, row.text, row.status, json.loads(row.values),
+        row.note, row.reasoning, row.model, row.temperature, row.latency, row.transport_retries, row.tokens_in,
+        row.tokens_out, row.finish, row.at, sent, json.loads(row.usage) if row.usage else {},
+    )  # fmt: skip
 
 
 def _extras(values: Mapping[str, Any]) -> str | None:

@@ -10,7 +10,7 @@ from eqlab.store.store import Store
 from eqlab.study.build_design import Say, arm_replies, design_of, split_source, wording_of
 from eqlab.study.file import read_study
 from eqlab.study.kinds.registry import find_kind
-from eqlab.study.kinds.template import draw_codes, fill, instruments_part
+from eqlab.study.kinds.template import PLACEHOLDER, draw_codes, fill, instruments_part
 from eqlab.study.overview import expected_minutes, fair_reward
 from eqlab.study.panels import PANELS
 
@@ -37,7 +37,9 @@ def study_text(
     if arms and form.arms == "items":
         raise UsageError(f"A study of kind {kind} takes its arms from the items.", "Drop --arm.")
     codes = draw_codes()
-    named = settled_arms(arms, store, data, folder) if form.arms == "replies" else {}
+    named = settled_arms(arms, store, data, folder) if form.arms == "replies" else dict(arms or {})
+    if form.arms == "models" and not named:
+        named = {"embedded": "embedded"}
     instruments = _instruments(data)
 
     def filled(minutes: int, reward: float) -> str:
@@ -52,7 +54,8 @@ def study_text(
             reward=reward,
         )
 
-    study = read_study(filled(10, 0.0), "the study file")
+    draft = filled(10, 0.0).replace(PLACEHOLDER, "…") if form.talks else filled(10, 0.0)  # what only people can write
+    study = read_study(draft, "the study file")
     minutes = expected_minutes(design_of(study, store, data, say, folder=folder))
     return filled(max(1, round(minutes)), fair_reward(study, minutes))
 

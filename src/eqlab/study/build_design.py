@@ -11,9 +11,9 @@ from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import Benchmark, OwnItems, Source
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.own_items import own_title
+from eqlab.core.item_file import own_title
 from eqlab.core.runs import OWN, TITLE, RunConfig
-from eqlab.core.studied import StudyForm
+from eqlab.core.studied import Conversing, StudyForm
 from eqlab.core.study import Study
 from eqlab.core.toml_file import decoded
 from eqlab.data.items import read_sources
@@ -28,6 +28,7 @@ from eqlab.store.study.create import begun_with
 from eqlab.study.file import ITEM_SETS, read_study
 from eqlab.study.kinds import common
 from eqlab.study.kinds.registry import kind_of
+from eqlab.study.talk.money import budget_of
 from eqlab.study.texts import load as load_texts
 
 Say = Callable[[str], None]
@@ -39,12 +40,20 @@ def open_study(path: Path, store: Store, data: Path | None = None, say: Say = la
     text = decoded(judging.read_file(path), str(path))
     study = read_study(text, path.name)
     design = design_of(study, store, data, say, folder=path.parent)
+    check_costs(study)
     begun = begun_with(store, study.id)
     if study.language != "en" and begun not in (None, design.sha256):
         older = design_of(read_study(text, path.name, words="en"), store, data, say, folder=path.parent)
         if older.sha256 == begun:
             return text, older  # begun with 0.1, whose trials had English words in every language
     return text, design
+
+
+def check_costs(study: Study) -> None:
+    """Raises where people talk with models whose prices are not known, and the file limits what they cost."""
+    kind = kind_of(study)
+    if study.talk is not None and isinstance(kind, Conversing):
+        budget_of(study, kind.models(study).values())
 
 
 def design_of(
@@ -64,6 +73,8 @@ def design_of(
     else:
         own = {option.name for option in form.own_options}
         given = {**dict(form.options), **{name: value for name, value in study.options if name not in own}}
+        if isinstance(kind, Conversing):
+            given |= kind.options(study)
         files, options = _items(study, benchmark, given, data, folder)
         options = {**options, **_PEOPLE}
     pages = kind.pages(study, files, options)
@@ -84,6 +95,7 @@ def design_of(
         before=common.own_page("before", study.before, texts("own_before"), texts),
         after=common.own_page("after", study.after, texts("own_after"), texts),
         gold=common.gold_pages(study, pages.batches),
+        talks=pages.talks,
     )
     _check_reference(made)
     return made

@@ -13,13 +13,14 @@ from eqlab.core.toml_section import Section, bad_text
 from eqlab.instruments.catalogue import INSTRUMENTS
 from eqlab.study import file_own as own
 from eqlab.study import file_tables as tables
+from eqlab.study import file_talk
 from eqlab.study.kinds.registry import find_kind, kind_names
 from eqlab.study.texts import languages
 from eqlab.study.texts import load as load_texts
 
 _TABLES = (
     *("consent", "arms", "options", "tutorial", "checks", "places", "pay", "panel", "analysis", "debrief"),
-    *("scale", "design", "quota", "before", "after"),
+    *("scale", "design", "quota", "before", "after", "talk"),
 )
 _TOP = (
     *("id", "kind", "title", "language", "seed", "items", "limit", "arms_by", "instruments", "instruments_text"),
@@ -87,6 +88,7 @@ def _study(top: Section, words: str) -> Study:
         quota=own.quota(top, before),
         before=before,
         after=own.questions(top, "after"),
+        talk=file_talk.talk(top, form.talks),
         words=words,
     )
 
@@ -120,7 +122,8 @@ def _arms(top: Section, form: StudyForm) -> tuple[tuple[str, str], ...]:
         else:
             found[name.strip()] = source
     if not table.values and isinstance(top.values.get("arms", {}), dict):
-        top.wrong("arms", 'is missing (write a line [arms] and below it NAME = "SOURCE": a run, a file, author)')
+        source = "a model's spec" if form.arms == "models" else "a run, a file, author"
+        top.wrong("arms", f'is missing (write a line [arms] and below it NAME = "SOURCE": {source})')
     return tuple(found.items())
 
 
@@ -136,9 +139,10 @@ def _options(top: Section, form: StudyForm, items: str) -> tuple[tuple[str, str]
     """Options of the kind and of its benchmark, as text; each is tried by itself, so that each wrong one is named."""
     if form.arms == "replies" and top.has("items"):
         top.wrong("items", f"is not for {form.kind} studies (delete it; the arms' sources say which items)")
-    if form.arms == "replies" and not form.own_options:
+    if form.arms != "items" and not form.own_options:
         if top.has("options"):
-            top.wrong("options", f"is not for {form.kind} studies (delete it; the arms' sources say which items)")
+            says = "[arms] and [talk] say it" if form.talks else "the arms' sources say which items"
+            top.wrong("options", f"is not for {form.kind} studies (delete it; {says})")
         return ()
     table = top.table("options", None)
     mine = {option.name: option for option in form.own_options}

@@ -1,48 +1,24 @@
 """What a study file may add of its researcher's own: scales, questions before and after, gold items, how arms are given
 to people, quotas. Each table read and checked by itself."""
 
-import re
 from typing import Literal, cast
 
 from eqlab.core.forms import Scale
 from eqlab.core.study import ASKS, Arrangement, Ask, Gold, OwnQuestion, Quota
+from eqlab.core.toml_scales import check_different, read_key, read_scales
 from eqlab.core.toml_section import Section
 
-SCALE = ("key", "text", "low", "high", "labels", "ends", "reverse")
 QUESTION = ("key", "ask", "text", "options", "low", "high", "optional", "prefer_not_to_say")
 GOLD = ("text", "accept", "scale")
 DESIGN = ("arms_per_person", "blocked")
 QUOTA = ("question", "places")
-_KEY = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_MOST_POINTS = 11
 
 
 def scales(top: Section, allowed: bool) -> tuple[Scale, ...]:
-    found = []
     if top.has("scale") and not allowed:
         top.wrong("scale", "is not for this kind of study (delete it; the kind has its own form)")
         return ()
-    for one in top.tables("scale", SCALE):
-        low = one.whole("low", 1, 0, 1)
-        high = one.whole("high", 5, low + 1, low + _MOST_POINTS - 1)
-        found.append(Scale(_key(one), one.text("text"), low, high, _anchors(one, low, high), bool(one.flag("reverse"))))
-    _different(top, "scale", [scale.key for scale in found])
-    return tuple(found)
-
-
-def _anchors(one: Section, low: int, high: int) -> tuple[tuple[int, str], ...]:
-    labels, ends = one.texts("labels"), one.texts("ends")
-    if one.has("labels") and one.has("ends"):
-        one.wrong("ends", "stands beside labels (write one of the two)")
-    if one.has("labels"):
-        if len(labels) != high - low + 1:
-            one.wrong("labels", f"are {len(labels)} for the values {low} to {high} (write one for each, or ends)")
-        return tuple(enumerate(labels, start=low))
-    if one.has("ends") and len(ends) != 2:
-        one.wrong("ends", 'are the words at both ends (write ends = ["not at all", "completely"])')
-    if not one.has("ends"):
-        one.wrong("ends", 'are missing (write ends = ["not at all", "completely"], or labels for every value)')
-    return ((low, ends[0]), (high, ends[1])) if len(ends) == 2 else ()
+    return read_scales(top)
 
 
 def questions(top: Section, name: Literal["before", "after"]) -> tuple[OwnQuestion, ...]:
@@ -69,7 +45,7 @@ def questions(top: Section, name: Literal["before", "after"]) -> tuple[OwnQuesti
         high = one.number("high", max(low, 0.0), low, 1e9)
         found.append(
             OwnQuestion(
-                _key(one),
+                read_key(one),
                 ask,
                 one.text("text"),
                 options,
@@ -79,7 +55,7 @@ def questions(top: Section, name: Literal["before", "after"]) -> tuple[OwnQuesti
                 bool(one.flag("prefer_not_to_say")),
             )
         )
-    _different(top, name, [one.key for one in found])
+    check_different(top, name, [one.key for one in found])
     return tuple(found)
 
 
@@ -123,16 +99,3 @@ def quota(top: Section, before: tuple[OwnQuestion, ...]) -> Quota:
     if not found:
         table.wrong("places", 'are missing (write places = { "Woman" = 30, "Man" = 30 })')
     return Quota(name, tuple(found))
-
-
-def _key(one: Section) -> str:
-    key = one.text("key")
-    if key and not _KEY.fullmatch(key):
-        one.wrong("key", "names a column of the data (write lower-case letters, digits and _, a letter first)")
-    return key
-
-
-def _different(top: Section, name: str, keys: list[str]) -> None:
-    for index, key in enumerate(keys):
-        if key in keys[:index]:
-            top.notes.add((*top.path, name, index, "key"), f"'{key}' is there twice (give it another name)")

@@ -84,9 +84,16 @@ def expected_minutes(design: Design) -> float:
     common = sum(_page_seconds(trial) for trial in others)
     checks = [_page_seconds(trial) for trial in design.attention]
     checked = mean(checks) * min(study.checks.attention, len(checks)) if checks else 0.0
-    own = mean(_batch_seconds(batch) for batch in design.batches)
+    own = mean(_batch_seconds(batch) for batch in design.batches) + _talk_seconds(study)
     own += mean(_batch_seconds(batch) / len(batch.trials) for batch in design.batches) * study.checks.repeat
     return (told + common + checked + own) / 60
+
+
+def _talk_seconds(study: Study) -> float:
+    """Reading, feeling and writing, turn by turn: at the most, since people may leave."""
+    if study.talk is None:
+        return 0.0
+    return study.talk.talks * study.talk.turns * (_TYPED_WORDS * _SECONDS_PER_TYPED_WORD + _seconds(60, 1))
 
 
 def _batch_seconds(batch: Batch) -> float:

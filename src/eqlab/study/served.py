@@ -3,13 +3,19 @@ their moves share a transaction, and their pages a query. An awaited write is on
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
 from eqlab.core.moves import Move, Saved, Unknown, View
+from eqlab.core.runs import ModelConfig
+from eqlab.core.studied import Conversing
 from eqlab.store.study.participation import Participation
+from eqlab.study.kinds.registry import kind_of
+
+if TYPE_CHECKING:
+    from eqlab.study.talk.room import TalkRoom
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,7 +31,8 @@ _MOST = 64
 class ServedStudy:
     """One study's participation, for asynchronous callers."""
 
-    def __init__(self, participation: Participation) -> None:
+    def __init__(self, participation: Participation, models: Mapping[str, ModelConfig] | None = None) -> None:
+        """`models` by arm: to be asked instead of the study's own, where people talk with models."""
         self.participation = participation
         self.design = participation.design
         self.study = participation.study
@@ -34,6 +41,13 @@ class ServedStudy:
         self._readers = ThreadPoolExecutor(_READERS, "eqlab-served-read")
         self._moves = _Together(self._writers, participation.make)
         self._looks = _Together(self._readers, participation.look_at)
+        self.talks: TalkRoom | None = None
+        if self.study.talk is not None:
+            from eqlab.study.talk import room
+
+            kind = kind_of(self.study)
+            if isinstance(kind, Conversing):
+                self.talks = room.TalkRoom(participation, kind, self.write, self.read, models)
 
     async def make(self, move: Move) -> Saved:
         return await self._moves.ask(move)

@@ -7,7 +7,8 @@ from eqlab.core.answers import Answer
 from eqlab.core.errors import EqlabError, InUseError, ModelError, StoreError
 from eqlab.models.chat import Chat
 from eqlab.models.transport import Connection
-from eqlab.runs.ask import Listener, ask, on_interrupt
+from eqlab.runs.ask import Listener, ask
+from eqlab.runs.interrupt import on_interrupt
 from eqlab.store.lock import run_lock
 from eqlab.store.store import Store
 from eqlab.sweep.cells import Cell, Target, by_model

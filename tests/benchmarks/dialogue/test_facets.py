@@ -1,9 +1,12 @@
 """Shares of variance and intervals over speakers, on worlds whose truth is known."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from scipy import stats
 
-from eqlab.benchmarks.dialogue.facets import LISTENER, PERSONA, SPEAKER, Cell, facets, tables
+from eqlab.benchmarks.dialogue.facets import LISTENER, PERSONA, SPEAKER, Cell, designs, facets, tables
 from eqlab.benchmarks.dialogue.result import final_emotion, speaker_line
 from eqlab.benchmarks.dialogue.talked import Said, Talked
 
@@ -32,6 +35,31 @@ def test_one_speaker_cannot_be_told_from_the_rest():
     found = facets(cells(1, speakers=1))
     assert found.share(SPEAKER) is None
     assert "One speaker" in tables(found)[0].note
+
+
+def test_speakers_who_met_no_listener_twice_cannot_be_told_apart():
+    """Each listener had a speaker of its own: no share is the speaker's, and the reason stands with the others."""
+    own = [cell for cell in cells(3, listeners=6, speakers=6) if cell.listener[1:] == cell.speaker[1:]]
+    found = facets(own)
+    assert found.share(SPEAKER) is None
+    assert note(found).startswith("no listener was met by two speakers")
+    assert "cannot be told" in tables(found)[0].note
+
+
+def test_designs_are_those_of_the_formulas():
+    """By hand: 100 personas and 4 speakers, a score's error variance is 36/4 + 64/100 + 16/400."""
+    variance = {LISTENER: 30.0, PERSONA: 64.0, SPEAKER: 36.0, "residual": 16.0}
+    alone, *rows = designs(variance, 100)
+    assert alone.alone
+    assert [row.speakers for row in rows] == [1, 2, 3, 5, 10, 20, 40]
+    five = next(row for row in rows if row.speakers == 5)
+    parts = {SPEAKER: (36 / 5, 4), PERSONA: (64 / 100, 99), "residual": (16 / 500, 499)}
+    total = sum(value for value, _ in parts.values())
+    df = total**2 / sum(value**2 / free for value, free in parts.values())
+    assert five.score == pytest.approx(stats.t.ppf(0.975, df) * total**0.5, rel=1e-9)
+    assert five.difference == pytest.approx(stats.t.ppf(0.975, 499) * (2 * 16 / 500) ** 0.5, rel=1e-9)
+    assert alone.score < five.score, "this speaker only is easier than any"
+    assert all(a.score is None or b.score is None or a.score >= b.score for a, b in pairwise(rows))
 
 
 def test_nothing_is_made_up():
@@ -70,6 +98,6 @@ def test_the_line_is_said_with_every_number():
     assert "a's word" in speaker_line(one, facets([]))
     both = one + [talk(f"p{n}", "b", 60 + n) for n in range(6)]
     known = facets([Cell("l", t.persona, t.speaker, float(t.final)) for t in both])
-    assert speaker_line(both, known).startswith("Depends on who speaks: 52.5 with a, 62.5 with b.")
+    assert speaker_line(both, known).startswith("Depends on who speaks: 52.5 with a, 62.5 with b, 10.0 apart.")
     assert "cannot be told" in speaker_line(both, facets([]))
     assert speaker_line([], facets([])) == ""

@@ -118,7 +118,7 @@ def test_without_raters_there_is_no_score():
     result = BENCHMARK.score("model:m", [*scored, Scored(trials[3][0], 0, ())], options)
     assert result.headline.value is None
     assert "eqlab judge" in result.headline.note
-    assert "no score" in result.sentence
+    assert "comes from raters" in result.sentence
     words = result.estimates[0]
     assert (words.value, words.n) == (6.0, 3)
     assert (words.low, words.high) == (None, None)  # three values are too few for an interval

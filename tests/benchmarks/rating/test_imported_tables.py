@@ -50,9 +50,19 @@ def test_every_bad_reply_row_is_named():
         (5, "a second reply of 'gpt' to prompt 'sad-1'"),
         (6, "prompt 'nowhere' is not known"),
         (7, "neither 'prompt' nor 'utterance' is filled in"),
-        (8, "'rage' is not one of the 32 emotions"),
+        (8, "prompt 'x' is not known"),
         (9, "4 cells instead of 3"),
     ]
+
+
+def test_an_emotion_of_ones_own_keeps_its_row_and_has_no_valence():
+    rows, bad = ratings(
+        "rater,arm,prompt,rating,emotion,utterance\na,m,own-1,3,Homesick,I miss the sea.\na,m,own-2,1,sad,It is over.\n"
+    )
+    assert not bad
+    assert [(one.reply.emotion, one.reply.valence) for one in rows] == [("homesick", ""), ("sad", "negative")]
+    made, bad = replies("prompt,utterance,reply,emotion\nown-1,I miss the sea.,Oh.,homesick\n")
+    assert (made[0].emotion, bad) == ("homesick", [])
 
 
 def test_ratings_as_numbers_or_words():

@@ -6,7 +6,6 @@ import pytest
 from eqlab.benchmarks.rating.panel_result import panel_result
 from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.reply_rows import ReplyRow
-from eqlab.benchmarks.rating.snapshots import akin
 from eqlab.benchmarks.rating.trials import single
 from eqlab.core.answers import Answer
 
@@ -105,8 +104,6 @@ def test_a_judge_replaced_in_silence_is_noticed():
     said = " ".join(panel_result(given).caveats)
     assert "gpt-4o was replaced during the run" in said
     assert "claude-x was asked, but some-other-3 answered" in said
-    assert akin("openai/gpt-4o", "gpt-4o-2024-08-06")
-    assert not akin("openai/o3", "gpt-4o")
     twins = {
         "gpt-a": ratings("gpt-a", rate, model=lambda n: "gpt-a"),
         "gpt-b": ratings("gpt-b", rate, model=lambda n: "gpt-a"),

@@ -10,6 +10,7 @@ from eqlab.benchmarks.rating.prompt import BETTER, RATING, prompt_sha256
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, from_jsonl, in_all_arms, order_arms, to_jsonl
 from eqlab.core.benchmark import Selection
 from eqlab.core.errors import DataError, UsageError
+from eqlab.data.rubric_files import PUBLISHED, shipped
 
 BENCHMARK = Ratings()
 ARMS = ("zebra-model", "human", "other/model")
@@ -84,8 +85,8 @@ def test_the_form_is_bad_okay_good():
 
 
 def test_the_hash_is_of_the_words_and_differs_between_forms():
-    assert prompt_sha256(pairwise=False) != prompt_sha256(pairwise=True)
-    assert BENCHMARK.options("replies", {})["prompt_sha256"] == prompt_sha256(pairwise=False)
+    assert prompt_sha256(shipped(PUBLISHED), pairwise=False) != prompt_sha256(shipped(PUBLISHED), pairwise=True)
+    assert BENCHMARK.options("replies", {})["prompt_sha256"] == prompt_sha256(shipped(PUBLISHED), pairwise=False)
 
 
 @pytest.mark.parametrize(

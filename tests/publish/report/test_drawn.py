@@ -1,5 +1,5 @@
 from eqlab.core.results import Estimate, Table
-from eqlab.publish.report import figures
+from eqlab.publish import figures
 from eqlab.publish.report.drawn import drawn_cell, drawn_range, levels_of
 
 TABLE = Table(

@@ -12,8 +12,9 @@ from markupsafe import escape
 from eqlab.core import text
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
-from eqlab.publish.report import figures
-from eqlab.publish.report.page import RunRecord, render
+from eqlab.publish import figures
+from eqlab.publish.groups import RunRecord
+from eqlab.publish.report.page import render
 
 VOID = {"meta", "link", "img", "br", "hr", "input", "line", "rect", "circle", "path"}
 HOSTILE = "<script>alert(1)</script></style></title>\"' onload=x ${7*7} {{ 7*7 }} \u202etxt.exe\x00\x1b[31m\u200b"
@@ -365,6 +366,15 @@ def test_histogram_counts_every_score_once():
     assert "below 0: 2, 0 to 1: 2, 1 to 2: 1, 9 to 10: 1, above 10: 1" in drawn
     assert "-10 to -9: 1, -1 to 0: 1, 0 to 1: 1" in figures.histogram([-9.5, -0.5, 0.0], (-10.0, 10.0))
     assert "no scored items" in figures.histogram([], (0.0, 0.0))
+
+
+def test_a_scale_with_words_has_a_bar_for_each():
+    words = ((1.0, "Bad"), (2.0, "Okay <b>"), (3.0, "Good"))
+    drawn = figures.histogram([1.0, 3.0, 3.0], (1.0, 3.0), words)
+    assert "Bad: 1, Okay &lt;b&gt;: 0, Good: 2" in drawn
+    assert ">Okay &lt;b&gt;</text>" in drawn
+    assert "1.2" not in drawn, "no numbers where there are words"
+    assert "2.4 to 2.6: 1" in figures.histogram([1.0, 2.5], (1.0, 3.0), words), "a mean of repeats has no word"
 
 
 def test_status_bar_widths_are_shares():

@@ -13,7 +13,8 @@ from eqlab.comparison.verdict import judge
 from eqlab.core.answers import Answer
 from eqlab.core.results import Estimate, Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, ModelConfig, RunConfig
-from eqlab.publish.report.page import RunRecord, group, render
+from eqlab.publish.groups import RunRecord, group
+from eqlab.publish.report.page import render
 
 OPTIONS = {"rules": "leaderboard", "item_set": "open"}
 

@@ -59,7 +59,7 @@ def test_hostile_words_stay_words():
 
 def test_without_feelings_there_is_no_course():
     assert course(()) == ""
-    (page,) = talk_pages([record(result(transcripts=(talk("p1", score=None),)))])
+    (page,) = talk_pages([("a", (talk("p1", score=None),))])
     assert page.talk.score is None
     assert "undefined" in files(record(result(transcripts=(talk("p1", score=None),))))[INDEX]
 

@@ -5,26 +5,33 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from eqlab.benchmarks.dialogue import speakers
-from eqlab.benchmarks.dialogue.characters import Character, from_persona, from_sage
+from eqlab.benchmarks.dialogue.characters import Character, from_persona, from_sage, from_scenario
+from eqlab.benchmarks.dialogue.eqbench3 import is_scenarios, parse_scenarios
 from eqlab.benchmarks.dialogue.parse import read_listener, read_speaker
 from eqlab.benchmarks.dialogue.personas import OPEN, parse_open
 from eqlab.benchmarks.dialogue.published import PERSONAS, parse_personas
-from eqlab.benchmarks.dialogue.trials import NAME, next_turn, plan
+from eqlab.benchmarks.dialogue.trials import NAME, next_turn, plan, supposed
 from eqlab.benchmarks.options import read_options
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source, Turn
 from eqlab.core.errors import UsageError
 from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Result
-from eqlab.core.runs import ModelConfig
+from eqlab.core.runs import OWN, PEOPLE, ModelConfig
 from eqlab.core.trials import Trial
 
 _OPTIONS = (
-    OptionHelp("speaker", speakers.FIXED, "who speaks: models, with commas between (SPEC or SPEC@URL), or fixed lines"),
+    OptionHelp(
+        "speaker",
+        speakers.FIXED,
+        "who speaks: models, with commas between (SPEC, SPEC@URL, 'SPEC temperature=0.3'), or fixed lines",
+    ),
     OptionHelp("turns", "0", "most replies of the listener; 0: 4 in the quick profile, 8 in the full one"),
 )
 _SPEAKER_TRIES, _LISTENER_TRIES, _TEMPERATURE = 3, 2, 0.7
 _LISTENER_TOKENS, _SPEAKER_TOKENS = 300, 400
+_TASK_TOKENS = 4000
+"""EQ-Bench 3 asks for about a thousand words in three parts."""
 _MOST = 50
 
 
@@ -32,6 +39,7 @@ class Dialogue:
     name = NAME
     title = "Dialogue"
     protocol = 1
+    rubric = "dialogue"
 
     def option_help(self) -> Sequence[OptionHelp]:
         return _OPTIONS
@@ -53,6 +61,8 @@ class Dialogue:
         ((path, content),) = files.items()
         if options["item_set"] == "published":
             return [from_sage(one) for one in parse_personas(content, path)]
+        if options["item_set"] == OWN and not path.endswith(".toml") and is_scenarios(content):
+            return [from_scenario(one) for one in parse_scenarios(content, path)]
         return [from_persona(one) for one in parse_open(content, path)]
 
     def plan(
@@ -69,14 +79,21 @@ class Dialogue:
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         if trial.seat:
             return Asking(_SPEAKER_TRIES, _TEMPERATURE, 0.0, _SPEAKER_TOKENS)
-        return Asking(_LISTENER_TRIES, _TEMPERATURE, 0.0, _LISTENER_TOKENS)
+        return Asking(_LISTENER_TRIES, _TEMPERATURE, 0.0, _LISTENER_TOKENS if trial.system else _TASK_TOKENS)
 
     def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
         return read_speaker(text) if trial.seat else read_listener(text)
 
+    def supposed(self, trial: Trial, options: Mapping[str, Any], characters: int) -> str:
+        return supposed(trial, characters)
+
     def score(
         self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
     ) -> Result:
+        if subject == PEOPLE:
+            from eqlab.benchmarks.dialogue.people_result import people_result
+
+            return people_result(list(scored), options)
         from eqlab.benchmarks.dialogue.result import result
 
         return result(subject, scored, options, context)
@@ -96,4 +113,4 @@ class Dialogue:
         return {}
 
     def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
-        return {one.id: one.sheet for one in self.characters(files, options)}
+        return {one.id: one.sheet or one.opening for one in self.characters(files, options)}

@@ -5,8 +5,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from eqlab.benchmarks.dialogue.eqbench3 import Eqbench3Scenario
 from eqlab.benchmarks.dialogue.personas import Persona
 from eqlab.benchmarks.dialogue.published import LANGUAGE, START, SagePersona
+
+_UNTOLD = 50
+"""Nobody says how the speaker of a scenario feels, and nobody is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,8 @@ class Character:
     """What a speaker with fixed lines says next."""
     language: str = "en"
     quick: bool = False
+    task: bool = False
+    """Whether the lines are a task with rules of their own, as EQ-Bench 3's: the listener is told nothing besides."""
 
 
 def from_persona(persona: Persona) -> Character:
@@ -55,6 +61,13 @@ def from_sage(persona: SagePersona) -> Character:
     return Character(persona.id, title, "", persona.topic, _told(told), START, "", (), LANGUAGE)
 
 
+def from_scenario(scenario: Eqbench3Scenario) -> Character:
+    """EQ-Bench 3's scenarios: lines that are said whatever the reply was, by somebody who has no sheet."""
+    title = scenario.title or scenario.kind or f"scenario {scenario.id}"
+    opening, *lines = scenario.lines
+    return Character(scenario.id, title, scenario.kind, "", "", _UNTOLD, opening, tuple(lines), task=True)
+
+
 def _sheet(persona: Persona) -> str:
     return _told(
         {
@@ -78,6 +91,8 @@ def to_key(character: Character) -> dict[str, Any]:
     """As a trial's key keeps it; the lines are a list, as in JSON."""
     body = asdict(character)
     del body["quick"]
+    if not body["task"]:  # it came later: a talk of before keeps its id
+        del body["task"]
     return body | {"lines": list(character.lines)}
 
 

@@ -23,6 +23,11 @@ class Eqbench3Scenario:
     """Whether the published code reads these lines: it takes no heading that is not spelled "Prompt1" (no. 409)."""
 
 
+def is_scenarios(content: bytes) -> bool:
+    """Whether a file that is no TOML is of this kind: a line of it begins a scenario."""
+    return any(_SCENARIO.match(line.strip()) for line in content.decode("utf-8", "replace").split("\n"))
+
+
 def parse_scenarios(content: bytes, name: str) -> list[Eqbench3Scenario]:
     """Every scenario that has lines, those that the published code loses among them."""
     try:

@@ -12,6 +12,10 @@ from eqlab.core.forms import check_values
 _PART = re.compile(r"^[ \t>*_#\-]*(feeling|emotion|leaves|says)[ \t*_]*[:：][ \t*_]*", re.IGNORECASE | re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\d.,\-−–])(\d{1,3})(?![\d])(?!\s*[.,]\d)(?:\s*(?:/|out of|of)\s*100\b)?")
 _SIGNED = re.compile(r"[+\-−–]\s*\d")
+_OTHER = re.compile(
+    r"^[ \t>*_]*(?:listener|assistant|(?:the )?other one|chatbot|ai)[ \t*_]*[:：]", re.IGNORECASE | re.MULTILINE
+)
+"""How a line begins that somebody else says: a model that writes both sides of a talk."""
 _WORDS = {"no": 0, "not": 0, "stay": 0, "stays": 0, "0": 0, "satisfied": 1, "1": 1, "hurt": 2, "2": 2}
 
 
@@ -24,12 +28,15 @@ def read_listener(text: str) -> Reading:
 
 
 def read_speaker(text: str) -> Reading:
-    """A speaker who leaves may do so without a word; one who stays must say something."""
+    """A speaker who leaves may do so without a word; one who stays must say something. One that also writes what the
+    other one says has held the talk with itself: that is no turn, and nothing of it may reach the listener."""
     reading = read_json(text, FORM) if text.lstrip().startswith(("{", "```")) else _read_lines(text)
     if reading.status != "ok":
         return reading
     values = {**reading.values, "says": (reading.values.get("says") or "").strip()}
     values["feeling"] = " ".join(str(values["feeling"]).split())
+    if _OTHER.search(values["says"]):
+        return Reading("unparseable", note="the speaker spoke for the other one, too")
     if values["leaves"] == STAYS and not values["says"]:
         return Reading("unparseable", note="the speaker stays and says nothing")
     return Reading("ok", values)
@@ -38,9 +45,11 @@ def read_speaker(text: str) -> Reading:
 def _read_lines(text: str) -> Reading:
     marks = list(_PART.finditer(text))
     names = [mark[1].casefold() for mark in marks]
-    if "says" in names:  # whatever follows is said, though it may look like a part
-        marks = marks[: names.index("says") + 1]
-        names = names[: len(marks)]
+    if "says" in names:  # what follows is said, though it may look like a part; but not what looks like a whole turn
+        place = names.index("says") + 1
+        if {"feeling", "emotion"} <= set(names[place:]):
+            return Reading("unparseable", note="more than one turn: the speaker went on by itself")
+        marks, names = marks[:place], names[:place]
     if not names:
         return Reading("refused" if is_refusal(text) else "unparseable", note="no Feeling, Emotion, Leaves or Says")
     twice = next((name for name in names if names.count(name) > 1), "")

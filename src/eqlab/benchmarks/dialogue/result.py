@@ -7,10 +7,12 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
-from eqlab.analysis.reml import variances
+from eqlab.analysis.two_way import crossed_mean
 from eqlab.benchmarks.dialogue import facets
-from eqlab.benchmarks.dialogue.facets import PERSONA, SPEAKER, Cell, Facets
+from eqlab.benchmarks.dialogue.facets import SPEAKER, Cell, Facets
 from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.benchmarks.dialogue.trials import NAME
 from eqlab.core.answers import Status, final
@@ -27,9 +29,13 @@ _ENDS = {
     "silence": "got no reply",
     "lines": "said all fixed lines",
     "lost": "speaker's turn unreadable",
+    "left": "closed by the person",
+    "down": "the model did not answer",
     "": "not over",
 }
 _MANY_LOST = 0.05
+FEWEST = 5
+"""Personas below which nothing is claimed."""
 
 
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT) -> Result:
@@ -50,35 +56,33 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any], c
         sentence=_sentence(subject, talks, felt, headline, line),
         headline=headline,
         score_range=_BOUNDS,
-        estimates=_estimates(talks, felt),
-        counts=_counts(talks),
-        items=tuple(_item(talk, speakers) for talk in talks),
+        estimates=estimates(talks, felt),
+        counts=counts(talks),
+        items=tuple(item(talk, speakers) for talk in talks),
         item_range=_BOUNDS,
         caveats=_caveats(talks, line),
-        tables=(*_tables(talks, felt), *facets.tables(found)),
+        tables=(*tables(talks, felt), *facets.tables(found)),
         proviso=line,
-        transcripts=tuple(_transcript(talk) for talk in talks if talk.said),
+        transcripts=tuple(transcript(talk) for talk in talks if talk.said),
     )
 
 
 def final_emotion(felt: Sequence[Talked]) -> Estimate:
     """The mean over personas, repeats and speakers averaged within each. Its interval is over personas; with several
-    speakers over personas and speakers, both random (REML, Satterthwaite's t), so that it holds for others of both."""
+    speakers over personas and speakers, both as samples (two-way clusters, Student's t by the fewer of them), so that
+    it holds for others of both."""
     means = list(_by_persona(felt).values())
     simple = mean_estimate(FELT, means, digits=1, bounds=_BOUNDS)
     speakers = {talk.speaker for talk in felt}
     if len(speakers) < 2:
         return replace(simple, note=f"by one speaker, {next(iter(speakers))}" if speakers else "", of="personas")
     note = f"over {len(speakers)} speakers"
-    factors = {PERSONA: [talk.persona for talk in felt], SPEAKER: [talk.speaker for talk in felt]}
-    finals = [float(talk.final or 0) for talk in felt]
-    fitted = variances(finals, factors) if len(set(finals)) > 1 else None
-    effect = fitted.effect({"mean": 1.0}) if fitted else None
-    if effect is None or simple.value is None:
+    finals = np.array([float(talk.final or 0) for talk in felt])
+    both = crossed_mean(FELT, finals, [talk.persona for talk in felt], [talk.speaker for talk in felt])
+    if both.low is None or both.high is None or len(means) < FEWEST:
         return replace(simple, se=None, low=None, high=None, note=f"{note}; no interval over speakers", of="personas")
-    reach = (effect.high - effect.low) / 2
-    low, high = max(_BOUNDS[0], simple.value - reach), min(_BOUNDS[1], simple.value + reach)
-    return replace(simple, se=effect.se, low=low, high=high, note=f"{note}, and others like them", of="personas")
+    low, high = max(_BOUNDS[0], both.low), min(_BOUNDS[1], both.high)
+    return replace(simple, se=both.se, low=low, high=high, note=f"{note}, and others like them", of="personas")
 
 
 def _by_persona(felt: Sequence[Talked]) -> dict[str, float]:
@@ -100,11 +104,17 @@ def speaker_line(felt: Sequence[Talked], found: Facets) -> str:
         )
     means = {name: fmean(values) for name, values in by.items()}
     low, *_, high = sorted(means, key=lambda name: means[name])
-    said = f"Depends on who speaks: {means[low]:.1f} with {low}, {means[high]:.1f} with {high}."
+    apart = means[high] - means[low]
+    said = f"Depends on who speaks: {means[low]:.1f} with {low}, {means[high]:.1f} with {high}, {apart:.1f} apart."
     alone, part = found.share(SPEAKER), found.with_speaker
     if alone is None or part is None:
         return f"{said} How much of the variance is the speaker's cannot be told from these talks."
-    return f"{said} Of the variance of a talk's end {alone:.0f} % is the speaker's, {part:.0f} % with its crossings."
+    return f"{said} Of the variance between all talks {alone:.0f} % is the speaker's, {part:.0f} % with its crossings."
+
+
+def no_facets(felt: Sequence[Talked]) -> Facets:
+    """Of listeners whose talks are too few to tell the factors apart."""
+    return Facets(len(felt), {}, None)
 
 
 def _facets(subject: str, felt: Sequence[Talked], options: Mapping[str, Any], context: Context) -> Facets:
@@ -134,7 +144,7 @@ def _cells(subject: str, talks: Iterable[Talked]) -> list[Cell]:
     return [Cell(subject, talk.persona, talk.speaker, float(talk.final)) for talk in talks if talk.final is not None]
 
 
-def _estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimate, ...]:
+def estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimate, ...]:
     over = [talk for talk in talks if talk.outcome]
     gains: dict[str, list[float]] = {}
     for talk in felt:
@@ -149,7 +159,7 @@ def _estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimat
     )
 
 
-def _counts(talks: Sequence[Talked]) -> dict[str, int]:
+def counts(talks: Sequence[Talked]) -> dict[str, int]:
     status: Counter[str] = Counter(_status(talk) or "unanswered" for talk in talks)
     kinds = ("ok", "unparseable", "refused", "error", "unanswered")
     return {"planned": len(talks), **{kind: status.get(kind, 0) for kind in kinds}}
@@ -161,7 +171,7 @@ def _status(talk: Talked) -> Status | None:
     return "unparseable" if talk.end == "lost" else "ok"
 
 
-def _item(talk: Talked, speakers: Sequence[str]) -> ItemScore:
+def item(talk: Talked, speakers: Sequence[str]) -> ItemScore:
     """One talk. Talks of several speakers with one persona stand beside each other as repeats do."""
     several = len(speakers) > 1
     replies = [one.text for one in talk.said if one.seat == "listener"]
@@ -198,7 +208,7 @@ def turn_shown(scored: Scored) -> ItemScore:
     )
 
 
-def _transcript(talk: Talked) -> Transcript:
+def transcript(talk: Talked) -> Transcript:
     return Transcript(
         item=talk.persona,
         title=talk.title,
@@ -211,6 +221,7 @@ def _transcript(talk: Talked) -> Transcript:
         course=tuple(map(float, talk.course)) if len(talk.course) > 1 else (),
         lines=tuple(_line(talk, place) for place in range(len(talk.said))),
         topics=tuple(part for part in (talk.kind, talk.topic) if part),
+        listener=talk.listener,
     )
 
 
@@ -221,7 +232,7 @@ def _line(talk: Talked, place: int) -> Line:
     return Line(one.seat, one.text, None if emotion is None else float(emotion), one.feeling)
 
 
-def _tables(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Table, ...]:
+def tables(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Table, ...]:
     if not talks:
         return ()
     ends: Counter[str] = Counter(talk.end for talk in talks)

@@ -5,13 +5,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from eqlab.benchmarks.dialogue.trials import End, end_of
+from eqlab.benchmarks.dialogue.trials import PERSON, End, end_of
 from eqlab.core.answers import final
 from eqlab.core.benchmark import Scored, Turn
 from eqlab.core.replies import ReplyRow
+from eqlab.core.runs import PERSON as PEOPLES
 
 Outcome = Literal["success", "failure", "open", ""]
-_OUTCOMES: dict[End, Outcome] = {"satisfied": "success", "hurt": "failure", "silence": "failure", "turns": "open"}
+_OUTCOMES: dict[End, Outcome] = {
+    "satisfied": "success", "hurt": "failure", "silence": "failure", "turns": "open", "left": "open",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,11 @@ class Talked:
     end: End
     """Empty: it is not over."""
     attempts: int = 0
+    listener: str = ""
+    """Who listened, where a run's talks have several listeners: people, or models that people talked with."""
+    arm: str = ""
+    person: str = ""
+    """The subject of the person who took part, where one did."""
 
     @property
     def course(self) -> tuple[int, ...]:
@@ -61,9 +69,12 @@ class Talked:
 
 def talks_of(scored: Iterable[Scored]) -> list[Talked]:
     """In the order in which the talks were planned."""
-    found: dict[tuple[str, int], list[Scored]] = {}
-    for one in scored:
-        found.setdefault((one.trial.talk or one.trial.id, one.repeat), []).append(one)
+    found: dict[tuple[str, str, int], list[Scored]] = {}
+    for one in scored:  # one persona's talks with several people begin with the same trial
+        who = one.attempts[0].subject if one.attempts else ""
+        found.setdefault(
+            (who if who.startswith(PEOPLES) else "", one.trial.talk or one.trial.id, one.repeat), []
+        ).append(one)
     return [_talk(sorted(turns, key=lambda one: one.trial.turn)) for turns in found.values()]
 
 
@@ -72,20 +83,31 @@ def _talk(turns: list[Scored]) -> Talked:
     character = first.key["character"]
     answers = [(one.trial, final(one.attempts)) for one in turns]
     known = [Turn(trial, answer) for trial, answer in answers if answer is not None and answer.answered]
-    over = end_of(known) if len(known) == len(turns) else ""
+    over = end_of(known) if known and len(known) == len(turns) else ""
+    who = known[0].answer.subject if known else ""
+    person = who if who.startswith(PEOPLES) else ""
+    speaks = first.key["speaker"] == PERSON
     return Talked(
         first.items[0],
         character["title"],
         character["kind"],
         character["topic"],
-        first.key["speaker"],
+        person if speaks and person else first.key["speaker"],
         turns[0].repeat,
         first.id,
-        character["emotion"],
+        _start(known, speaks, character["emotion"]),
         tuple(_lines(known, character["opening"])),
         over,
         sum(len(one.attempts) for one in turns),
+        f"model:{first.key['listener']}" if speaks else person,
+        str(first.key.get("arm", "")),
+        person,
     )
+
+
+def _start(known: list[Turn], speaks: bool, emotion: int) -> int:
+    """A person says at the beginning how they feel; a persona's feeling is given."""
+    return int(known[0].answer.values.get("emotion", emotion)) if speaks and known else emotion
 
 
 def _lines(turns: list[Turn], opening: str) -> Iterator[Said]:

@@ -2,6 +2,7 @@
 in its first trial's key, so that the same turns always lead to the same next one."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from eqlab.benchmarks.dialogue.characters import Character, from_key, to_key
@@ -25,10 +26,13 @@ from eqlab.core.messages import Message
 from eqlab.core.trials import Trial
 
 NAME = "dialogue"
-End = Literal["satisfied", "hurt", "turns", "silence", "lines", "lost", ""]
+End = Literal["satisfied", "hurt", "turns", "silence", "lines", "lost", "left", "down", ""]
 """`satisfied`, `hurt`: the speaker left so. `turns`: the listener had all its replies. `silence`: the listener gave no
 reply that could be shown (empty, cut off, or refused by its provider); the speaker told what that did to it. `lines`: a
-speaker with fixed lines has said them all. `lost`: a turn of the speaker could not be read. Empty: it goes on."""
+speaker with fixed lines has said them all. `lost`: a turn of the speaker could not be read. `left`: a person closed the
+talk without a word about it. `down`: the model did not answer, and the person went on without it. Empty: it goes on."""
+PERSON = "person"
+"""A speaker who is a person, in a study."""
 QUICK, QUICK_REPLIES, FULL_REPLIES = 4, 4, 8
 """Personas of the quick profile; most replies of the listener in the quick and the full profile."""
 BEST, WORST = 100, 10
@@ -53,6 +57,11 @@ def plan(
 def first_trial(character: Character, speaker: Speaker, replies: int) -> Trial:
     """The listener's, with the opening before it; or the speaker's own, where it must find the first words."""
     key = {"character": to_key(character), "speaker": speaker.spec, "json": speaker.structured, "replies": replies}
+    if character.task and not speaker.fixed:
+        raise UsageError(
+            f"Scenario {character.id} has fixed lines, and nobody whom {speaker.spec} could play.",
+            "Drop --speaker, or write --speaker fixed.",
+        )
     if character.opening:
         return _listener(character, speaker.spec, character.opening, (), key)
     if speaker.fixed:
@@ -82,6 +91,10 @@ def end_of(turns: Sequence[Turn]) -> End:
     first, last = turns[0].trial, turns[-1]
     replies = sum(not turn.trial.seat for turn in turns)
     most = int(first.key["replies"])
+    if last.answer.finish == "left":
+        return "left"
+    if last.answer.finish == "down":
+        return "down"
     if first.key["speaker"] == "fixed":
         if last.answer.status != "ok":
             return "silence"
@@ -93,8 +106,11 @@ def end_of(turns: Sequence[Turn]) -> End:
     if replies and turns[-2].answer.status != "ok":
         return "silence"
     leaves, emotion = last.answer.values["leaves"], last.answer.values["emotion"]
-    if not replies:
-        return ""  # words before any reply: nobody leaves yet
+    person = first.key["speaker"] == PERSON
+    if not replies:  # words before any reply: nobody leaves yet, and a simulated person must have some
+        return "" if person or last.answer.values["says"] else "lost"
+    if person:  # no number sends a person away: they leave when they please
+        return "satisfied" if leaves == SATISFIED else "hurt" if leaves == HURT else "turns" if replies >= most else ""
     if emotion < WORST or (leaves == HURT and emotion < BEST):
         return "hurt"  # whatever it ticks: nobody leaves satisfied who feels as bad as can be
     if leaves == SATISFIED or emotion >= BEST:
@@ -102,12 +118,40 @@ def end_of(turns: Sequence[Turn]) -> End:
     return "turns" if replies >= most else ""
 
 
+def supposed(trial: Trial, characters: int) -> str:
+    """A reply of about so many characters after which a talk goes on: for knowing what talks cost before they begin."""
+    words = ("I see. " * (characters // 7 + 1))[: max(characters, 7)].strip()
+    if not trial.seat:
+        return words
+    third = max(1, len(words) // 3)
+    told = {"feeling": words[:third], "emotion": (WORST + BEST) // 2, "leaves": STAYS, "says": words[third:] or "Yes."}
+    return spoken(told, structured=trial.mode == "json")
+
+
 def _listener(
     character: Character, speaker: str, said: str, before: tuple[Message, ...], key: Mapping[str, Any] | None = None
 ) -> Trial:
-    return Trial(
-        NAME, (character.id,), speaker, said, Form(), said, system=LISTENER, key=dict(key or {}), messages=before
-    )
+    told = "" if character.task else LISTENER
+    return Trial(NAME, (character.id,), speaker, said, Form(), said, system=told, key=dict(key or {}), messages=before)
+
+
+def person_first(character: Character, shown: str, replies: int, form: Form, more: Mapping[str, Any]) -> Trial:
+    """A person speaks: how they feel now, and their first words. `shown` is what they are asked to talk about."""
+    key = {"character": to_key(character), "speaker": PERSON, "json": False, "replies": replies, **more}
+    return Trial(NAME, (character.id,), PERSON, shown, form, "", key=key, seat=Speaker(PERSON).seat)
+
+
+def person_next(turns: Sequence[Turn], form: Form, system: str) -> Trial | None:
+    """What follows where a person speaks: the model hears their words, they tell what its reply did to them."""
+    if end_of(turns):
+        return None
+    first, last = turns[0].trial, turns[-1]
+    if last.trial.seat:
+        said = str(last.answer.values["says"])
+        made = _listener(from_key(first.key["character"]), PERSON, said, _heard(turns))
+        return replace(made, system=system or LISTENER, id="")
+    heard = last.answer.text if last.answer.status == "ok" else SILENCE
+    return Trial(NAME, first.items, PERSON, heard, form, "", seat=first.seat)
 
 
 def _heard(turns: Sequence[Turn]) -> tuple[Message, ...]:

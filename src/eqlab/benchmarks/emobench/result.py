@@ -7,7 +7,7 @@ from functools import partial
 from statistics import fmean
 from typing import Any
 
-from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.emobench.items import TASKS
 from eqlab.benchmarks.emobench.marks import Mark, mark, shown
 from eqlab.benchmarks.emobench.position import bias_estimates, bias_table
@@ -111,7 +111,7 @@ def _strict(marks: Sequence[Mark], unit: Unit) -> list[Estimate]:
     answered = [one for one in marks if one.answer is not None and one.answer.answered]
     if all(one.all_right is not None for one in answered):
         return []
-    refused = proportion_estimate("refused", sum(one.status == "refused" for one in answered), len(answered))
+    refused = clustered_share("refused", [one.status == "refused" for one in answered], [one.item for one in answered])
     name = f"{HEADLINE}, if no answer is a wrong one"
     return [accuracy(name, answered, unit, lambda one: bool(one.all_right)), refused]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate
 from eqlab.analysis.moods import concordance
 from eqlab.benchmarks.emotionbench import people_tables, tables
 from eqlab.benchmarks.emotionbench.against_people import Norms, PeopleAgreement, agreement
@@ -122,7 +122,8 @@ def _estimates(
             yield replace(share, name=f"{kind} situations that move people on average as they should", of="situations")
     yield replace(proportion_estimate("people with both measures", found.n_people, found.n_began), of="people")
     answered = [one for one in given if one.status is not None]
-    yield proportion_estimate("readable answers", sum(one.status == "ok" for one in answered), len(answered))
+    people = [one.answer.subject if one.answer else "" for one in answered]
+    yield clustered_share("readable answers", [one.status == "ok" for one in answered], people)
     for name, values in found.people.before.items():
         yield replace(mean_estimate(f"default {name}", list(known(values)), digits=1), of="people")
     for change in changes:

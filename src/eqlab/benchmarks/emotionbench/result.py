@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.emotionbench import tables
 from eqlab.benchmarks.emotionbench.against_people import Norms, PeopleAgreement, agreement
 from eqlab.benchmarks.emotionbench.alignment import Alignment, align, mood_changes
@@ -134,15 +134,15 @@ def _estimates(
     three: ThreeNumbers | None,
     agreements: Sequence[PeopleAgreement],
 ) -> tuple[Estimate, ...]:
-    answered = [one for one in given if one.status is not None]
-    by_rule = [one for one in answered if one.answer and _by_published_rule(one.trial, one.answer)]
+    places = [one.trial.items for one in given]  # a situation's repeats are alike
+    by_rule = [bool(one.answer and one.status and _by_published_rule(one.trial, one.answer)) for one in given]
     lines = [
         *(three.estimates if three else ()),
         *((old_number(aligned),) if aligned else ()),
         *(aligned.shares[kind] for kind in KINDS if aligned),
-        proportion_estimate("readable answers", sum(one.status == "ok" for one in answered), len(given)),
-        proportion_estimate("refused", sum(one.status == "refused" for one in answered), len(given)),
-        proportion_estimate("readable by the published last-character rule", len(by_rule), len(given)),
+        clustered_share("readable answers", [one.status == "ok" for one in given], places),
+        clustered_share("refused", [one.status == "refused" for one in given], places),
+        clustered_share("readable by the published last-character rule", by_rule, places),
         *(mean_estimate(f"default {n}", list(measures.default(n)), digits=1) for n in measures.scores),
         *(replace(c.change, name=f"{c.subscale}: change") for c in found if c.level == "overall"),
     ]

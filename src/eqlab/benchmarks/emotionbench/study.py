@@ -20,7 +20,7 @@ from eqlab.core.benchmark import Selection
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Form, Scale
 from eqlab.core.runs import PEOPLE
-from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
+from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth, recovered_contrast
 from eqlab.core.study import Study
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import PANAS
@@ -112,7 +112,7 @@ class EvokedStudy:
                 if one.name == "Negative Affect: change" and one.value is not None
             ),
             *(
-                Recovered(one.estimate.name, truth.effect, one.estimate)
+                recovered_contrast(one, truth, design.study.analysis.alpha)
                 for one in found.contrasts
                 if one.reference == "Neutral"
             ),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.empathy.prompt import MOST_WORDS
 from eqlab.benchmarks.empathy.replies import describe, reply_text
 from eqlab.core.answers import STATUSES, Answer, Status, final
@@ -13,7 +13,7 @@ from eqlab.core.benchmark import Scored
 from eqlab.core.results import Estimate, ItemScore, Result, Table
 from eqlab.core.trials import Trial
 
-UNRATED = "nobody has rated these replies yet: 'eqlab judge MODEL --on RUN', or people's ratings by 'eqlab ratings'"
+UNRATED = "replies are scored by raters: a judge ('eqlab judge MODEL --on RUN') or people ('eqlab ratings')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +74,19 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
 
 
 def _estimates(replied: Sequence[GivenReply], words: Estimate) -> tuple[Estimate, ...]:
-    n = len(replied)
+    prompts = [one.trial.items for one in replied]
     return (
         words,
         mean_estimate("tokens per reply", [one.facts["tokens"] for one in replied], digits=1),
-        proportion_estimate("refusals", _count(replied, "refusal"), n),
-        proportion_estimate("greet like an assistant", _count(replied, "greeting"), n),
-        proportion_estimate("say they are an AI", _count(replied, "ai"), n),
-        proportion_estimate(f"longer than {MOST_WORDS} words", sum(r.facts["words"] > MOST_WORDS for r in replied), n),
+        clustered_share("refusals", _those(replied, "refusal"), prompts),
+        clustered_share("greet like an assistant", _those(replied, "greeting"), prompts),
+        clustered_share("say they are an AI", _those(replied, "ai"), prompts),
+        clustered_share(f"longer than {MOST_WORDS} words", [r.facts["words"] > MOST_WORDS for r in replied], prompts),
     )
+
+
+def _those(replied: Sequence[GivenReply], fact: str) -> list[bool]:
+    return [bool(one.facts[fact]) for one in replied]
 
 
 def _count(replied: Sequence[GivenReply], fact: str) -> int:
@@ -145,8 +149,8 @@ def _sentence(subject: str, replied: Sequence[GivenReply], words: Estimate) -> s
     prompts = len({one.trial.items[0] for one in replied})
     tail = f", {refused} of them refusals" if refused else ""
     return (
-        f"{who} replied to {prompts} prompts with {words.value:.1f} words on average{tail}; nobody has rated the "
-        "replies yet, so there is no score."
+        f"{who} replied to {prompts} prompts with {words.value:.1f} words on average{tail}. Their score "
+        "comes from raters, judges or people."
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eqlab.analysis.clusters import clustering, reliability_of_means
-from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.analysis.two_way import crossed_mean
 from eqlab.benchmarks.eqbench.baselines import baselines
 from eqlab.benchmarks.eqbench.chosen import Chosen, choose
@@ -99,8 +99,11 @@ def _estimates(
     chosen: Sequence[Chosen], rated: Sequence[NormRating], found: Sequence[Dialogue], version: str, rules: EqBenchRules
 ) -> Iterable[Estimate]:
     people, items = [one.person for one in rated], [one.item for one in rated]
-    answered = sum(one.status is not None for one in chosen)
-    yield proportion_estimate("readable answers", len(rated), answered)
+    answered = [one for one in chosen if one.status is not None]
+    read = {(one.person, one.trial.id) for one in rated}
+    who = [one.answer.subject if one.answer else "" for one in answered]
+    hits = [(person, one.scored.trial.id) in read for person, one in zip(who, answered, strict=True)]
+    yield clustered_share("readable answers", hits, who)
     once = "each dialogue counts once, however many answered it"
     yield crossed_mean("mean over dialogues", _values(rated), items, people, note=once, of="dialogues")
     together = [

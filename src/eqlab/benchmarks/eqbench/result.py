@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from statistics import fmean
 from typing import Any
 
-from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.eqbench.baselines import baselines
 from eqlab.benchmarks.eqbench.chosen import Chosen, choose, choose_again
 from eqlab.benchmarks.eqbench.figures import FIGURES
@@ -139,7 +139,9 @@ def _other_estimates(
 ) -> tuple[Estimate, ...]:
     version = options["version"]
     estimates = [
-        proportion_estimate("readable answers", counts.get("ok", 0), len(questions)),
+        clustered_share(
+            "readable answers", [one.status == "ok" for one in questions], [one.scored.trial.items for one in questions]
+        ),
         mean_estimate("unreadable answers counted as 0", _question_means(iterations, zero=True)),
     ]
     estimates += _repeatability(iterations)

@@ -123,6 +123,10 @@ class FullScore:
     high90: float
     low95: float
     high95: float
+    """Prediction: where the score on all 171 questions lies."""
+    others: tuple[float, float] | None
+    """Sampling: where the score would lie with other questions of the same kind, 95 %; None for fewer than five
+    answers."""
     ability: float
     spread: float
     beyond: bool
@@ -135,21 +139,24 @@ class FullScore:
 
 def full_score(scores: Mapping[str, float], options: Mapping[str, Any]) -> FullScore | None:
     """None without a readable answer."""
-    from eqlab.analysis.short_form import estimate
+    from eqlab.analysis.short_form import estimate, two_intervals
 
     if not scores:
         return None
     at = positions()
-    guess = estimate(item_model(), {at[number]: score for number, score in scores.items()})
+    answers = {at[number]: score for number, score in scores.items()}
+    guess = estimate(item_model(), answers)
     reach = facts()["reach"]["adaptive" if options.get("width") else "fixed"]
     value, fitted = 10 * guess.mean, facts()["fitted_to"]
     half90, half95 = (10 * reach[level] * guess.sd for level in ("90", "95"))
+    both = two_intervals(item_model(), answers, reach["95"])
     return FullScore(
         value,
         value - half90,
         min(100.0, value + half90),
         value - half95,
         min(100.0, value + half95),
+        None if both is None else (10 * both.items_low, min(100.0, 10 * both.items_high)),
         guess.ability,
         guess.spread,
         not fitted["lowest"] <= value <= fitted["highest"],

@@ -25,7 +25,7 @@ def as_short(plain: Result, options: Mapping[str, Any]) -> Result:
     floor = full_baselines()
     headline = Estimate(name, None, 0)
     if found is not None:
-        note = f"90 % interval {found.low90:.1f} to {found.high90:.1f}"
+        note = f"of the score on all {total} questions; 90 % interval {found.low90:.1f} to {found.high90:.1f}"
         headline = Estimate(name, found.value, len(scores), found.se, found.low95, found.high95, note=note)
     return replace(
         plain,
@@ -33,6 +33,7 @@ def as_short(plain: Result, options: Mapping[str, Any]) -> Result:
         sentence=_sentence(plain, found, len(scores), total, floor),
         headline=headline,
         estimates=(
+            *_with_others(found, len(scores)),
             replace(plain.headline, name="plain score of the questions asked", note="no estimate of the full score"),
             *plain.estimates,
         ),
@@ -40,6 +41,14 @@ def as_short(plain: Result, options: Mapping[str, Any]) -> Result:
         items=_without_points(plain.items),
         caveats=(*_caveats(plain, found, asked, total, options), *plain.caveats),
     )
+
+
+def _with_others(found: FullScore | None, n: int) -> tuple[Estimate, ...]:
+    """The same estimate with the other interval: the one to hold beside a full run's, whose questions are a sample."""
+    if found is None or found.others is None:
+        return ()
+    name = "the same, with other questions of this kind"
+    return (Estimate(name, found.value, n, None, *found.others, note="questions as a sample, as in a full run"),)
 
 
 def _without_points(items: Sequence[ItemScore]) -> tuple[ItemScore, ...]:
@@ -62,8 +71,11 @@ def _sentence(plain: Result, found: FullScore | None, n: int, total: int, floor:
         return f"No answer of {who} could be scored, so there is no estimate."
     text = (
         f"{who} would score about {found.value:.1f} on all {total} questions of {plain.headline.name}: an estimate "
-        f"from {n} of them (95 % interval {found.low95:.1f} to {found.high95:.1f})"
+        f"from {n} of them (95 % interval of that score {found.low95:.1f} to {found.high95:.1f}"
     )
+    if found.others is not None:
+        text += f"; with other questions of this kind {found.others[0]:.1f} to {found.others[1]:.1f}"
+    text += ")"
     if not plain.valid:
         return f"{text}, but too few answers could be read: by the published rule the run has failed."
     best = max(floor, key=lambda baseline: baseline.value)
@@ -87,7 +99,8 @@ def _caveats(plain: Result, found: FullScore | None, asked: int, total: int, opt
         )
     else:
         reached = found is not None and found.high90 - found.low90 <= options["width"]
-        why = f"the 90 % interval is at most {options['width']} points wide" if reached else "not sure enough yet"
+        goal = f"the 90 % interval, by which it stops, is at most {options['width']} points wide"
+        why = goal if reached else "not sure enough yet"
         said.append(
             f"Estimated by an adaptive run: {asked} of {total} questions asked, {total - asked} calls saved; {why}."
         )

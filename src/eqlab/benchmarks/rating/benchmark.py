@@ -6,22 +6,31 @@ from typing import Any
 
 from eqlab.benchmarks.options import read_options
 from eqlab.benchmarks.rating.parse import read_rating
+from eqlab.benchmarks.rating.parse_scales import read_scales
 from eqlab.benchmarks.rating.prompt import prompt_sha256
 from eqlab.benchmarks.rating.rated import item_of, rated
 from eqlab.benchmarks.rating.reply_rows import FILE, from_jsonl
-from eqlab.benchmarks.rating.trials import plan
+from eqlab.benchmarks.rating.trials import ALL, SCALES, is_published, plan
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result
+from eqlab.core.rubric import Rubric, from_json, in_one_word
 from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
+from eqlab.data.rubric_files import PUBLISHED, shipped
 
 PURPOSES = ("judging", "calibration", "people")
 _OPTIONS = (
     OptionHelp("pairwise", "no", "two replies at a time, in both orders", ("yes", "no")),
     OptionHelp("purpose", "judging", "what the ratings are for", PURPOSES),
+    OptionHelp(
+        "pairs", ALL, "which arms meet: all, ring (each its next), or the name of one that meets all", late=True
+    ),
+    OptionHelp("adaptive", "no", "ask the pairs that narrow the ranks most, in rounds", ("yes", "no"), late=True),
+    OptionHelp("width", "", "adaptive: mean width of the rank ranges at which to stop", late=True),
 )
+RUBRIC_FILE = "rubric.json"
 _TRIES, _TEMPERATURE_STEP, _TOKENS = 3, 0.15, 256
 
 
@@ -35,7 +44,7 @@ class Ratings:
 
     def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
         options = read_options(self.name, _OPTIONS, given)
-        return {**options, "prompt_sha256": prompt_sha256(pairwise=options["pairwise"]), "item_set": item_set}
+        return with_rubric({**options, "item_set": item_set}, shipped(PUBLISHED))
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
         raise UsageError("Ratings need replies to rate.", "Start a judge with 'eqlab judge MODEL --on RUN'.")
@@ -43,14 +52,29 @@ class Ratings:
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
     ) -> Iterator[tuple[Trial, int]]:
-        return plan(from_jsonl(files[FILE]), options, selection)
+        return plan(from_jsonl(files[FILE]), rubric_of(files, options), options, selection)
+
+    def more(
+        self,
+        files: Mapping[str, bytes],
+        options: Mapping[str, Any],
+        selection: Selection,
+        scored: Iterable[Scored],
+    ) -> Sequence[tuple[Trial, int]]:
+        """The pairs to ask next, where they are chosen by what is known."""
+        if not options.get("adaptive"):
+            return ()
+        from eqlab.benchmarks.rating.adaptive import next_round
+
+        return next_round(from_jsonl(files[FILE]), rubric_of(files, options), options, selection, rated(scored))
 
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         """Temperature 0: a judge's rating should not hang on a die. Raised only after a reply that was no rating."""
         return Asking(_TRIES, 0.0, _TEMPERATURE_STEP, _TOKENS)
 
     def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
-        return read_rating(trial, text)
+        by_word = trial.condition != SCALES or in_one_word(trial.form.scales)
+        return read_rating(trial, text) if by_word else read_scales(trial, text)
 
     def score(
         self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
@@ -64,4 +88,25 @@ class Ratings:
         return judged(context.model, scored, options, context)
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
-        return item_of(rated([scored])[0])
+        one = rated([scored])[0]
+        if one.trial.condition == SCALES:
+            from eqlab.benchmarks.rating.rubric_items import item_on_scales
+
+            return item_on_scales(one)
+        return item_of(one)
+
+
+def with_rubric(options: Mapping[str, Any], rubric: Rubric) -> dict[str, Any]:
+    """A run's options under a rubric. The published one is told by the hash of its prompt alone, as it was before there
+    were others."""
+    hashed = {**options, "prompt_sha256": prompt_sha256(rubric, pairwise=options["pairwise"])}
+    if is_published(rubric):
+        return hashed
+    return {**hashed, "rubric": rubric.name, "rubric_title": rubric.title, "rubric_sha256": rubric.sha256}
+
+
+def rubric_of(files: Mapping[str, bytes], options: Mapping[str, Any]) -> Rubric:
+    """The rubric that a run is asked with."""
+    if RUBRIC_FILE not in files:
+        return shipped(PUBLISHED)
+    return from_json(files[RUBRIC_FILE].decode(), str(options["rubric"]), str(options["rubric_title"]))

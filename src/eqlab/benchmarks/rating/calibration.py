@@ -4,21 +4,23 @@ ceiling, bias per arm, preference for its own family, bias towards length; whole
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
-from eqlab.analysis.agreement import agreement
+from eqlab.analysis.agreement import agreement, printed_kappa
 from eqlab.analysis.bootstrap import Floats, Interval, draw_totals, interval
 from eqlab.benchmarks.rating.families import family
-from eqlab.benchmarks.rating.rated import LABELS, RatedReply
+from eqlab.benchmarks.rating.prompt import RATING
+from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.reply_rows import REFERENCE_ARMS, order_arms
-from eqlab.core.results import Estimate, Table
+from eqlab.core.forms import Scale
+from eqlab.core.results import Estimate
 
 HUMAN_KAPPA = 0.2817
-"""Weighted kappa of two people on the three-point form, from the study's pilot of 100; no interval is known."""
+"""Weighted kappa of two people on the three-point form, from the study's pilot of 100; no interval is printed."""
+_PILOT_PAIRS = 100
 CEILING = "quadratic kappa"
-REACHES = (0.1, 0.05)
-"""Half-widths that a calibration is planned for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,9 @@ class Calibration:
     slope: Estimate
     """Points that people's rating rises with one point of the judge's: 1 is right, below 1 the judge exaggerates, 0 it
     knows nothing."""
+    scale: Scale
+    ceiling: Estimate | None
+    """What two people reach; None where nobody knows."""
 
 
 def pairs_of(ratings: Sequence[RatedReply]) -> list[RatingPair]:
@@ -64,12 +69,23 @@ def pairs_of(ratings: Sequence[RatedReply]) -> list[RatingPair]:
     ]
 
 
-def calibrate(pairs: Sequence[RatingPair], judge: str) -> Calibration | None:
+PILOT = Estimate(
+    CEILING, HUMAN_KAPPA, _PILOT_PAIRS, None, *printed_kappa(HUMAN_KAPPA, _PILOT_PAIRS),
+    note=f"the study's pilot; its interval as of {_PILOT_PAIRS} independent pairs",
+)  # fmt: skip
+
+
+def calibrate(
+    pairs: Sequence[RatingPair], judge: str, scale: Scale = RATING, ceiling: Estimate | None = PILOT
+) -> Calibration | None:
     """None without pairs. `judge` is the model's name, which says its family."""
     if not pairs:
         return None
     raters = [pair.rater for pair in pairs]
-    whole = agreement([pair.judge for pair in pairs], [pair.human for pair in pairs], raters)
+    judged, human = ([value - scale.low + 1 for value in values] for values in (
+        [pair.judge for pair in pairs], [pair.human for pair in pairs]
+    ))  # fmt: skip
+    whole = agreement(judged, human, raters, categories=scale.high - scale.low + 1)
     arms = order_arms(pair.arm for pair in pairs)
     own, note, gap = _own_family(pairs, arms, judge)
     return Calibration(
@@ -84,7 +100,25 @@ def calibrate(pairs: Sequence[RatingPair], judge: str) -> Calibration | None:
         _length(pairs),
         whole.confusion,
         _slope(pairs),
+        scale,
+        ceiling,
     )
+
+
+def two_people(ratings: Sequence[RatedReply], scale: Scale) -> Estimate | None:
+    """Quadratic kappa of two people on the same reply, whole prompts drawn again; None where no reply has two."""
+    both = [
+        (one.prompt, first, second)
+        for one in ratings
+        if one.repeat == 0
+        for (_, first), (_, second) in permutations(one.human, 2)
+    ]
+    if not both:
+        return None
+    first = [value - scale.low + 1 for _, value, _ in both]
+    second = [value - scale.low + 1 for _, _, value in both]
+    whole = agreement(first, second, [prompt for prompt, _, _ in both], categories=scale.high - scale.low + 1)
+    return _estimate(CEILING, whole.measures[CEILING], len(both) // 2)
 
 
 def _estimate(name: str, found: Interval, n: int, unit: str = "") -> Estimate:
@@ -137,10 +171,10 @@ def _slope(pairs: Sequence[RatingPair]) -> Estimate:
     return _estimate("slope", interval([rows], statistic), len(pairs))
 
 
-def still_missing(found: Estimate, reach: float, raters: int) -> int | None:
+def still_missing(found: Estimate, reach: float) -> int | None:
     """Human ratings that are still needed for an interval of ± `reach`: errors shrink with the root of the number of
     raters, each rating as many as now. 0 if it is reached; None without an interval."""
-    if found.low is None or found.high is None or not raters:
+    if found.low is None or found.high is None:
         return None
     now = (found.high - found.low) / 2
     return max(0, math.ceil(found.n * ((now / reach) ** 2 - 1)))
@@ -198,99 +232,3 @@ def _middle_ranks(values: Sequence[int]) -> Floats:
     """Ranks from −½ to ½ around 0; ties share their middle."""
     _, index, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - counts / 2)[index] / len(values) - 0.5)
-
-
-def tables(found: Calibration) -> tuple[Table, ...]:
-    basis = f"{found.pairs} pairs of a judge's and a person's rating; whole raters ({found.raters}) drawn again."
-    measures = [
-        (name, one, f"{HUMAN_KAPPA:.2f}", _against_ceiling(one)) if name == CEILING else (name, one, "not known", "")
-        for name, one in found.measures.items()
-    ]
-    family_row = () if found.own_family is None else ((found.own_family.name, found.own_family),)
-    return (
-        Table(
-            "Calibration: agreement with people",
-            ("measure", "judge with people", "two people (pilot)", "reading"),
-            tuple(measures),
-            f"{basis} The ceiling is the weighted kappa of two people in the study's pilot; its interval is not known.",
-        ),
-        _size_table(found),
-        Table(
-            "Calibration: bias by arm",
-            ("arm", "judge − people, scale points"),
-            tuple(found.bias.items()),
-            "A judge that agrees with people as they agree with each other can still favour an arm.",
-        ),
-        Table(
-            "Calibration: what the judge adds to differences",
-            ("difference", "scale points"),
-            (*((one.name, one) for one in found.distortion.values()), *family_row),
-            f"0: differences between arms are as people see them. {found.own_family_note}",
-        ),
-        Table(
-            "Calibration: length",
-            ("Spearman's correlation inside the arms", "value"),
-            tuple(found.length.items()),
-            "Above 0: longer replies are rated better. The difference is the judge's own liking for length.",
-        ),
-        Table(
-            "Calibration: judge (rows) against people (columns)",
-            ("judge says", *LABELS.values()),
-            tuple((label, *map(int, found.confusion[value - 1])) for value, label in LABELS.items()),
-        ),
-    )
-
-
-def _size_table(found: Calibration) -> Table:
-    """Bias and slope, and how many human ratings a narrower interval takes."""
-    rows = []
-    named = {
-        "bias: mean of judge − people": found.measures.get("mean difference"),
-        "slope of people on judge": found.slope,
-    }
-    for name, one in (*named.items(), (CEILING, found.measures[CEILING])):
-        if one is not None:
-            rows.append((name, one, *(still_missing(one, reach, found.raters) for reach in REACHES)))
-    return Table(
-        "Calibration: bias, slope, and what is missing",
-        ("measure", "value", *(f"human ratings still missing for ±{reach:g}" for reach in REACHES)),
-        tuple(rows),
-        "Slope 1: a point of the judge's is a point of people's; 0: it says nothing of people. Errors shrink with the "
-        "root of the number of raters, each rating as many replies as now.",
-    )
-
-
-def _against_ceiling(kappa: Estimate) -> str:
-    if kappa.value is None:
-        return "undefined"
-    low, high = (kappa.value, kappa.value) if kappa.low is None or kappa.high is None else (kappa.low, kappa.high)
-    if high < HUMAN_KAPPA:
-        reading = "below two people"
-    elif low > HUMAN_KAPPA:
-        reading = "above two people"
-    else:
-        reading = "cannot be told apart from two people"
-    return reading if low > 0 else f"{reading}; not shown to be better than chance"
-
-
-def verdict(found: Calibration) -> str:
-    """The calibration in one sentence."""
-    kappa = found.measures[CEILING]
-    if kappa.value is None:
-        return "Agreement with people is undefined: the ratings do not vary."
-    bounds = "" if kappa.low is None else f" (95 % interval {kappa.low:.2f} to {kappa.high:.2f})"
-    text = (
-        f"With people the judge reaches a quadratic kappa of {kappa.value:.2f}{bounds}, where two people reach "
-        f"{HUMAN_KAPPA:.2f}: {_against_ceiling(kappa)}."
-    )
-    shifted = [one for one in found.distortion.values() if one.low is not None and one.high is not None]
-    sure = [one for one in shifted if (one.low or 0) > 0 or (one.high or 0) < 0]
-    if sure:
-        worst = max(sure, key=lambda one: abs(one.value or 0))
-        text += f" It distorts the difference {worst.name} by {worst.value:+.2f} scale points."
-    liking = found.length["judge − people"]
-    if liking.low is not None and liking.low > 0:
-        text += " It likes longer replies better than people do."
-    elif liking.high is not None and liking.high < 0:
-        text += " It likes longer replies less than people do."
-    return text

@@ -12,6 +12,9 @@ _RATINGS = {"1": 1, "2": 2, "3": 3, "bad": 1, "okay": 2, "ok": 2, "good": 3}
 LONGEST = 20_000
 """Characters of a reply; more is no reply but a file in the wrong column."""
 
+LONGEST_WORD = 40
+"""Characters of an emotion's name."""
+
 
 @dataclass(frozen=True, slots=True)
 class ImportedRating:
@@ -42,11 +45,9 @@ class Prompts:
             return known
         if not name and not utterance:
             return "neither 'prompt' nor 'utterance' is filled in"
-        emotion = cells.get("emotion", "").lower()
-        if emotion and emotion not in EMOTIONS:
-            return f"'{emotion[:30]}' is not one of the 32 emotions"
-        valence = EMOTIONS[emotion].valence if emotion else ""
-        group = EMOTIONS[emotion].plutchik if emotion else ""
+        emotion = cells.get("emotion", "").lower()[:LONGEST_WORD]
+        known_word = EMOTIONS.get(emotion)  # another word is the user's own; its valence is not known
+        valence, group = (known_word.valence, known_word.plutchik) if known_word else ("", "")
         made = name or _squeezed(utterance)[:60]
         return EmpathyItem(made, emotion, valence, group, cells.get("situation", ""), utterance, "")
 

@@ -1,7 +1,7 @@
 """A judge's ratings as a result: arms side by side, called judge-only; calibrated where people rated the same replies;
 with prediction-powered intervals where people rated some of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from eqlab.analysis.comparison import paired
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.analysis.ppi import Arm, PpiMean, ppi_difference, ppi_mean
-from eqlab.benchmarks.rating import calibration
+from eqlab.benchmarks.rating import calibration, calibration_tables
 from eqlab.benchmarks.rating.arm_length import length_table
 from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares
 from eqlab.benchmarks.rating.families import family
@@ -55,11 +55,11 @@ def outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, A
             *((_gap_table(gaps),) if gaps else ()),
             *length_table(usable, shares, lambda one: one.prompt),
             *((_ppi_table(helped), *_difference_table(ratings, shares.arms)) if helped else ()),
-            *(calibration.tables(found) if found else ()),
+            *(calibration_tables.tables(found) if found else ()),
             *by_group(usable, shares, "valence"),
             *by_group(usable, shares, "emotion"),
         ),
-        caveats=(ONE_RATER, *_relatives(judge, shares.arms), *_here(found)),
+        caveats=(ONE_RATER, *relatives(judge, shares.arms), *_here(found)),
         rules={"calibration_pairs": found.pairs if found else 0},
     )
 
@@ -70,18 +70,24 @@ def _calibration_outcome(
     undefined = Estimate(calibration.CEILING, None, 0, note="no rating of the judge has a person's beside it")
     return RatingOutcome(
         title="Judge calibration",
-        sentence=f"{judge}: {calibration.verdict(found)}" if found else f"{judge} gave no rating to calibrate with.",
+        sentence=f"{judge}: {calibration_tables.verdict(found)}"
+        if found
+        else f"{judge} gave no rating to calibrate with.",
         headline=found.measures[calibration.CEILING] if found else undefined,
         score_range=(-0.2, 1.0),
         estimates=(
-            *((*found.measures.values(), *found.bias.values(), *found.distortion.values()) if found else ()),
+            *(
+                (*found.measures.values(), found.slope, *found.bias.values(), *found.distortion.values())
+                if found
+                else ()
+            ),
             *((found.own_family,) if found and found.own_family else ()),
             *(found.length.values() if found else ()),
             *_repeats(ratings),
         ),
-        tables=(*(calibration.tables(found) if found else ()), arm_table(shares, "this judge")),
+        tables=(*(calibration_tables.tables(found) if found else ()), arm_table(shares, "this judge")),
         caveats=(
-            "Each published reply has one person's rating, so agreement is with single people, not with a consensus.",
+            "Agreement is with single people, one rating at a time, not with a consensus.",
             *((found.own_family_note,) if found and found.own_family is None else ()),
         ),
         rules={"calibration_pairs": found.pairs if found else 0, "human_kappa": calibration.HUMAN_KAPPA},
@@ -174,7 +180,7 @@ def by_group(usable: Sequence[Any], shares: ArmShares, by: str) -> tuple[Table, 
 def prediction_powered(ratings: Sequence[RatedReply], arm: str) -> PpiMean | None:
     """P(Good) of an arm from people's ratings of some replies and the judge's of all; None where people rated none,
     all, or too few. Raters and prompts are both clusters."""
-    own = _powered_arm(ratings, arm)
+    own = powered_arm(ratings, arm)
     if own is None:
         return None
     return ppi_mean(
@@ -184,11 +190,14 @@ def prediction_powered(ratings: Sequence[RatedReply], arm: str) -> PpiMean | Non
 
 def powered_difference(ratings: Sequence[RatedReply], arm: str, reference: str) -> PpiMean | None:
     """The difference of two arms' P(Good) among people; raters and prompts that both have are paired."""
-    one, other = _powered_arm(ratings, arm), _powered_arm(ratings, reference)
+    one, other = powered_arm(ratings, arm), powered_arm(ratings, reference)
     return None if one is None or other is None else ppi_difference(one, other)
 
 
-def _powered_arm(ratings: Sequence[RatedReply], arm: str) -> Arm | None:
+def powered_arm(
+    ratings: Sequence[RatedReply], arm: str, points: Callable[[int | None], float] = lambda value: float(value == GOOD)
+) -> Arm | None:
+    """People's and the judge's `points` of one arm's replies."""
     own = [one for one in ratings if one.arm == arm and one.value is not None and one.repeat == 0]
     both = [(one, rater, value) for one in own for rater, value in one.human]
     alone = [one for one in own if not one.human]
@@ -196,9 +205,9 @@ def _powered_arm(ratings: Sequence[RatedReply], arm: str) -> Arm | None:
     if len(alone) < 2 or len(set(raters.tolist())) < 2 or len({one.prompt for one in alone}) < 2:
         return None
     return Arm(
-        np.array([float(value == GOOD) for _, _, value in both]),
-        np.array([float(one.value == GOOD) for one, _, _ in both]),
-        np.array([float(one.value == GOOD) for one in alone]),
+        np.array([points(value) for _, _, value in both]),
+        np.array([points(one.value) for one, _, _ in both]),
+        np.array([points(one.value) for one in alone]),
         raters,
         np.array([one.prompt for one, _, _ in both]),
         np.array([one.prompt for one in alone]),
@@ -267,7 +276,7 @@ def _repeats(ratings: Sequence[RatedReply]) -> tuple[Estimate, ...]:
     return (proportion_estimate("same rating each time it is asked", same, len(again)),) if again else ()
 
 
-def _relatives(judge: str, arms: Sequence[str]) -> tuple[str, ...]:
+def relatives(judge: str, arms: Sequence[str]) -> tuple[str, ...]:
     own = family(judge)
     if not own:
         return (
@@ -278,4 +287,4 @@ def _relatives(judge: str, arms: Sequence[str]) -> tuple[str, ...]:
 
 
 def _here(found: calibration.Calibration | None) -> tuple[str, ...]:
-    return () if found is None else (f"On the replies that people have rated too: {calibration.verdict(found)}",)
+    return () if found is None else (f"On the replies that people have rated too: {calibration_tables.verdict(found)}",)

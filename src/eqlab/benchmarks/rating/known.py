@@ -2,25 +2,40 @@
 which travels with every later use of it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from eqlab.benchmarks.rating.prompt import prompt_sha256
-from eqlab.benchmarks.rating.rated import rated
+from eqlab.benchmarks.rating.rated import RatedReply, rated
 from eqlab.benchmarks.rating.result import result
+from eqlab.benchmarks.rating.trials import SCALES
 from eqlab.core.benchmark import Context, Scored
+from eqlab.core.forms import Scale
 from eqlab.core.results import Result
 from eqlab.core.runs import PEOPLE, ModelConfig
+from eqlab.data.rubric_files import PUBLISHED, shipped
 
 _ENOUGH_PAIRS = 100
 """People's ratings of the judged replies themselves with which a result needs no other calibration."""
-People = Mapping[tuple[str, str], list[tuple[str, int]]]
-"""(prompt, reply) → (rater, rating) of everybody who rated it."""
+Scaled = tuple[str, Scale, int]
+"""Who rated, on which scale, how."""
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """What people said of single replies, by (prompt, reply)."""
+
+    absolute: Mapping[tuple[str, str], list[tuple[str, int]]]
+    """On the form Bad, Okay, Good."""
+    scales: Mapping[tuple[str, str], list[Scaled]]
+    """On scales of a study's own."""
 
 
 def judged(judge: ModelConfig, scored: Iterable[Scored], options: Mapping[str, Any], context: Context) -> Result:
     """One judge's result."""
-    if not options["pairwise"]:
+    if options["pairwise"]:
+        scored = with_choices(scored, context.once("people's choices", lambda: people_choices(context)))
+    else:
         scored = with_people(scored, context.once("people's ratings", lambda: people_ratings(context)))
     found = result(judge.subject, scored, options)
     if judge.spec == "embedded":
@@ -31,32 +46,96 @@ def judged(judge: ModelConfig, scored: Iterable[Scored], options: Mapping[str, A
 
 def people_ratings(context: Context) -> People:
     """Every rating that people have given to replies whose text is known, in all runs of the store."""
-    found: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    absolute: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    scales: dict[tuple[str, str], list[Scaled]] = {}
     for run in context.others():
         if run.config.models:
             continue
         for one in rated(run.scored(PEOPLE)):
-            if one.value is not None and one.trial.condition == "absolute" and one.key.get("reply"):
-                found.setdefault((one.prompt, one.key["reply"]), []).append((one.rater, one.value))
-    return found
+            if one.trial.condition == "pairwise" or not one.key.get("reply"):
+                continue
+            place = (one.prompt, str(one.key["reply"]))
+            if one.trial.condition == SCALES:
+                scales.setdefault(place, []).extend(scaled(one))
+            elif one.value is not None:
+                absolute.setdefault(place, []).append((one.rater, one.value))
+    return People(absolute, scales)
+
+
+def scaled(one: RatedReply) -> Iterator[Scaled]:
+    """One person's rating, scale by scale."""
+    for scale in one.trial.form.scales:
+        if one.status == "ok" and scale.key in one.values:
+            yield one.rater, scale, one.values[scale.key]
+
+
+def same_scale(one: Scale, other: Scale) -> bool:
+    """Whether ratings on them can be put beside each other: their words may be in two languages."""
+    return (one.key, one.low, one.high, one.reverse) == (other.key, other.low, other.high, other.reverse)
 
 
 def with_people(scored: Iterable[Scored], people: People) -> Iterator[Scored]:
     """Trials that know what people said of the same reply to the same prompt."""
     for one in scored:
         key = one.trial.key
-        there = {rater for rater, _ in key.get("human", ())}  # a calibration brings its people along
-        more = [pair for pair in people.get((key["prompt"], key["reply"]), []) if pair[0] not in there]
+        place = (key["prompt"], key["reply"])
+        if one.trial.condition == SCALES:
+            by_key = {scale.key: scale for scale in one.trial.form.scales}
+            there = {(rater, name) for rater, name, _ in key.get("human_scales", ())}
+            more = [
+                [rater, scale.key, value]
+                for rater, scale, value in people.scales.get(place, [])
+                if scale.key in by_key and same_scale(scale, by_key[scale.key]) and (rater, scale.key) not in there
+            ]
+            name = "human_scales"
+        else:
+            known = {rater for rater, _ in key.get("human", ())}  # a calibration brings its people along
+            more = [list(pair) for pair in people.absolute.get(place, []) if pair[0] not in known]
+            name = "human"
         if more:
-            human = [*key.get("human", ()), *(list(pair) for pair in more)]
-            one = replace(one, trial=replace(one.trial, key={**key, "human": human}))
+            one = replace(one, trial=replace(one.trial, key={**key, name: [*key.get(name, ()), *more]}))
+        yield one
+
+
+Choices = Mapping[tuple[str, frozenset[str]], list[tuple[str, str, float]]]
+"""(prompt, both replies) → (rater, a reply, points for it) of everybody who chose: 1 better, 0.5 a tie, 0 worse."""
+
+
+def people_choices(context: Context) -> Choices:
+    """Every choice of people between two replies whose texts are known."""
+    found: dict[tuple[str, frozenset[str]], list[tuple[str, str, float]]] = {}
+    for run in context.others():
+        if run.config.models:
+            continue
+        for one in rated(run.scored(PEOPLE)):
+            if one.value is None or one.trial.condition != "pairwise":
+                continue
+            first, second = (str(text) for text in one.key["replies"])
+            (scale,) = one.trial.form.scales
+            points = (scale.high - one.value) / (scale.high - scale.low)
+            found.setdefault((one.prompt, frozenset((first, second))), []).append((one.rater, first, points))
+    return found
+
+
+def with_choices(scored: Iterable[Scored], choices: Choices) -> Iterator[Scored]:
+    """Pairs that know what people chose: (rater, points for the first reply as it stands here)."""
+    for one in scored:
+        key = one.trial.key
+        first, second = (str(text) for text in key["replies"])
+        own = choices.get((key["prompt"], frozenset((first, second))), []) if first != second else []
+        if own:
+            human = [[rater, points if shown == first else 1 - points] for rater, shown, points in own]
+            one = replace(one, trial=replace(one.trial, key={**key, "people": human}))
         yield one
 
 
 def with_calibration(context: Context, judge: ModelConfig, options: Mapping[str, Any], result: Result) -> Result:
     """The newest calibration of the same judge, under the same prompt and settings; or that there is none."""
-    found = context.once(f"calibration of {judge}", lambda: find_calibration(context, judge))
+    rubric = str(options.get("rubric_sha256", ""))
+    found = context.once(f"calibration of {judge}, {rubric}", lambda: find_calibration(context, judge, options))
     command = f"eqlab judge calibrate {judge.spec}"
+    if rubric:
+        command += f" --rubric {options['rubric']} --against RUN"
     if found is None and result.rules.get("calibration_pairs", 0) >= _ENOUGH_PAIRS:
         return replace(result, rules={**result.rules, "calibration": "on the same replies"})
     if found is None:
@@ -79,14 +158,19 @@ def with_calibration(context: Context, judge: ModelConfig, options: Mapping[str,
     )
 
 
-def find_calibration(context: Context, judge: ModelConfig) -> tuple[str, Result] | None:
-    """(run, result) of the newest calibration with at least one rating."""
-    wanted = prompt_sha256(pairwise=False)
+def find_calibration(context: Context, judge: ModelConfig, asked: Mapping[str, Any]) -> tuple[str, Result] | None:
+    """(run, result) of the newest calibration with at least one rating: of this judge with these settings, under this
+    rubric and in these words."""
+    rubric = asked.get("rubric_sha256", "")
+    if rubric:
+        words = None if asked["pairwise"] else asked["prompt_sha256"]
+    else:
+        words = prompt_sha256(shipped(PUBLISHED), pairwise=False)
     for run in context.others():
         options: Mapping[str, Any] = run.asked.options
-        if options.get("purpose") != "calibration" or options.get("prompt_sha256") != wanted:
+        if options.get("purpose") != "calibration" or options.get("rubric_sha256", "") != rubric:
             continue
-        if judge in run.config.models:
+        if judge in run.config.models and words in (None, options.get("prompt_sha256")):
             known = result(judge.subject, run.scored(judge.subject), options)
             if known.headline.n:
                 return run.config.id, known
@@ -99,4 +183,4 @@ def _not_yet(known: Result, result: Result) -> Iterator[Any]:
     for table in known.tables:
         if table.title.startswith("Calibration"):
             own = table.title in titles
-            yield replace(table, title=f"{table.title} (published replies)") if own else table
+            yield replace(table, title=f"{table.title} (replies of the calibration)") if own else table

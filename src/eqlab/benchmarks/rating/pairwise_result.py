@@ -3,14 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from eqlab.analysis.bootstrap import Floats, draw_totals, interval
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.benchmarks.rating.outcome import RatingOutcome
+from eqlab.benchmarks.rating.pairs_together import wins_table
 from eqlab.benchmarks.rating.rated import RatedReply, arms_of
-from eqlab.benchmarks.rating.strengths import strengths_tables
+from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables, width_of
 from eqlab.core.results import Baseline, Estimate, Table
 
 _POINTS = {1: 1.0, 2: 0.5, 3: 0.0}
@@ -49,15 +51,17 @@ def duels(ratings: Sequence[RatedReply], arm: str, reference: str) -> list[Duel]
     ]
 
 
-def outcome(subject: str, ratings: Sequence[RatedReply]) -> RatingOutcome:
+def outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> RatingOutcome:
     judge = subject.removeprefix("judge:")
     arms = arms_of(ratings)
-    met = {(arm, reference): duels(ratings, arm, reference) for reference, arm in combinations(arms, 2)}
+    met = {pair: own for pair, own in _met(ratings, arms).items() if own or not options.get("pairs")}
     preferred = {pair: _preference(pair, own) for pair, own in met.items()}
     bias = _first_place(ratings)
     every = [duel for own in met.values() for duel in own]
+    together = wins_table(ratings, arms)
+    title = str(options.get("rubric_title", "Empathy"))
     return RatingOutcome(
-        title="Empathy, replies in pairs",
+        title=f"{title}, replies in pairs",
         sentence=_sentence(judge, preferred, bias),
         headline=_headline(preferred),
         score_range=(0.0, 100.0),
@@ -66,14 +70,43 @@ def outcome(subject: str, ratings: Sequence[RatedReply]) -> RatingOutcome:
             bias,
             proportion_estimate("same verdict in both orders", sum(d.consistent for d in every), len(every)),
             proportion_estimate("ties", sum(one.value == 2 for one in ratings), _answered(ratings)),
+            *(cell for table in together for row in table.rows for cell in row if isinstance(cell, Estimate)),
         ),
-        tables=(_table(met, preferred), *strengths_tables({judge: ratings}), _places(ratings)),
+        tables=(
+            _table(met, preferred),
+            *strengths_tables(
+                {judge: ratings}, anchors_of(options, subject), str(options.get("anchors", {}).get("run", ""))
+            ),
+            *together,
+            _places(ratings),
+        ),
         caveats=(
+            *adaptive_note(ratings, options),
             "Judge-only: one judge is one rater; intervals are over prompts.",
             "A preference has no level: both replies may be good, or both bad. 'eqlab judge' without --pairwise rates "
             "each by itself.",
         ),
         baselines=(Baseline("no preference", 50.0),),
+    )
+
+
+def _met(ratings: Sequence[RatedReply], arms: Sequence[str]) -> dict[tuple[str, str], list[Duel]]:
+    return {(arm, reference): duels(ratings, arm, reference) for reference, arm in combinations(arms, 2)}
+
+
+def adaptive_note(ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where an adaptive run stands, and that it chose its pairs itself."""
+    if not options.get("adaptive"):
+        return ()
+    subject = next((one.rater for one in ratings if one.rater), "")
+    found, _ = fitted({"": ratings}, anchors_of(options, subject))
+    if found is None:
+        return ("Adaptive: no strengths can be told yet.",)
+    width, wanted = width_of(found), float(options["width"])
+    reached = "reached" if width <= wanted else "not reached: nothing that is left would narrow them, or it was stopped"
+    return (
+        f"Adaptive: pairs were chosen by what was known, until rank ranges would be {wanted:g} ranks wide on average; "
+        f"they are {width:.2f} ({reached}), after {found.verdicts} verdicts.",
     )
 
 

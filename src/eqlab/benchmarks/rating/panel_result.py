@@ -1,8 +1,11 @@
 """Several judges of the same replies as one result: pooled with severities taken out, what the panel is worth, who
 changes the order, who favours its own, and the replies that judges disagree about most, in full."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -13,24 +16,43 @@ from eqlab.analysis.panel_agreement import effective_judges, panel_alpha, prefer
 from eqlab.benchmarks.rating.families import family
 from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.snapshots import replaced, snapshots_table
-from eqlab.benchmarks.rating.strengths import fitted, strengths_tables
+from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Estimate, Result, Table
+from eqlab.core.results import Estimate, ItemScore, OfOthers, Result, Table
 
 SUBJECT = "judge:panel"
-CATEGORIES = 3
 DISPUTED = 5
 Reply = tuple[str, str]
 """(prompt, arm)."""
 
 
-def panel_result(given: Mapping[str, Sequence[RatedReply]]) -> Result | None:
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What of a rating is pooled."""
+
+    low: int
+    high: int
+    read: Callable[[RatedReply], float | None]
+    name: str = "mean rating"
+    title: str = "Empathy"
+    whole: bool = True
+    """Whether values are whole numbers, so that ordinal agreement can be told."""
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}, {self.low} to {self.high}"
+
+
+GOODNESS = Measure(1, 3, lambda one: one.value)
+
+
+def panel_result(given: Mapping[str, Sequence[RatedReply]], measure: Measure = GOODNESS) -> Result | None:
     """`given`: each judge's ratings of single replies, by the judge's name. None for fewer than two judges, or where
     they cannot be pooled (then each has a result of its own and no more)."""
     if len(given) < 2:
         return None
     replies = _replies(given)
-    panel = _panel(given, replies)
+    panel = _panel(given, replies, measure)
     try:
         pooled = pool(panel)
     except UsageError:
@@ -43,27 +65,29 @@ def panel_result(given: Mapping[str, Sequence[RatedReply]]) -> Result | None:
     people = _people(replies)
     return Result(
         benchmark="rating",
-        title="Empathy, rated by a panel",
+        title=f"{measure.title}, rated by a panel",
         subject=SUBJECT,
         rules={"judges": ", ".join(given), "severity": "taken out"},
-        sentence=_sentence(arms, panel, pooled),
+        sentence=_sentence(arms, panel, pooled, measure),
         headline=best,
-        score_range=(1.0, float(CATEGORIES)),
+        score_range=(float(measure.low), float(measure.high)),
         estimates=(*arms, *_worth(panel, people)),
-        counts={"replies": len(replies), "judges": len(given)},
+        counts={"planned": len(replies), "ok": int(np.isfinite(pooled.replies).sum()), "judges": len(given)},
+        items=_items(panel, pooled, list(replies.values())),
+        item_range=_bounds(pooled, measure),
         valid=True,
         ranked=False,
         caveats=(*replaced(given), *_caveats(panel)),
         tables=(
             Table(
                 "Pooled ratings by arm",
-                ("arm", "mean rating, 1 to 3"),
+                ("arm", measure.label),
                 tuple((one.name, one) for one in arms),
                 "Each judge's severity is taken out; prompts are the units.",
-                whiskers="mean rating, 1 to 3",
+                whiskers=measure.label,
             ),
             _differences(pooled),
-            _worth_table(panel, _panel(given, replies, first=True), people),
+            _worth_table(panel, _panel(given, replies, measure, first=True), people, measure),
             _severity(pooled),
             _left_out(panel, pooled),
             *_preferences(panel),
@@ -71,12 +95,51 @@ def panel_result(given: Mapping[str, Sequence[RatedReply]]) -> Result | None:
             snapshots_table(given),
         ),
         noun="prompts",
+        others=OfOthers(
+            measure.title,
+            f"{measure.label}, judges pooled",
+            tuple((one.name, one) for one in judged),
+            "human",
+            _bounds(pooled, measure),
+        ),
     )
 
 
-def pairwise_panel(given: Mapping[str, Sequence[RatedReply]]) -> Result | None:
+def _bounds(pooled: Pooled, measure: Measure) -> tuple[float, float]:
+    """The ends of the scale, or a little further: without its judge's severity a rating may lie outside."""
+    known = [float(value) for value in pooled.replies if np.isfinite(value)]
+    return min(float(measure.low), *known), max(float(measure.high), *known)
+
+
+def _items(panel: Panel, pooled: Pooled, replies: Sequence[RatedReply]) -> tuple[ItemScore, ...]:
+    """Every reply with what the panel makes of it."""
+    found = []
+    for one, value, row in zip(replies, pooled.replies.tolist(), panel.values.tolist(), strict=True):
+        known = np.isfinite(value)
+        given = {judge: said for judge, said in zip(panel.judges, row, strict=True) if np.isfinite(said)}
+        found.append(
+            ItemScore(
+                item=one.prompt,
+                trial=one.trial.id,
+                repeat=0,
+                status="ok" if known else "unparseable",
+                score=value if known else None,
+                title=f"Reply of {one.arm} to: {one.key.get('utterance') or one.prompt}",
+                text=str(one.key.get("reply", "")),
+                values={judge: f"{said:.3g}" for judge, said in given.items()},
+                points=value if known else None,
+                group=one.arm,
+            )
+        )
+    return tuple(found)
+
+
+def pairwise_panel(
+    given: Mapping[str, Sequence[RatedReply]], options: Mapping[str, Any] = MappingProxyType({})
+) -> Result | None:
     """The verdicts of several judges on replies in pairs as one ranking."""
-    found, _ = fitted(given)
+    anchors = anchors_of(options, SUBJECT)
+    found, _ = fitted(given, anchors)
     if len(given) < 2 or found is None:
         return None
     each = found.estimates()
@@ -89,7 +152,7 @@ def pairwise_panel(given: Mapping[str, Sequence[RatedReply]]) -> Result | None:
             sure.append(f"{one} is preferred to {other}")
     return Result(
         benchmark="rating",
-        title="Empathy, replies in pairs, by a panel",
+        title=f"{options.get('rubric_title', 'Empathy')}, replies in pairs, by a panel",
         subject=SUBJECT,
         rules={"judges": ", ".join(given), "pairwise": True},
         sentence=f"Judge-only: a panel of {len(given)} gives strengths of {said} (log odds). "
@@ -100,7 +163,10 @@ def pairwise_panel(given: Mapping[str, Sequence[RatedReply]]) -> Result | None:
         counts={"verdicts": found.verdicts, "judges": len(given)},
         ranked=False,
         caveats=tuple(replaced(given)),
-        tables=(*strengths_tables(given), snapshots_table(given)),
+        tables=(
+            *strengths_tables(given, anchors, str(options.get("anchors", {}).get("run", ""))),
+            snapshots_table(given),
+        ),
         noun="prompts",
     )
 
@@ -111,16 +177,21 @@ def _replies(given: Mapping[str, Sequence[RatedReply]]) -> dict[Reply, RatedRepl
 
 
 def _panel(
-    given: Mapping[str, Sequence[RatedReply]], replies: Mapping[Reply, RatedReply], *, first: bool = False
+    given: Mapping[str, Sequence[RatedReply]],
+    replies: Mapping[Reply, RatedReply],
+    measure: Measure,
+    *,
+    first: bool = False,
 ) -> Panel:
     """A judge's repeats are averaged; `first`: only its first rating, where whole numbers are needed."""
     place = {reply: index for index, reply in enumerate(replies)}
     values = np.full((len(replies), len(given)), np.nan)
     for column, ratings in enumerate(given.values()):
-        own: dict[int, list[int]] = {}
+        own: dict[int, list[float]] = {}
         for one in sorted(ratings, key=lambda one: one.repeat):
-            if one.value is not None:
-                own.setdefault(place[one.prompt, one.arm], []).append(one.value)
+            value = measure.read(one)
+            if value is not None:
+                own.setdefault(place[one.prompt, one.arm], []).append(value)
         for row, seen in own.items():
             values[row, column] = seen[0] if first else sum(seen) / len(seen)
     return Panel(values, [prompt for prompt, _ in replies], [arm for _, arm in replies], list(given))
@@ -166,17 +237,20 @@ def _worth(panel: Panel, people: Sequence[float] | None) -> list[Estimate]:
     return [Estimate("effective number of judges", found.value, found.prompts, None, found.low, found.high, "", note)]
 
 
-def _worth_table(panel: Panel, first: Panel, people: Sequence[float] | None) -> Table:
+def _worth_table(panel: Panel, first: Panel, people: Sequence[float] | None, measure: Measure) -> Table:
     (worth,) = _worth(panel, people)
-    alpha = panel_alpha(first, CATEGORIES)
-    agreed = Estimate("ordinal alpha", alpha.value, worth.n, None, alpha.low, alpha.high)
+    rows: list[tuple[str, Estimate, str]] = [
+        ("effective number of judges", worth, f"{len(panel.judges)} judges; {worth.note}")
+    ]
+    if measure.whole:
+        shifted = replace(first, values=first.values - measure.low + 1)
+        alpha = panel_alpha(shifted, measure.high - measure.low + 1)
+        agreed = Estimate("ordinal alpha", alpha.value, worth.n, None, alpha.low, alpha.high)
+        rows.append(("Krippendorff's alpha, ordinal", agreed, "1: judges agree; 0: chance"))
     return Table(
         "What the panel is worth",
         ("measure", "value", "of"),
-        (
-            ("effective number of judges", worth, f"{len(panel.judges)} judges; {worth.note}"),
-            ("Krippendorff's alpha, ordinal", agreed, "1: judges agree; 0: chance"),
-        ),
+        tuple(rows),
         "Intervals draw whole prompts again. Judges who err alike are worth fewer than they are.",
     )
 
@@ -232,7 +306,7 @@ def _disputed(panel: Panel, replies: Mapping[Reply, RatedReply]) -> Table:
             continue  # who all said the same do not dispute, however mild some of them are
         one = shown[index]
         said = ", ".join(
-            f"{judge} {value:g}"
+            f"{judge} {value:.3g}"
             for judge, value in zip(panel.judges, panel.values[index].tolist(), strict=True)
             if np.isfinite(value)
         )
@@ -245,14 +319,15 @@ def _disputed(panel: Panel, replies: Mapping[Reply, RatedReply]) -> Table:
     )
 
 
-def _sentence(arms: Sequence[Estimate], panel: Panel, pooled: Pooled) -> str:
-    said = ", ".join(f"{one.name} {one.value:.2f}" for one in arms if one.value is not None)
+def _sentence(arms: Sequence[Estimate], panel: Panel, pooled: Pooled, measure: Measure) -> str:
+    known = sorted((one for one in arms if one.value is not None), key=lambda one: -(one.value or 0.0))
+    said = ", ".join(f"{one.name} {one.value:.2f}" for one in known)
     sure = [
         f"{a if (gap.value or 0) > 0 else b} is rated better than {b if (gap.value or 0) > 0 else a}"
         for a, b, gap in _gaps(pooled)
         if gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)
     ]
-    text = f"Judge-only: a panel of {len(panel.judges)} gives {said} of 3 on average."
+    text = f"Judge-only: a panel of {len(panel.judges)} gives {said} of {measure.high} on average."
     return f"{text} {'; '.join(sure)}." if sure else f"{text} No two arms can be told apart."
 
 

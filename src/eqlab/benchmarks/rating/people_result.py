@@ -99,7 +99,8 @@ def _sentence(shares: ArmShares, raters: int, gaps: dict[str, Estimate], fitted:
         own = corrected(contrasts_from(fitted, shares.arms[0], "", 0.05, sum(one.n for one in shares.counts.values())))
         return f"{text} {planned_words(own, 0.05)}"
     others = "; ".join(gap_words(arm, shares.arms[0], gap) for arm, gap in gaps.items())
-    return f"{text} {others[:1].upper()}{others[1:]}." if others else text
+    opening = others if others.startswith(tuple(gaps)) else f"{others[:1].upper()}{others[1:]}"  # a name stays a name
+    return f"{text} {opening}." if others else text
 
 
 def shares_words(shares: ArmShares, raters: int) -> str:

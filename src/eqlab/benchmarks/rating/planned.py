@@ -1,6 +1,7 @@
 """The contrasts that a rating study plans: every other arm against the reference, in the mixed ordinal model with
 raters, prompts and replies, with Holm's correction at the level that the plan names."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from scipy.special import stdtrit
@@ -12,6 +13,9 @@ from eqlab.benchmarks.rating.outcome import p_text
 from eqlab.benchmarks.rating.rated import GivenRating
 from eqlab.core.results import Estimate, Table
 from eqlab.core.studied import Contrast
+
+FEW_OTHERS = 5
+"""Ratings of an arm outside its commonest category below which its log-odds are called badly known."""
 
 
 def planned_contrasts(
@@ -40,7 +44,7 @@ def contrasts_of(
         )
     except FitError as error:
         return (), f"Not fitted: {error}"
-    return contrasts_from(made, reference, prefix, alpha, len(ratings)), _model(made)
+    return contrasts_from(made, reference, prefix, alpha, len(ratings)), f"{_model(made)}{_nearly_one(ratings)}"
 
 
 def contrasts_from(made: Decision, reference: str, prefix: str, alpha: float, n: int) -> tuple[Contrast, ...]:
@@ -67,6 +71,20 @@ def corrected(found: Sequence[Contrast]) -> tuple[Contrast, ...]:
 def _model(made: Decision) -> str:
     lost = "".join(f" No {name} effect: {why}." for name, why in made.left_out.items() if why)
     return f"Random effects: {', '.join(made.random) or 'none'}.{lost}"
+
+
+def _nearly_one(ratings: Sequence[GivenRating]) -> str:
+    """Arms at the end of the scale: what their log-odds are is then known badly, and scatters far out."""
+    said = ""
+    for arm in dict.fromkeys(one.arm for one in ratings):
+        counts = Counter(one.value for one in ratings if one.arm == arm)
+        other = counts.total() - max(counts.values())
+        if other < FEW_OTHERS:
+            said += (
+                f" {arm}: only {other} of {counts.total()} ratings differ from its commonest, so its log-odds are "
+                "known badly; read the shares."
+            )
+    return said
 
 
 def planned_words(found: Sequence[Contrast], alpha: float, unit: str = "log-odds") -> str:

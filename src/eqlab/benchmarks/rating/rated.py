@@ -1,12 +1,13 @@
 """Ratings as scoring gets them: who rated whose reply to which prompt, and how."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from eqlab.benchmarks.rating.reply_rows import order_arms
 from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
+from eqlab.core.forms import Form, Scale
 from eqlab.core.results import ItemScore
 from eqlab.core.trials import Trial
 
@@ -33,6 +34,13 @@ class RatedReply:
         if self.answer is None or self.answer.status != "ok":
             return None
         return int(self.answer.values[self.trial.form.keys[0]])
+
+    @property
+    def values(self) -> Mapping[str, int]:
+        """By scale, as far as it could be read: of an answer in which a scale is missing, the others."""
+        if self.answer is None or self.answer.status not in ("ok", "unparseable"):
+            return {}
+        return {key: int(value) for key, value in self.answer.values.items() if key in self.trial.form.keys}
 
     @property
     def key(self) -> Mapping[str, Any]:
@@ -79,6 +87,27 @@ def given(ratings: Iterable[RatedReply]) -> list[GivenRating]:
         for one in ratings
         if one.value is not None
     ]
+
+
+def on_scale(ratings: Iterable[RatedReply], scale: Scale) -> list[RatedReply]:
+    """The same ratings on one scale alone, people's with them; turned round where it is reverse-keyed, so that more is
+    always better. What could not be read on it has no value."""
+
+    def turned(value: int) -> int:
+        return scale.low + scale.high - value if scale.reverse else value
+
+    found = []
+    for one in ratings:
+        human = [(who, turned(int(value))) for who, key, value in one.key.get("human_scales", ()) if key == scale.key]
+        trial = replace(one.trial, form=Form((scale,)), key={**one.key, "human": human})
+        value = one.values.get(scale.key)
+        answer = one.answer
+        if answer is not None and value is not None:
+            answer = replace(answer, status="ok", values={scale.key: turned(value)})
+        elif answer is not None and answer.status == "ok":
+            answer = replace(answer, status="unparseable", values={})
+        found.append(replace(one, trial=trial, answer=answer))
+    return found
 
 
 def arms_of(ratings: Sequence[RatedReply]) -> tuple[str, ...]:

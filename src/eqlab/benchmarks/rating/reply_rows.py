@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from eqlab.core.errors import DataError
 from eqlab.core.replies import ReplyRow
@@ -24,7 +25,15 @@ def order_arms(arms: Iterable[str]) -> tuple[str, ...]:
 def to_jsonl(rows: Iterable[ReplyRow]) -> bytes:
     """In one order whatever the order given: the same replies are the same items."""
     ordered = sorted(rows, key=lambda row: (row.arm, row.prompt, row.repeat))
-    return "".join(json.dumps(asdict(row), ensure_ascii=False, sort_keys=True) + "\n" for row in ordered).encode()
+    return "".join(json.dumps(_plain(row), ensure_ascii=False, sort_keys=True) + "\n" for row in ordered).encode()
+
+
+def _plain(row: ReplyRow) -> dict[str, Any]:
+    """What came after 0.1 is told only where it is there, so that the same replies are the same items."""
+    body = asdict(row)
+    if not row.human_scales:
+        del body["human_scales"]
+    return body
 
 
 def from_jsonl(content: bytes, path: str = FILE) -> list[ReplyRow]:
@@ -35,6 +44,8 @@ def from_jsonl(content: bytes, path: str = FILE) -> list[ReplyRow]:
         try:
             body = json.loads(line)
             body["human"] = tuple((str(rater), int(value)) for rater, value in body["human"])
+            scales = body.get("human_scales", ())
+            body["human_scales"] = tuple((str(rater), str(scale), int(value)) for rater, scale, value in scales)
             rows.append(ReplyRow(**body))
         except (ValueError, TypeError, KeyError) as error:
             raise DataError(f"{path}: line {number} is no reply ({type(error).__name__}: {error}).") from error

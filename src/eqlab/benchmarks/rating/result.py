@@ -9,11 +9,13 @@ from eqlab.benchmarks.rating import judge_result, pairwise_result, people_pairs,
 from eqlab.benchmarks.rating.outcome import RatingOutcome
 from eqlab.benchmarks.rating.rated import RatedReply, item_of, rated
 from eqlab.benchmarks.rating.scales_result import scales_result
+from eqlab.benchmarks.rating.snapshots import snapshots
 from eqlab.benchmarks.rating.trials import SCALES
 from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Estimate, OfOthers, Result, Table
 from eqlab.core.runs import PEOPLE
+from eqlab.data.rubric_files import PUBLISHED, shipped
 
 HUMAN = "human"
 """The arm of the empathy study whose replies people wrote."""
@@ -23,17 +25,22 @@ MIN_READABLE = 5 / 6
 
 def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
     ratings = rated(scored := list(scored))
+    if ratings and ratings[0].trial.condition == SCALES and subject.startswith("judge:"):
+        from eqlab.benchmarks.rating.rubric_result import rubric_result
+
+        return rubric_result(subject, ratings, options)
     if ratings and ratings[0].trial.condition == SCALES:
         return scales_result(scored, ratings[0].trial.form.scales, options.get("reference", ""), options)
     found = _outcome(subject, ratings, options)
     flat = flatness([one.value] for one in ratings if one.value is not None) if subject != PEOPLE else None
     counts: Counter[str] = Counter(one.status or "unanswered" for one in ratings)
-    snapshots = sorted({one.answer.model for one in ratings if one.answer is not None and one.answer.model})
     asked = len(ratings) - counts.get("unanswered", 0)
     valid = asked > 0 and counts.get("ok", 0) >= MIN_READABLE * asked
     rules = {**options, "mode": ratings[0].trial.mode if ratings else "text", **found.rules}
+    if subject.startswith("judge:"):
+        rules |= {"rubric": options.get("rubric", PUBLISHED), "rubric_sha256": rubric_sha256(options)}
     if subject != PEOPLE:
-        rules["snapshot"] = ", ".join(snapshots) or "not reported"
+        rules["snapshot"] = ", ".join(sorted(snapshots(ratings))) or "not reported"
     return Result(
         benchmark="rating",
         title=found.title,
@@ -52,15 +59,20 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         },
         items=tuple(item_of(one) for one in ratings),
         item_range=(1.0, 3.0),
+        item_labels=() if options["pairwise"] else ((1.0, "Bad"), (2.0, "Okay"), (3.0, "Good")),
         baselines=found.baselines,
         valid=valid,
         ranked=options["purpose"] == "calibration",
-        caveats=(*(flat.caveats if flat else ()), *found.caveats, *_caveats(ratings, counts, snapshots)),
+        caveats=(*(flat.caveats if flat else ()), *found.caveats, *_caveats(ratings, counts)),
         tables=found.tables,
         noun="prompts",
         others=OfOthers("Empathy", "replies called Good", _shares(found.tables, options), HUMAN),
         why_no_points=_why_no_points(subject, options),
     )
+
+
+def rubric_sha256(options: Mapping[str, Any]) -> str:
+    return str(options.get("rubric_sha256") or shipped(PUBLISHED).sha256)
 
 
 def _shares(tables: Sequence[Table], options: Mapping[str, Any]) -> tuple[tuple[str, Estimate], ...]:
@@ -88,16 +100,14 @@ def _outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, 
     if options["pairwise"] and subject == PEOPLE:
         return people_pairs.outcome(ratings, options.get("reference", ""))
     if options["pairwise"]:
-        return pairwise_result.outcome(subject, ratings)
+        return pairwise_result.outcome(subject, ratings, options)
     if subject == PEOPLE or subject.startswith("person:"):
         return people_result.outcome(ratings, options.get("reference", ""))
     return judge_result.outcome(subject, ratings, options)
 
 
-def _caveats(ratings: Sequence[RatedReply], counts: Mapping[str, int], snapshots: Sequence[str]) -> tuple[str, ...]:
+def _caveats(ratings: Sequence[RatedReply], counts: Mapping[str, int]) -> tuple[str, ...]:
     said = []
-    if len(snapshots) > 1:
-        said.append(f"The server answered as {len(snapshots)} different models ({', '.join(snapshots)}).")
     lost = sum(counts.get(status, 0) for status in ("unparseable", "refused", "error"))
     if lost:
         said.append(f"{lost} of {len(ratings)} replies got no readable rating and are left out.")

@@ -12,10 +12,11 @@ from eqlab.analysis.correlation import pearson
 from eqlab.benchmarks.rating.arm_shares import arm_shares
 from eqlab.benchmarks.rating.people_result import FOLLOWS, first_arm
 from eqlab.benchmarks.rating.planned import contrasts_of, corrected, planned_table
-from eqlab.benchmarks.rating.rated import GivenRating, RatedReply, rated
+from eqlab.benchmarks.rating.rated import GivenRating, rated
+from eqlab.benchmarks.rating.rubric_items import item_on_scales
 from eqlab.core.benchmark import Scored
 from eqlab.core.forms import Scale
-from eqlab.core.results import Estimate, ItemScore, Result, Table
+from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PEOPLE
 from eqlab.core.studied import Contrast
 
@@ -86,8 +87,8 @@ def scales_result(
         score_range=(float(scales[0].low), float(scales[0].high)) if not gaps else _span(scales[0]),
         estimates=tuple(gaps),
         counts={"planned": len(found), "ok": n},
-        items=tuple(_item(one, scales) for one in found),
-        item_range=(float(scales[0].low), float(scales[0].high)),
+        items=tuple(item_on_scales(one) for one in found),
+        item_range=(0.0, 100.0),
         valid=n > 0,
         ranked=False,
         caveats=(FOLLOWS, *((f"{raters} raters are few: the intervals are too narrow.",) if 0 < raters < 10 else ())),
@@ -98,7 +99,7 @@ def scales_result(
                 tuple(means),
                 "Whole raters are drawn again; reverse-keyed scales are turned round.",
             ),
-            *((_together(scales, ratings),) if len(scales) > 1 else ()),
+            *((together_table(scales, ratings),) if len(scales) > 1 else ()),
         ),
     )
 
@@ -118,7 +119,7 @@ def _bounded(gap: Estimate) -> bool:
     return gap.value is not None and gap.low is not None and gap.high is not None
 
 
-def _together(scales: Sequence[Scale], ratings: Mapping[str, Sequence[GivenRating]]) -> Table:
+def together_table(scales: Sequence[Scale], ratings: Mapping[str, Sequence[GivenRating]]) -> Table:
     """Correlations of two scales over replies' mean ratings, so that a generous rater does not make them."""
     rows = []
     for one, other in combinations(scales, 2):
@@ -139,21 +140,3 @@ def _reply_means(ratings: Sequence[GivenRating]) -> dict[tuple[str, str], float]
     for one in ratings:
         own.setdefault((one.arm, one.prompt), []).append(one.value)
     return {reply: sum(values) / len(values) for reply, values in own.items()}
-
-
-def _item(one: RatedReply, scales: Sequence[Scale]) -> ItemScore:
-    values = dict(one.answer.values) if one.answer is not None and one.answer.status == "ok" else {}
-    first = values.get(scales[0].key)
-    return ItemScore(
-        item=one.prompt,
-        trial=one.trial.id,
-        repeat=one.repeat,
-        status=one.status,
-        score=None if first is None else float(first),
-        title=f"Reply of {one.arm} to: {one.key.get('utterance') or one.prompt}",
-        text=one.answer.text if one.answer else "",
-        values=values,
-        reasons={scales[0].key: str(one.key.get("reply", ""))},
-        attempts=one.n_attempts,
-        group=one.arm,
-    )

@@ -2,6 +2,7 @@
 ranges, and which pairs to ask next."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -32,37 +33,52 @@ def verdicts_of(given: Mapping[str, Sequence[RatedReply]]) -> Verdicts | None:
     )
 
 
-def fitted(given: Mapping[str, Sequence[RatedReply]]) -> tuple[Strengths | None, str]:
+Anchors = Mapping[str, Mapping[str, Any]]
+"""By arm, as an earlier run had it: `value`, `low`, `high`, `prompts`, and who is certainly `above` and `below` it."""
+
+
+def anchors_of(options: Mapping[str, Any], subject: str) -> Anchors | None:
+    """The strengths that a judge's earlier run gave, if this run was added to one."""
+    known: Mapping[str, Anchors] = options.get("anchors", {}).get("strengths", {})
+    return known.get(subject)
+
+
+def fitted(given: Mapping[str, Sequence[RatedReply]], anchors: Anchors | None = None) -> tuple[Strengths | None, str]:
     """The strengths, and what must be said of them; or why there are none."""
     verdicts = verdicts_of(given)
     if verdicts is None:
         return None, "no verdict could be read"
+    fixed = {arm: float(one["value"]) for arm, one in anchors.items()} if anchors else None
     try:
-        return strengths(verdicts), ""
+        return strengths(verdicts, anchors=fixed), ""
     except (UsageError, FitError, np.linalg.LinAlgError) as error:
         why = str(error)
     try:
-        found = strengths(verdicts, prior_sd=PRIOR_SD)
+        found = strengths(verdicts, anchors=fixed, prior_sd=PRIOR_SD)
     except (UsageError, FitError, np.linalg.LinAlgError):
         return None, why
     return found, f"With a normal prior (SD {PRIOR_SD:g}): {why}"
 
 
-def strengths_tables(given: Mapping[str, Sequence[RatedReply]]) -> tuple[Table, ...]:
-    """Ranking, places and next pairs; nothing where no strengths can be fitted."""
-    found, note = fitted(given)
+def strengths_tables(
+    given: Mapping[str, Sequence[RatedReply]], anchors: Anchors | None = None, run: str = ""
+) -> tuple[Table, ...]:
+    """Ranking, places and next pairs; nothing where no strengths can be fitted. Anchors stay as `run` had them."""
+    found, note = fitted(given, anchors)
     if found is None:
         return ()
+    if anchors:
+        note = f"Arms of run {run} keep its strengths; the new ones' intervals take those as given. {note}".strip()
     over = "prompts and judges" if found.judge_table is not None else "prompts"
-    sets = found.ranks()
+    ranges = rank_ranges(found, anchors)
     order = sorted(range(len(found.names)), key=lambda index: -found.ability[index])
-    each = found.estimates()
+    each = [_former(one, anchors) for one in found.estimates()]
     rows = tuple(
         (
             found.names[index],
             each[index],
-            _range(sets.ranges[index]),
-            "yes" if sets.ranges[index][0] == 1 else "no",
+            _range(ranges[index]),
+            "yes" if ranges[index][0] == 1 else "no",
         )
         for index in order
     )
@@ -75,6 +91,52 @@ def strengths_tables(given: Mapping[str, Sequence[RatedReply]]) -> tuple[Table, 
         whiskers="strength, log odds",
     )
     return (ranking, *_place(found), *_next(found))
+
+
+def width_of(found: Strengths) -> float:
+    """How many ranks an arm may have, on average."""
+    return float(np.mean([high - low + 1 for low, high in found.ranks().ranges]))
+
+
+def _former(one: Estimate, anchors: Anchors | None) -> Estimate:
+    """An anchor with the interval that it had."""
+    if not anchors or one.name not in anchors:
+        return one
+    was = anchors[one.name]
+    return Estimate(one.name, was["value"], was["prompts"], None, was["low"], was["high"], note="anchor", of="prompts")
+
+
+def rank_ranges(found: Strengths, anchors: Anchors | None = None) -> list[tuple[int, int]]:
+    """The ranks that each arm may have. Which of two anchors is better is as certain as it was in their own run; the
+    strengths that they keep are no proof of it."""
+    sets = found.ranks()
+    if not anchors:
+        return list(sets.ranges)
+    made = []
+    for place, name in enumerate(found.names):
+        above = {found.names[other] for other in np.flatnonzero(sets.above[:, place])}
+        below = {found.names[other] for other in np.flatnonzero(sets.below[:, place])}
+        if name in anchors:
+            above = (above - set(anchors)) | set(anchors[name]["above"])
+            below = (below - set(anchors)) | set(anchors[name]["below"])
+        made.append((1 + len(above), len(found.names) - len(below)))
+    return made
+
+
+def as_anchors(found: Strengths, before: Anchors | None = None) -> dict[str, dict[str, Any]]:
+    """What a later run keeps of this one."""
+    sets, kept = found.ranks(), {}
+    for place, one in enumerate(found.estimates()):
+        was = (before or {}).get(one.name)
+        fresh = {name for name, free in zip(found.names, found.free, strict=True) if free}
+        above = {found.names[other] for other in np.flatnonzero(sets.above[:, place])}
+        below = {found.names[other] for other in np.flatnonzero(sets.below[:, place])}
+        numbers = {"value": one.value, "low": one.low, "high": one.high, "prompts": one.n}
+        if was is not None:
+            numbers = {name: was[name] for name in numbers}
+            above, below = (above & fresh) | set(was["above"]), (below & fresh) | set(was["below"])
+        kept[one.name] = {**numbers, "above": sorted(above), "below": sorted(below)}
+    return kept
 
 
 def _range(rank: tuple[int, int]) -> str:

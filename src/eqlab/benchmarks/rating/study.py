@@ -27,7 +27,7 @@ from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Scale
 from eqlab.core.results import Table
 from eqlab.core.runs import PEOPLE
-from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
+from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth, recovered_contrast
 from eqlab.core.study import Study
 
 TEQ = "TEQ Overall"
@@ -120,7 +120,7 @@ class RatingStudy:
         )
 
     def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
-        return tuple(Recovered(one.estimate.name, truth.effect, one.estimate) for one in found.contrasts)
+        return tuple(recovered_contrast(one, truth, design.study.analysis.alpha) for one in found.contrasts)
 
 
 def reference_of(design: Design) -> str:

@@ -23,7 +23,7 @@ from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale
 from eqlab.core.runs import PEOPLE
-from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
+from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth, recovered_contrast
 from eqlab.core.study import Study
 from eqlab.core.trials import Trial
 
@@ -100,4 +100,4 @@ class PairwiseStudy:
         return PeopleResult(found, contrasts, (table,))
 
     def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
-        return tuple(Recovered(one.estimate.name, truth.effect, one.estimate) for one in found.contrasts)
+        return tuple(recovered_contrast(one, truth, design.study.analysis.alpha) for one in found.contrasts)

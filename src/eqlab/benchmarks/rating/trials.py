@@ -11,16 +11,26 @@ from eqlab.benchmarks.rating.reply_rows import ReplyRow, order_arms
 from eqlab.core.benchmark import Selection
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale
+from eqlab.core.rubric import Rubric
 from eqlab.core.trials import Trial
+from eqlab.data.rubric_files import PUBLISHED, shipped
 
 SCALES = "scales"
 """Condition of trials with scales of a study's own."""
 
 
-def plan(rows: Sequence[ReplyRow], options: Mapping[str, Any], selection: Selection) -> Iterator[tuple[Trial, int]]:
+def plan(
+    rows: Sequence[ReplyRow], rubric: Rubric, options: Mapping[str, Any], selection: Selection
+) -> Iterator[tuple[Trial, int]]:
     chosen = choose(rows, selection.limit, selection.seed)
-    build_all = pairs if options["pairwise"] else singles
-    trials = build_all(chosen, selection)
+    if not options["pairwise"]:
+        trials = [judged(row, rubric, selection) for row in chosen]
+    elif options.get("adaptive"):
+        from eqlab.benchmarks.rating.adaptive import first_round
+
+        trials = first_round(chosen, rubric, options, selection)
+    else:
+        trials = pairs(chosen, rubric, selection, designed(chosen, options))
     random.Random(selection.seed).shuffle(trials)
     for repeat in range(selection.repeats or 1):
         for trial in trials:
@@ -36,19 +46,36 @@ def choose(rows: Sequence[ReplyRow], limit: int | None, seed: int) -> list[Reply
     return [row for row in rows if row.prompt in kept]
 
 
-def singles(rows: Sequence[ReplyRow], selection: Selection) -> list[Trial]:
-    return [single(row, structured=selection.structured, seed=selection.seed) for row in rows]
+def judged(row: ReplyRow, rubric: Rubric, selection: Selection) -> Trial:
+    """One reply, or one talk, for a judge."""
+    shown, replies = wording.shown_one(row, rubric)
+    told = wording.build(rubric, shown, replies, pairwise=False, structured=selection.structured)
+    published = is_published(rubric)
+    return Trial(
+        benchmark="rating",
+        items=(row.prompt,),
+        condition="absolute" if published else SCALES,
+        stimulus=shown + replies,
+        form=Form(rubric.scales),
+        prompt=told,
+        mode="json" if selection.structured else "text",
+        order_seed=selection.seed,
+        key=_reply_key(row) | ({} if published else {"human_scales": [list(one) for one in row.human_scales]}),
+    )
+
+
+def is_published(rubric: Rubric) -> bool:
+    """By what it says, whatever it is called: whose results have P(Good)."""
+    return rubric.sha256 == shipped(PUBLISHED).sha256
 
 
 def single(
     row: ReplyRow,
     *,
-    structured: bool = False,
-    seed: int | None = None,
     scales: tuple[Scale, ...] = (wording.RATING,),
     words: Mapping[str, str] = wording.WORDS,
 ) -> Trial:
-    """A judge is told in English what the one scale of ours means; other words and scales are for people."""
+    """One reply for people: no prompt, but a page."""
     shown = wording.scene(row.emotion, row.situation, row.utterance, words)
     replies = wording.one_reply(row.reply, words)
     ours = scales == (wording.RATING,)
@@ -58,49 +85,85 @@ def single(
         condition="absolute" if [scale.key for scale in scales] == [wording.RATING.key] else SCALES,
         stimulus=shown + replies,
         form=Form(scales),
-        prompt=wording.build(shown, replies, pairwise=False, structured=structured) if ours else "",
-        mode="json" if structured else "text",
-        order_seed=seed,
-        key={
-            **_prompt_key(row),
-            "arm": row.arm,
-            "reply": row.reply,
-            "words": len(row.reply.split()),
-            "batch": row.batch,
-            "reply_repeat": row.repeat,
-            "human": [list(one) for one in row.human],
-        },
+        prompt=wording.build(shipped(PUBLISHED), shown, replies, pairwise=False, structured=False) if ours else "",
+        mode="text",
+        key=_reply_key(row),
     )
 
 
-def pairs(rows: Sequence[ReplyRow], selection: Selection) -> list[Trial]:
-    """Every two arms on every prompt, in both orders: what the first place is worth can then be seen and removed."""
-    by_prompt: dict[str, dict[str, ReplyRow]] = {}
-    for row in rows:
-        if row.repeat == 0:
-            by_prompt.setdefault(row.prompt, {})[row.arm] = row
+def _reply_key(row: ReplyRow) -> dict[str, Any]:
+    return {
+        **_prompt_key(row),
+        "arm": row.arm,
+        "reply": row.reply,
+        "words": len(row.reply.split()),
+        "batch": row.batch,
+        "reply_repeat": row.repeat,
+        "human": [list(one) for one in row.human],
+    }
+
+
+Design = Sequence[tuple[str, str]]
+"""Which two arms meet."""
+
+
+def designed(rows: Sequence[ReplyRow], options: Mapping[str, Any]) -> Design:
+    """All pairs of arms; or every arm with its next in a ring; or every arm with one. Arms whose strength is known are
+    not compared again."""
     arms = order_arms(row.arm for row in rows)
     if len(arms) < 2:
         raise UsageError("A pairwise comparison needs replies of two arms.", "Name a second run or file with --on.")
+    wanted = str(options.get("pairs", ALL))
+    known = options.get("anchors", {}).get("arms", ())
+    if wanted == RING and len(arms) > 2:
+        met = [(one, arms[(place + 1) % len(arms)]) for place, one in enumerate(arms)]
+    elif wanted in (ALL, RING):
+        met = list(combinations(arms, 2))
+    elif wanted in arms:
+        met = [(wanted, other) for other in arms if other != wanted]
+    else:
+        raise UsageError(
+            f"--pairs '{wanted}' is no arm.", f"Write {ALL}, {RING}, or one of the arms: {', '.join(arms)}."
+        )
+    met = [(one, other) for one, other in met if one not in known or other not in known]
+    if not met:
+        raise UsageError("All arms have strengths already: there is nothing to compare.", "Name a new arm with --on.")
+    return met
+
+
+ALL, RING = "all", "ring"
+
+
+def pairs(rows: Sequence[ReplyRow], rubric: Rubric, selection: Selection, met: Design) -> list[Trial]:
+    """These pairs on every prompt, in both orders: what the first place is worth can then be seen and removed."""
+    by_prompt = on_prompts(rows)
     return [
-        _pair(own[first], own[second], selection)
+        pair(own[first], own[second], rubric, selection)
         for own in by_prompt.values()
-        for one, other in combinations(arms, 2)
+        for one, other in met
         if one in own and other in own
         for first, second in ((one, other), (other, one))
     ]
 
 
-def _pair(first: ReplyRow, second: ReplyRow, selection: Selection) -> Trial:
-    shown = wording.scene(first.emotion, first.situation, first.utterance)
-    replies = wording.two_replies(first.reply, second.reply)
+def on_prompts(rows: Sequence[ReplyRow]) -> dict[str, dict[str, ReplyRow]]:
+    """The first reply of each arm to each prompt."""
+    found: dict[str, dict[str, ReplyRow]] = {}
+    for row in rows:
+        if row.repeat == 0:
+            found.setdefault(row.prompt, {})[row.arm] = row
+    return found
+
+
+def pair(first: ReplyRow, second: ReplyRow, rubric: Rubric, selection: Selection) -> Trial:
+    shown, replies = wording.shown_two(first, second, rubric)
     return Trial(
         benchmark="rating",
         items=(first.prompt,),
         condition="pairwise",
         stimulus=shown + replies,
         form=Form((wording.BETTER,)),
-        prompt=wording.build(shown, replies, pairwise=True, structured=selection.structured),
+        prompt=wording.build(rubric, shown, replies, pairwise=True, structured=selection.structured),
         mode="json" if selection.structured else "text",
         order_seed=selection.seed,
         key=pair_key(first, second),

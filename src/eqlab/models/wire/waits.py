@@ -1,5 +1,6 @@
 """How long a server asks to be left alone: headers and error details of every provider, read with suspicion."""
 
+import math
 import re
 import time
 from collections.abc import Mapping
@@ -9,7 +10,10 @@ from typing import Any
 
 LONGEST_WAIT = 600.0
 """Seconds. A server that asks for more is waited for this long."""
-_LIMITS = (
+_UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "": 1.0}
+_PIECE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([mµun]?s|[dhm]|)")
+_DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:[mµun]?s|[dhm])\s*)+|[0-9]+(?:\.[0-9]+)?")
+LIMITS = (
     ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
     ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
     ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
@@ -38,7 +42,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             seconds = float(text) * unit
         except ValueError:
             continue
-        return max(0.0, seconds) if seconds == seconds else None
+        return max(0.0, seconds) if math.isfinite(seconds) else None
     until = _date(headers.get("Retry-After") or "")
     if until is None:
         return None
@@ -49,7 +53,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def window_wait(headers: Mapping[str, str]) -> float:
     """Seconds until the allowance is renewed, when the headers say that none is left."""
     longest = 0.0
-    for remaining, reset in _LIMITS:
+    for remaining, reset in LIMITS:
         if headers.get(remaining) == "0":
             longest = max(longest, _until(headers.get(reset) or "", headers))
     return longest
@@ -60,13 +64,14 @@ def _until(text: str, headers: Mapping[str, str]) -> float:
     if "T" in text:
         try:
             moment = datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
-        except (ValueError, OverflowError):
+        except (ValueError, OverflowError, OSError):
             return 0.0
         now = _date(headers.get("Date") or "")
         return max(0.0, moment - (time.time() if now is None else now))
     seconds = duration(text)
-    if seconds > 1e11:
-        seconds /= 1000
+    for finer in (1e14, 1e11):  # microseconds, milliseconds
+        if seconds > finer:
+            seconds /= 1000
     return max(0.0, seconds - time.time()) if seconds > 1e9 else seconds
 
 
@@ -87,9 +92,8 @@ def _date(text: str) -> float | None:
 
 
 def duration(text: str) -> float:
-    """'6m0s', '1.5s', '20ms' or plain seconds; 0 for what is none."""
-    units = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "": 1.0}
-    total = 0.0
-    for number, unit in re.findall(r"(\d+(?:\.\d+)?)(ms|[dhms]|$)", text):
-        total += float(number) * units[unit]
-    return total
+    """'6m0s', '1.5s', '20ms' or plain seconds; 0 for what is none: 'soon', '-5', '1e400'."""
+    if not _DURATION.fullmatch(text.strip()):
+        return 0.0
+    total = sum(float(number) * _UNITS[unit] for number, unit in _PIECE.findall(text))
+    return total if math.isfinite(total) else 0.0

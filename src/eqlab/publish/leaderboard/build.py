@@ -14,13 +14,13 @@ from eqlab.publish.leaderboard.changes import BoardChange, changes, snapshot
 from eqlab.publish.leaderboard.check import check_submission
 from eqlab.publish.leaderboard.entries import BoardEntry, store_entries
 from eqlab.publish.leaderboard.published import published_entries, published_reader
-from eqlab.publish.leaderboard.site import BoardSite, site_files, whole
+from eqlab.publish.leaderboard.site import TALKS, BoardSite, site_files, whole
 from eqlab.publish.leaderboard.submission import Refused, read_submission
 from eqlab.publish.leaderboard.tables import Board, boards
-from eqlab.store.store import Store
+from eqlab.store.reader import Reader
 
 _STATE, _FRONT = "board.json", "index.html"
-_UNFINISHED = {"data", "models", "compare.html", _FRONT}
+_UNFINISHED = {"data", "models", TALKS, "compare.html", _FRONT}
 """What a build that was stopped before its end may have left."""
 
 
@@ -28,7 +28,7 @@ _UNFINISHED = {"data", "models", "compare.html", _FRONT}
 class Sources:
     """Where entries come from."""
 
-    store: Store | None = None
+    store: Reader | None = None
     folders: Sequence[Path] = ()
     """Folders of submissions, or single files."""
     published: bool = False
@@ -143,5 +143,5 @@ def _remove(folder: Path, before: Sequence[str], now: set[str]) -> None:
     root = folder.resolve()
     for name in before:
         path = (root / str(name)).resolve()
-        if name not in now and path.parent in (root / "models", root / "data") and path.is_file():
+        if name not in now and path.parent in (root / "models", root / "data", root / TALKS) and path.is_file():
             path.unlink()

@@ -11,11 +11,11 @@ from eqlab.core.benchmark import Scored
 from eqlab.core.runs import RunConfig, config_from_json
 from eqlab.core.trials import Trial
 from eqlab.models.runner import Asked
+from eqlab.publish.groups import RunRecord
 from eqlab.publish.leaderboard import keys
 from eqlab.publish.leaderboard.check_plan import Place, planned, prepared
 from eqlab.publish.leaderboard.entries import BoardEntry
 from eqlab.publish.leaderboard.submission import COLUMNS, Refused, answers_sha256, canonical, claim, signed_part
-from eqlab.publish.report.page import RunRecord
 from eqlab.runs.request import Prepared
 from eqlab.runs.score import score
 

@@ -14,11 +14,11 @@ from eqlab.comparison.labels import subject_name
 from eqlab.core.errors import EqlabError
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import PEOPLE
-from eqlab.publish.report.page import RunRecord, table_key
+from eqlab.publish.groups import RunRecord, table_key
 from eqlab.runs.context import Known
 from eqlab.runs.pool import pooled
 from eqlab.runs.score import results
-from eqlab.store.store import Store, StoredRun
+from eqlab.store.reader import Reader, StoredRun
 
 Origin = Literal["published", "submission", "run"]
 
@@ -110,7 +110,7 @@ def _score_only(item: ItemScore) -> ItemScore:
     )
 
 
-def store_entries(store: Store, say_left_out: dict[str, str]) -> Iterator[BoardEntry]:
+def store_entries(store: Reader, say_left_out: dict[str, str]) -> Iterator[BoardEntry]:
     """Every result of every run, seeds of one model taken together; what has no place on a leaderboard is named in
     `say_left_out` with the reason."""
     known = Known(store)
@@ -125,12 +125,12 @@ def store_entries(store: Store, say_left_out: dict[str, str]) -> Iterator[BoardE
         yield from _of_run(store, stored, own, say_left_out)
 
 
-def run_entries(store: Store, stored: StoredRun, say_left_out: dict[str, str]) -> Iterator[BoardEntry]:
+def run_entries(store: Reader, stored: StoredRun, say_left_out: dict[str, str]) -> Iterator[BoardEntry]:
     return _of_run(store, stored, results(store, stored), say_left_out)
 
 
 def _of_run(
-    store: Store, stored: StoredRun, found: Sequence[Result], say_left_out: dict[str, str]
+    store: Reader, stored: StoredRun, found: Sequence[Result], say_left_out: dict[str, str]
 ) -> Iterator[BoardEntry]:
     record = RunRecord(stored.config, stored.created_at, stored.provenance, tuple(found))
     people = sum(subject.startswith("person:") for subject in store.progress(stored.id))

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from eqlab.publish.groups import RunRecord
 from eqlab.publish.leaderboard.entries import BoardEntry
-from eqlab.publish.report.page import RunRecord
 from eqlab.runs.published_results import PublishedReader
 from eqlab.runs.published_runs import as_run
 

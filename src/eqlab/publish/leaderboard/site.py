@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
@@ -13,6 +14,7 @@ from markupsafe import Markup, escape
 from eqlab.comparison.pair import Pair
 from eqlab.core import text
 from eqlab.core.results import Estimate, ItemScore
+from eqlab.publish.groups import Row
 from eqlab.publish.leaderboard import data_files
 from eqlab.publish.leaderboard.changes import BoardChange, rank_text
 from eqlab.publish.leaderboard.compare_page import compare_data
@@ -20,10 +22,13 @@ from eqlab.publish.leaderboard.data_files import line_facts, table_files
 from eqlab.publish.leaderboard.entries import BoardEntry, without_texts
 from eqlab.publish.leaderboard.tables import Board, BoardLine
 from eqlab.publish.report.item_pages import pages as item_pages
-from eqlab.publish.report.page import Row, add_words
+from eqlab.publish.report.talk_pages import INDEX, Home, Listened, reader_files
 from eqlab.publish.report.templating import environment, policy, source
+from eqlab.publish.report.words import add_words
 
 MOST_CHANGES = 50
+TALKS = "talks"
+"""The folder of talks to read."""
 _NEAR = 3
 
 
@@ -45,6 +50,10 @@ def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
         for line, entry in board.entered:
             if not entry.arm:
                 yield from _entry_files(site, board, line, without_texts(entry))
+    for name, content in reader_files(
+        talks_of(site), Home("Leaderboard", "../index.html", site.generated_at, site.version)
+    ):
+        yield f"{TALKS}/{name}", content
     changed = [asdict(change) for change in site.changed]
     yield from table_files("data/changes", changed, data_files.CHANGES)
     yield "compare.html", _compare(site)
@@ -60,8 +69,19 @@ def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
             before=site.before,
             refused=site.refused,
             origins=origins,
+            talks=f"{TALKS}/{INDEX}" if talks_of(site) else "",
         ),
     )
+
+
+def talks_of(site: BoardSite) -> list[Listened]:
+    """Who talked, and may be read: talks of published personas stay where they are, as all published texts do."""
+    return [
+        (line.name, entry.result.transcripts)
+        for board in site.boards
+        for line, entry in board.entered
+        if entry.texts and entry.result.transcripts and not entry.arm
+    ]
 
 
 def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
@@ -89,6 +109,7 @@ def _entry_files(site: BoardSite, board: Board, line: BoardLine, entry: BoardEnt
             entry=entry,
             pages=pages,
             near=_near(board, line),
+            talks=f"../{TALKS}/{INDEX}#listener={quote(line.name)}" if entry.texts and entry.result.transcripts else "",
             ranked=sum(other.rank is not None for other in board.lines),
         ),
     )

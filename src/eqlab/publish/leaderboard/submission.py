@@ -19,7 +19,7 @@ from eqlab.core.secrets import is_secret, without_secrets
 from eqlab.data.files import write_whole
 from eqlab.publish.leaderboard import keys
 from eqlab.runs.score import results
-from eqlab.store.store import Store, StoredRun
+from eqlab.store.reader import Reader, StoredRun
 
 FORMAT = "eqlab-submission"
 VERSION = 1
@@ -49,7 +49,7 @@ def signed_part(body: Mapping[str, Any]) -> bytes:
     return canonical({name: body[name] for name in _SIGNED})
 
 
-def make_submission(store: Store, stored: StoredRun) -> dict[str, Any]:
+def make_submission(store: Reader, stored: StoredRun) -> dict[str, Any]:
     """The file's content; raises for a run that cannot be submitted."""
     _check(store, stored)
     config = _shareable_config(stored.config)
@@ -124,7 +124,7 @@ def _shareable_config(config: RunConfig) -> RunConfig:
     return replace(config, models=models)
 
 
-def _check(store: Store, stored: StoredRun) -> None:
+def _check(store: Reader, stored: StoredRun) -> None:
     if not stored.config.models:
         raise UsageError(f"Run {stored.id} holds people's answers.", "Only models' runs can be submitted.")
     if any(asked.name not in names() for asked in stored.config.benchmarks):
@@ -145,7 +145,7 @@ def _check(store: Store, stored: StoredRun) -> None:
                 )
 
 
-def _rows(store: Store, run: str, subject: str, benchmark: str) -> Iterator[list[Any]]:
+def _rows(store: Reader, run: str, subject: str, benchmark: str) -> Iterator[list[Any]]:
     for scored in store.scored(run, subject, benchmark):
         for answer in scored.attempts:
             yield [_cell(answer, benchmark, column) for column in COLUMNS]

@@ -6,7 +6,7 @@ from markupsafe import Markup, escape
 
 from eqlab.core import text
 from eqlab.core.results import Estimate, Table
-from eqlab.publish.report.figures import Range, table_range
+from eqlab.publish.figures import Range, table_range
 
 Cells = Sequence[str | int | float | Estimate | None]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from eqlab.comparison.labels import subject_name
 from eqlab.core.text import is_number
 from eqlab.publish.forest import Forest, Line, widest
-from eqlab.publish.report.page import Group, RunRecord, group
+from eqlab.publish.groups import Group, RunRecord, group
 
 EMBEDDED = ("model:embedded", "judge:embedded")
 LANDSCAPE = (

@@ -1,130 +1,22 @@
-"""The HTML report: one self-contained page from run records. Pure; the words, figures and layout live beside it.
+"""The HTML report: one self-contained page from run records, and the item pages it links to. Pure.
 
-Results are compared only inside a group: same benchmark, protocol, rules, answer mode, items, options and selection.
 Everything printed passes `visible` and autoescape, because replies are untrusted text."""
 
-import json
-import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache
-from operator import attrgetter
-from statistics import median
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jinja2 import Environment
 from markupsafe import Markup
 
-from eqlab.analysis.intervals import mean_estimate
-from eqlab.comparison.arms import arms, rater
-from eqlab.comparison.contender import REFERENCE, contender, told_apart
-from eqlab.comparison.disagreement import against_reference
-from eqlab.comparison.labels import comparable, mode_name, rules_name, settings_of, subject_name
-from eqlab.comparison.sentences import conclusion
-from eqlab.comparison.verdict import Verdict, judge
-from eqlab.core import text
-from eqlab.core.results import Baseline, Estimate, ItemScore, Result
-from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
 from eqlab.publish import forest
-from eqlab.publish.report import figures
-from eqlab.publish.report.drawn import drawn_cell, drawn_range, levels_of, printed_cells
-from eqlab.publish.report.heat import table_tints
-from eqlab.publish.report.templating import environment, policy, source
-
-MAX_ROWS = 100
-"""Items in the page's full table of one subject."""
-MAX_ALL_ROWS = 3000
-"""The same of all subjects together; each still has MIN_ROWS."""
-MIN_ROWS = 10
-EXTREMES = 5
-FAILURES = 3
-CLIP = 600
-MOST_SHOWN = 1500
-"""Characters of what the subject was shown, before a reader asks for the rest."""
-MOST_TEXT = 10_000
-"""Characters of one reply in the page, opened or not, so that no page grows without bound."""
-
-
-@dataclass(frozen=True)
-class RunRecord:
-    """One run as the report needs it."""
-
-    config: RunConfig
-    created_at: float
-    provenance: Mapping[str, Any]
-    """Versions, item hashes, model identities, python, platform; `command` is shown as the way to repeat the run."""
-    results: tuple[Result, ...]
-    """One per subject and benchmark."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One result with its place on the page."""
-
-    record: RunRecord
-    result: Result
-    name: str
-    anchor: str
-    rank: tuple[int, int] | None
-    letters: tuple[tuple[str, str, float], ...]
-    """Baselines as (letter, name, value)."""
-    again: bool = False
-    """Whether an earlier table has this result too: people stand in every table of the same questions."""
-
-    @property
-    def people(self) -> bool:
-        return self.result.subject == PEOPLE
-
-    @property
-    def words(self) -> Estimate:
-        """Length of a reply, which is no merit and no fault but must be seen beside a score."""
-        lengths = [item.words for item in self.result.items if item.words]
-        return mean_estimate("words a reply", [] if self.people else lengths, digits=0)
-
-
-@dataclass(frozen=True)
-class Group:
-    """Results that may be compared: one table."""
-
-    title: str
-    facts: tuple[str, ...]
-    rows: tuple[Row, ...]
-    scale: figures.Range
-    sentence: str
-    baselines: tuple[tuple[str, str, str], ...]
-    """The key to the ticks: (letter, name, value or range of values)."""
-    verdicts: tuple[tuple[str, Verdict], ...]
-    """The verdict on the rows, after the empty name; or by rater, on those whose replies were rated."""
-    things: str = "items"
-    """What the items are called."""
-
-    @property
-    def used(self) -> bool:
-        """Whether it is known of any row what it took."""
-        return any(row.result.usage is not None for row in self.rows)
-
-    @property
-    def fine_print(self) -> tuple[str, ...]:
-        """Facts that belong below a table: what its rows share beyond rules and way of answering."""
-        return tuple(
-            fact for fact in self.facts if fact.startswith(("item set", "protocol", "profile", "options", "no "))
-        )
-
-    @property
-    def compares(self) -> bool:
-        return len(self.rows) > 1
-
-    @property
-    def ranks(self) -> bool:
-        """Whether a higher score is a better subject."""
-        return self.compares and any(row.result.ranked for row in self.rows)
+from eqlab.publish.groups import RunRecord, group
+from eqlab.publish.report import item_pages, opening, sections
+from eqlab.publish.report.templating import policy, source
+from eqlab.publish.report.words import item_rows, page_environment
 
 
 def render(records: Sequence[RunRecord], *, generated_at: float, version: str, items: str = "", talks: str = "") -> str:
     """The whole report as one HTML page that loads nothing. `items`: the folder with item pages that it links to;
     `talks`: the address of the list of talks."""
-    from eqlab.publish.report import opening, sections
-
     made = page_environment()
     groups = group(records)
     style, script = source(made, "report.css"), source(made, "report.js")
@@ -147,223 +39,28 @@ def render(records: Sequence[RunRecord], *, generated_at: float, version: str, i
     )
 
 
-def item_rows(results: int) -> int:
-    """Items in each full table of a page with so many results: a page that is mailed must not grow without bound."""
-    return min(MAX_ROWS, max(MIN_ROWS, MAX_ALL_ROWS // max(1, results)))
-
-
-def group(records: Sequence[RunRecord]) -> tuple[Group, ...]:
-    """Tables in the order in which their first result appears. People are a row of every table that asks the same
-    questions, in whatever mode models answered; without such a table they have one of their own."""
-    members: dict[str, list[tuple[RunRecord, Result]]] = {}
-    every = [(record, result) for record in records for result in record.results]
-    for pair in every:
-        if pair[1].subject != PEOPLE:
-            members.setdefault(table_key(*pair), []).append(pair)
-    asked = {key: _question(*own[0]) for key, own in members.items()}
-    for pair in every:
-        if pair[1].subject == PEOPLE:
-            question = _question(*pair)
-            for key in [key for key in asked if asked[key] == question] or [question]:
-                members.setdefault(key, []).append(pair)
-    anchors: dict[int, str] = {}
-    return tuple(_group(pairs, anchors) for pairs in members.values())
-
-
-def table_key(record: RunRecord, result: Result) -> str:
-    config = benchmark_config(record, result)
-    # Without its configuration nobody knows whether a result is comparable: it stays inside its run.
-    asked = asdict(config) if config else record.config.id
-    return json.dumps([asked, comparable(result), record.config.profile, record.config.limit], sort_keys=True)
-
-
-_WHO = ("study", "purpose", "imported_as", "defaults", "repeats")
-"""Options that say who was asked and how often, not what."""
-
-
-def _question(record: RunRecord, result: Result) -> str:
-    """What was asked and what the number means, whoever answered."""
-    config = benchmark_config(record, result)
-    asked: Any = record.config.id
-    if config:
-        options = {name: value for name, value in config.options.items() if name not in _WHO}
-        asked = [config.name, config.protocol, config.item_set, config.items_sha256, options]
-    meaning = [rules_name(result), result.headline.name]
-    return json.dumps([asked, meaning, record.config.profile, record.config.limit], sort_keys=True)
-
-
-def benchmark_config(record: RunRecord, result: Result) -> BenchmarkConfig | None:
-    """The one configuration that made this result; None when the run has none, or several that could be it."""
-    named = [config for config in record.config.benchmarks if config.name == result.benchmark]
-    if len(named) > 1 and "item_set" in result.rules:
-        named = [config for config in named if config.item_set == result.rules["item_set"]]
-    return named[0] if len(named) == 1 else None
-
-
-def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -> Group:
-    """One table; `anchors` are those of the pairs that have their own section already."""
-    shared = next((pair for pair in pairs if pair[1].subject != PEOPLE), pairs[0])
-    pairs = sorted(pairs, key=_order)
-    known = set(anchors)
-    results = [result for _, result in pairs]
-    names = _names(pairs)
-    verdicts = _verdicts(pairs, names)
-    found = {one.contender.name: one.rank for rater, verdict in verdicts if not rater for one in verdict.standings}
-    letters = {name: _letter(i) for i, name in enumerate(dict.fromkeys(b.name for r in results for b in r.baselines))}
-    rows = tuple(
-        Row(
-            record,
-            result,
-            name,
-            anchors.setdefault(id(pair), f"subject-{len(anchors) + 1}"),
-            found.get(name),
-            tuple((letters[baseline.name], baseline.name, baseline.value) for baseline in result.baselines),
-            id(pair) in known,
-        )
-        for pair, name in zip(pairs, names, strict=True)
-        for record, result in (pair,)
-    )
-    every = [baseline for result in results for baseline in result.baselines]
-    scale = figures.common_range([result.score_range for result in results])
-    digits = results[0].headline.digits
-    return Group(
-        title=" · ".join(dict.fromkeys(result.title for result in (shared[1], *results))),
-        facts=(*facts_of(*shared), *(("people on a form",) if len({row.people for row in rows}) == 2 else ())),
-        rows=rows,
-        scale=scale,
-        sentence=_sentence(results, verdicts),
-        baselines=tuple((letter, name, _spread(name, every, scale, digits)) for name, letter in letters.items()),
-        verdicts=verdicts,
-        things=results[0].noun,
-    )
-
-
-def _verdicts(pairs: Sequence[tuple[RunRecord, Result]], names: Sequence[str]) -> tuple[tuple[str, Verdict], ...]:
-    """One on all rows; or, where the rows are raters, one on those whose replies each of them rated."""
-    if any(result.ranked for _, result in pairs):
-        return (("", judge([contender(name, result) for name, (_, result) in zip(names, pairs, strict=True)])),)
-    return tuple((rater(result), judge(own)) for _, result in pairs if (own := arms(result)))
-
-
-def _sentence(results: Sequence[Result], verdicts: Sequence[tuple[str, Verdict]]) -> str:
-    """What a benchmark says of its only row, or of people's ratings, which a plan decides about, is said as it is."""
-    if len(results) == 1 and results[0].ranked and results[0].sentence:
-        return results[0].sentence
-    things = results[0].noun
-    if any(result.ranked for result in results):
-        return conclusion(verdicts[0][1], things)
-    judged = dict(verdicts)
-    said = [
-        conclusion(judged[who], things, who)
-        if (who := rater(result)) in judged and result.subject != PEOPLE
-        else result.sentence
-        for result in results
-    ]
-    return " ".join(said)
-
-
-def _order(pair: tuple[RunRecord, Result]) -> tuple[bool, float]:
-    """Highest score first; what cannot be ranked comes last, in the order of the run."""
-    result = pair[1]
-    own = contender("", result)
-    value = result.headline.value if own.ranked or own.why_no_rank == REFERENCE else None
-    return (value is None, -(value or 0.0))
-
-
-def _names(pairs: Sequence[tuple[RunRecord, Result]]) -> list[str]:
-    """Subjects by name, with settings or the run where one subject stands in the table more than once."""
-    return told_apart(
-        [subject_name(result.subject) for _, result in pairs],
-        [settings_of(record.config, result.subject) for record, result in pairs],
-        [f"run {record.config.id}" for record, _ in pairs],
-    )
-
-
-def _letter(index: int) -> str:
-    return chr(ord("a") + index) if index < 26 else str(index + 1)
-
-
-def _spread(name: str, every: Sequence[Baseline], scale: figures.Range, digits: int) -> str:
-    """A baseline's value, or the range of its values where subjects answered different items."""
-    values = sorted({baseline.value for baseline in every if baseline.name == name and text.is_number(baseline.value)})
-    printed = list(dict.fromkeys(text.number(value, digits) for value in values)) or [text.UNDEFINED]
-    off = "" if any(figures.on_axis(value, scale) for value in values) else " (off the axis)"
-    return (printed[0] if len(printed) == 1 else f"{printed[0]} to {printed[-1]}") + off
-
-
-def facts_of(record: RunRecord, result: Result) -> tuple[str, ...]:
-    """What all rows of a table share, in words."""
-    config = benchmark_config(record, result)
-    limit = record.config.limit
-    parts = [
-        f"rules {rules_name(result)}" if rules_name(result) else "",
-        mode_name(result),
-        f"item set {config.item_set} (sha256 {config.items_sha256[:10]}…)" if config else "item set not recorded",
-        f"protocol {config.protocol}" if config else "",
-        f"profile {record.config.profile}",
-        f"limit {limit}" if limit is not None else "no limit",
-    ]
-    said = {"rules", "item_set"}
-    options = {name: value for name, value in config.options.items() if name not in said} if config else {}
-    if options:
-        parts.append("options " + ", ".join(f"{name} = {value}" for name, value in text.facts(options)))
-    return tuple(part for part in parts if part)
-
-
-def scored_items(result: Result) -> list[ItemScore]:
-    """Items with a score, lowest first."""
-    return sorted((item for item in result.items if text.is_number(item.score)), key=attrgetter("score"))
-
-
-def extremes(ordered: Sequence[ItemScore]) -> tuple[Sequence[ItemScore], Sequence[ItemScore]]:
-    """The worst and the best of items in order, each at most five, none in both."""
-    worst = min(EXTREMES, (len(ordered) + 1) // 2)
-    best = min(EXTREMES, len(ordered) // 2)
-    return ordered[:worst], ordered[::-1][:best]
-
-
-def told_statuses(one: Group) -> tuple[str, ...]:
-    """The columns of a table's statuses: ok, and whatever else happened to anybody in it."""
-    return tuple(
-        status
-        for status in figures.STATUS_ORDER
-        if status == "ok" or any(r.result.counts.get(status) for r in one.rows)
-    )
-
-
-def failures(result: Result) -> list[ItemScore]:
-    """The first items with a reply and without a score: what to look at when a run is not valid."""
-    return [item for item in result.items if not text.is_number(item.score) and item.text][:FAILURES]
-
-
-def spread(scores: Sequence[float], items: int) -> str:
-    """The distribution of the scores, lowest first, of so many items in words."""
-    missing = items - len(scores)
-    tail = f"; {missing} without a score" if missing else ""
-    if not scores:
-        return f"No item has a score{tail}."
-    low, middle, high = (text.number(value) for value in (scores[0], median(scores), scores[-1]))
-    return f"n = {len(scores)} scored{tail}. Lowest {low}, median {middle}, highest {high}."
-
-
-def add_words(made: Environment) -> Environment:
-    """What the templates of a subject call by name."""
-    from eqlab.publish.report import sections
-
-    made.globals.update(heat_of=sections.heat_of, apart_of=sections.apart_of, no_links=sections.no_links)
-    made.globals.update(length_of=sections.length_of)
-    made.globals.update(table_tints=table_tints, against_reference=against_reference)
-    made.globals.update(extremes=extremes, failures=failures, told_statuses=told_statuses, spread=spread)
-    made.globals.update(
-        drawn_cell=drawn_cell, drawn_range=drawn_range, levels_of=levels_of, printed_cells=printed_cells
-    )
-    made.globals.update(scored_items=scored_items, mode_name=mode_name, subject_name=subject_name)
-    made.globals.update(
-        shell_word=shlex.quote, CLIP=CLIP, MOST_SHOWN=MOST_SHOWN, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT
-    )
-    return made
-
-
-@cache
-def page_environment() -> Environment:
-    return add_words(environment())
+def item_files(
+    records: Sequence[RunRecord], *, back: str, generated_at: float, version: str
+) -> Iterator[tuple[str, bytes]]:
+    """(name, content) of every item page and every list by emotion; `back` is the report's own address from there."""
+    made = page_environment()
+    style = source(made, "report.css")
+    frame: dict[str, Any] = {"style": Markup(style), "script": Markup(""), "policy": policy(style)}
+    frame |= {"generated_at": generated_at, "version": version, "back": back}
+    groups = group(records)
+    known = sections.links_to("", groups).places
+    for row in (row for one in groups for row in one.rows if not row.again):
+        own, items = known[row.anchor], row.result.items
+        template = made.get_template("item_page.html.j2")
+        for page in own.pages:
+            html = template.render(**frame, row=row, page=page, own=own, items=list(item_pages.on_page(page, items)))
+            yield page.href, html.encode("utf-8", "replace")
+        template = made.get_template("item_list.html.j2")
+        for topic, listed in own.topics.items():
+            chosen = item_pages.of_topic(topic, items)
+            for page in listed:
+                shown = chosen[page.first - 1 : page.last]
+                html = template.render(
+                    **frame, row=row, page=page, listed=listed, own=own, topic=topic, items=shown, total=len(chosen)
+                )
+                yield page.href, html.encode("utf-8", "replace")

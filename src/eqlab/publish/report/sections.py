@@ -1,19 +1,15 @@
 """The parts of the report that stand across results: profiles, heat maps, where subjects disagree, item pages."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from markupsafe import Markup
 
 from eqlab.comparison import disagreement
 from eqlab.comparison.contender import item_means
 from eqlab.comparison.equal_length import LengthView, length_view
 from eqlab.core.results import Table
+from eqlab.publish.groups import Group, Row
 from eqlab.publish.report import heat, item_pages, profile
 from eqlab.publish.report.item_pages import ItemPlaces
-from eqlab.publish.report.page import Group, Row, RunRecord, group, page_environment
-from eqlab.publish.report.templating import policy, source
 
 
 def profiles_of(groups: Sequence[Group]) -> list[profile.Profile]:
@@ -79,30 +75,3 @@ def no_links() -> Links:
 def links_to(folder: str, groups: Sequence[Group]) -> Links:
     rows = [row for one in groups for row in one.rows if not row.again]
     return Links(folder, {row.anchor: item_pages.places(row.anchor, row.result.items) for row in rows})
-
-
-def item_files(
-    records: Sequence[RunRecord], *, back: str, generated_at: float, version: str
-) -> Iterator[tuple[str, bytes]]:
-    """(name, content) of every item page and every list by emotion; `back` is the report's own address from there."""
-    made = page_environment()
-    style = source(made, "report.css")
-    frame: dict[str, Any] = {"style": Markup(style), "script": Markup(""), "policy": policy(style)}
-    frame |= {"generated_at": generated_at, "version": version, "back": back}
-    groups = group(records)
-    known = links_to("", groups).places
-    for row in (row for one in groups for row in one.rows if not row.again):
-        own, items = known[row.anchor], row.result.items
-        template = made.get_template("item_page.html.j2")
-        for page in own.pages:
-            html = template.render(**frame, row=row, page=page, own=own, items=list(item_pages.on_page(page, items)))
-            yield page.href, html.encode("utf-8", "replace")
-        template = made.get_template("item_list.html.j2")
-        for topic, listed in own.topics.items():
-            chosen = item_pages.of_topic(topic, items)
-            for page in listed:
-                shown = chosen[page.first - 1 : page.last]
-                html = template.render(
-                    **frame, row=row, page=page, listed=listed, own=own, topic=topic, items=shown, total=len(chosen)
-                )
-                yield page.href, html.encode("utf-8", "replace")

@@ -1,5 +1,5 @@
-"""Talks to read: a list to search and filter, one page a talk, and one page a persona with two talks side by side.
-Pages load nothing; without scripts everything is there, unfiltered."""
+"""Talks to read, beside a report or in a leaderboard: a list to search and filter, one page a talk, and one page a
+persona with two talks side by side. Pages load nothing; without scripts everything is there, unfiltered."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,13 +8,16 @@ from typing import Any
 from markupsafe import Markup
 
 from eqlab.core.results import Transcript
-from eqlab.publish.report.page import RunRecord, group, page_environment
+from eqlab.publish.groups import RunRecord, group
 from eqlab.publish.report.templating import policy, source
+from eqlab.publish.report.words import page_environment
 
 INDEX = "index.html"
 SEARCHED = 1_500_000
 """Characters of all talks together that the list can be searched for, so that it stays light."""
 _LEAST = 200
+MOST_OTHERS = 50
+"""Links from one talk to others of its persona; the persona's own page has all."""
 _WIDTH, _HEIGHT, _EDGE = 132.0, 28.0, 4.0
 
 
@@ -25,7 +28,6 @@ class TalkPage:
     number: int
     who: str
     """The listener's name, as the report has it."""
-    anchor: str
     talk: Transcript
     persona: str
     """Address of the page with all talks of this persona."""
@@ -35,40 +37,62 @@ class TalkPage:
         return f"talk-{self.number}.html"
 
 
-def talk_pages(records: Sequence[RunRecord]) -> list[TalkPage]:
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a reader comes from."""
+
+    name: str
+    href: str
+    generated_at: float
+    version: str
+
+
+Listened = tuple[str, Sequence[Transcript]]
+"""A listener's name and its talks."""
+
+
+def talk_pages(listened: Sequence[Listened]) -> list[TalkPage]:
     """Personas in the order in which they come up; talks with one persona stand together."""
-    rows = [row for one in group(records) for row in one.rows if not row.again and row.result.transcripts]
-    every = [(row, talk) for row in rows for talk in row.result.transcripts]
+    every = [(who, talk) for who, talks in listened for talk in talks]
     personas = {item: place for place, item in enumerate(dict.fromkeys(talk.item for _, talk in every), start=1)}
     every.sort(key=lambda pair: personas[pair[1].item])
     return [
-        TalkPage(number, row.name, row.anchor, talk, f"persona-{personas[talk.item]}.html")
-        for number, (row, talk) in enumerate(every, start=1)
+        TalkPage(number, who, talk, f"persona-{personas[talk.item]}.html")
+        for number, (who, talk) in enumerate(every, start=1)
     ]
 
 
 def talk_files(
     records: Sequence[RunRecord], *, back: str, generated_at: float, version: str
 ) -> Iterator[tuple[str, bytes]]:
-    """(name, content) of every page; nothing where no result has talks. `back` is the report's address from there."""
-    pages = talk_pages(records)
+    """(name, content) of every page beside a report; nothing where no result has talks. `back` is its address."""
+    rows = [row for one in group(records) for row in one.rows if not row.again and row.result.transcripts]
+    listened = [(row.name, row.result.transcripts) for row in rows]
+    return reader_files(listened, Home("Report", back, generated_at, version))
+
+
+def reader_files(listened: Sequence[Listened], home: Home) -> Iterator[tuple[str, bytes]]:
+    """(name, content) of every page; nothing where nobody talked."""
+    pages = talk_pages(listened)
     if not pages:
         return
     made = page_environment()
     style = source(made, "report.css") + source(made, "talks.css")
     script = source(made, "talks.js")
     frame: dict[str, Any] = {"style": Markup(style), "script": Markup(script), "policy": policy(style, script)}
-    frame |= {"generated_at": generated_at, "version": version, "back": back, "course": course, "mark": mark}
+    frame |= {"generated_at": home.generated_at, "version": home.version, "home": home, "course": course, "mark": mark}
     room = max(_LEAST, SEARCHED // len(pages))
     listed = [(page, searched(page.talk, room)) for page in pages]
     cut = any(len(_words(page.talk)) > room for page in pages)
     yield INDEX, _page("talk_list.html.j2", frame, listed=listed, pages=pages, cut=cut, room=room)
+    by_persona: dict[str, list[TalkPage]] = {}
     for page in pages:
-        others = [one for one in pages if one.persona == page.persona and one is not page]
+        by_persona.setdefault(page.persona, []).append(page)
+    for page in pages:
+        others = [one for one in by_persona[page.persona] if one is not page]
         near = [pages[place] for place in (page.number - 2, page.number) if 0 <= place < len(pages)]
-        yield page.href, _page("talk.html.j2", frame, page=page, others=others, near=near)
-    for href in dict.fromkeys(page.persona for page in pages):
-        own = [page for page in pages if page.persona == href]
+        yield page.href, _page("talk.html.j2", frame, page=page, others=others[:MOST_OTHERS], near=near)
+    for href, own in by_persona.items():
         yield href, _page("talk_beside.html.j2", frame, pages=own)
 
 
@@ -106,13 +130,19 @@ def course(values: Sequence[float]) -> Markup:
     )
 
 
-def mark(value: float) -> Markup:
-    """One emotion as a dot on a rail from 0 to 100, beside the line it belongs to."""
-    x = _EDGE + max(0.0, min(100.0, value)) / 100 * (_WIDTH - 2 * _EDGE)
+def mark(value: float, before: float | None = None) -> Markup:
+    """One emotion as a dot on a rail from 0 to 100, beside the line it belongs to, with the way it came."""
+    x = _across(value)
+    came = f'<line class="came" x1="{_across(before):.1f}" x2="{x:.1f}" y1="6" y2="6"/>' if before is not None else ""
+    words = f"emotion {value:g} of 100" + ("" if before is None else f", {value - before:+g}")
     return Markup(
-        f'<svg class="course" width="{_WIDTH:g}" height="12" role="img" aria-label="emotion {value:g} of 100">'
-        f'<line x1="0" x2="{_WIDTH:g}" y1="6" y2="6"/><circle cx="{x:.1f}" cy="6" r="4"/></svg>'
+        f'<svg class="course" width="{_WIDTH:g}" height="12" role="img" aria-label="{words}">'
+        f'<line x1="0" x2="{_WIDTH:g}" y1="6" y2="6"/>{came}<circle cx="{x:.1f}" cy="6" r="4"/></svg>'
     )
+
+
+def _across(value: float) -> float:
+    return _EDGE + max(0.0, min(100.0, value)) / 100 * (_WIDTH - 2 * _EDGE)
 
 
 def _down(value: float) -> float:

@@ -9,12 +9,13 @@ from urllib.parse import quote
 
 from eqlab.core.results import Result
 from eqlab.data.files import write_whole
+from eqlab.runs.panel import with_panels
 from eqlab.runs.pool import pooled
 from eqlab.runs.score import results_of
 from eqlab.store.reader import Reader, StoredRun
 
 if TYPE_CHECKING:
-    from eqlab.publish.report.page import RunRecord
+    from eqlab.publish.groups import RunRecord
 
 
 def write_report(
@@ -28,7 +29,7 @@ def write_report(
 ) -> Path:
     """Write the HTML report of some runs, and of results from elsewhere beside them; with `items` every item too, on
     pages in a folder beside it."""
-    found = pooled(store, results_of(store, stored, processes=processes))
+    found = with_panels(store, pooled(store, results_of(store, stored, processes=processes)))
     return write_results([*found, *beside], where, items=items)
 
 
@@ -36,8 +37,11 @@ def write_results(
     found: Sequence[tuple[StoredRun, Sequence[Result]]], where: Path | str, *, items: bool = False
 ) -> Path:
     """Write the HTML report of runs whose results are there already."""
-    from eqlab.publish.report.page import RunRecord, render  # here, so that whoever only asks need not load it
-    from eqlab.publish.report.sections import item_files
+    from eqlab.publish.groups import RunRecord
+    from eqlab.publish.report.page import (
+        item_files,
+        render,  # here, so that whoever only asks need not load it
+    )
 
     path = Path(where)
     records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]

@@ -20,7 +20,7 @@ from eqlab.store.study.participants import Changes, Person
 
 _SLACK = 1.0
 """Seconds by which a page's own word about its time may pass what the server saw, before it counts as impossible."""
-FIXED = frozenset({"consent", "quiz", "debrief"})
+FIXED = frozenset({"consent", "quiz", "debrief", "talk"})
 """Pages whose answer cannot be changed afterwards."""
 _ANSWERED = (
     select(answers.c["values"])
@@ -65,6 +65,8 @@ class Answering:
         if early is not None:
             return early
         step = steps_from_json(who.steps)[who.step]
+        if step.kind == "talk":  # is held turn by turn, elsewhere
+            return Saved(who.person, "refused", {"": "unknown"})
         trial = self._design.trials.get(step.trial)
         if trial is not None:
             page = replace(page, values=settled(trial.form, page.values, typed=page.typed))
@@ -86,6 +88,16 @@ class Answering:
         else:
             self._go_on(who)
         return Saved(who.person, "saved")
+
+    def move_on(self, who: Person) -> None:
+        """From a page that is done to the next."""
+        self._go_on(who)
+
+    def stay(self, who: Person) -> None:
+        """A save that leaves the person where they are: their place is theirs for longer."""
+        if who.place is not None:
+            self._changes.renew(who.place, who.person, self._now + self._study.places.lease_minutes * 60)
+        self._changes.change(who, seen_at=self._now)
 
     def end(self, who: Person, state: State) -> None:
         self._changes.change(who, state=state, ended_at=self._now, seen_at=self._now)

@@ -3,15 +3,27 @@
 import json
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from eqlab.core.moves import SIMULATED, Unknown, is_simulated
 from eqlab.store.engine import scrub, writing
-from eqlab.store.schema import answers, events, panel_ids, participants, planned, studies, tombstones
+from eqlab.store.schema import (
+    answers,
+    events,
+    panel_ids,
+    participants,
+    planned,
+    studies,
+    talk_calls,
+    tombstones,
+    trials,
+)
 from eqlab.store.study import places
 from eqlab.store.study.audit import note
 from eqlab.store.study.participants import lock_person
 from eqlab.store.study.participation import Participation
+
+_CHUNK = 500
 
 
 def export_person(participation: Participation, person: str) -> dict[str, Any]:
@@ -111,10 +123,30 @@ def _answered(connection: Connection, participation: Participation, person: str)
 
 def _delete(connection: Connection, participation: Participation, person: str) -> int:
     gone = 0
+    said = _own_turns(connection, participation, person)
     for name, table, where in _tables(participation, person):
         rows = connection.execute(delete(table).where(*where)).rowcount
         gone = rows if name == "answers" else gone
+    mine = (talk_calls.c.study_id == participation.study.id, talk_calls.c.person == person)
+    connection.execute(update(talk_calls).where(*mine).values(person=None))  # what it cost stays known
+    _forget_turns(connection, said)
     return gone
+
+
+def _own_turns(connection: Connection, participation: Participation, person: str) -> list[str]:
+    """Trials that repeat what a person has said: the turns of their talks."""
+    query = select(planned.c.trial_id).where(
+        planned.c.run_id == participation.design.run.id, planned.c.subject == f"person:{person}"
+    )
+    return sorted(set(connection.execute(query).scalars()) - set(participation.design.trials))
+
+
+def _forget_turns(connection: Connection, said: list[str]) -> None:
+    """Those that nobody else's talk has, word for word."""
+    for start in range(0, len(said), _CHUNK):
+        some = said[start : start + _CHUNK]
+        others = set(connection.execute(select(planned.c.trial_id).where(planned.c.trial_id.in_(some))).scalars())
+        connection.execute(delete(trials).where(trials.c.id.in_([one for one in some if one not in others])))
 
 
 def _tables(participation: Participation, person: str) -> list[tuple[str, Any, tuple[ColumnElement[bool], ...]]]:

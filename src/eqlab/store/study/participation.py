@@ -201,7 +201,7 @@ class Participation:
         changes = Changes(self.study.id, now)
         who = lock_person(connection, self.study.id, person)
         ended = who.state in ENDED
-        answered = sum(step.kind == "trial" for step in steps_from_json(who.steps)[: who.step])
+        answered = sum(step.kind in ("trial", "talk") for step in steps_from_json(who.steps)[: who.step])
         if who.place is not None and (state == "banned" or not ended):
             places.give_back(connection, self.study.id, who.place, person)
             changes.change(who, place=None)

@@ -1,7 +1,7 @@
 """A study's rows as they are stored: everybody who came, what they answered, what happened. Read in one transaction."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,9 +9,13 @@ from sqlalchemy import Connection, Row, func, select
 
 from eqlab.core.design import Design
 from eqlab.core.runs import PERSON
+from eqlab.core.trials import Trial
 from eqlab.store.engine import reading
 from eqlab.store.schema import answers, events, panel_ids, participants, places
 from eqlab.store.store import Store
+
+_PAGE = 200
+"""Trials read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class Records:
     answers: Mapping[str, list[Row[Any]]]
     """Rows of `answers` by person."""
     events: tuple[Event, ...]
+    trials: Mapping[str, Trial] = field(default_factory=dict)
+    """Turns of talks, which no design has."""
 
 
 def read_records(store: Store, design: Design) -> Records:
@@ -41,7 +47,18 @@ def read_records(store: Store, design: Design) -> Records:
             .where(participants.c.study_id == design.study.id)
             .order_by(participants.c.arrived_at, participants.c.person)
         ).all()
-        return Records(tuple(everybody), _answers(connection, design.run.id), happened)
+        given = _answers(connection, design.run.id)
+    turns = {row.trial_id for own in given.values() for row in own} - set(design.trials)
+    return Records(tuple(everybody), given, happened, _turns(store, sorted(turns)))
+
+
+def _turns(store: Store, ids: Sequence[str]) -> dict[str, Trial]:
+    found: dict[str, Trial] = {}
+    for start in range(0, len(ids), _PAGE):
+        page = ids[start : start + _PAGE]
+        known = store.trials(page)
+        found |= {one: known[one] for one in page}
+    return found
 
 
 def people_by_hash(store: Store, study: str) -> dict[str, str]:

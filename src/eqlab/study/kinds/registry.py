@@ -18,6 +18,7 @@ _OURS = {
     "reply": "eqlab.benchmarks.empathy.study:ReplyStudy",
     "evoked": "eqlab.benchmarks.emotionbench.study:EvokedStudy",
     "eqbench": "eqlab.benchmarks.eqbench.study:EqBenchStudy",
+    "talk": "eqlab.benchmarks.dialogue.study:TalkStudy",
 }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from eqlab.core.errors import DataError
 from eqlab.core.moves import ENDING
 from eqlab.core.spreadsheet import FORMULA
+from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import people_by_hash
 from eqlab.study.panel_ids import panel_hash, read_panel_id
@@ -70,7 +71,7 @@ def _write(path: Path, header: list[str], rows: list[list[str]]) -> tuple[Path, 
     if header:
         writer.writerow(header)
     writer.writerows([[f"'{cell}" if cell.startswith(FORMULA) else cell for cell in row] for row in rows])
-    path.write_text(text.getvalue().replace("\r\n", "\n"), encoding="utf-8")
+    write_whole(path, text.getvalue().replace("\r\n", "\n"))
     return path, len(rows)
 
 

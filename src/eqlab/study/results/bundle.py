@@ -13,6 +13,7 @@ from typing import Any
 from eqlab.core.errors import DataError
 from eqlab.core.moves import is_simulated
 from eqlab.core.trials import Trial, from_json, to_json
+from eqlab.data.files import write_whole
 from eqlab.store.study.audit import Done, read_audit
 from eqlab.store.study.create import stored_file
 from eqlab.store.study.lock import Lock, PlanStanding
@@ -27,6 +28,8 @@ STUDY, RECORDS, QUESTIONS, RESULT, FILE = "study.json", "records.jsonl", "questi
 SCRIPT = "redo.py"
 """Does the analysis again without eqlab."""
 FORMAT = 1
+_OF_TURNS = ("run_id", "subject", "text", "status", "note", "model", "finish")
+"""What a turn of a talk has beside an answer to a page."""
 
 
 def write_bundle(participation: Participation, found: StudyAnalysis, folder: Path) -> list[Path]:
@@ -55,11 +58,10 @@ def write_bundle(participation: Participation, found: StudyAnalysis, folder: Pat
         "sha256": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in contents.items()},
     }
     contents[STUDY] = json.dumps(about, ensure_ascii=False, indent=1) + "\n"
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, text in contents.items():
         path = folder / name
-        path.write_bytes(text.encode())
+        write_whole(path, text)
         written.append(path)
     return written
 
@@ -137,9 +139,12 @@ def _rows(participation: Participation) -> Iterator[dict[str, Any]]:
         yield {"table": "participants", "simulated": is_simulated(row.person), **own}
     for person, given in found.answers.items():
         for row in given:
-            names = ("trial_id", "attempt", "values", "latency", "at")
+            turn = row.trial_id in found.trials or row.trial_id in participation.design.talks
+            names = ("trial_id", "attempt", "values", "latency", "at", *(_OF_TURNS if turn else ()))
             kept = {name: row._mapping[name] for name in names}
             yield {"table": "answers", "simulated": is_simulated(person), "person": person, **kept}
+    for trial in found.trials.values():
+        yield {"table": "turns", "simulated": False, "id": trial.id, "trial": to_json(trial)}
     for event in found.events:
         yield {"table": "events", "simulated": is_simulated(event.person or ""), **asdict(event)}
 
@@ -148,6 +153,7 @@ def _records(folder: Path) -> Records:
     people: list[Any] = []
     answers: dict[str, list[Any]] = {}
     events = []
+    turns = {}
     for row in _lines(folder, RECORDS):
         table, person = row.pop("table"), str(row.get("person"))
         row.pop("simulated")
@@ -155,9 +161,11 @@ def _records(folder: Path) -> Records:
             people.append(SimpleNamespace(**row))
         elif table == "answers":
             answers.setdefault(person, []).append(SimpleNamespace(**row))
+        elif table == "turns":
+            turns[row["id"]] = from_json(row["trial"], row["id"])
         else:
             events.append(Event(**row))
-    return Records(tuple(people), answers, tuple(events))
+    return Records(tuple(people), answers, tuple(events), turns)
 
 
 def _lines(folder: Path, name: str) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from eqlab.core.forms import Field, Number, Scale, Several
 from eqlab.core.moves import is_simulated
 from eqlab.core.spreadsheet import safe_csv
 from eqlab.core.trials import Trial
+from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event
 from eqlab.study.results import codebook
@@ -22,6 +23,7 @@ from eqlab.study.results.analysis import analyse
 from eqlab.study.results.bundle import write_bundle
 from eqlab.study.results.columns import ANSWERS, EVENTS, QUESTIONS, Column
 from eqlab.study.results.participants import Given, Participant, Participants, read_participants
+from eqlab.study.results.talks import TALKS, talk_rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,19 +45,24 @@ def export_table(participation: Participation, what: What, fmt: Format) -> bytes
 
 def export_all(participation: Participation, folder: Path, who: str = "") -> list[tuple[Path, int | None]]:
     """Every table in every format, and what is needed to do the analysis again; (file, rows) of each."""
-    folder.mkdir(parents=True, exist_ok=True)
     participants = read_participants(participation)
     written: list[tuple[Path, int | None]] = []
     for what in TABLES[:-1]:
         frame = _frame(participation, what, participants)
         for fmt in FORMATS:
             path = folder / f"{what}.{fmt}"
-            path.write_bytes(_content(frame, fmt))
+            write_whole(path, _content(frame, fmt))
+            written.append((path, frame.height))
+    if participation.design.talks:
+        frame = _table(TALKS, talk_rows(participants.people))
+        for fmt in FORMATS:
+            path = folder / f"talks.{fmt}"
+            write_whole(path, _content(frame, fmt))
             written.append((path, frame.height))
     formats: tuple[Format, ...] = ("csv", "parquet", "md")
     for fmt in formats:
         path = folder / f"codebook.{fmt}"
-        path.write_bytes(_codebook(participation, fmt))
+        write_whole(path, _codebook(participation, fmt))
         written.append((path, None))
     found = analyse(participation, who, "exported")
     return written + [(path, None) for path in write_bundle(participation, found, folder)]

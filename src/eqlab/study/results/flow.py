@@ -119,7 +119,7 @@ def sample(participants: Participants, rules: Sequence[Exclusion]) -> AnalysisSa
     answered = tuple(
         person
         for person in participants.people
-        if person.state != "banned" and any(page.kind == "trial" for page in person.pages)
+        if person.state != "banned" and any(page.kind in ("trial", "talk") for page in person.pages)
     )
     found = {person.person: reasons(person, rules) for person in answered}
     return AnalysisSample(
@@ -131,7 +131,7 @@ def sample(participants: Participants, rules: Sequence[Exclusion]) -> AnalysisSa
 
 def exclusion_table(found: AnalysisSample, rules: Sequence[Exclusion]) -> Table:
     """Each rule by itself, since people may break several; then the people."""
-    trials = {person.person: sum(page.kind == "trial" for page in person.pages) for person in found.everybody}
+    trials = {person.person: sum(page.kind in ("trial", "talk") for page in person.pages) for person in found.everybody}
 
     def row(name: str, people: Sequence[str]) -> tuple[str, int, int]:
         return name, len(people), sum(trials[person] for person in people)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.core.errors import DataError
+from eqlab.data.files import write_whole
 from eqlab.publish.leaderboard.keys import fingerprint, own_key, sign, verified
 from eqlab.store.study.lock import Lock, canonical, plan_sha256
 
@@ -31,11 +32,7 @@ def lock_file(study: str, title: str, lock: Lock) -> dict[str, Any]:
 
 
 def write_lock_file(path: Path, content: dict[str, Any]) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}.", "Name another file with -o.") from error
+    write_whole(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
 def read_lock_file(path: Path) -> dict[str, Any]:

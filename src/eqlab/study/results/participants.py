@@ -62,6 +62,8 @@ class Participant:
     device: str | None = None
     impossible: int = 0
     """Pages whose browser claimed a time that cannot be, by the server's clock."""
+    turns: tuple[Scored, ...] = ()
+    """Of talks, both seats', in their order; the first turn of a talk is also in `given`."""
 
     @property
     def counted(self) -> tuple[Given, ...]:
@@ -134,18 +136,26 @@ def participants_of(design: Design, found: Records) -> Participants:
     }
     odd = Counter(event.person for event in found.events if event.detail.get("impossible"))
     people = tuple(
-        _participant(design, row, found.answers.get(row.person, ()), away, odd[row.person]) for row in found.people
+        _participant(design, row, found.answers.get(row.person, ()), away, odd[row.person], found.trials)
+        for row in found.people
     )
     return Participants(people, found.events)
 
 
 def _participant(
-    design: Design, row: Any, said: Sequence[Any], away: Mapping[tuple[Any, Any, Any], float], odd: int
+    design: Design,
+    row: Any,
+    said: Sequence[Any],
+    away: Mapping[tuple[Any, Any, Any], float],
+    odd: int,
+    trials: Mapping[str, Trial],
 ) -> Participant:
     steps = steps_from_json(row.steps)
     where = {step.trial: number for number, step in enumerate(steps) if step.trial}
     given = []
     for answer in said:
+        if answer.trial_id in trials:
+            continue
         page = where[answer.trial_id]
         given.append(
             Given(
@@ -178,7 +188,27 @@ def _participant(
         *_judged(design, given, steps),
         row.device,
         odd + _impossible_sum(given, row),
+        turns_of(design, trials, said),
     )
+
+
+def turns_of(design: Design, trials: Mapping[str, Trial], said: Sequence[Any]) -> tuple[Scored, ...]:
+    """A person's talks turn by turn, from rows as a store or an export has them."""
+    every = {one: design.trials[one] for one in design.talks} | dict(trials)
+    own: dict[str, list[Answer]] = {}
+    for row in said:
+        if row.trial_id in every:
+            own.setdefault(row.trial_id, []).append(turn_answer(row))
+    order = {talk: number for number, talk in enumerate(design.talks)}
+    found = [Scored(every[one], 0, tuple(sorted(tries, key=lambda a: a.attempt))) for one, tries in own.items()]
+    return tuple(sorted(found, key=lambda one: (order.get(one.trial.talk or one.trial.id, 0), one.trial.turn)))
+
+
+def turn_answer(row: Any) -> Answer:
+    return Answer(
+        row.run_id, row.trial_id, row.subject, 0, row.attempt, row.text, row.status, json.loads(row.values),
+        note=row.note, model=row.model, latency=row.latency, finish=row.finish, at=row.at,
+    )  # fmt: skip
 
 
 def _impossible_sum(given: Sequence[Given], row: Any) -> int:
@@ -198,6 +228,7 @@ def participant(
     steps: tuple[Step, ...],
     times: tuple[float, float | None, float | None, float],
     given: Sequence[Given],
+    turns: Sequence[Scored] = (),
 ) -> Participant:
     """Somebody who is in no store, with what the checks say of them. `times` are arrival, consent, assignment, end."""
     arm, batch = held if held else (None, None)
@@ -218,6 +249,7 @@ def participant(
         ended,
         tuple(given),
         *_judged(design, given, steps),
+        turns=tuple(turns),
     )
 
 
@@ -285,10 +317,13 @@ def scored_of(run: str, people: Sequence[Participant], benchmark: str) -> list[S
     """What these people answered of a benchmark, as scoring gets it. Pages they never answered are not among it: who
     left is counted elsewhere."""
     return [
-        Scored(one.trial, 0, (_answer(run, person.person, one),))
-        for person in people
-        for one in person.counted
-        if one.kind == "trial" and one.trial.benchmark == benchmark
+        *(one for person in people for one in person.turns if one.trial.benchmark == benchmark),
+        *(
+            Scored(one.trial, 0, (_answer(run, person.person, one),))
+            for person in people
+            for one in person.counted
+            if one.kind == "trial" and one.trial.benchmark == benchmark
+        ),
     ]
 
 

@@ -11,10 +11,12 @@ from typing import Any, TypeVar
 from eqlab.core.moves import is_simulated
 from eqlab.core.spreadsheet import safe_csv
 from eqlab.core.trials import Trial
+from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
 from eqlab.study.results.analysis import analyse
 from eqlab.study.results.bundle import summary
 from eqlab.study.results.participants import Participant, read_participants
+from eqlab.study.results.talks import public_talk_rows
 
 T = TypeVar("T")
 SMALLEST = 5
@@ -34,16 +36,17 @@ def publish(participation: Participation, folder: Path, smallest: int = SMALLEST
     people = [person for person in read_participants(participation).people if person.consented_at is not None]
     secrets.SystemRandom().shuffle(people)  # the order of arrival would tell the time
     names = {person.person: f"p{number:04d}" for number, person in enumerate(people, start=1)}
-    folder.mkdir(parents=True, exist_ok=True)
     tables = {
         "people": coarse_people(people, names, smallest),
         "answers": coarse_answers(people, names, smallest),
         "questions": [_question(trial) for trial in participation.design.trials.values()],
     }
+    if participation.design.talks:
+        tables["talks"] = public_talk_rows(people, names)
     written = []
     for name, rows in tables.items():
         path = folder / f"{name}.csv"
-        path.write_bytes(safe_csv(pl.DataFrame(rows, infer_schema_length=None)))
+        write_whole(path, safe_csv(pl.DataFrame(rows, infer_schema_length=None)))
         written.append(path)
     told = {
         "study": participation.study.id,
@@ -53,7 +56,7 @@ def publish(participation: Participation, folder: Path, smallest: int = SMALLEST
         **{name: value for name, value in summary(found).items() if name != "excluded"},
     }
     about = folder / "release.json"
-    about.write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    write_whole(about, json.dumps(told, ensure_ascii=False, indent=1) + "\n")
     return [*written, about]
 
 

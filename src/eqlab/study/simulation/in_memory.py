@@ -4,10 +4,12 @@ repetitions, where the server has been walked once and only the analysis is in q
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from eqlab.core.benchmark import Scored
 from eqlab.core.design import Design, Step, choose_arm, personal_seed
 from eqlab.core.moves import State
 from eqlab.study.results.participants import Given, Participant, Participants, participant
 from eqlab.study.simulation.personas import Player
+from eqlab.study.simulation.talking import rehearse_talk
 
 _START = 1_000_000.0
 
@@ -57,9 +59,18 @@ def _walk(design: Design, places: _Places, player: Player) -> Participant:
     held: tuple[str, int] | None = None
     consented = False
     values_before: Mapping[str, Any] = {}
+    turns: list[Scored] = []
     while state in ("arrived", "taking"):
         step = steps[number]
         trial = design.trials.get(step.trial)
+        if step.kind == "talk" and trial is not None and held is not None and number != player.leaves_at:
+            talked = rehearse_talk(design, player, person, held[0], trial, now)
+            turns += talked.turns
+            now += talked.seconds
+            first = talked.turns[0].attempts[0]
+            given.append(Given(number, "talk", trial, 1, first.values, None, 0.0, now))
+            number += 1
+            continue
         act = player.act(step.kind, trial, number, attempt)
         if act.values is None:
             break
@@ -97,4 +108,5 @@ def _walk(design: Design, places: _Places, player: Player) -> Participant:
         steps=steps,
         times=(_START, _START if consented else None, now if held else None, now),
         given=given,
+        turns=turns,
     )

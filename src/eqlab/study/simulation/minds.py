@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from eqlab.core.design import Design
+from eqlab.core.errors import UsageError
 from eqlab.core.forms import Field, Number, Scale, Several
-from eqlab.core.studied import Truth
+from eqlab.core.studied import TalkingPeople, Truth
 from eqlab.core.trials import Trial
 from eqlab.study.kinds.registry import find_kind
 
@@ -39,6 +40,12 @@ class World:
     def mind(self, seed: str) -> Mind:
         draw = random.Random(seed)
         return Mind(draw, self._people.person(draw), draw.gauss(0.0, 1.0))
+
+    def turn(self, mind: Mind, trial: Trial, heard: str) -> Mapping[str, Any]:
+        """What somebody says in a talk to the words they heard last."""
+        if not isinstance(self._people, TalkingPeople):
+            raise UsageError("Simulated people of this kind of study do not talk.", "Simulate another kind.")
+        return self._people.turn(mind.person, trial, heard, mind.draw)
 
     def answer(self, mind: Mind, trial: Trial) -> Mapping[str, Any]:
         """What an attentive person answers; the right thing where there is one."""

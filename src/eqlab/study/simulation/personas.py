@@ -1,6 +1,7 @@
 """Simulated people by their ways: honest, careless, random, leaving and so on. A player says what a persona does on a
 page; who carries it out, over HTTP or in memory, is another's affair."""
 
+import json
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -75,6 +76,15 @@ class Player:
         if self.persona == "random":
             return Act(about_nothing(trial.form, self.mind.draw), self._seconds())
         return Act(self.world.answer(self.mind, trial), self._seconds())
+
+    def talk(self, trial: Trial, heard: str) -> tuple[Mapping[str, Any], str, float]:
+        """A turn of a talk: values and text as the room keeps them, and the seconds it takes. Careless people talk as
+        others do: what they say is not what is measured by their care."""
+        said = self.world.turn(self.mind, trial, heard)
+        if "emotion" in said:
+            return said, json.dumps(dict(said), ensure_ascii=False, sort_keys=True), self._seconds()
+        text = str(said["says"])
+        return {"words": len(text.split())}, text, self._seconds()
 
     def _same(self, low: int, high: int) -> int:
         position = self.same.setdefault("position", self.mind.draw.choice((0, 1)))

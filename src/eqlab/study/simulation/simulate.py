@@ -15,7 +15,7 @@ from eqlab.analysis.intervals import proportion_estimate
 from eqlab.core.design import Design
 from eqlab.core.results import Estimate
 from eqlab.core.studied import Recovered, Truth
-from eqlab.core.study import Panel
+from eqlab.core.study import Panel, Study
 from eqlab.runs.provenance import provenance
 from eqlab.store.open import open_store
 from eqlab.store.study.create import create_study
@@ -29,6 +29,7 @@ from eqlab.study.served import ServedStudy
 from eqlab.study.simulation.in_memory import rehearse
 from eqlab.study.simulation.minds import World
 from eqlab.study.simulation.personas import Player, players
+from eqlab.study.simulation.scripted import scripted_models
 from eqlab.study.simulation.walk import Address, Walked, walk_all
 
 
@@ -88,12 +89,13 @@ def simulate(
     from eqlab.study.web.settings import ServerSettings
 
     open_door = replace(design, study=replace(design.study, panel=Panel("simulated", person="PID")))
-    with tempfile.TemporaryDirectory(prefix="eqlab-simulate-") as folder:
+    with tempfile.TemporaryDirectory(prefix="eqlab-simulate-") as folder, scripted_models(design) as models:
+        open_door = replace(open_door, study=at_once(open_door.study))
         store = open_store(str(Path(folder) / "simulated.db"))
         create_study(store, open_door, file, version("eqlab"), provenance({}))
         participation = Participation(store, open_door)
         settings = ServerSettings(secrets.token_bytes(32), door_burst=1e9, door_rate=1e9, rehearsal=True)
-        with running([ServedStudy(participation)], settings) as base:
+        with running([ServedStudy(participation, models)], settings) as base:
             address = Address(base, design.study.id, "PID", "simulated-")
             walked = walk(open_door, address, wanted, heard)
         outcome = conclude(participation, wanted, walked)
@@ -101,6 +103,20 @@ def simulate(
             write_report(participation, outcome.analysis, report)
         store.close()
     return outcome
+
+
+def at_once(study: Study) -> Study:
+    """Without what only spares people: scripted models wait for nobody, and simulated people write fast."""
+    if study.talk is None:
+        return study
+    many = 10**9
+    return replace(
+        study,
+        talk=replace(
+            study.talk, least_wait=0.0, pace=0, per_minute=many, per_minute_all=many, max_calls=many,
+            max_calls_person=many, max_cost=None, max_cost_person=None,
+        ),
+    )  # fmt: skip
 
 
 def walk(design: Design, address: Address, wanted: Simulation, heard: Callable[[Walked], None]) -> list[Walked]:
@@ -180,8 +196,8 @@ def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, f
 
 
 def power(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, Estimate]]:
-    """For each question with a null: (name, share of simulations whose interval leaves the null out, with its own
-    interval). A simulation without an interval has found nothing."""
+    """For each question with a null: (name, share of simulations that find it, by the plan's corrected test where the
+    plan has one, with its own interval). A simulation without an interval has found nothing."""
     by_name: dict[str, list[Recovered]] = {}
     for one in repeats:
         for recovery in one:

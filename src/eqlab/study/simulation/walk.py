@@ -17,6 +17,10 @@ from eqlab.study.simulation.personas import Act, Player
 _TRIES = 40
 """How often a page is asked for when the server is away or busy: about twenty seconds."""
 _PAUSE = 0.5
+_LOOK = 0.05
+"""Seconds between two looks for a reply."""
+_TURNS = 1000
+"""Added to the number of a turn, to tell it from an attempt at a page."""
 
 
 class WalkError(EqlabError):
@@ -136,6 +140,7 @@ class _Walk:
         self._questions, self._address, self._player, self._think = questions, address, player, think
         self._connector = connector
         self._quiz = {trial.id for trial in design.quizzes}
+        self._talks = next((design.trials[one] for one in design.talks), next(iter(design.trials.values())))
         self._arms = set(design.arms)
         self._walked = Walked(player)
         self._session = self._device()
@@ -170,6 +175,8 @@ class _Walk:
     async def _step(self, page: ReadPage) -> ReadPage | None:
         if page.number == self._player.breaks_at and self._address.parameter and not self._walked.breaks:
             page = await self._change_device(page)
+        if "turn" in page.fields:
+            return await self._talk(page)
         kind, trial = self._look(page)
         self._walked.seen[page.number] = kind
         act = self._player.act(kind, trial, page.number, page.attempt)
@@ -190,6 +197,45 @@ class _Walk:
         if kind == "consent" and not act.agree:
             self._walked.end = "declined"
         return following
+
+    async def _talk(self, page: ReadPage) -> ReadPage | None:
+        """A talk from here to its end, turn by turn, as a browser without scripts posts it."""
+        number = page.number
+        self._walked.seen[number] = "talk"
+        if number == self._player.leaves_at:
+            self._walked.end = "left"
+            return None
+        here: ReadPage | None = page
+        turn = -1
+        while here is not None and "turn" in here.fields and here.number == number:
+            turn = int(here.fields["turn"])
+            self._walked.posted |= {(number, _TURNS + before) for before in range(turn)}
+            if "waiting" in here.fields:
+                await asyncio.sleep(_LOOK)
+                here = await self._get(self._page, {})
+                continue
+            if self._think:
+                await asyncio.sleep(self._think)
+            filled: dict[str, str | list[str]] = dict(here.fields)
+            if filled.get("do") != "next":
+                filled |= self._turn(here)
+                self._walked.posted.add((number, _TURNS + turn))
+            following = await self._post(self._page.removesuffix("page") + "talk", filled)
+            if self._player.persona == "impatient":
+                await self._post(self._page.removesuffix("page") + "talk", filled)
+                following = await self._get(self._page, {})
+            here = following
+        return here
+
+    def _turn(self, page: ReadPage) -> dict[str, str]:
+        """What the person says; the page's words are what they have heard."""
+        values, text, _ = self._player.talk(self._talks, page.words)
+        if "emotion" not in values:
+            return {"v.says": text, "do": "send"}
+        leaves = {1: "satisfied", 2: "hurt"}.get(values["leaves"], "send")
+        do = leaves if leaves in page.choices.get("do", ()) else "send"
+        found = {"v.emotion": str(values["emotion"]), "v.feeling": str(values["feeling"]), "do": do}
+        return found | ({"v.says": str(values["says"])} if "v.says" in page.fields else {})
 
     def _look(self, page: ReadPage) -> tuple[str, Trial | None]:
         if "agree" in page.choices:

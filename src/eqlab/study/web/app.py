@@ -1,6 +1,7 @@
 """The web application: studies in, pages out. Handlers live in the files beside; this one puts them together."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
@@ -37,6 +38,7 @@ def create_app(studies: Sequence[ServedStudy], settings: ServerSettings) -> Fast
     app = FastAPI(
         title="EQ Lab study", version=version("eqlab"), docs_url=None, redoc_url=None,
         description="Participants' pages for programs. Same cookie and same commits as the pages in the browser.",
+        lifespan=lambda _: _talks(studies),
     )  # fmt: skip
     app.state.site = site
     app.router.routes.extend(pages.ROUTES)
@@ -55,6 +57,15 @@ def create_app(studies: Sequence[ServedStudy], settings: ServerSettings) -> Fast
 
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.proxy)
     return app
+
+
+@asynccontextmanager
+async def _talks(studies: Sequence[ServedStudy]) -> AsyncIterator[None]:
+    """Models that people talk with are let go of when the server stops."""
+    yield
+    for served in studies:
+        if served.talks is not None:
+            await served.talks.close()
 
 
 async def health(request: Request) -> Response:

@@ -14,7 +14,7 @@ from eqlab.core.trials import Trial
 from eqlab.store.study.erase import erase_person
 from eqlab.study.panel_ids import resume_code, way_back
 from eqlab.study.texts import Texts
-from eqlab.study.web import door
+from eqlab.study.web import door, talk
 from eqlab.study.web.post import PostedPage, believable, read_form
 from eqlab.study.web.shown import blocks, columns, questions
 from eqlab.study.web.visit import Visit, visit_of
@@ -23,6 +23,8 @@ from eqlab.study.web.visit import Visit, visit_of
 async def page(request: Request) -> Response:
     visit = visit_of(request)
     view = await visit.look()
+    if view.step is not None and view.step.kind == "talk":
+        return await talk.show(visit, view)
     return visit.to("done") if view.step is None else _show(visit, view)
 
 
@@ -40,6 +42,8 @@ async def answer(request: Request) -> Response:
         found = await visit.served.read(visit.served.participation.look_back, visit.person)
         return _show(visit, found[0], post, saved.problems) if found else visit.to("page")
     view = await visit.look()
+    if view.step is not None and view.step.kind == "talk":
+        return visit.to("page")
     return visit.to("done") if view.step is None else _show(visit, view, post, saved.problems)
 
 
@@ -78,8 +82,10 @@ async def stop(request: Request) -> Response:
     visit = visit_of(request)
     wish = (await request.body()).decode("ascii", "replace")
     if wish == "what=delete":
+        talked = talk.told_at_end(visit.study, await visit.look())
         await visit.served.write(erase_person, visit.served.participation, visit.person, "person")
-        gone = visit.page("deleted", at_panel=bool(visit.study.panel.person))
+        code = visit.study.panel.code("complete") if talked and talked.paid else ""
+        gone = visit.page("deleted", at_panel=bool(visit.study.panel.person), talked=talked, code=code)
         visit.site.cookies.forget_person(gone, visit.study.id)
         return gone
     if wish == "what=keep":
@@ -97,8 +103,17 @@ async def done(request: Request) -> Response:
     code = panel.code(view.ending) if view.ending else ""
     back = way_back(panel, view.ending) if view.ending else ""
     told = view.ending or view.state
+    talked = talk.told_at_end(visit.study, view) if view.state == "stopped" else None
+    if talked and talked.paid:
+        code, back = panel.code("complete"), way_back(panel, "complete")
     return visit.page(
-        "done", ending=told, code=code, back=back, panel=panel.name.capitalize(), at_panel=bool(panel.person)
+        "done",
+        ending=told,
+        code=code,
+        back=back,
+        panel=panel.name.capitalize(),
+        at_panel=bool(panel.person),
+        talked=talked,
     )
 
 
@@ -115,6 +130,7 @@ ROUTES = [
     Route("/s/{study}/stop", ask_stop, methods=["GET"]),
     Route("/s/{study}/stop", stop, methods=["POST"]),
     Route("/s/{study}/done", done, methods=["GET"]),
+    *talk.ROUTES,
 ]
 
 # -- steps of the above ----------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-// Filters the list of talks, and shows two talks of one persona at a time. Without this script all of them are there.
+// Filters the list of talks, shows two talks of one persona at a time, and goes from talk to talk by arrow keys.
+// Without this script all of them are there.
 const filter = document.querySelector("[data-filter]");
 if (filter) {
   const rows = [...document.querySelectorAll("tr[data-words]")];
@@ -16,6 +17,11 @@ if (filter) {
     }
     said.textContent = `${shown} of ${rows.length} talks`;
   };
+  const asked = new URLSearchParams(location.hash.slice(1)); // index.html#listener=NAME: as a model's page links here
+  for (const one of choices) {
+    const value = asked.get(one.dataset.by);
+    if (value && [...one.options].some((option) => option.value === value)) one.value = value;
+  }
   filter.hidden = false;
   filter.addEventListener("input", show);
   filter.addEventListener("submit", (event) => event.preventDefault());
@@ -43,3 +49,8 @@ if (pick) {
     addEventListener("load", () => requestAnimationFrame(() => scrollTo(0, 0))); // not past the choice, to the talk named
   }
 }
+const step = { ArrowLeft: "prev", ArrowRight: "next" };
+addEventListener("keydown", (event) => {
+  const link = step[event.key] && document.querySelector(`a[rel=${step[event.key]}]`);
+  if (link && !event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey) location.assign(link.href);
+});

@@ -1,0 +1,218 @@
+"""Rating studies simulated, for claims.py: false alarms with and without the reply effect, how near the estimated
+log-odds come to those put in, and the same studies fitted by R's `ordinal::clmm`.
+
+    python bench/claims.py replies effects --times 300
+    python bench/claims.py against_r            # needs Rscript with the package ordinal"""
+
+import csv
+import math
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from claims_tables import Rows, mean, share, show
+
+Floats = npt.NDArray[np.float64]
+Random = np.random.Generator
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """How much raters, prompts and replies differ, in log-odds, and the thresholds of Bad|Okay|Good."""
+
+    rater: float
+    prompt: float
+    reply: float
+    cuts: tuple[float, float]
+
+
+PUBLISHED = (0.642, 0.325)
+"""Spreads of raters and prompts in the published ratings."""
+SIMULATED = World(0.9, 0.5, 0.4, (-1.2, 0.3))
+"""The truth of `eqlab study simulate`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    values: list[int]
+    arms: list[str]
+    raters: list[int]
+    prompts: list[int]
+
+
+def _study(
+    random: Random, world: World, prompts: int, per_reply: int, each: int, *, both: bool = False, gap: float = 0.0
+) -> Study:
+    """Two arms; a reply is seen by `per_reply` raters, a rater sees `each` replies, of one arm or of both."""
+    own_prompt, own_reply = random.normal(0, world.prompt, prompts), random.normal(0, world.reply, (2, prompts))
+    groups = [[0, 1]] if both else [[0], [1]]
+    made = Study([], [], [], [])
+    count = 0
+    for arms in groups:
+        cells = np.array([(arm, place) for arm in arms for place in range(prompts)])
+        seen = np.concatenate([cells[random.permutation(len(cells))] for _ in range(per_reply)])
+        for start in range(0, len(seen), each):
+            own = random.normal(0, world.rater)
+            for arm, place in seen[start : start + each].tolist():
+                latent = gap * arm + own_prompt[place] + own_reply[arm, place] + own + random.logistic()
+                made.values.append(1 + sum(latent > cut for cut in world.cuts))
+                made.arms.append(f"arm {arm}")
+                made.raters.append(count)
+                made.prompts.append(place)
+            count += 1
+    return made
+
+
+def _without_replies(one: Study) -> float:
+    """0.1: raters and prompts, the normal distribution."""
+    from eqlab.analysis.ordinal import RandomEffect, fit_ordinal
+
+    column = np.array([arm == "arm 1" for arm in one.arms], dtype=float)
+    terms = [RandomEffect("rater", one.raters), RandomEffect("prompt", one.prompts)]
+    return fit_ordinal(one.values, {"arm 1": column}, terms).contrast({"arm 1": 1.0}).p
+
+
+def _decided(one: Study) -> Any:
+    from eqlab.analysis.confirmatory import decide
+
+    return decide(one.values, one.arms, one.raters, one.prompts, reference="arm 0", omnibus=False)
+
+
+def replies(times: int) -> None:
+    rows = Rows()
+    for both in (False, True):
+        for spread in (0.0, 0.6, 1.0):
+            for per_reply in (3, 10):
+                random = np.random.default_rng(per_reply)
+                world = World(*PUBLISHED, spread, (-1.2, 0.0))
+                before = after = 0
+                for _ in range(times):
+                    one = _study(random, world, 60, per_reply, 10, both=both)
+                    before += _without_replies(one) < 0.05
+                    after += _decided(one).contrasts[0].p < 0.05
+                sees = "both arms" if both else "one arm"
+                rows.append((sees, spread, per_reply, share(before, times), share(after, times)))
+    show(
+        f"Rating studies in which the arms do not differ, 60 prompts, ten ratings a rater: how often p < .05 (should "
+        f"be .05), {times} studies a row",
+        ("a rater sees", "SD of replies (log-odds)", "raters a reply", "raters and prompts (0.1)", "… and replies"),
+        rows,
+    )
+
+
+DESIGNS = {
+    "24 raters × 5, 10 prompts": (10, 6, 5, 1),
+    "40 raters × 10, 20 prompts": (20, 10, 10, 1),
+    "200 raters × 3, 60 prompts": (60, 5, 3, 3),
+    "240 raters × 10, 120 prompts": (120, 10, 10, 3),
+}
+"""(prompts, raters a reply, ratings a rater, by how much fewer studies are simulated)."""
+FEW = 5
+
+
+def effects(times: int) -> None:
+    rows = Rows()
+    for name, (prompts, per_reply, each, fewer) in DESIGNS.items():
+        count = times // fewer
+        for gap in (0.0, 1.0, 2.0):
+            random = np.random.default_rng(prompts)
+            found: list[float] = []
+            rest: list[float] = []
+            held = said = 0
+            for _ in range(count):
+                one = _study(random, SIMULATED, prompts, per_reply, each, gap=gap)
+                try:
+                    contrast = _decided(one).contrasts[0]
+                except _fit_error():
+                    continue
+                found.append(contrast.est)
+                if _least_outside(one) >= FEW:
+                    rest.append(contrast.est)
+                held += contrast.low <= gap <= contrast.high
+                said += contrast.p < 0.05
+            n = len(found)
+            rows.append(
+                (name, gap, count, f"{count - n}", f"{n - len(rest)}", mean(found), f"{np.median(found):.2f}",
+                 mean(rest), share(held, n), share(said, n))
+            )  # fmt: skip
+    show(
+        "Rating studies with an effect: what is found of it",
+        ("study", "log-odds put in", "studies", "no fit", f"fewer than {FEW} answers off an arm's commonest",
+         "mean found", "median found", f"mean found, {FEW} and more", "interval holds it", "p < .05"),
+        rows,
+    )  # fmt: skip
+
+
+def _fit_error() -> type[Exception]:
+    from eqlab.analysis.maximise import FitError
+
+    return FitError
+
+
+def _least_outside(one: Study) -> int:
+    """Ratings outside its commonest category, of the arm that has fewest."""
+    values, arms = np.array(one.values), np.array(one.arms)
+    counts = [np.unique(values[arms == arm], return_counts=True)[1] for arm in np.unique(arms)]
+    return min(int(own.sum() - own.max()) for own in counts)
+
+
+_R = """
+suppressMessages(library(ordinal))
+files <- commandArgs(trailingOnly = TRUE)
+for (file in files) {
+  d <- read.csv(file)
+  d$y <- factor(d$y, ordered = TRUE)
+  for (name in c("arm", "rater", "prompt")) d[[name]] <- factor(d[[name]])
+  d$reply <- interaction(d$prompt, d$arm)
+  m <- suppressWarnings(clmm(y ~ arm + (1 | rater) + (1 | prompt) + (1 | reply), data = d))
+  k <- summary(m)$coefficients["armarm 1", ]
+  cat(sprintf("%.8f,%.8f,%.8f\\n", k[1], k[2], as.numeric(m$logLik)))
+}
+"""
+
+
+def against_r(times: int) -> None:
+    if shutil.which("Rscript") is None:
+        print("against_r: there is no Rscript here; skipped.", file=sys.stderr)
+        return
+    rows = Rows()
+    for name, (prompts, per_reply, each, _) in DESIGNS.items():
+        random = np.random.default_rng(prompts)
+        studies = [_study(random, SIMULATED, prompts, per_reply, each, gap=2.0) for _ in range(times)]
+        ours = [(one.contrasts[0].est, one.contrasts[0].se, one.fit.loglik) for one in map(_decided, studies)]
+        theirs = _by_r(studies)
+        gaps = np.abs(np.array(ours) - np.array(theirs))
+        better = sum(mine[2] >= other[2] - 1e-5 for mine, other in zip(ours, theirs, strict=True))
+        rows.append((name, times, *(f"{np.nanmedian(g):.1e}" for g in gaps.T[:2]),
+                     *(f"{np.nanmax(g):.1e}" for g in gaps.T), f"{better} of {times}"))  # fmt: skip
+    show(
+        "The same studies by R's ordinal::clmm (an effect of 2.0)",
+        ("study", "studies", "median gap, estimate", "median gap, SE", "largest gap, estimate", "largest gap, SE",
+         "largest gap, log-likelihood", "our likelihood at least R's"),
+        rows,
+    )  # fmt: skip
+
+
+def _by_r(studies: list[Study]) -> list[tuple[float, float, float]]:
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder, "fit.R")
+        script.write_text(_R)
+        files = []
+        for number, one in enumerate(studies):
+            files.append(str(Path(folder, f"{number}.csv")))
+            with open(files[-1], "w", newline="") as file:
+                table = csv.writer(file)
+                table.writerow(["y", "arm", "rater", "prompt"])
+                table.writerows(zip(one.values, one.arms, one.raters, one.prompts, strict=True))
+        said = subprocess.run(["Rscript", str(script), *files], capture_output=True, text=True, check=True).stdout
+    found = []
+    for line in said.splitlines():
+        est, se, loglik = (math.nan if cell in ("NA", "NaN") else float(cell) for cell in line.split(","))
+        found.append((est, se, loglik))
+    return found

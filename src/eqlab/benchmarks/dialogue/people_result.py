@@ -1,0 +1,220 @@
+"""What people's talks say: with people as listeners, the human level of the benchmark; with people as speakers, how
+they felt with each model, how they left, and how they rated the whole."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any
+
+from eqlab.analysis.adjusted import adjusted_differences
+from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.analysis.multiplicity import holm
+from eqlab.analysis.reml import variances
+from eqlab.benchmarks.dialogue import result as of_models
+from eqlab.benchmarks.dialogue.talked import Talked, talks_of
+from eqlab.core.answers import final
+from eqlab.core.benchmark import Scored
+from eqlab.core.results import Estimate, Result, Table
+from eqlab.core.runs import PEOPLE, PERSON
+from eqlab.core.studied import Contrast
+
+RATED = "rated"
+"""The condition of the page on which a person rates a talk."""
+_BOUNDS = (0.0, 100.0)
+
+
+@dataclass(frozen=True, slots=True)
+class TalkRating:
+    arm: str
+    person: str
+    scale: str
+    value: int
+
+
+def people_result(scored: Sequence[Scored], options: Mapping[str, Any], reference: str = "") -> Result:
+    """Of everybody in a study who said something. `scored` may hold turns and ratings of talks in any order."""
+    talks = talks_of(one for one in scored if one.attempts and one.trial.condition != RATED)
+    felt = [talk for talk in talks if talk.final is not None]
+    speaking = any(talk.speaker.startswith(PERSON) for talk in talks)
+    arms = arm_names(talks, reference)
+    base = of_models.result(PEOPLE, [], options)
+    headline = level(felt)
+    people = len({talk.person for talk in talks})
+    ratings = ratings_of(scored)
+    return replace(
+        base,
+        noun="talks",
+        title="Talks with people" if speaking else "Dialogue",
+        rules={**options, "people": people, "seat": "speaker" if speaking else "listener"},
+        sentence=_sentence(talks, felt, people, speaking, headline),
+        headline=headline,
+        ranked=not speaking,
+        valid=bool(felt),
+        estimates=(
+            *(level([talk for talk in felt if talk.arm == arm], f"final emotion, {arm}") for arm in arms),
+            *(one for one in of_models.estimates(talks, felt)),
+        ),
+        counts=of_models.counts(talks),
+        items=tuple(
+            replace(of_models.item(talk, [talk.speaker]), repeat=place, group=talk.arm if speaking else "")
+            for place, talk in enumerate(talks)
+        ),
+        caveats=_caveats(talks, speaking),
+        tables=(
+            arm_table(talks, arms),
+            *of_models.tables(*(_anonymous(some) for some in (talks, felt))),
+            *((ratings_table(ratings, arms),) if ratings else ()),
+        ),
+        proviso="" if speaking or not felt else of_models.speaker_line(felt, of_models.no_facets(felt)),
+        transcripts=tuple(
+            replace(of_models.transcript(talk), repeat=place) for place, talk in enumerate(talks) if talk.said
+        ),
+    )
+
+
+def _anonymous(talks: Sequence[Talked]) -> list[Talked]:
+    """People as one speaker: a table by speaker must not list everybody."""
+    return [replace(talk, speaker=PEOPLE) if talk.speaker.startswith(PERSON) else talk for talk in talks]
+
+
+def arm_names(talks: Sequence[Talked], reference: str) -> list[str]:
+    """Those that occur, the reference first."""
+    return sorted({talk.arm for talk in talks}, key=lambda arm: (arm != reference, arm))
+
+
+def level(felt: Sequence[Talked], name: str = of_models.FELT) -> Estimate:
+    """The mean over people, each with the mean of their talks. Where people and personas are crossed, the interval is
+    over both as random (REML), so that it holds for others of both; else over people."""
+    people: dict[str, list[float]] = {}
+    for talk in felt:
+        people.setdefault(talk.person, []).append(float(talk.final or 0))
+    simple = replace(
+        mean_estimate(name, [fmean(own) for own in people.values()], digits=1, bounds=_BOUNDS), of="people"
+    )
+    finals = [float(talk.final or 0) for talk in felt]
+    personas = {talk.persona for talk in felt}
+    if len(personas) < 2 or len(felt) <= len(people) or len(set(finals)) < 2 or simple.value is None:
+        return simple
+    factors = {"person": [talk.person for talk in felt], "persona": [talk.persona for talk in felt]}
+    fitted = variances(finals, factors)
+    effect = fitted.effect({"mean": 1.0}) if fitted else None
+    if effect is None:
+        return simple
+    reach = (effect.high - effect.low) / 2
+    low, high = max(_BOUNDS[0], simple.value - reach), min(_BOUNDS[1], simple.value + reach)
+    return replace(simple, se=effect.se, low=low, high=high, note="over people and personas")
+
+
+def contrasts(scored: Sequence[Scored], reference: str, alpha: float) -> tuple[Contrast, ...]:
+    """Final emotion of every arm against the reference, one value a person, adjusted for how they felt at the opening
+    (analysis of covariance, HC3), with Holm's correction."""
+    talks = talks_of(one for one in scored if one.attempts and one.trial.condition != RATED)
+    people: dict[str, list[Talked]] = {}
+    for talk in talks:
+        if talk.final is not None:
+            people.setdefault(talk.person, []).append(talk)
+    own = list(people.values())
+    found = adjusted_differences(
+        [fmean(float(talk.final or 0) for talk in talks) for talks in own],
+        [talks[0].arm for talks in own],
+        [fmean(float(talk.start) for talk in talks) for talks in own],
+        reference,
+    )
+    corrected = holm([one.p for one in found])
+    made = []
+    for one, p_holm in zip(found, corrected, strict=True):
+        low, high = one.bounds()
+        estimate = Estimate(
+            f"final emotion, {one.group} − {reference}", one.value, len(own), one.se, low, high, digits=1, of="people"
+        )
+        own_low, own_high = one.bounds(alpha)
+        made.append(
+            Contrast(one.group, reference, estimate, one.p, one.p if p_holm is None else p_holm, own_low, own_high)
+        )
+    return tuple(made)
+
+
+def arm_table(talks: Sequence[Talked], arms: Sequence[str]) -> Table:
+    rows = []
+    for arm in arms:
+        own = [talk for talk in talks if talk.arm == arm]
+        over = [talk for talk in own if talk.outcome]
+        felt = [talk for talk in own if talk.final is not None]
+        rows.append(
+            (
+                arm,
+                len({talk.person for talk in own}),
+                len(own),
+                mean_estimate("opening", [float(talk.start) for talk in own], digits=1, bounds=_BOUNDS),
+                level(felt),
+                proportion_estimate("success", sum(talk.outcome == "success" for talk in over), len(over)),
+                proportion_estimate("failure", sum(talk.outcome == "failure" for talk in over), len(over)),
+                mean_estimate("replies", [float(talk.replies) for talk in own], digits=1),
+            )
+        )
+    columns = ("arm", "people", "talks", "emotion at the opening", "final emotion", "success", "failure", "replies")
+    return Table("Arm by arm: how people's talks went", columns, tuple(rows), "Final emotion: one value a person.")
+
+
+def ratings_of(scored: Sequence[Scored]) -> list[TalkRating]:
+    found = []
+    for one in scored:
+        answer = final(one.attempts)
+        if one.trial.condition != RATED or answer is None or answer.status != "ok":
+            continue
+        for scale in one.trial.form.scales:
+            value = answer.values.get(scale.key)
+            if isinstance(value, int):
+                turned = scale.low + scale.high - value if scale.reverse else value
+                found.append(TalkRating(str(one.trial.key["arm"]), answer.subject, scale.key, turned))
+    return found
+
+
+def ratings_table(ratings: Sequence[TalkRating], arms: Sequence[str]) -> Table:
+    rows = []
+    for scale in dict.fromkeys(one.scale for one in ratings):
+        for arm in arms:
+            people: dict[str, list[int]] = {}
+            for one in ratings:
+                if (one.scale, one.arm) == (scale, arm):
+                    people.setdefault(one.person, []).append(one.value)
+            rows.append((scale, arm, mean_estimate("mean", [fmean(own) for own in people.values()]), len(people)))
+    note = "One value a person; reverse-keyed scales are turned round."
+    return Table("How people rated the whole", ("scale", "arm", "mean", "people"), tuple(rows), note)
+
+
+def _sentence(talks: Sequence[Talked], felt: Sequence[Talked], people: int, speaking: bool, headline: Estimate) -> str:
+    if headline.value is None:
+        return f"{people} people held {len(talks)} talks; none of them has an end that counts yet."
+    won, lost = (sum(talk.outcome == outcome for talk in felt) for outcome in ("success", "failure"))
+    start = fmean(talk.start for talk in felt)
+    who = (
+        f"{headline.n} {'person' if headline.n == 1 else 'people'} who talked with models felt"
+        if speaking
+        else f"Those who talked with people ({headline.n} listeners) felt"
+    )
+    return (
+        f"{who} {headline.value:.1f} of 100 at the end of a talk ({start:.1f} at the opening); {won} of {len(felt)} "
+        f"talks succeeded, {lost} failed."
+    )
+
+
+def _caveats(talks: Sequence[Talked], speaking: bool) -> tuple[str, ...]:
+    said = []
+    for end, words in (
+        ("left", "were closed by the person without a word about it; they count with the last feeling that was told"),
+        ("down", "ended because the model did not answer; they have no score"),
+        ("silence", "ended because the model gave no reply that could be shown, or its provider refused; they count as "
+                    "failures, with what the person felt then"),
+        ("lost", "have no score: a turn of the simulated speaker was unreadable"),
+        ("", "are not over"),
+    ):  # fmt: skip
+        count = sum(talk.end == end for talk in talks)
+        if count:
+            said.append(f"{count} of {len(talks)} talks {words}.")
+    if speaking:
+        said.append(
+            "No number sends a person away, as 10 and 100 do in talks with a simulated speaker: success and failure "
+            "are how people left."
+        )
+    return tuple(said)

@@ -1,0 +1,249 @@
+"""Talk: people in the seats of a dialogue. As speakers they chat with a blinded model and tell after each reply how
+they feel; as listeners they reply to a model that plays a persona, which gives the human level of the benchmark."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from eqlab.benchmarks.dialogue.benchmark import Dialogue
+from eqlab.benchmarks.dialogue.characters import Character
+from eqlab.benchmarks.dialogue.people_result import RATED, contrasts, people_result
+from eqlab.benchmarks.dialogue.prompt import HURT, LEAVES, STAYS
+from eqlab.benchmarks.dialogue.simulated_people import GAIN, MIDDLE, OPENING, Talkers, scripted_reply
+from eqlab.benchmarks.dialogue.speakers import Speaker, read_speakers
+from eqlab.benchmarks.dialogue.study_words import WORDS
+from eqlab.benchmarks.dialogue.trials import NAME, PERSON, first_trial, next_turn, person_first, person_next
+from eqlab.benchmarks.instructed import instructed
+from eqlab.benchmarks.rating.outcome import p_text
+from eqlab.benchmarks.spread import spread
+from eqlab.benchmarks.template import template
+from eqlab.core.benchmark import Turn
+from eqlab.core.design import Batch, Design
+from eqlab.core.errors import UsageError
+from eqlab.core.forms import Form, Scale, Writing
+from eqlab.core.messages import Message
+from eqlab.core.results import Table
+from eqlab.core.runs import ModelConfig
+from eqlab.core.studied import Analysed, Contrast, PeopleResult, Recovered, StudyForm, StudyPages, Truth
+from eqlab.core.study import Study, TalkTerms
+from eqlab.core.trials import Trial
+
+_SD = 20.0
+"""Of people's final emotion around what the opening tells, for power: a guess that the first study should correct."""
+
+
+@dataclass(frozen=True, slots=True)
+class TalkStudy:
+    words: Mapping[str, str] = field(default_factory=lambda: WORDS)
+
+    def in_words(self, words: Mapping[str, str]) -> "TalkStudy":
+        return replace(self, words={**self.words, **words})
+
+    def form(self) -> StudyForm:
+        return StudyForm(
+            "talk",
+            NAME,
+            "people talk with models",
+            template("eqlab.benchmarks.dialogue"),
+            10.0,
+            "points of final emotion: every arm against the reference; of people as listeners, above 50",
+            arms="models",
+            batch_size=False,
+            own_scales=True,
+            talks=True,
+        )
+
+    # -- what people are asked ---------------------------------------------------------------------------------
+
+    def options(self, study: Study) -> Mapping[str, str]:
+        """The benchmark's, of the run that the talks belong to."""
+        terms = terms_of(study)
+        speaker = PERSON if terms.person == "speaker" else ",".join(source for _, source in study.arms)
+        return {"speaker": speaker, "turns": str(terms.turns)}
+
+    def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
+        terms = terms_of(study)
+        own = [Character("own", self.words["own_title"], "", "", "", 50, "", ())]
+        known = own if terms.about == "own" and terms.person == "speaker" else Dialogue().characters(files, options)
+        chosen = spread(known, study.limit or len(known)) if known is not own else own * terms.talks
+        if len(chosen) < terms.talks:
+            raise UsageError(
+                f"Study '{study.id}': {terms.talks} talks a person need as many personas, and there are {len(chosen)}.",
+                "Raise limit, or lower talk.talks.",
+            )
+        dealt = [chosen[start : start + terms.talks] for start in range(0, len(chosen), terms.talks)]
+        dealt = [one for one in dealt if len(one) == terms.talks]
+        batches, talks = [], []
+        for arm, model in self.models(study).items():
+            for number, characters in enumerate(dealt):
+                pages: list[Trial] = []
+                for place, character in enumerate(characters):
+                    first = self._first(study, terms, arm, model, character, place)
+                    talks.append(first.id)
+                    pages += [first, self._rated(study, terms, arm, first, place)]
+                batches.append(Batch(arm, number, tuple(pages)))
+        scale = self._scales(study, terms)[0]
+        middle = (scale.low + scale.high) // 2
+        checks = instructed(study.checks, scale, tuple(dict.fromkeys((middle, scale.low, scale.high))))
+        return StudyPages(tuple(batches), checks, in_order=True, talks=tuple(dict.fromkeys(talks)))
+
+    def _first(
+        self, study: Study, terms: TalkTerms, arm: str, model: ModelConfig, character: Character, place: int
+    ) -> Trial:
+        more = {"arm": arm, "number": place}
+        if terms.person == "listener":
+            made = first_trial(character, Speaker(model.spec, model.base_url), terms.turns)
+            if made.seat:
+                raise UsageError(
+                    f"Persona {character.id} has no opening, so nobody can reply to it.", 'Write items = "open".'
+                )
+            return replace(made, key={**made.key, **more}, id="")
+        shown = terms.opening or self.words["opening"]
+        if terms.about == "personas":
+            shown = f"{self.words['persona']}\n\n" + "\n".join(f"> {line}" for line in character.sheet.splitlines())
+            character = replace(character, opening="", lines=())
+        more["listener"] = model.spec
+        return person_first(character, shown, terms.turns, self._form(terms), more)
+
+    def _form(self, terms: TalkTerms) -> Form:
+        """What a person who speaks tells in a turn: the fields of a simulated speaker, in a person's words."""
+        return Form(
+            fields=(
+                Writing("feeling", self.words["why"], most=500, long=False, optional=True),
+                Scale("emotion", self.words["feel"], 0, 100, ((0, self.words["worst"]), (100, self.words["best"]))),
+                Scale("leaves", self.words["leaves"], STAYS, HURT, tuple(enumerate(LEAVES))),
+                Writing("says", self.words["message"], most=terms.characters, optional=True),
+            )
+        )
+
+    def _rated(self, study: Study, terms: TalkTerms, arm: str, first: Trial, place: int) -> Trial:
+        key = {"rates": first.id, "arm": arm, "number": place}
+        return Trial(NAME, first.items, RATED, self.words["rate"], Form(self._scales(study, terms)), "", key=key)
+
+    def _scales(self, study: Study, terms: TalkTerms) -> tuple[Scale, ...]:
+        ends = ((1, self.words["low"]), (5, self.words["high"]))
+        return study.scales or (Scale("overall", self.words[f"rate_{terms.person}"], 1, 5, ends),)
+
+    # -- how a talk goes ---------------------------------------------------------------------------------------
+
+    def models(self, study: Study) -> Mapping[str, ModelConfig]:
+        seated = terms_of(study).person == "listener"
+        found = {}
+        for arm, source in study.arms:
+            named = read_speakers(source)
+            if len(named) != 1 or named[0].fixed:
+                raise UsageError(
+                    f"Study '{study.id}': arm '{arm}' is '{source}', which is no model.",
+                    'Write one spec, such as "openai/gpt-4o-mini", "embedded" or "ollama/llama3.2@http://localhost:11434/v1".',
+                )
+            (one,) = named
+            role: Any = "seat" if seated else "model"
+            found[arm] = ModelConfig(one.spec, one.base_url, one.structured and seated, dict(one.settings), role=role)
+        return found
+
+    def next_turn(self, study: Study, turns: Sequence[Turn]) -> Trial | None:
+        terms = terms_of(study)
+        if terms.person == "speaker":
+            return person_next(turns, turns[0].trial.form, "")
+        return next_turn(turns)
+
+    def of_person(self, study: Study, trial: Trial) -> bool:
+        return bool(trial.seat) == (terms_of(study).person == "speaker")
+
+    def scripted(self, study: Study, arm: str, messages: Sequence[Message]) -> str:
+        return scripted_reply(study, arm, messages)
+
+    # -- before and after --------------------------------------------------------------------------------------
+
+    def warnings(self, design: Design) -> Iterable[str]:
+        study, terms = design.study, terms_of(design.study)
+        if terms.max_cost is None and any(model.spec != "embedded" for model in self.models(study).values()):
+            yield f"talk.max_cost is not set: only talk.max_calls = {terms.max_calls} limits what the models may cost."
+        if len(study.arms) == 1 and terms.person == "speaker":
+            yield "There is one arm: nothing is compared. Name another model under [arms]."
+        if terms.stopped == "nothing" and study.pay.reward:
+            yield 'talk.stopped = "nothing": who stops because a talk upsets them is not paid.'
+
+    def power(self, design: Design) -> str:
+        people = min(design.sizes.values())
+        if len(design.arms) < 2 or terms_of(design.study).person == "listener" or people < 2:
+            return ""
+        from scipy.special import stdtrit
+
+        df = 2 * people - 3
+        alpha = design.study.analysis.alpha
+        gap = float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, 0.8)) * _SD * math.sqrt(2 / people)
+        return (
+            f"{people} people an arm find a difference of {gap:.0f} points of final emotion four times in five "
+            f"(two-sided, alpha {alpha:g}, if people differ by an SD of {_SD:g} after what the opening tells)."
+        )
+
+    def simulated(self, design: Design, truth: Truth, seed: int) -> Talkers:
+        return Talkers(design, truth)
+
+    def result(self, design: Design, people: Analysed) -> PeopleResult:
+        (asked,) = design.run.benchmarks
+        reference = design.study.analysis.reference or design.study.arms[0][0]
+        found = people_result(people.scored, asked.options, reference)
+        if terms_of(design.study).person == "listener":
+            return PeopleResult(found)
+        alpha = design.study.analysis.alpha
+        planned = contrasts(people.scored, reference, alpha)
+        if planned:
+            found = replace(found, sentence=f"{found.sentence} {planned_words(planned, alpha)}")
+        return PeopleResult(found, planned, (planned_table(planned, len(design.arms), alpha),))
+
+    def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
+        headline = found.result.headline
+        if found.contrasts:
+            return tuple(Recovered(one.estimate.name, truth.effect, one.estimate) for one in found.contrasts)
+        if headline.value is None or (len(design.arms) > 1 and terms_of(design.study).person == "speaker"):
+            return ()
+        speaking = terms_of(design.study).person == "speaker"
+        return (Recovered(headline.name, OPENING + GAIN if speaking else MIDDLE + truth.effect, headline, None),)
+
+
+def terms_of(study: Study) -> TalkTerms:
+    if study.talk is None:
+        raise UsageError(f"Study '{study.id}' says nothing about its talks.", "Add a table [talk].")
+    return study.talk
+
+
+def planned_words(found: Sequence[Contrast], alpha: float) -> str:
+    said = []
+    for one in found:
+        value = one.estimate.value or 0.0
+        p = p_text(one.p_holm) or ""
+        numbers = (
+            f"({value:+.1f} points, {100 * (1 - alpha):g} % interval {one.low:.1f} to {one.high:.1f}; p {p} after Holm)"
+        )
+        if one.p_holm >= alpha:
+            said.append(f"{one.arm} and {one.reference} cannot be told apart {numbers}")
+        else:
+            said.append(
+                f"people felt {'better' if value > 0 else 'worse'} with {one.arm} than with {one.reference} {numbers}"
+            )
+    text = "; ".join(said)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def planned_table(found: Sequence[Contrast], arms: int, alpha: float) -> Table:
+    rows = tuple(
+        (
+            one.arm, one.reference, one.estimate, f"{one.low:.1f} … {one.high:.1f}", p_text(one.p), p_text(one.p_holm),
+            "yes" if one.p_holm < alpha else "no",
+        )
+        for one in found
+    )  # fmt: skip
+    why = "" if found else " There is one arm." if arms < 2 else " Too few talks have an end to compare the arms."
+    return Table(
+        "Planned contrasts",
+        (
+            "arm", "against", "difference of final emotion", f"{100 * (1 - alpha):g} % interval", "p", "p after Holm",
+            f"different at {alpha:g}",
+        ),
+        rows,
+        "One value a person, adjusted for how they felt at the opening (analysis of covariance, HC3 errors, Student's "
+        f"t).{why}",
+    )  # fmt: skip

@@ -1,0 +1,51 @@
+"""The words on the pages of a talk, in English; a language file has the same keys under [kinds.talk]."""
+
+from collections.abc import Mapping
+
+WORDS: Mapping[str, str] = {
+    "own_title": "A talk of one's own",
+    "opening": "Think of something that is on your mind: a worry, a quarrel, or something good that has happened. Talk "
+    "about it as you would with somebody you have just met. Leave out names and whatever could tell who you are.",
+    "persona": "Put yourself in this person's place, and talk as if it had happened to you, in your own words.",
+    "listener": "Somebody has begun to talk to you. Reply as you would in a conversation, in your own words, in two to "
+    "four sentences. They may end the talk at any time, and so may you.",
+    "talk": "The talk",
+    "you": "You",
+    "other": "The other one",
+    "message": "Your message",
+    "reply": "Your reply",
+    "feel": "How do you feel right now?",
+    "worst": "as bad as can be",
+    "best": "as good as can be",
+    "why": "Why? One line, which the other one does not see",
+    "leaves": "Whether you end the talk",
+    "send": "Send",
+    "end_satisfied": "End the talk: it was good",
+    "end_hurt": "End the talk: it was not",
+    "end": "End the talk",
+    "last": "This was the last reply of this talk. Please say how you feel now.",
+    "silence": "No reply has come. The talk is over; please say how you feel now.",
+    "over": "The other one has ended the talk.",
+    "over_turns": "The talk is over.",
+    "go_on": "Continue",
+    "writing": "The other one is writing …",
+    "look": "Look for the reply",
+    "down": "The other one does not answer at the moment. This is a fault on our side, and nothing that you have "
+    "written is lost.",
+    "retry": "Try again",
+    "without": "Go on without the rest of the talk",
+    "waits": "You may wait and try again, also later: your place is kept for a while. Or you may stop.",
+    "spent": "This talk cannot go on: the study may ask no more of the other side. What you have written is kept.",
+    "busy": "That was quick. Please wait a moment and send it again.",
+    "error_feel": "Please say how you feel.",
+    "error_says": "Please write something.",
+    "error_long": "Please write {most} characters at most.",
+    "help": "Help",
+    "count": "{left} characters left",
+    "moved": "Please move the slider to where you are.",
+    "rate": "Please think of the whole talk that you have just had.",
+    "rate_speaker": "How well did the other one understand you?",
+    "rate_listener": "How well could you put yourself in the other one's place?",
+    "low": "not at all",
+    "high": "completely",
+}

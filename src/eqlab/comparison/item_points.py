@@ -1,0 +1,115 @@
+"""Points answer by answer, for judging items: every subject, each person by themselves, every repeat and every way of
+asking, from runs, studies and the published board."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from eqlab.benchmarks.registry import load
+from eqlab.core.benchmark import Scored
+from eqlab.core.errors import UsageError
+from eqlab.core.runs import PERSON, BenchmarkConfig
+from eqlab.runs.published_results import PublishedReader
+from eqlab.runs.published_runs import is_published
+from eqlab.store.looking import open_reader
+from eqlab.store.reader import Reader, StoredRun
+
+PLAIN = "as always"
+PERTURBATION = "perturbation"
+"""The key of a trial under which a benchmark says that an item was asked otherwise than usual."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPoint:
+    """What one answer is worth."""
+
+    subject: str
+    item: str
+    wording: str
+    repeat: int
+    points: float
+
+    @property
+    def person(self) -> bool:
+        return self.subject.startswith(PERSON)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedItems:
+    """Everybody's points on the items of one benchmark and item set."""
+
+    benchmark: str
+    items: str
+    """Hash of the item files."""
+    points: tuple[ItemPoint, ...]
+
+    def means(self, *, people: bool) -> dict[str, dict[str, float]]:
+        """By subject, the mean of each item's plain answers; of people, or of models."""
+        found: dict[str, dict[str, list[float]]] = {}
+        for one in self.points:
+            if one.person == people and one.wording == PLAIN:
+                found.setdefault(one.subject, {}).setdefault(one.item, []).append(one.points)
+        return {who: {item: fmean(own) for item, own in items.items()} for who, items in found.items()}
+
+
+def read_items(names: Sequence[str], store: str = "", data: Path | None = None) -> AskedItems:
+    """From run ids, `last`, and `published` (the EQ-Bench board) or `published:MODEL`."""
+    found: list[tuple[str, str, list[ItemPoint]]] = []
+    opened: Reader | None = None
+    for name in names:
+        if is_published(name):
+            wanted = name.partition(":")[2]
+            found += _published(PublishedReader(data), [wanted] if wanted else [])
+            continue
+        opened = opened or open_reader(store)
+        found += list(_run(opened, opened.find_run(name)))
+    if opened:
+        opened.close()
+    found = [one for one in found if one[2]]
+    if not found:
+        raise UsageError("None of these has points item by item.", "Name runs that were answered, or 'published'.")
+    benchmarks = sorted({benchmark for benchmark, _, _ in found})
+    if len(benchmarks) > 1:
+        raise UsageError(f"The runs are of several benchmarks: {', '.join(benchmarks)}.", "Name runs of one.")
+    if len({items for _, items, _ in found}) > 1:
+        raise UsageError(
+            "The runs asked different items.", "Name runs of one set of items; --equate puts two sets on one scale."
+        )
+    return AskedItems(found[0][0], found[0][1], tuple(point for _, _, own in found for point in own))
+
+
+def _published(reader: PublishedReader, wanted: Sequence[str]) -> Iterator[tuple[str, str, list[ItemPoint]]]:
+    for one in reader.results(wanted):
+        points = [
+            ItemPoint(one.model, item.item, PLAIN, item.repeat, item.points)
+            for item in one.result.items
+            if item.points is not None
+        ]
+        yield one.result.benchmark, one.run.items_sha256, points
+
+
+def _run(store: Reader, stored: StoredRun) -> Iterator[tuple[str, str, list[ItemPoint]]]:
+    for subject, asked in stored.config.pairs():
+        own = [
+            point
+            for scored in store.scored(stored.id, subject, asked.name)
+            for point in _points(subject, asked, scored)
+        ]
+        yield asked.name, asked.items_sha256, own
+
+
+def _points(subject: str, asked: BenchmarkConfig, scored: Scored) -> Iterator[ItemPoint]:
+    if not scored.attempts:
+        return
+    line = load(asked.name).item(scored, asked.options)
+    who = scored.attempts[0].subject
+    if line.points is not None and not line.group:
+        name = who if who.startswith(PERSON) else subject.removeprefix("model:")
+        wording = str(scored.trial.key.get(PERTURBATION, "")) or PLAIN
+        yield ItemPoint(name, line.item, wording, scored.repeat, line.points)
+
+
+def table_of(points: Mapping[str, Mapping[str, float]], items: Sequence[str]) -> list[list[float]]:
+    """Subjects × items, NaN where there is none."""
+    return [[own.get(item, float("nan")) for item in items] for own in points.values()]

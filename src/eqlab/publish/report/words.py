@@ -1,0 +1,96 @@
+"""What the report's templates call by name, and how much of a thing a page shows."""
+
+import shlex
+from collections.abc import Sequence
+from functools import cache
+from operator import attrgetter
+from statistics import median
+
+from jinja2 import Environment
+
+from eqlab.comparison.disagreement import against_reference
+from eqlab.comparison.labels import mode_name, subject_name
+from eqlab.core import text
+from eqlab.core.answered_as import in_words
+from eqlab.core.results import ItemScore, Result
+from eqlab.publish import figures
+from eqlab.publish.groups import Group
+from eqlab.publish.report import sections
+from eqlab.publish.report.drawn import drawn_cell, drawn_range, levels_of, printed_cells
+from eqlab.publish.report.heat import table_tints
+from eqlab.publish.report.templating import environment
+
+MAX_ROWS = 100
+"""Items in the page's full table of one subject."""
+MAX_ALL_ROWS = 3000
+"""The same of all subjects together; each still has MIN_ROWS."""
+MIN_ROWS = 10
+EXTREMES = 5
+FAILURES = 3
+CLIP = 600
+MOST_SHOWN = 1500
+"""Characters of what the subject was shown, before a reader asks for the rest."""
+MOST_TEXT = 10_000
+"""Characters of one reply in the page, opened or not, so that no page grows without bound."""
+
+
+def item_rows(results: int) -> int:
+    """Items in each full table of a page with so many results: a page that is mailed must not grow without bound."""
+    return min(MAX_ROWS, max(MIN_ROWS, MAX_ALL_ROWS // max(1, results)))
+
+
+def scored_items(result: Result) -> list[ItemScore]:
+    """Items with a score, lowest first."""
+    return sorted((item for item in result.items if text.is_number(item.score)), key=attrgetter("score"))
+
+
+def extremes(ordered: Sequence[ItemScore]) -> tuple[Sequence[ItemScore], Sequence[ItemScore]]:
+    """The worst and the best of items in order, each at most five, none in both."""
+    worst = min(EXTREMES, (len(ordered) + 1) // 2)
+    best = min(EXTREMES, len(ordered) // 2)
+    return ordered[:worst], ordered[::-1][:best]
+
+
+def told_statuses(one: Group) -> tuple[str, ...]:
+    """The columns of a table's statuses: ok, and whatever else happened to anybody in it."""
+    return tuple(
+        status
+        for status in figures.STATUS_ORDER
+        if status == "ok" or any(r.result.counts.get(status) for r in one.rows)
+    )
+
+
+def failures(result: Result) -> list[ItemScore]:
+    """The first items with a reply and without a score: what to look at when a run is not valid."""
+    return [item for item in result.items if not text.is_number(item.score) and item.text][:FAILURES]
+
+
+def spread(scores: Sequence[float], items: int) -> str:
+    """The distribution of the scores, lowest first, of so many items in words."""
+    missing = items - len(scores)
+    tail = f"; {missing} without a score" if missing else ""
+    if not scores:
+        return f"No item has a score{tail}."
+    low, middle, high = (text.number(value) for value in (scores[0], median(scores), scores[-1]))
+    return f"n = {len(scores)} scored{tail}. Lowest {low}, median {middle}, highest {high}."
+
+
+def add_words(made: Environment) -> Environment:
+    """What the templates of a subject call by name."""
+    made.globals.update(heat_of=sections.heat_of, apart_of=sections.apart_of, no_links=sections.no_links)
+    made.globals.update(length_of=sections.length_of, answered_as=in_words)
+    made.globals.update(table_tints=table_tints, against_reference=against_reference)
+    made.globals.update(extremes=extremes, failures=failures, told_statuses=told_statuses, spread=spread)
+    made.globals.update(
+        drawn_cell=drawn_cell, drawn_range=drawn_range, levels_of=levels_of, printed_cells=printed_cells
+    )
+    made.globals.update(scored_items=scored_items, mode_name=mode_name, subject_name=subject_name)
+    made.globals.update(
+        shell_word=shlex.quote, CLIP=CLIP, MOST_SHOWN=MOST_SHOWN, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT
+    )
+    return made
+
+
+@cache
+def page_environment() -> Environment:
+    return add_words(environment())

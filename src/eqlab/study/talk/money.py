@@ -1,0 +1,36 @@
+"""What the talks of a study may cost: prices of its models, and the limits that its file sets."""
+
+from collections.abc import Iterable
+
+from eqlab.core.errors import UsageError
+from eqlab.core.runs import ModelConfig
+from eqlab.core.study import Study, TalkTerms
+from eqlab.models.price_files import known_prices
+from eqlab.runs.budget import Amount, Budget, Limits
+from eqlab.store.study.talking import CallLimits
+
+
+def limits_of(terms: TalkTerms) -> CallLimits:
+    return CallLimits(terms.max_cost, terms.max_cost_person, terms.max_calls, terms.max_calls_person)
+
+
+def budget_of(study: Study, models: Iterable[ModelConfig]) -> Budget:
+    """Counts, and limits nothing by itself: the limits are the store's, which outlives a server. Raises UsageError
+    where a limit of cost cannot be held: an unknown price, or two currencies."""
+    known, asked = known_prices(), list(models)
+    prices = {model.subject: known.of(model) for model in asked}
+    currencies = sorted({price.currency for price in prices.values() if price and price.currency})
+    terms = study.talk
+    if terms is not None and (terms.max_cost is not None or terms.max_cost_person is not None):
+        unknown = sorted({model.spec for model in asked if prices[model.subject] is None})
+        if unknown:
+            raise UsageError(
+                f"Study '{study.id}': talk.max_cost needs prices, and none is known of {', '.join(unknown)}.",
+                "Give a price table (EQLAB_PRICES, see docs/models.md), or limit calls: talk.max_calls.",
+            )
+        if len(currencies) > 1:
+            raise UsageError(
+                f"Study '{study.id}': talk.max_cost cannot add {' and '.join(currencies)}.",
+                "Take models whose prices are in one currency.",
+            )
+    return Budget(Limits(), prices, Amount(), currencies[0] if currencies else "USD")

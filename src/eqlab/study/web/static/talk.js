@@ -1,0 +1,145 @@
+// A talk without reloading: sends a turn once, shows the reply as it is written. Without this script the forms still work.
+"use strict";
+(() => {
+  let talk = document.getElementById("talk");
+  const announce = document.getElementById("announce");
+  if (!talk) return;
+  document.documentElement.classList.add("scripted");
+  const page = `/s/${talk.dataset.study}/page`;
+  let source = null;
+  let busy = false;
+
+  const draft = {
+    key: () => `eqlab:${talk.dataset.study}:${talk.dataset.mark}:talk:${talk.dataset.step}:${talk.dataset.turn}`,
+    get() { try { return sessionStorage.getItem(this.key()) || ""; } catch { return ""; } },
+    set(text) { try { sessionStorage.setItem(this.key(), text); } catch { /* private window: go on */ } },
+    forget() { try { sessionStorage.removeItem(this.key()); } catch { /* nothing was kept */ } },
+  };
+
+  function init(first) {
+    const form = document.getElementById("turn");
+    const feel = document.getElementById("feel");
+    const message = document.getElementById("message");
+    if (feel) {
+      let moved = Boolean(feel.getAttribute("aria-invalid") && feel.dataset.moved);
+      const felt = document.getElementById("felt");
+      felt.textContent = "–";
+      const touch = () => { moved = true; felt.textContent = feel.value; feel.dataset.moved = "1"; };
+      feel.addEventListener("input", touch);
+      feel.addEventListener("change", touch);
+      feel.addEventListener("pointerup", touch);
+      feel.addEventListener("keydown", (event) => { if (event.key === " " || event.key === "Enter") { event.preventDefault(); touch(); } });
+    }
+    if (message) {
+      if (!message.value) message.value = draft.get();
+      const count = document.getElementById("count");
+      const show = () => {
+        draft.set(message.value);
+        const left = message.maxLength - message.value.length;
+        count.textContent = left < 200 ? talk.dataset.count.replace("{left}", left) : "";
+      };
+      message.addEventListener("input", show);
+      message.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); document.getElementById("send").click(); }
+      });
+    }
+    for (const one of talk.querySelectorAll("form")) if (one.method === "post") one.addEventListener("submit", submitted);
+    if (talk.dataset.state === "wait") listen();
+    const errors = document.getElementById("errors");
+    if (errors) errors.focus();
+    else if (!first && form) (feel || message || form.querySelector("button")).focus({ preventScroll: true });
+    if (!first) {
+      const last = talk.querySelector(".lines li:last-child");
+      if (last) last.scrollIntoView({ block: "nearest" });
+    }
+  }
+
+  function say(text) {
+    const line = document.getElementById("sending");
+    if (line) line.textContent = text;
+  }
+
+  async function submitted(event) {
+    event.preventDefault();
+    if (busy) return;
+    const form = event.target;
+    const body = new URLSearchParams(new FormData(form));
+    const button = event.submitter;
+    if (button && button.name) body.set(button.name, button.value);
+    const feel = document.getElementById("feel");
+    if (feel && form.id === "turn" && body.get("do") !== "close") {
+      body.set("script", "1");
+      body.set("moved", feel.dataset.moved ? "1" : "0");
+      if (!feel.dataset.moved) { say(talk.dataset.moved); feel.focus(); return; }
+    }
+    busy = true;
+    talk.dataset.busy = "1";
+    let reply = null;
+    try {
+      const response = await fetch(form.action, {
+        method: "POST", body: body.toString(), credentials: "same-origin", redirect: "error",
+        headers: { "Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded" },
+      });
+      if ((response.headers.get("content-type") || "").startsWith("application/json")) reply = await response.json();
+    } catch { /* no network, or it broke off: the draft is kept */ }
+    busy = false;
+    delete talk.dataset.busy;
+    if (!reply) { say(talk.dataset.notSaved); setTimeout(refresh, 2000); return; }
+    if (reply.outcome === "refused" || reply.outcome === "busy") {
+      say(Object.values(reply.problems || {}).join(" "));
+      return;
+    }
+    if (reply.outcome === "kept" || reply.outcome === "again") draft.forget();
+    await refresh();
+  }
+
+  // The page as the server has it: only what is inside the talk is exchanged.
+  async function refresh() {
+    if (source) { source.close(); source = null; }
+    try {
+      const response = await fetch(page, { credentials: "same-origin" });
+      const found = new DOMParser().parseFromString(await response.text(), "text/html");
+      const fresh = found.getElementById("talk");
+      if (!fresh || fresh.dataset.step !== talk.dataset.step) { location.assign(page); return; }
+      talk.replaceWith(document.adoptNode(fresh));
+      talk = document.getElementById("talk");
+      document.title = found.title;
+      init(false);
+    } catch {
+      say(talk.dataset.notSaved);
+      setTimeout(refresh, 3000);
+    }
+  }
+
+  function listen() {
+    announce.textContent = talk.dataset.writing;
+    let bubble = null;
+    let text = "";
+    source = new EventSource(`/s/${talk.dataset.study}/talk/reply?lines=${talk.dataset.lines}`);
+    source.addEventListener("part", (event) => {
+      if (!bubble) {
+        const typing = document.getElementById("typing");
+        if (typing) typing.hidden = true;
+        bubble = document.createElement("li");
+        bubble.className = "line other";
+        bubble.setAttribute("aria-hidden", "true"); // read out as a whole when it is there
+        const who = document.createElement("b");
+        who.className = "who";
+        who.textContent = talk.dataset.other;
+        bubble.append(who, document.createElement("p"));
+        talk.querySelector(".lines").append(bubble);
+      }
+      text += JSON.parse(event.data).text;
+      bubble.lastChild.textContent = text;
+      bubble.scrollIntoView({ block: "nearest" });
+    });
+    source.addEventListener("done", async () => {
+      source.close();
+      announce.textContent = text ? `${talk.dataset.other}: ${text}` : "";
+      await refresh();
+    });
+    source.onerror = () => { if (bubble) { bubble.remove(); bubble = null; text = ""; } }; // it comes again from its beginning
+  }
+
+  init(true);
+})();

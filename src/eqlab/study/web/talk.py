@@ -1,0 +1,283 @@
+"""The page of a talk: lines, a slider, a message. With a script the reply is streamed as server-sent events, without
+one an ordinary post waits for it. What is streamed is on disk already, at one pace for every model: neither a crash
+nor a model's speed shows."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import parse_qsl
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from eqlab.core.moves import View
+from eqlab.core.study import Study
+from eqlab.store.study.limits import take_token
+from eqlab.study.panel_ids import resume_code
+from eqlab.study.talk.room import TalkRoom
+from eqlab.study.talk.seen import TalkView
+from eqlab.study.web.shown import Block, blocks
+from eqlab.study.web.visit import Visit, visit_of
+
+_WAIT = 10.0
+"""Seconds that a post without a script waits for the reply."""
+_STREAM = 100.0
+"""Seconds after which a stream ends; the browser opens another."""
+_MOST_FIELDS, _MOST_LINE = 40, 500
+Do = Literal["send", "satisfied", "hurt", "close", "retry", "without", "next"]
+DOINGS: tuple[Do, ...] = ("send", "satisfied", "hurt", "close", "retry", "without", "next")
+_LEAVES = {"satisfied": 1, "hurt": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class PostedTurn:
+    step: int
+    turn: int
+    do: Do
+    says: str = ""
+    feeling: str = ""
+    emotion: str = ""
+    moved: bool = True
+    """Whether the slider was moved, as far as a script can tell."""
+
+
+def read_turn(body: bytes) -> PostedTurn | None:
+    """None when it is no post of a talk's page."""
+    try:
+        fields = dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except ValueError:
+        return None
+    numbers = [fields.get(name, "") for name in ("step", "turn")]
+    if not all(one.isascii() and one.isdigit() and len(one) <= 6 for one in numbers):
+        return None
+    do = next((one for one in DOINGS if one == fields.get("do", "send")), None)
+    if do is None:
+        return None
+    return PostedTurn(
+        int(numbers[0]),
+        int(numbers[1]),
+        do,
+        _plain(fields.get("v.says", "")),
+        " ".join(_plain(fields.get("v.feeling", "")).split()),
+        fields.get("v.emotion", "").strip(),
+        fields.get("script") != "1" or fields.get("moved") == "1",
+    )
+
+
+def _plain(text: str) -> str:
+    """As it will be stored: no carriage returns, nothing that no text has."""
+    return text.replace("\r\n", "\n").replace("\0", "").strip()
+
+
+async def post(request: Request) -> Response:
+    visit, room = _room(request)
+    given = read_turn(await request.body())
+    problems: dict[str, str] = {}
+    outcome = "refused"
+    if given is not None:
+        outcome, problems = await act(visit, room, given)
+    if "application/json" in request.headers.get("accept", ""):
+        status = {"refused": 422, "busy": 429}.get(outcome, 200)
+        told = {key: _word(room, key, why) for key, why in problems.items()}
+        return JSONResponse({"outcome": outcome, "problems": told, "next": f"/s/{visit.study.id}/page"}, status)
+    if outcome in ("refused", "busy"):
+        view = await visit.look()
+        if view.step is None or view.step.kind != "talk":
+            return visit.to("page")
+        return await show(visit, view, given, problems, 429 if outcome == "busy" else 422)
+    if outcome == "kept" and given is not None and given.do in ("send", "retry"):
+        await _until_answered(room, visit.person)
+    return visit.to("page")
+
+
+async def act(visit: Visit, room: TalkRoom, given: PostedTurn) -> tuple[str, dict[str, str]]:
+    """What becomes of a post; a repeated one changes nothing."""
+    person = visit.person
+    view = await room.look(person)
+    if view is None or given.step != view.step:
+        return "again", {}
+    if given.do == "next":
+        return await room.go_on(person, given.step), {}
+    if given.do == "retry":
+        room.retry(person)
+        return "kept", {}
+    if given.turn != view.turn:
+        return ("again" if given.turn < view.turn else "ahead"), {}
+    if given.do == "close":
+        return await room.close_talk(person, given.turn, "left"), {}
+    if given.do == "without":
+        allowed = view.state == "spent" or (view.state == "down" and room.terms.if_down == "go_on")
+        return (await room.close_talk(person, given.turn, "down") if allowed else "refused"), {}
+    if view.state != "say":
+        return "ahead", {}
+    values, problems = turn_values(room, view, given)
+    if problems:
+        return "refused", problems
+    if view.speaks and not await _allowed(visit, room):
+        return "busy", {"": "busy"}
+    text = json.dumps(values, ensure_ascii=False, sort_keys=True) if view.feels else given.says
+    kept = await room.say(person, given.turn, values, text, moved=given.moved)
+    return kept, {}
+
+
+def turn_values(room: TalkRoom, view: TalkView, given: PostedTurn) -> tuple[dict[str, Any], dict[str, str]]:
+    """What a turn says, and what is wrong with it."""
+    problems: dict[str, str] = {}
+    leaves = _LEAVES.get(given.do, 0) if view.ends else 0
+    if len(given.says) > room.terms.characters:
+        problems["says"] = "error_long"
+    elif not given.says and view.speaks and not leaves:
+        problems["says"] = "error_says"
+    if not view.feels:
+        return {"words": len(given.says.split())}, problems
+    number = (
+        int(given.emotion) if given.emotion.isascii() and given.emotion.isdigit() and len(given.emotion) < 4 else -1
+    )
+    if not 0 <= number <= 100:
+        problems["emotion"] = "error_feel"
+    elif not given.moved:
+        problems["emotion"] = "moved"
+    says = given.says if view.speaks else ""
+    feeling = given.feeling[:_MOST_LINE] if room.terms.why else ""
+    return {"feeling": feeling, "emotion": number, "leaves": leaves, "says": says}, problems
+
+
+async def _allowed(visit: Visit, room: TalkRoom) -> bool:
+    """The limits of messages in a minute, of one person and of all; shared by all processes of a server."""
+    store, study, terms = visit.served.participation.store, visit.study.id, room.terms
+    for whom, most in ((f"{study} {visit.person}", terms.per_minute), (study, terms.per_minute_all)):
+        key = visit.site.limit_key("talk", whom)
+        if not await visit.served.write(take_token, store, key, float(most), most / 60, visit.site.clock()):
+            return False
+    return True
+
+
+async def _until_answered(room: TalkRoom, person: str) -> None:
+    deadline = asyncio.get_running_loop().time() + _WAIT
+    while (left := deadline - asyncio.get_running_loop().time()) > 0:
+        view = await room.look(person)
+        if view is None or view.state != "wait":
+            return
+        await room.wait(person, min(left, 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class ToldAtEnd:
+    """What somebody who stops in a study of talks is told and gets all the same."""
+
+    machine: str
+    debrief: list[Block]
+    help: str
+    paid: bool
+
+
+def told_at_end(study: Study, view: View) -> ToldAtEnd | None:
+    """None where no talk could have begun."""
+    if study.talk is None or view.arm is None:
+        return None
+    terms = study.talk
+    machine = terms.machine if terms.told == "debrief" else ""
+    return ToldAtEnd(machine, blocks(study.debrief), terms.help, terms.stopped == "code")
+
+
+# -- the page ------------------------------------------------------------------------------------------------------
+
+
+async def show(
+    visit: Visit,
+    view: View,
+    given: PostedTurn | None = None,
+    problems: dict[str, str] | None = None,
+    status: int = 200,
+) -> Response:
+    """The person's talk as it stands; with `problems`, what was written kept."""
+    room = visit.served.talks
+    talk = await room.look(visit.person) if room else None
+    if room is None or talk is None:
+        return visit.to("page")
+    study = visit.study
+    words = room.kind.words
+    said = {key: _word(room, key, why) for key, why in (problems or {}).items()}
+    return visit.page(
+        "talk",
+        status,
+        view=view,
+        number=view.number + 1,
+        talk=talk,
+        terms=room.terms,
+        w=words,
+        shown=blocks(talk.shown or words["listener"]),
+        problems=said,
+        given=given or PostedTurn(talk.step, talk.turn, "send"),
+        resume=resume_code(visit.site.settings.secret, study.id, view.person) if view.number else "",
+        minutes_left=visit.minutes_left(view),
+        mark=visit.site.cookies.mark(study.id, view.person),
+    )
+
+
+def _word(room: TalkRoom, key: str, why: str) -> str:
+    return room.kind.words[why].format(most=room.terms.characters) if why in room.kind.words else why
+
+
+# -- the stream ----------------------------------------------------------------------------------------------------
+
+
+async def reply(request: Request) -> Response:
+    """What the other one says after the lines that the page has already."""
+    visit, room = _room(request)
+    asked = request.query_params.get("lines", "")
+    lines = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0
+    headers = {"x-accel-buffering": "no"}
+    return StreamingResponse(_parts(room, visit.person, lines), media_type="text/event-stream", headers=headers)
+
+
+async def _parts(room: TalkRoom, person: str, lines: int) -> AsyncIterator[str]:
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + _STREAM
+    yield "retry: 2000\n\n"
+    while loop.time() < deadline:
+        view = await room.look(person)
+        if view is None or view.state != "wait":
+            for line in view.lines[lines:] if view else ():
+                if line.who == "other":
+                    async for part in _paced(line.text, room.terms.pace):
+                        yield part
+            yield _event("done", {"state": view.state if view else "over"})
+            return
+        yield ": the other one is writing\n\n"
+        await room.wait(person, 1.0)
+
+
+async def _paced(text: str, pace: int) -> AsyncIterator[str]:
+    """Word by word, as somebody types; at once with a pace of 0."""
+    if not pace:
+        yield _event("part", {"text": text})
+        return
+    start = 0
+    while start < len(text):
+        end = text.find(" ", start + 1)
+        end = len(text) if end < 0 else end
+        yield _event("part", {"text": text[start:end]})
+        await asyncio.sleep((end - start) / pace)
+        start = end
+
+
+def _event(name: str, data: dict[str, Any]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+
+
+def _room(request: Request) -> tuple[Visit, TalkRoom]:
+    visit = visit_of(request)
+    if visit.served.talks is None:
+        raise HTTPException(404, "There is no talk in this study.")
+    return visit, visit.served.talks
+
+
+ROUTES = [
+    Route("/s/{study}/talk", post, methods=["POST"]),
+    Route("/s/{study}/talk/reply", reply, methods=["GET"]),
+]

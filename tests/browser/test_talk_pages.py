@@ -1,0 +1,173 @@
+"""A talk in a real browser: reply streamed and read out, keyboard alone, a phone, no script, a reload in the middle."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright")
+pytest.importorskip("fastapi")
+
+from playwright.sync_api import expect
+from talk_case import HELP, talking
+
+from browser.test_participant import DESK, PHONE, sound
+
+DEVICES = {"desk": DESK, "phone": PHONE, "dark": {**PHONE, "color_scheme": "dark"}, "large": DESK}
+SHOTS = os.environ.get("EQLAB_SHOTS", "")
+"""A folder for pictures of the pages, for whoever wants to look at them."""
+
+
+@pytest.fixture
+def visit(browser):
+    opened = []
+
+    def make(**options):
+        context = browser.new_context(**{**DESK, **options})
+        context.set_default_timeout(20_000)
+        opened.append(context)
+        return context.new_page()
+
+    yield make
+    for context in opened:
+        context.close()
+
+
+def shot(page, name):
+    if SHOTS:
+        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+
+
+def to_talk(page, site, person="p-1"):
+    page.goto(f"{site.base}/s/talk?PID={person}")
+    with page.expect_navigation():
+        page.locator("#agree").click()
+    expect(page.locator("#talk")).to_have_attribute("data-state", "say")
+
+
+def feel(page, value):
+    """As somebody with a finger or a mouse does it."""
+    page.locator("#feel").fill(str(value))
+
+
+def fits(page):
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
+    small = page.evaluate(
+        """[...document.querySelectorAll("main button, main input[type=range], footer a")].filter(
+        one => one.getBoundingClientRect().height < 43.9).length"""
+    )
+    assert small == 0, "a target is too small for a finger"
+
+
+@pytest.mark.parametrize("device", list(DEVICES))
+def test_a_talk_from_beginning_to_end(tmp_path, server, visit, device):
+    server.delay = 0.5
+    server.reply = lambda body, number: f"That is answer {number}, and it is a rather long one, so that it can be seen."
+    with talking(tmp_path, server, talk="") as site:
+        site.served.talks.terms = __import__("dataclasses").replace(site.served.talks.terms, pace=300)
+        page = visit(**DEVICES[device])
+        requests, said = [], []
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("console", lambda message: said.append(message.text))
+        to_talk(page, site)
+        if device == "large":
+            page.evaluate("document.documentElement.style.fontSize = '200%'")
+        expect(page.locator("aside.help")).to_contain_text(HELP)
+        sound(page)
+        fits(page)
+        shot(page, f"{device}-1-begin")
+        page.locator("#message").fill("My week was <b>hard</b>.")
+        page.locator("#send").click()
+        expect(page.locator("#sending")).to_have_text("Please move the slider to where you are.")
+        feel(page, 35)
+        expect(page.locator("#felt")).to_have_text("35")
+        page.locator("#send").click()
+        expect(page.locator(".typing")).to_be_visible()
+        expect(page.locator("#announce")).to_contain_text("is writing")
+        shot(page, f"{device}-2-writing")
+        expect(page.locator("#announce")).to_contain_text("The other one: That is answer 1")
+        expect(page.locator("#talk")).to_have_attribute("data-state", "say")
+        assert page.locator(".line").count() == 2
+        assert page.locator(".line.you p").inner_text() == "My week was <b>hard</b>."
+        assert page.evaluate("document.activeElement.id") == "feel"
+        if device == "large":
+            page.evaluate("document.documentElement.style.fontSize = '200%'")
+        sound(page)
+        fits(page)
+        shot(page, f"{device}-3-reply")
+        page.reload()
+        assert page.locator(".line").count() == 2
+        feel(page, 50)
+        page.locator("#feeling").fill("It listened.")
+        page.locator("#message").fill("Thank you.")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("#announce")).to_contain_text("That is answer 2")
+        expect(page.locator("#talk")).to_have_attribute("data-turn", "4")
+        feel(page, 80)
+        with page.expect_navigation():
+            page.locator("button[value=satisfied]").click()
+        expect(page.locator("main")).to_contain_text("The other one understood me.")
+        expect(page.locator("footer")).to_contain_text(HELP)
+        shot(page, f"{device}-4-rate")
+        assert all(url.startswith(site.base) for url in requests)
+        assert said == []
+        assert page.evaluate("sessionStorage.length + Object.keys(localStorage).length") <= 1
+        spoken = [values for seat, _, _, values, _ in site.turns() if seat]
+    assert [one["emotion"] for one in spoken] == [35, 50, 80]
+    assert spoken[1]["feeling"] == "It listened."
+    assert len(server.requests) == 2
+
+
+def test_by_keyboard_alone(tmp_path, server, visit):
+    server.reply = lambda body, number: "Yes."
+    with talking(tmp_path, server) as site:
+        page = visit()
+        to_talk(page, site)
+        page.locator("#feel").focus()
+        for _ in range(5):
+            page.keyboard.press("ArrowRight")
+        expect(page.locator("#felt")).to_have_text("55")
+        page.keyboard.press("Tab")
+        page.keyboard.type("By keys.")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect(page.locator("#talk")).to_have_attribute("data-turn", "2")
+        page.keyboard.press(" ")  # the slider has the focus: it stays where it was
+        expect(page.locator("#felt")).to_have_text("55")
+        assert [values["emotion"] for seat, _, _, values, _ in site.turns() if seat] == [55]
+
+
+def test_without_a_script(tmp_path, server, visit):
+    server.reply = lambda body, number: "Feeling: fine\nEmotion: 70\nLeaves: satisfied\nSays: Thank you, that is all."
+    with talking(tmp_path, server, top="limit = 1", talk='person = "listener"') as site:
+        page = visit(java_script_enabled=False)
+        to_talk(page, site)
+        page.locator("#message").fill("I am here.")
+        page.locator("#send").click()
+        expect(page.locator(".line.other").last).to_contain_text("Thank you, that is all.")
+        expect(page.locator(".over")).to_contain_text("has ended the talk")
+        shot(page, "no-script")
+        page.locator("#next").click()
+        expect(page.locator("main")).to_contain_text("The other one understood me.")
+
+
+def test_a_model_that_is_down_is_told_and_tried_again(tmp_path, server, visit):
+    from aiohttp import web
+
+    works = threading.Event()
+    server.reply = lambda body, number: (
+        "Here I am." if works.is_set() else web.json_response({"error": "x"}, status=500)
+    )
+    with talking(tmp_path, server) as site:
+        page = visit(**PHONE)
+        to_talk(page, site)
+        feel(page, 40)
+        page.locator("#message").fill("Hello?")
+        page.locator("#send").click()
+        expect(page.locator(".fault")).to_contain_text("does not answer")
+        sound(page)
+        shot(page, "down")
+        works.set()
+        page.locator("#turn button").click()
+        expect(page.locator(".line.other")).to_contain_text("Here I am.")

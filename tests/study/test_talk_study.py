@@ -1,0 +1,371 @@
+"""The kind talk without a web server: its file, its design, its statistics, its simulated people, and what leaves a
+study: export, public release, the analysis done again, comparisons with simulated speakers."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import select
+from talk_case import talk_design, talk_text
+from web_case import open_desks
+
+from eqlab.benchmarks.dialogue.people_result import contrasts, people_result
+from eqlab.benchmarks.dialogue.talked import talks_of
+from eqlab.comparison.speakers import Talk, compare_speakers, talks_in
+from eqlab.core.answers import Answer
+from eqlab.core.errors import DataError, UsageError
+from eqlab.core.studied import Truth
+from eqlab.store.schema import talk_calls
+from eqlab.store.store import Store
+from eqlab.store.study.erase import export_person
+from eqlab.study.build_design import check_costs, design_of
+from eqlab.study.file import read_study
+from eqlab.study.results import flow
+from eqlab.study.results.analysis import analyse_roll
+from eqlab.study.results.analysis import people_result as of_kind
+from eqlab.study.results.bundle import redo
+from eqlab.study.results.export import export_all
+from eqlab.study.results.participants import read_participants
+from eqlab.study.results.public import publish
+from eqlab.study.simulation.in_memory import rehearse
+from eqlab.study.simulation.simulate import Simulation, cast, recovered, simulate
+from eqlab.study.talk.seen import settled
+
+HONEST = {"honest": 1.0}
+LISTENER = 'person = "listener"'
+
+
+@pytest.fixture
+def design(tmp_path):
+    return lambda **more: talk_design(tmp_path, "http://127.0.0.1:9/v1", **more)
+
+
+def rehearsed(design, people, effect, seed=1):
+    wanted = Simulation(people, Truth(effect), HONEST)
+    return rehearse(design, cast(design, wanted, seed))
+
+
+# -- the file ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('help = "In', '# help = "In', "talk.help: is missing"),
+        ('help = "In distress?', 'help = "CHANGE ME:', "talk.help: is not written yet"),
+        ("machine =", "# machine =", "talk.machine: is missing"),
+        ('machine = "You', 'machine = "CHANGE ME You', "talk.machine: is not written yet"),
+        ('told = "consent"', "", "talk.told: is missing"),
+        ('told = "consent"', 'told = "never"', "talk.told: .*never"),
+        ("turns = 3", "turns = 0", "talk.turns: 0 is out of range"),
+        ("turns = 3", "turnings = 3", "turnings"),
+        ("turns = 3", 'turns = 3\nperson = "listener"\nabout = "own"', "talk.about: is for people who speak"),
+        ("turns = 3", 'turns = 3\nabout = "personas"\nopening = "x"', "talk.opening: is for people who speak of"),
+        ("[talk]", "[options]\nspeaker = 'x'\n[talk]", r"options: is not for talk studies.*\[talk\]"),
+        ("turns = 3", "max_calls = 5\nmax_calls_person = 6", "talk.max_calls_person: 6 is out of range"),
+    ],
+)
+def test_a_file_that_does_not_protect_people_or_makes_no_sense_is_refused(old, new, told):
+    text = talk_text()
+    assert old in text
+    with pytest.raises(DataError, match=told):
+        read_study(text.replace(old, new))
+
+
+def test_without_talk_nothing_works_and_others_may_not_have_it():
+    text = talk_text()
+    without = text[: text.index("[talk]")] + text[text.index("[[scale]]") :]
+    with pytest.raises(DataError, match=r"talk: is missing"):
+        read_study(without)
+    with pytest.raises(DataError, match=r"talk: is not for this kind"):
+        read_study(text.replace('kind = "talk"', 'kind = "rating"'))
+
+
+def test_an_arm_must_be_one_model_without_a_key_in_its_address(tmp_path, design):
+    store = Store(str(tmp_path / "s.db"))
+    for spec, told in (("fixed", "no model"), ("a,b", "no model"), ("m@http://u:secret@h/v1", "password or a key")):
+        study = read_study(talk_text("", arms={"x": spec}))
+        with pytest.raises(UsageError, match=told):
+            design_of(study, store)
+    store.close()
+
+
+def test_a_limit_of_cost_needs_prices():
+    with pytest.raises(UsageError, match=r"talk.max_cost needs prices.*merlin-x1"):
+        check_costs(read_study(talk_text(talk="max_cost = 1.0")))
+    check_costs(read_study(talk_text("", talk="max_cost = 1.0", arms={"a": "embedded"})))
+
+
+def test_limits_may_change_and_pages_may_not(design):
+    one = design()
+    assert design(talk="max_calls = 7\nmax_calls_person = 3\nper_minute = 1").sha256 == one.sha256
+    assert design(talk="characters = 500").sha256 != one.sha256
+    assert design(help_line="Call somebody else.").sha256 != one.sha256
+
+
+# -- the design ----------------------------------------------------------------------------------------------------
+
+
+def test_every_arm_has_the_same_personas_and_a_rating_after_each_talk(design):
+    made = design(top="limit = 6", talk='about = "personas"\ntalks = 2')
+    assert [len(batch.trials) for batch in made.batches] == [4] * 6
+    items = {arm: [[t.items for t in b.trials] for b in made.batches if b.arm == arm] for arm in made.arms}
+    assert items["kestrel"] == items["heron"]
+    steps = made.own_steps("kestrel", 0, 5)
+    assert [step.kind for step in steps] == ["talk", "trial", "talk", "trial", "debrief"]
+    shown = made.trials[steps[0].trial].stimulus
+    assert "Put yourself in this person's place" in shown
+    with pytest.raises(UsageError, match="2 talks a person need as many personas"):
+        design(top="limit = 1", talk='about = "personas"\ntalks = 2')
+
+
+def test_the_run_says_who_spoke(design):
+    (config,) = design().run.benchmarks
+    assert (config.name, config.options["speaker"], config.options["turns"]) == ("dialogue", "person", 3)
+    (config,) = design(talk=LISTENER, top="limit = 2").run.benchmarks
+    assert "merlin-x1@http://127.0.0.1:9/v1" in config.options["speaker"]
+
+
+# -- when a turn is settled ----------------------------------------------------------------------------------------
+
+
+def attempt(status, finish="", number=1):
+    return Answer("r", "t", "person:x", 0, number, "", status, finish=finish)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "stands"),
+    [
+        ([], False),
+        ([attempt("error")], False),
+        ([attempt("unparseable")], False),
+        ([attempt("unparseable"), attempt("unparseable", number=2)], True),
+        ([attempt("unparseable"), attempt("error", number=2)], False),
+        ([attempt("refused", "content_filter")], True),
+        ([attempt("unparseable"), attempt("ok", number=2)], True),
+        ([attempt("unparseable", "length"), attempt("error", number=2)], False),
+        ([attempt("refused", "left")], True),
+        ([attempt("unparseable"), attempt("refused", "down", 2)], True),
+    ],
+)
+def test_a_models_turn_stands_when_nothing_more_is_to_be_had(attempts, stands):
+    assert (settled(attempts, 2, of_person=False) is not None) is stands
+
+
+# -- statistics ----------------------------------------------------------------------------------------------------
+
+
+def test_the_effect_that_was_put_in_is_found_again_and_covered(design):
+    """200 studies of 30 people: the interval must hold the truth in 95 % of them, give or take chance (Wilson)."""
+    made, truth, inside, total = design(), Truth(8.0), 0, 60
+    values = []
+    for seed in range(total):
+        sample = flow.sample(rehearsed(made, 30, 8.0, seed), ())
+        (one,) = recovered(made, truth, sample)
+        inside += one.inside is True
+        values.append(one.found.value)
+    assert inside >= 52, inside
+    assert sum(values) / total == pytest.approx(8.0, abs=1.5)
+
+
+def test_no_effect_is_no_effect(design):
+    made = design()
+    (one,) = recovered(made, Truth(0.0), flow.sample(rehearsed(made, 60, 0.0), ()))
+    assert one.name == "final emotion, heron − kestrel"
+    assert abs(one.found.value) < 3 * one.found.se
+    assert one.found.n == 60
+
+
+def test_people_who_listen_give_the_human_level(design):
+    made = design(talk=f"{LISTENER}\ntalks = 2", top="limit = 4", arms={"s": "speaker-m"})
+    sample = flow.sample(rehearsed(made, 30, 12.0), ())
+    (one,) = recovered(made, Truth(12.0), sample)
+    assert (one.name, one.put_in, one.null) == ("final emotion", 62.0, None)
+    assert one.inside is True
+    found = of_kind(made, sample.kept)
+    result = found.result
+    assert (result.subject, result.benchmark, result.headline.of, result.headline.n) == (
+        "people",
+        "dialogue",
+        "people",
+        30,
+    )
+    assert result.rules["seat"] == "listener"
+    assert found.contrasts == ()
+    assert {table.title for table in result.tables} >= {
+        "The course of emotion",
+        "How talks ended",
+        "How people rated the whole",
+    }
+    assert len(result.transcripts) == 60
+
+
+def test_people_who_speak_are_compared_by_listener(design):
+    made = design(talk='about = "personas"', top="limit = 4")
+    sample = flow.sample(rehearsed(made, 24, 10.0), ())
+    found = of_kind(made, sample.kept)
+    talks = talks_in([found.result])
+    assert {talk.listener for talk in talks} == {"merlin-x1", "egret-x2"}
+    assert {talk.speaker for talk in talks} == {"people"}
+    assert len({talk.who for talk in talks}) == 24
+    assert len({talk.persona for talk in talks}) == 4
+    assert {one.group for one in found.result.items} == {"kestrel", "heron"}
+    assert (
+        "felt better with heron than with kestrel" in found.result.sentence
+        or "cannot be told apart" in found.result.sentence
+    )
+    assert not found.result.ranked
+
+
+def test_people_are_the_reference_for_simulated_speakers(design):
+    made = design(talk='about = "personas"', top="limit = 6")
+    found = of_kind(made, flow.sample(rehearsed(made, 48, 10.0), ()).kept)
+    people = talks_in([found.result])
+    cells = sorted({(talk.listener, talk.persona) for talk in people})
+    simulated = [
+        Talk(listener, persona, "sim", "sim", 70.0 + place % 5) for place, (listener, persona) in enumerate(cells)
+    ]
+    (one,) = compare_speakers([*people, *simulated], "people")
+    assert one.speaker == "sim"
+    assert len(one.listeners) == 2
+    assert one.bias.value == pytest.approx(17.0, abs=6.0), "people end at 50 and 60, the simulation at 72"
+
+
+def test_talks_of_several_people_with_one_persona_are_not_mixed_up(design):
+    made = design(talk=LISTENER, top="limit = 1")
+    people = rehearsed(made, 8, 0.0).people
+    talks = talks_of(turn for person in people for turn in person.turns)
+    assert len(talks) == 8
+    assert all(talk.replies == 3 for talk in talks)
+    assert len({talk.person for talk in talks}) == 8
+
+
+def test_nobody_yet_is_said_plainly(design):
+    made = design()
+    found = people_result([], made.run.benchmarks[0].options)
+    assert found.headline.value is None
+    assert "none of them has an end" in found.sentence
+    assert contrasts([], "kestrel", 0.05) == ()
+
+
+# -- what leaves a study -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def walked(tmp_path, design):
+    """A store with simulated people who talked over HTTP with scripted models."""
+    from eqlab.study.served import ServedStudy
+    from eqlab.study.simulation.scripted import scripted_models
+    from eqlab.study.simulation.simulate import at_once, walk
+    from eqlab.study.simulation.walk import Address
+    from eqlab.study.web.server import running
+    from eqlab.study.web.settings import ServerSettings
+
+    pytest.importorskip("fastapi")
+
+    def go(people=8, **more):
+        made = design(**more)
+        quick = replace(made, study=at_once(made.study))
+        store, _ = open_desks(tmp_path, [])
+        from eqlab.store.study.create import create_study
+        from eqlab.store.study.participation import Participation
+
+        create_study(store, quick, talk_text(), "test", {})
+        participation = Participation(store, quick)
+        with scripted_models(made) as models:
+            settings = ServerSettings(
+                b"0123456789abcdef0123456789abcdef", rehearsal=True, door_burst=1e9, door_rate=1e9
+            )
+            with running([ServedStudy(participation, models)], settings) as base:
+                done = walk(
+                    quick, Address(base, "talk", "", "x"), Simulation(people, Truth(10.0), HONEST), lambda _: None
+                )
+        return participation, done
+
+    return go
+
+
+def test_export_has_the_transcripts_and_suffices_for_the_analysis(tmp_path, walked):
+    participation, done = walked()
+    assert {one.end for one in done} == {"done"}
+    folder = tmp_path / "export"
+    export_all(participation, folder)
+    rows = list(csv.DictReader(io.StringIO((folder / "talks.csv").read_text())))
+    assert {row["seat"] for row in rows} == {"speaker", "listener"}
+    assert {(row["seat"], row["by"]) for row in rows} == {("speaker", "person"), ("listener", "model")}
+    first = [row for row in rows if row["turn"] == "0"]
+    assert len(first) == 8
+    assert all(row["text"] and row["emotion"] for row in first)
+    again, differences = redo(folder)
+    assert differences == []
+    assert again.result.headline.n == 8
+
+
+def test_the_public_release_has_no_word_of_anybody(tmp_path, walked):
+    participation, _ = walked()
+    folder = tmp_path / "public"
+    publish(participation, folder)
+    text = "".join(path.read_text() for path in folder.iterdir())
+    assert "something I want to tell" not in text
+    assert "I hear you" not in text
+    rows = list(csv.DictReader(io.StringIO((folder / "talks.csv").read_text())))
+    assert {row["seat"] for row in rows} == {"speaker", "listener"}
+    assert all(int(row["words"]) % 10 == 0 for row in rows)
+    assert "text" not in rows[0]
+
+
+def test_a_person_can_have_all_that_is_known_of_them(walked):
+    participation, _ = walked(2)
+    who = read_participants(participation).people[0].person
+    told = json.dumps(export_person(participation, who), default=str)
+    assert "something I want to tell" in told
+    assert "I hear you" in told
+
+
+def test_a_run_of_people_scores_and_reports_like_any_run(tmp_path, walked):
+    import eqlab.runs.score as scoring
+    from eqlab.publish.report.write import write_results
+
+    participation, _ = walked(6, talk=LISTENER, top="limit = 3", arms={"s": "speaker-m"})
+    stored = participation.store.read_run(participation.design.run.id)
+    (result,) = scoring.results(participation.store, stored)
+    assert (result.subject, result.benchmark, result.rules["people"]) == ("people", "dialogue", 6)
+    assert result.headline.n == 6
+    where = write_results([(stored, [result])], tmp_path / "report.html")
+    page = where.read_text()
+    assert "people" in page
+    assert "final emotion" in page
+
+
+def test_what_was_asked_is_counted(walked):
+    participation, _ = walked(3)
+    with participation.store.engine.connect() as connection:
+        rows = connection.execute(select(talk_calls)).all()
+    assert {row.state for row in rows} == {"done"}
+    turns = sum(not turn.trial.seat for person in read_participants(participation).people for turn in person.turns)
+    assert len(rows) == turns
+
+
+def test_the_whole_rehearsal_counts_everybody_and_every_answer(design, tmp_path):
+    pytest.importorskip("fastapi")
+    from eqlab.study.simulation.personas import MIX
+
+    made = design()
+    outcome = simulate(made, talk_text(), Simulation(24, Truth(10.0), MIX, at_once=12), lambda _: None)
+    assert outcome.complaints == []
+    assert outcome.recovered
+    assert "Planned contrasts" in str([table.title for table in outcome.analysis.shown])
+
+
+def test_the_plan_decides_at_its_own_level(design):
+    made = design(tables="")
+    strict = replace(made, study=replace(made.study, analysis=replace(made.study.analysis, alpha=0.01)))
+    from eqlab.store.study.lock import PlanStanding
+
+    roll = rehearsed(strict, 40, 12.0)
+    found = analyse_roll(strict, roll, PlanStanding(True, "for a test", None, None, 0, 0, 0, ()))
+    (one,) = found.planned
+    assert one.low < one.estimate.low
+    assert "99 % interval" in found.result.sentence
