@@ -2,6 +2,7 @@
 against browsers that say what they please."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -181,6 +182,25 @@ def test_a_lock_file_is_signed_and_a_changed_one_is_found_out(make_participation
         write_lock_file(path, {**content, name: value})
         with pytest.raises(DataError, match=said):
             read_lock_file(path)
+
+
+def test_without_the_package_that_signs_a_lock_says_in_one_line_how_to_get_it(
+    make_participation, tmp_path, monkeypatch
+):
+    from eqlab.core.errors import UsageError
+    from eqlab.study.results import lock_file as module
+
+    lock, _ = lock_plan(make_participation(), *analysis_code())
+    path = tmp_path / "small.lock.json"
+    signed = lock_file("small", "A small study", lock)
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    write_lock_file(path, lock_file("small", "A small study", lock))
+    with pytest.raises(DataError, match=r"is not signed.*eqlab\[study\]"):
+        read_lock_file(path)
+    write_lock_file(path, signed)
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    with pytest.raises(UsageError, match=r"needs the package 'cryptography'.*eqlab\[study\]"):
+        read_lock_file(path)
 
 
 # -- simulated people --

@@ -68,7 +68,7 @@ def lock(
     path = output or Path(f"{design.study.id}.lock.json")
     content = lock_file(design.study.id, design.study.title, made)
     write_lock_file(path, content)
-    by = f"signed by key {signer(content)}" if content["signature"] else "not signed: pip install 'eqlab[submit]'"
+    by = f"signed by key {signer(content)}" if content["signature"] else "not signed: pip install 'eqlab[study]'"
     typer.echo(f"{path} ({by})")
     called = "confirmatory" if stands.confirmatory else stands.label
     typer.echo(f"Results will be {called}: {stands.reason}.")
