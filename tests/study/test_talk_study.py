@@ -217,6 +217,9 @@ def test_people_who_speak_are_compared_by_listener(design):
         or "cannot be told apart" in found.result.sentence
     )
     assert not found.result.ranked
+    assert [name for name, _ in found.result.others.shares] == ["kestrel", "heron"], (
+        "the models are on a board, not people"
+    )
 
 
 def test_people_are_the_reference_for_simulated_speakers(design):
@@ -337,6 +340,18 @@ def test_a_run_of_people_scores_and_reports_like_any_run(tmp_path, walked):
     page = where.read_text()
     assert "people" in page
     assert "final emotion" in page
+
+
+def test_a_leaderboard_shows_no_word_of_people(tmp_path, walked):
+    from eqlab.publish.leaderboard.build import _shown
+    from eqlab.publish.leaderboard.entries import run_entries, without_texts
+
+    participation, _ = walked(6, talk=LISTENER, top="limit = 3", arms={"s": "speaker-m"})
+    stored = participation.store.read_run(participation.design.run.id)
+    (entry,) = run_entries(participation.store, stored, {})
+    shown = _shown(entry, True)
+    assert not shown.texts
+    assert "I am with you" not in str(without_texts(shown).result.items)
 
 
 def test_what_was_asked_is_counted(walked):

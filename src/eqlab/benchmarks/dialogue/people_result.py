@@ -14,7 +14,7 @@ from eqlab.benchmarks.dialogue import result as of_models
 from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.core.answers import final
 from eqlab.core.benchmark import Scored
-from eqlab.core.results import Estimate, Result, Table
+from eqlab.core.results import Estimate, OfOthers, Result, Table
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.studied import Contrast
 
@@ -60,6 +60,7 @@ def people_result(scored: Sequence[Scored], options: Mapping[str, Any], referenc
             for place, talk in enumerate(talks)
         ),
         caveats=_caveats(talks, speaking),
+        others=_of_models(felt, arms) if speaking else None,
         tables=(
             arm_table(talks, arms),
             *of_models.tables(*(_anonymous(some) for some in (talks, felt))),
@@ -70,6 +71,12 @@ def people_result(scored: Sequence[Scored], options: Mapping[str, Any], referenc
             replace(of_models.transcript(talk), repeat=place) for place, talk in enumerate(talks) if talk.said
         ),
     )
+
+
+def _of_models(felt: Sequence[Talked], arms: Sequence[str]) -> OfOthers:
+    """Where people speak, their feeling is a word about the models that listened."""
+    shares = tuple((arm, level([talk for talk in felt if talk.arm == arm])) for arm in arms)
+    return OfOthers("Talks with people", "final emotion of people who talked with it, 0 to 100", shares)
 
 
 def _anonymous(talks: Sequence[Talked]) -> list[Talked]:
