@@ -217,6 +217,11 @@ def test_people_who_speak_are_compared_by_listener(design):
         or "cannot be told apart" in found.result.sentence
     )
     assert not found.result.ranked
+    course = next(table for table in found.result.tables if table.title == "The course of emotion, arm by arm")
+    assert course.columns == ("when", "kestrel", "heron")
+    first, last = course.rows[0], course.rows[-1]
+    assert (first[0], last[0], first[1].n) == ("at the opening", "after reply 3", 12)
+    assert last[2].value > first[2].value
     assert [name for name, _ in found.result.others.shares] == ["kestrel", "heron"], (
         "the models are on a board, not people"
     )
