@@ -16,6 +16,7 @@ from eqlab.benchmarks.dialogue.personas import parse_open
 from eqlab.benchmarks.dialogue.talked import talks_of
 from eqlab.benchmarks.registry import load
 from eqlab.core.errors import UsageError
+from eqlab.data.rubric_files import shipped
 
 PERSONAS = {one.id: one for one in parse_open(files("eqlab.data").joinpath("open/dialogue.toml").read_bytes())}
 
@@ -362,7 +363,7 @@ def test_judges_read_whole_talks(server, tmp_path, eqlab):
     api.run(prepared(server, "good", limit=2), store)
     store.close()
     asked = len(server.requests)
-    server.reply = lambda body, number: "Rating: Good"
+    server.reply = lambda body, number: "\n".join(f"{scale.key}: 3" for scale in shipped("dialogue").scales)
     done = eqlab("judge", "j", "--on", "last", "--base-url", server.url, "--store", where)
     assert done.code == 0, done.err
     shown = ["\n".join(m["content"] for m in body["messages"]) for body in server.requests[asked:]]

@@ -32,7 +32,7 @@ SourcesArgument = Annotated[
 BenchmarkFlag = Annotated[
     list[str] | None, typer.Option("-b", "--benchmark", help="Only this benchmark; may be repeated.")
 ]
-SubjectFlag = Annotated[str, typer.Option(help="Only subjects whose name contains this.")]
+SubjectFlag = Annotated[str, typer.Option(help="Only those whose name contains this.")]
 MissingFlag = Annotated[
     str, typer.Option(help="Answers that could not be used: `drop` (leave the item out) or `zero` (0 points).")
 ]
@@ -77,13 +77,11 @@ def compare(
     data: DataFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compare the subjects of one or more runs, and published models: paired item by item where items are shared.
+    """Compare the models of one or more runs, and published ones: paired item by item where items are shared.
 
     Gives each difference with its interval, ranks as ranges, who may be first, and what more items or repeats would
     buy. With --baseline it is a gate for CI: see docs/ci.md."""
-    from rich.text import Text
-
-    from eqlab.cli.output import console, print_json, print_table
+    from eqlab.cli.output import print_json, print_table, say
     from eqlab.comparison.caveats import caveats
     from eqlab.comparison.compare import compare as compare_entries
     from eqlab.comparison.entries import entries
@@ -119,14 +117,13 @@ def compare(
     if as_json:
         print_json([as_data(one, missing) for one in found])
         return
-    out = console()
     for one in found:
-        out.print(Text(sentence(one), style="bold"))
+        say(sentence(one), style="bold")
         for table in tables(one):
             typer.echo("")
             print_table(table)
         for caveat in caveats(one, missing):
-            out.print(Text(f"! {caveat}", style="yellow"))
+            say(f"! {caveat}", style="yellow")
         typer.echo("")
 
 
@@ -134,9 +131,7 @@ def _speakers(named: list[str], reference: str, chosen: "CompareFlags", as_json:
     """Whether simulated speakers say the same of listeners as the reference does."""
     from dataclasses import asdict
 
-    from rich.text import Text
-
-    from eqlab.cli.output import console, print_json, print_table
+    from eqlab.cli.output import print_json, print_table, say
     from eqlab.comparison.sources import read_sources
     from eqlab.comparison.speakers import compare_speakers, sentence, tables, talks_in
     from eqlab.core.errors import UsageError
@@ -149,7 +144,7 @@ def _speakers(named: list[str], reference: str, chosen: "CompareFlags", as_json:
         print_json([{**asdict(one), "sentence": sentence(one)} for one in found])
         return
     for one in found:
-        console().print(Text(sentence(one), style="bold"))
+        say(sentence(one), style="bold")
         for table in tables(one):
             typer.echo("")
             print_table(table)
@@ -168,9 +163,7 @@ def _gate(
     as_json: bool,
 ) -> None:
     """Candidate against baseline, A and B in the order given; exit code 3 if it is worse."""
-    from rich.text import Text
-
-    from eqlab.cli.output import console, print_json
+    from eqlab.cli.output import print_json, say
     from eqlab.comparison.entries import entries
     from eqlab.comparison.gate import as_data, gate, sentences
     from eqlab.comparison.gate_files import junit_xml, markdown_page
@@ -190,7 +183,7 @@ def _gate(
         print_json(as_data(found))
     else:
         for text, style in sentences(found):
-            console().print(Text(text, style=style))
+            say(text, style=style)
     if found.undecided:
         raise typer.Exit(1)
     if found.worse and fail_if_worse:

@@ -30,12 +30,12 @@ def conclusions(scored: "Sequence[tuple[StoredRun, Sequence[Result]]]") -> list[
 
 
 def print_conclusions(found: Sequence[Conclusion]) -> None:
-    from rich.text import Text
-
-    from eqlab.cli.output import console, harmless
+    """Several are told apart by their titles."""
+    from eqlab.cli.output import say
 
     for one in found:
-        console().print(Text(harmless(f"{one.sentence}\n"), style="bold"))
+        title = f"{one.data['title']}: " if len(found) > 1 else ""
+        say(f"{title}{one.sentence}\n", style="bold")
 
 
 def without_answers(results: "Sequence[Result]") -> list[str]:

@@ -38,9 +38,7 @@ def correlate(
 ) -> None:
     """Correlate scores with external ones (MMLU, Arena, …): bootstrap intervals over models, corrected for the
     reliability of both sides."""
-    from rich.text import Text
-
-    from eqlab.cli.output import console, print_json, print_table
+    from eqlab.cli.output import print_json, print_table, say
     from eqlab.comparison.correlate import as_data, notes, sentence, table
     from eqlab.comparison.correlate import correlate as correlate_with
     from eqlab.comparison.entries import entries
@@ -65,13 +63,12 @@ def correlate(
     if as_json:
         print_json([as_data(one) for one in found])
         return
-    out = console()
     for one in found:
-        out.print(Text(sentence(one), style="bold"))
+        say(sentence(one), style="bold")
     typer.echo("")
     print_table(table(found))
     for note in notes(found):
-        out.print(Text(f"! {note}", style="yellow"))
+        say(f"! {note}", style="yellow")
     if output:
         typer.echo(f"Scatter: {output.resolve()}")
 

@@ -41,7 +41,7 @@ def report(
     at equal ability; and how many items, wordings and repeats a score needs."""
     from dataclasses import asdict
 
-    from eqlab.cli.output import print_json, print_table
+    from eqlab.cli.output import print_json, print_table, say
     from eqlab.comparison.item_designs import designs_table, item_designs
     from eqlab.comparison.item_equating import equate_sets
     from eqlab.comparison.item_points import read_items
@@ -68,12 +68,12 @@ def report(
             }
         )
         return
-    typer.echo(made.sentence)
+    say(made.sentence, style="bold")
     for table in tables:
         typer.echo("")
         print_table(table)
     if equated:
-        typer.echo(f"\n{equated.sentence}")
+        say(f"\n{equated.sentence}", style="bold")
         for table in equated.tables:
             typer.echo("")
             print_table(table)

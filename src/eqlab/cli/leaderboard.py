@@ -10,7 +10,7 @@ from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 if TYPE_CHECKING:
     from eqlab.publish.leaderboard.build import Built
 
-app = typer.Typer(help="A static site that ranks subjects honestly.", no_args_is_help=True)
+app = typer.Typer(help="A static site that ranks models honestly.", no_args_is_help=True)
 
 
 @app.command()
@@ -55,20 +55,21 @@ def build(
 
 
 def _print(built: "Built") -> None:
-    from eqlab.cli.output import harmless
+    from eqlab.cli.output import say
 
     for board in built.boards:
-        typer.echo(harmless(f"{board.label}, {len(board.entered)} entries: {board.sentence}"))
+        entries = "1 entry" if len(board.entered) == 1 else f"{len(board.entered)} entries"
+        say(f"{board.label}, {entries}: {board.sentence}")
     for where, why in built.left_out.items():
-        typer.echo(harmless(f"left out: {where}: {why}"))
+        say(f"left out: {where}: {why}")
     for name, why in built.refused:
-        typer.echo(harmless(f"refused: {name}: {why}"))
+        say(f"refused: {name}: {why}")
     what = ", ".join(f"{change.name} {change.what}" for change in built.changed[:5])
     more = f" and {len(built.changed) - 5} more" if len(built.changed) > 5 else ""
     if built.changed:
-        typer.echo(harmless(f"{len(built.changed)} changes since the last build: {what}{more}"))
+        say(f"{len(built.changed)} changes since the last build: {what}{more}")
     size = f"{built.files} files, front page {built.front_bytes / 1000:.0f} kB"
-    typer.echo(f"Leaderboard: {(built.folder / 'index.html').resolve()} ({size})")
+    say(f"Leaderboard: {(built.folder / 'index.html').resolve()} ({size})")
 
 
 def _print_json(built: "Built") -> None:

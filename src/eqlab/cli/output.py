@@ -1,33 +1,34 @@
 """What the terminal shows: tables, escaped text, numbers with their interval."""
 
-import os
 import sys
 import textwrap
 from collections.abc import Sequence
-from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from eqlab.cli.plain import harmless, print_json
-from eqlab.core.answered_as import in_words, replaced
-from eqlab.core.results import Estimate, Result, Table
-from eqlab.core.runs import PEOPLE
+from eqlab.cli.plain import columns, harmless, print_json, wrapped
+from eqlab.core.results import Estimate, Table
 from eqlab.core.text import count_of
 
-__all__ = [
-    "console", "errors", "harmless", "interval", "number", "print_json", "print_results", "print_rows", "print_table",
-    "result_json",
-]  # fmt: skip
+__all__ = ["console", "errors", "harmless", "interval", "number", "print_json", "print_rows", "print_table", "say"]
 
 
 def console() -> Console:
     """Standard output; as wide as COLUMNS says, else as the terminal, else as needed: nothing is cut in a file."""
-    said = os.environ.get("COLUMNS", "")
-    given = int(said) if said.isdecimal() and int(said) >= 20 else None
-    return Console(width=given or (None if sys.stdout.isatty() else 200), highlight=False)
+    return Console(width=columns() or (None if sys.stdout.isatty() else 200), highlight=False)
+
+
+def say(text: str, style: str = "") -> None:
+    """A sentence or more on standard output, broken between words where a line is full; never inside a name. In a
+    file without COLUMNS, one line as it is."""
+    out = console()
+    full = columns() or (out.width if sys.stdout.isatty() else None)
+    for line in harmless(text).split("\n"):
+        for part in wrapped(line, full):
+            out.print(Text(part, style=style), soft_wrap=True)
 
 
 def errors() -> Console:
@@ -40,7 +41,9 @@ def number(value: float | None, digits: int = 2) -> str:
 
 def interval(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
-        return "undefined"
+        from eqlab.analysis.intervals import FEWEST
+
+        return "too few" if estimate.n < FEWEST else "undefined"
     return f"{estimate.low:.{estimate.digits}f} … {estimate.high:.{estimate.digits}f}"
 
 
@@ -98,7 +101,7 @@ def print_table(table: Table) -> None:
     ]
     print_rows(table.title, table.columns, rows, right)
     if table.note:
-        console().print(Text(harmless(table.note), style="dim"))
+        say(table.note, style="dim")
 
 
 def _cell(cell: str | int | float | Estimate | None) -> str:
@@ -109,78 +112,3 @@ def _cell(cell: str | int | float | Estimate | None) -> str:
     if not isinstance(cell, float):
         return str(cell)
     return f"{cell:.1e}" if 0 < abs(cell) < 0.005 else f"{cell:.2f}"  # a small p is not 0.00
-
-
-_STATUSES = ("ok", "unparseable", "refused", "error", "unanswered")
-
-
-def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
-    """One table of all results, then each conclusion and its caveats in words; what was said above is not repeated."""
-    rows = []
-    statuses = [name for name in _STATUSES if name == "ok" or any(result.counts.get(name) for result in results)]
-    others = any(map(_another, results))
-    for result in results:
-        counts = result.counts
-        rows.append(
-            [
-                result.subject.removeprefix("model:"),
-                result.title,
-                number(result.headline.value, result.headline.digits),
-                interval(result.headline),
-                count_of(result.headline),
-                *(str(counts.get(name, 0)) for name in statuses),
-                _rules(result),
-                *([in_words(result.answered_as) if _another(result) else ""] if others else []),
-            ]
-        )
-    columns = ["subject", "benchmark", "score", "95 % interval", "n", *statuses, "rules"]
-    columns += ["answered as"] if others else []
-    print_rows("", columns, rows, right=["score", "n", *statuses])
-    out = console()
-    once = [one for one in results[0].caveats if all(one in result.caveats for result in results)] if results else []
-    for result in results:
-        caveats = [caveat for caveat in result.caveats if caveat not in once]
-        repeated = any(result.sentence in above for above in said) or (len(results) > 1 and bool(said))
-        text = f"{result.subject.removeprefix('model:')}, {result.title}" if repeated else result.sentence
-        if not repeated or result.baselines or caveats:
-            out.print(Text(harmless(f"\n{text}"), style="" if repeated else "bold"))
-        if result.baselines:
-            floor = ", ".join(f"{baseline.name} {baseline.value:.1f}" for baseline in result.baselines)
-            out.print(Text(f"What takes no skill scores: {floor}.", style="dim"))
-        again = [estimate for estimate in result.estimates if estimate.name.startswith("repeatability: ")]
-        if again:
-            said = "; ".join(_brief(estimate) for estimate in again)
-            out.print(Text(f"Asked again: {said}.", style="dim"))
-        for caveat in caveats:
-            out.print(Text(harmless(f"! {caveat}"), style="yellow"))
-    if once:
-        out.print("")
-    for caveat in once:
-        out.print(Text(harmless(f"! {caveat}"), style="yellow"))
-
-
-def _another(result: Result) -> bool:
-    """Whether another model answered than was asked, or several did."""
-    return any(replaced(result.subject, result.answered_as))
-
-
-def _brief(estimate: Estimate) -> str:
-    """Name, value, interval and n in one phrase."""
-    name = estimate.name.removeprefix("repeatability: ")
-    if estimate.value is None:
-        return f"{name} {estimate.note or 'undefined'}"
-    unit = f" {estimate.unit}" if estimate.unit else ""
-    return f"{name} {number(estimate.value, estimate.digits)}{unit} ({interval(estimate)}, n = {estimate.n})"
-
-
-def _rules(result: Result) -> str:
-    """Under which rules the score was made, in two words."""
-    mode = {"json": "structured", "form": "form"}.get(str(result.rules.get("mode")), "free text")
-    mode = "form" if result.subject == PEOPLE else mode
-    return ", ".join(part for part in (str(result.rules.get("name", "")), mode) if part)
-
-
-def result_json(result: Result) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(result)

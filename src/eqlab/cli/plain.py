@@ -1,8 +1,10 @@
 """Printing without tables: text that came from models and files made harmless, rules, JSON. Loads nothing heavy."""
 
 import json
+import os
 import shutil
 import sys
+import textwrap
 import unicodedata
 from typing import Any
 
@@ -32,6 +34,29 @@ def as_json(value: Any) -> str:
 
 def print_json(value: Any) -> None:
     sys.stdout.write(as_json(value) + "\n")
+
+
+def columns() -> int | None:
+    """How wide the user says the screen is; None: nobody said."""
+    said = os.environ.get("COLUMNS", "")
+    return int(said) if said.isdecimal() and int(said) >= 20 else None
+
+
+def wrapped(line: str, width: int | None) -> list[str]:
+    """A line as lines of at most this width, broken between words only; its indentation is kept."""
+    if width is None or len(line) <= width:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    ) or [line]
+
+
+def print_text(text: str, *, dim: bool = False) -> None:
+    """Somebody's words, as wide as COLUMNS says; a terminal breaks lines by itself."""
+    for line in harmless(text).split("\n"):
+        for part in wrapped(line, columns()):
+            typer.secho(part, dim=dim)
 
 
 def print_rule(title: str) -> None:

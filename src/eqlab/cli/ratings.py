@@ -33,7 +33,8 @@ def import_file(
     """Import people's ratings: 1, 2, 3 or bad, okay, good; every bad row is reported and left out.
 
     Raters' ids are hashed on reading and stored nowhere. The same file again changes nothing."""
-    from eqlab.cli.output import errors, print_json, print_results, print_table, result_json
+    from eqlab.cli.output import errors, print_json, print_table, say
+    from eqlab.cli.results import print_results, result_json
     from eqlab.publish.report.write import write_results
     from eqlab.runs.import_ratings import import_ratings
     from eqlab.runs.judge import read_file
@@ -63,14 +64,12 @@ def import_file(
             }
         )
         return
-    typer.echo(
-        f"{done.taken} ratings of {done.raters} people ({done.new} new, {len(done.bad)} rows left out): run {done.run}"
-    )
+    say(f"{done.taken} ratings of {done.raters} people ({done.new} new, {len(done.bad)} rows left out): run {done.run}")
     print_results(found)
     for result in found:
         for table in result.tables[:3]:
             typer.echo("")
             print_table(table)
     if written:
-        typer.echo(f"Report: {written.resolve()}")
+        say(f"Report: {written.resolve()}")
     opened.close()

@@ -46,11 +46,10 @@ def reproduce(
 
 def show(module: "Reproduction", report: dict[str, Any]) -> None:
     """The answer in sentences, then the tables."""
-    from eqlab.cli.output import print_table
-    from eqlab.cli.plain import harmless
+    from eqlab.cli.output import print_table, say
 
     for sentence in module.findings(report):
-        typer.echo(harmless(sentence))
+        say(sentence)
     for table in module.tables(report):
         typer.echo()
         print_table(table)

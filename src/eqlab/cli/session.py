@@ -39,7 +39,8 @@ def work(
     makes one more result of all subjects, `beside` one more table of each."""
     from eqlab.cli.conclusions import conclusions, print_conclusions, without_answers
     from eqlab.cli.money import print_usage, say_size
-    from eqlab.cli.output import errors, harmless, print_json, print_results, print_table, result_json
+    from eqlab.cli.output import errors, harmless, print_json, print_table, say
+    from eqlab.cli.results import print_results, result_json
     from eqlab.publish.report.write import write_results
     from eqlab.runs.ask import Listener, run
     from eqlab.runs.score import cores, results_of
@@ -48,6 +49,7 @@ def work(
     out = errors()
     spending.look_up()
     say_size(prepared, store, spending, out)
+    say_changed(prepared.changed, out)
     progress = Progress(out)
     with progress:
         listener = Listener(progress.say, progress.stored, progress.begun, progress.extended, progress.grown)
@@ -90,12 +92,12 @@ def work(
         for table in (table for result in found for table in result.tables[:tables]):
             typer.echo("")
             print_table(table)
-        typer.echo(f"\nRun {outcome.run} · item by item: eqlab show {outcome.run}")
-        typer.echo(f"Report: {path.resolve()}")
+        say(f"\nRun {outcome.run} · item by item: eqlab show {outcome.run}")
+        say(f"Report: {path.resolve()}")
         if not progress.heard and progress.planned and not outcome.failures:
-            typer.echo("0 requests were sent: this run exists and is complete. --fresh asks anew.")
+            say("0 requests were sent: this run exists and is complete. --fresh asks anew.")
         if not (outcome.failures or outcome.lost or outcome.interrupted):
-            typer.echo(next_step(outcome.run, [model.subject for model in prepared.config.models]))
+            say(next_step(outcome.run, [model.subject for model in prepared.config.models]))
     store.close()
     unusable = without_answers(found)
     for text in unusable:
@@ -104,14 +106,22 @@ def work(
     end(interrupted=outcome.interrupted, failed=failed, unusable=bool(unusable), limit=outcome.limit)
 
 
+def say_changed(names: Sequence[str], out: Any) -> None:
+    """Published data that somebody changed are named, as `eqlab data verify` does."""
+    for name in names:
+        out.print(f"! changed: {name} is not as it was published.", markup=False, style="yellow")
+    if names:
+        out.print("! Scores are of the changed data; 'eqlab data fetch' gets the published ones.", style="yellow")
+
+
 def print_whole(whole: "Result") -> None:
     """All subjects together: the conclusion, what to know, and every table."""
-    from eqlab.cli.output import harmless, print_table
+    from eqlab.cli.output import print_table, say
 
-    typer.echo("")
-    typer.echo(harmless(whole.sentence))
+    say("")
+    say(whole.sentence, style="bold")
     for caveat in whole.caveats:
-        typer.echo(harmless(f"! {caveat}"))
+        say(f"! {caveat}", style="yellow")
     for table in whole.tables:
         typer.echo("")
         print_table(table)

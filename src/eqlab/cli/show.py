@@ -23,7 +23,7 @@ _STATUSES = ("ok", "unparseable", "refused", "error", "unanswered")
 def show(
     run: Annotated[str, typer.Argument(help="Run id, its beginning, or `last`.")] = "last",
     item: Annotated[list[str] | None, typer.Option("--item", help="Only this item; may be repeated.")] = None,
-    subject: Annotated[str, typer.Option(help="Only subjects whose name contains this.")] = "",
+    subject: Annotated[str, typer.Option(help="Only those whose name contains this.")] = "",
     status: Annotated[str, typer.Option(help="Only ok, unparseable, refused, error or unanswered.")] = "",
     limit: Annotated[int, typer.Option(min=1, help="At most N items.")] = 20,
     prompt: Annotated[bool, typer.Option("--prompt/--no-prompt", help="Show the prompt too.")] = True,
@@ -115,7 +115,7 @@ def _as_json(match: "Match") -> dict[str, object]:
 
 
 def _print(match: "Match", *, prompt: bool) -> None:
-    from eqlab.cli.plain import harmless, print_rule
+    from eqlab.cli.plain import harmless, print_rule, print_text
     from eqlab.core.answered_as import spec_of
     from eqlab.core.runs import PEOPLE
 
@@ -125,16 +125,16 @@ def _print(match: "Match", *, prompt: bool) -> None:
     turn += f" · {scored.trial.seat}" if scored.trial.seat else ""
     print_rule(f"{someone.removeprefix('model:')} · {name} · item {line.item}{turn}")
     if prompt:
-        typer.secho(harmless(scored.trial.stimulus if who == PEOPLE else scored.trial.prompt), dim=True)
+        print_text(scored.trial.stimulus if who == PEOPLE else scored.trial.prompt, dim=True)
     for attempt in scored.attempts:
         said = f" · answered as {attempt.model}" if attempt.model and attempt.model != spec_of(who) else ""
         typer.secho(harmless(f"\nreply {attempt.attempt} ({attempt.status}){said}"), bold=True)
         if attempt.reasoning:
             typer.secho(f"(reasoning of {len(attempt.reasoning)} characters, not parsed)", dim=True)
-        typer.echo(harmless(attempt.text or attempt.note))
+        print_text(attempt.text or attempt.note)
     values = ", ".join(
         f"{key} {value} (reference {line.reference[key]:g})" if key in line.reference else f"{key} {value}"
         for key, value in line.values.items()
     )
     score = "" if line.score is None else f"\nscore: {line.score:.2f}"
-    typer.echo(f"\nread: {harmless(values) or 'nothing'}{score}\n")
+    print_text(f"\nread: {values or 'nothing'}{score}\n" if scored.attempts else "\nnot answered yet\n")

@@ -42,9 +42,10 @@ def analyze(
 
 def show(found: "StudyAnalysis") -> None:
     """The result in words, the people, and the tables that are about the plan; the report has all of them."""
-    from eqlab.cli.output import print_results, print_table
+    from eqlab.cli.output import print_table, say
+    from eqlab.cli.results import print_results
 
-    typer.echo(f"{found.design.study.title} (study '{found.design.study.id}'): {found.standing.label}\n")
+    say(f"{found.design.study.title} (study '{found.design.study.id}'): {found.standing.label}\n")
     print_results([found.result])
     for table in found.shown:
         typer.echo("")
@@ -54,7 +55,7 @@ def show(found: "StudyAnalysis") -> None:
 def analysis_json(found: "StudyAnalysis") -> dict[str, Any]:
     from dataclasses import asdict
 
-    from eqlab.cli.output import result_json
+    from eqlab.cli.results import result_json
 
     return {
         "study": found.design.study.id,

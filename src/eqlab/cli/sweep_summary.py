@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from eqlab.cli.ending import end
 
 if TYPE_CHECKING:
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 
 def show_plan(plans: "Sequence[CellPlan]", *, as_json: bool, quiet: bool) -> None:
     """One row per model and benchmark, seeds together; the last line adds up."""
-    from eqlab.cli.output import print_json, print_rows
+    from eqlab.cli.output import print_json, print_rows, say
 
     if as_json:
         print_json([_plan_json(plan) for plan in plans])
@@ -32,7 +30,7 @@ def show_plan(plans: "Sequence[CellPlan]", *, as_json: bool, quiet: bool) -> Non
         rows.append(["all", "", *_sums(plans)])
     columns = ["model", "benchmark", "runs", "trials", "answered", "calls", "tokens in, about", "tokens out, at most"]
     print_rows("", columns, rows, right=columns[2:])
-    typer.echo("Calls are at least these: a reply that cannot be read is asked for again. Tokens in: characters / 4.")
+    say("Calls are at least these: a reply that cannot be read is asked for again. Tokens in: characters / 4.")
 
 
 def _sums(plans: "Sequence[CellPlan]") -> list[str]:
@@ -63,7 +61,8 @@ def _cell_json(cell: "Cell") -> dict[str, Any]:
 def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, report: Path, as_json: bool) -> None:
     """Results of all cells that were begun, the report, the failures; then the exit code."""
     from eqlab.cli.conclusions import conclusions, print_conclusions, without_answers
-    from eqlab.cli.output import errors, harmless, print_json, result_json
+    from eqlab.cli.output import errors, harmless, print_json, say
+    from eqlab.cli.results import result_json
     from eqlab.publish.report.write import write_results
     from eqlab.runs.pool import pooled
     from eqlab.runs.score import cores, results_of
@@ -95,9 +94,8 @@ def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, 
         print_conclusions(said)
         _print_cells(cells, found)
         if path:
-            typer.echo(
-                f"\nReport: {path.resolve()} · item by item: eqlab show RUN · pair by pair: eqlab compare --sweep"
-            )
+            say(f"\nReport: {path.resolve()}")
+            say("Next, every pair with its interval: eqlab compare --sweep FILE; item by item: eqlab show RUN")
     store.close()
     _failures(cells, outcome)
     unusable = without_answers([result for _, results in together for result in results])
@@ -109,25 +107,30 @@ def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, 
 def _print_cells(cells: "Sequence[Cell]", found: dict[str, Any]) -> None:
     from eqlab.cli.output import interval, number, print_rows
 
+    statuses = [
+        name
+        for name in ("ok", "unparseable", "refused", "error", "unanswered")
+        if name == "ok" or any(result.counts.get(name) for result in found.values())
+    ]
     rows = []
     for cell in cells:
         head = [cell.target.model.name, cell.benchmark, str(cell.seed), cell.run]
         result = found.get(cell.run)
         if result is None:
-            rows.append([*head, "not begun", *[""] * 7])
+            rows.append([*head, "not begun", *[""] * (2 + len(statuses))])
             continue
         score, counts = result.headline, result.counts
         rows.append(
             [
                 *head,
-                number(score.value, score.digits),
-                interval(score),
+                number(score.value, score.digits) if score.value is not None else "none yet",
+                interval(score) if score.value is not None else "",
                 str(score.n),
-                *(str(counts.get(name, 0)) for name in ("ok", "unparseable", "refused", "error", "unanswered")),
+                *(str(counts.get(name, 0)) for name in statuses),
             ]
         )
-    columns = ["model", "benchmark", "seed", "run", "score", "95 % interval", "n", "ok", "unparseable", "refused"]
-    print_rows("", [*columns, "error", "unanswered"], rows, right=["seed", "score", "n", "ok"])
+    columns = ["model", "benchmark", "seed", "run", "score", "95 % interval", "n", *statuses]
+    print_rows("", columns, rows, right=["seed", "score", "n", *statuses])
 
 
 def _failures(cells: "Sequence[Cell]", outcome: "SweepOutcome") -> None:

@@ -18,11 +18,12 @@ def conclusion(verdict: Verdict, things: str = "items", rater: str = "") -> str:
     if rater and any(one.contender.score.value is not None for one in verdict.standings):
         parts = [_rated(verdict, things, rater)]
     else:
-        parts = [_first(verdict, things)] if ranked else ["No score can be compared."]
+        some = any(one.contender.score.value is not None for one in verdict.standings)
+        parts = [_first(verdict, things)] if ranked else ["No score can be compared."] if some else []
     parts += [_people(verdict, one.contender) for one in verdict.standings if one.contender.why_no_rank == REFERENCE]
     parts.append(_baselines(ranked))
     parts += _left_out([one.contender for one in verdict.standings if not one.rank], bool(ranked))
-    return " ".join(part for part in parts if part)
+    return " ".join(part for part in parts if part) or "No score can be compared."
 
 
 def _first(verdict: Verdict, things: str) -> str:

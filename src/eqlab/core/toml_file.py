@@ -1,4 +1,5 @@
-"""A user's TOML file read whole: study files, sweep files, languages, items. What is wrong with it is said at once,
+"""A user's TOML file read whole: study files, sweep files, languages, items
+(`item_file`). What is wrong with it is said at once,
 every problem as FILE:LINE: key: what is wrong (what to write instead)."""
 
 import re
@@ -12,10 +13,6 @@ from eqlab.core.toml_section import Notes, Section
 
 T = TypeVar("T")
 _AT = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
-
-
-ABOUT = ("title", "version", "licence", "language", "provenance", "author")
-"""What an item file may say of itself."""
 
 
 def read_toml(text: str, name: str, known: Sequence[str], make: Callable[[Section], T], hint: str = "") -> T:
@@ -37,45 +34,6 @@ def read_toml(text: str, name: str, known: Sequence[str], make: Callable[[Sectio
         make(Section(data, (), notes, known))
         raise DataError(problems_text(notes, name), hint)
     return made
-
-
-def read_items(
-    content: bytes, name: str, keys: Sequence[str], make: Callable[[Section, Section], T], hint: str = ""
-) -> list[T]:
-    """The items of a file, each made of its own table [[item]] and the file's top. No id may be there twice."""
-
-    def items(top: Section) -> list[T]:
-        entries = top.tables("item", keys)
-        if not entries and isinstance(top.values.get("item", []), list):
-            top.wrong("item", "is missing (begin each item with a line [[item]])")
-        seen: set[str] = set()
-        for one in entries:
-            own = one.values.get("id")
-            if isinstance(own, str) and own.strip() in seen:
-                one.wrong("id", f"'{own[:40]}' is there twice (give each item an id of its own)")
-            seen.add(own.strip() if isinstance(own, str) else "")
-        return [make(one, top) for one in entries]
-
-    text = decoded(content, name)
-    try:
-        return read_toml(text, name, (*ABOUT, "item"), items, hint)
-    except DataError as error:
-        raise DataError(_with_ids(error.message, text), error.hint) from error
-
-
-def _with_ids(message: str, text: str) -> str:
-    """Items by the id that their author knows them by, besides their number."""
-    try:
-        entries = tomllib.loads(text).get("item", [])
-    except ValueError:
-        return message
-    names = {index: one["id"] for index, one in enumerate(entries, start=1) if isinstance(one, dict) and "id" in one}
-
-    def named(found: re.Match[str]) -> str:
-        own = names.get(int(found.group(1)))
-        return f"item {own}" if isinstance(own, str) and len(own) <= 60 else found.group()
-
-    return re.sub(r"(?<=: )item\[(\d+)\]", named, message)
 
 
 def decoded(content: bytes, name: str) -> str:

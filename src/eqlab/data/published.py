@@ -5,7 +5,7 @@ A folder holds `<source>/<path>` for each row of the manifest, and may hold more
 import csv
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -91,6 +91,14 @@ def state(pinned: PinnedFile, folder: Path) -> FileState:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return "ok" if digest == pinned.sha256 else "changed"
+
+
+def changed(content: Mapping[str, bytes]) -> list[str]:
+    """Published files whose content is not the one that was published."""
+    pinned = {one.name: one.sha256 for one in manifest()}
+    return [
+        name for name, body in content.items() if name in pinned and hashlib.sha256(body).hexdigest() != pinned[name]
+    ]
 
 
 def fetch(wanted: Iterable[PinnedFile], folder: Path, say: Callable[[PinnedFile, str], None]) -> None:

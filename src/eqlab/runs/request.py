@@ -9,11 +9,12 @@ from typing import Any
 from eqlab.benchmarks.registry import load, usual
 from eqlab.core.benchmark import Benchmark, OwnItems, Selection, Source
 from eqlab.core.errors import UsageError
-from eqlab.core.own_items import own_title
+from eqlab.core.item_file import own_title
 from eqlab.core.runs import OWN, TITLE, ModelConfig, RunConfig
 from eqlab.core.secrets import holds_secret, secret_among
 from eqlab.core.trials import Trial
 from eqlab.data.items import read_sources
+from eqlab.data.published import changed
 from eqlab.models.runner import Asked
 from eqlab.runs.identity import configured
 
@@ -66,6 +67,11 @@ class Prepared:
     def selection(self, model: ModelConfig) -> Selection:
         config = self.config
         return Selection(config.profile, config.limit, config.repeats, config.seed, model.structured)
+
+    @property
+    def changed(self) -> list[str]:
+        """Published files that are not as they were published."""
+        return [name for content in self.files.values() for name in changed(content)]
 
     def plan(self) -> Iterator[tuple[str, str, Trial, int]]:
         """(subject, benchmark, trial, repeat) in the order of asking."""

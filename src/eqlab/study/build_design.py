@@ -11,7 +11,7 @@ from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import Benchmark, OwnItems, Source
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.own_items import own_title
+from eqlab.core.item_file import own_title
 from eqlab.core.runs import OWN, TITLE, RunConfig
 from eqlab.core.studied import Conversing, StudyForm
 from eqlab.core.study import Study

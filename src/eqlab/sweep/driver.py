@@ -193,7 +193,9 @@ class Driver:
         with ExitStack() as stack:
             stack.enter_context(run_lock(self._store, cell.run))
             identities = {cell.subject: cell.target.identity()}
-            self._store.begin_run(cell.prepared.config, cell.prepared.plan(), provenance(identities))
+            self._store.begin_run(
+                cell.prepared.config, cell.prepared.plan(), provenance(identities, cell.prepared.changed)
+            )
             under = _Open(cell, stack.pop_all(), iter(()))
         self._take_in(under)  # what a driver that was killed did not
         self._tell(under)

@@ -1,15 +1,12 @@
-"""Personas: who speaks in a talk, what they need and how they say it. Read from this project's own file (TOML) or
-from a file of the same form; everything that is wrong with it is said at once, with line, persona and key."""
+"""Personas: who speaks in a talk, what they need and how they say it. Read from this project's own file or from
+a user's; everything that is wrong with it is said at once, with line, persona and key."""
 
 import re
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
-from eqlab.core.errors import DataError
-from eqlab.core.toml_lines import Path, lines_of
-from eqlab.core.toml_section import Notes, Problem, Section
+from eqlab.core.item_file import columns, read_items
+from eqlab.core.toml_section import Section
 
 OPEN = "dialogue.toml"
 
@@ -55,47 +52,21 @@ class Persona:
 
 
 _KEYS = tuple(field.name for field in fields(Persona) if field.name != "language")
-_HEAD = ("title", "version", "licence", "language", "provenance", "author", "item")
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_NUMBER = re.compile(r"item\[(\d+)\]")
 
 
 def parse_open(content: bytes, path: str = OPEN) -> list[Persona]:
     """The personas of a file, in its order. Raises DataError with all that is wrong with it."""
-    try:
-        text = content.decode("utf-8")
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # no UTF-8, no TOML, or nested beyond all sense
-        raise DataError(f"{path} cannot be read: {error}.", "It must be a TOML file in UTF-8.") from error
-    found, problems = _read(data, {})
-    if problems:  # where keys stand is only worth finding out for a message
-        _, problems = _read(data, lines_of(text.replace("\r\n", "\n")))
-        raise DataError(_message(data, problems, path), "The first lines of the package's own file explain the keys.")
-    return found
+    row = columns(lists=("helps", "hurts", "lines"), numbers=("age", "emotion"), flags=("quick",))
+    return read_items(content, path, _KEYS, _persona, row)
 
 
-def _read(data: Mapping[str, Any], lines: Mapping[Path, int]) -> tuple[list[Persona], list[Problem]]:
-    notes = Notes(lines)
-    file = Section(data, (), notes, _HEAD)
-    language = file.text("language", "en")
-    entries = file.tables("item", _KEYS)
-    if not entries and not notes.problems:
-        file.wrong("item", "is missing (begin each persona with a line [[item]])")
-    found = [_persona(entry, language) for entry in entries]
-    seen: set[str] = set()
-    for entry, persona in zip(entries, found, strict=True):
-        if persona.id and persona.id in seen:
-            entry.wrong("id", f"'{persona.id}' is there twice (give each persona its own)")
-        seen.add(persona.id)
-    return found, sorted(set(notes.problems))
-
-
-def _persona(entry: Section, language: str) -> Persona:
+def _persona(entry: Section, top: Section) -> Persona:
     return Persona(
         id=_id(entry),
-        title=entry.text("title"),
+        title=entry.text("title", entry.text("id", "")),
         kind=cast(Kind, entry.choice("kind", KINDS)),
-        topic=entry.text("topic"),
+        topic=entry.text("topic", "not said"),
         name=entry.text("name"),
         age=_whole(entry, "age", 1, 120),
         who=entry.text("who"),
@@ -110,7 +81,7 @@ def _persona(entry: Section, language: str) -> Persona:
         opening=entry.text("opening"),
         lines=_lines(entry),
         quick=_flag(entry, "quick"),
-        language=language,
+        language=top.text("language", "en"),
     )
 
 
@@ -147,19 +118,3 @@ def _flag(entry: Section, key: str) -> bool:
     if not isinstance(value, bool):
         entry.wrong(key, "is neither true nor false (write one of them, without quotes)")
     return value is True
-
-
-def _message(data: Mapping[str, Any], problems: list[Problem], path: str) -> str:
-    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-    told = (f"{path}:{one.line}: {one.key}{_whose(data, one.key)}: {one.what}" for one in problems)
-    return "\n".join([f"{path} has {count}:", *told])
-
-
-def _whose(data: Mapping[str, Any], key: str) -> str:
-    """The id of the persona that a key belongs to, in brackets, if it has one."""
-    match = _NUMBER.match(key)
-    if not match:
-        return ""
-    entry = data["item"][int(match.group(1)) - 1]
-    name = entry.get("id") if isinstance(entry, dict) else None
-    return f" ({name})" if isinstance(name, str) and _ID.fullmatch(name) else ""

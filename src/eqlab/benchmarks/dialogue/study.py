@@ -139,7 +139,7 @@ class TalkStudy:
                 )
             (one,) = named
             role: Any = "seat" if seated else "model"
-            found[arm] = ModelConfig(one.spec, one.base_url, one.structured and seated, role=role)
+            found[arm] = ModelConfig(one.spec, one.base_url, one.structured and seated, dict(one.settings), role=role)
         return found
 
     def next_turn(self, study: Study, turns: Sequence[Turn]) -> Trial | None:

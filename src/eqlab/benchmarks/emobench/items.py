@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from eqlab.core.errors import DataError
-from eqlab.core.toml_file import read_items
+from eqlab.core.item_file import columns, instruction, read_items
 from eqlab.core.toml_section import Section
 
 OPEN = "emobench.toml"
@@ -39,22 +39,27 @@ class Scenario:
     text: str
     questions: tuple[AskedScenario, ...]
     quick: bool = False
+    instruction: str = ""
+    """A user's own words to the model, with places for scenario and questions; empty: ours."""
 
 
 _KEYS = (
     *("id", "task", "category", "kind", "question_type", "subject", "scenario", "quick", "reason"),
     *("emotion_choices", "emotion_label", "cause_choices", "cause_label", "choices", "label"),
 )
+_LISTS = ("emotion_choices", "cause_choices", "choices")
+NOT_SAID = "not said"
+"""The category of a user's own scenario that names none."""
 
 
 def parse_open(content: bytes, path: str = OPEN) -> list[Scenario]:
     """Our own scenarios, or a user's. Raises DataError with all that is wrong with the file."""
-    return read_items(content, path, _KEYS, _own)
+    return read_items(content, path, _KEYS, _own, columns(lists=_LISTS, flags=("quick",)))
 
 
 def _own(one: Section, top: Section) -> Scenario:
     task = cast(Task, one.choice("task", TASKS))
-    kind = one.text("kind" if task == "understanding" else "question_type")
+    kind = one.text("kind", NOT_SAID) if task == "understanding" else one.text("question_type", "Action")
     asked: tuple[AskedScenario, ...]
     if task == "understanding":
         asked = (_choices(one, "emotion", "emotion_choices", "emotion_label"),
@@ -65,12 +70,13 @@ def _own(one: Section, top: Section) -> Scenario:
         one.text("id"),
         top.choice("language", ("en", "zh"), "en"),
         task,
-        one.text("category"),
+        one.text("category", NOT_SAID),
         kind,
-        one.text("subject"),
+        one.text("subject", "the person"),
         one.text("scenario"),
         asked,
         bool(one.flag("quick")),
+        instruction(top, ("scenario", "questions")),
     )
 
 

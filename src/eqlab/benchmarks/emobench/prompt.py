@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from eqlab.benchmarks.choices import lettered, numbered
 from eqlab.benchmarks.emobench.items import Scenario
 from eqlab.core.forms import Form
+from eqlab.core.item_file import filled
 
 QUESTIONS: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -43,11 +44,15 @@ def question(scenario: Scenario, key: str, words: Mapping[str, str] | None = Non
 def prompt(scenario: Scenario, form: Form, *, structured: bool, reasoning: bool) -> str:
     """Story, questions with their choices, and how to answer."""
     shown = numbered if structured else lettered
-    parts = [scenario.text]
+    asked = []
     for number, scale in enumerate(form.scales, start=1):
         name = f"{number}. " if len(form.scales) > 1 else ""
-        parts.append(f"{name}{scale.text}\n{shown(scale)}")
-    return "\n\n".join([*parts, _tell(scenario.language, form, structured=structured, reasoning=reasoning)])
+        asked.append(f"{name}{scale.text}\n{shown(scale)}")
+    if scenario.instruction:
+        told = filled(scenario.instruction, scenario=scenario.text, questions="\n\n".join(asked))
+        return f"{told}\n\n{_tell(scenario.language, form, structured=True, reasoning=False)}" if structured else told
+    how = _tell(scenario.language, form, structured=structured, reasoning=reasoning)
+    return "\n\n".join([scenario.text, *asked, how])
 
 
 def _tell(language: str, form: Form, *, structured: bool, reasoning: bool) -> str:

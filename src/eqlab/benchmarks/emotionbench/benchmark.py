@@ -122,7 +122,9 @@ class EmotionBench:
         if published and wording.instruction:
             lead = lead_sentence(read_results(files[TESTED], "", PANAS, TESTED))
         norms = norms_of_people(read_people(files[CROWD])) if options["people"] else None
-        return Material(instrument, wording, tuple(self.situations(files, options)), lead, norms)
+        situations = self.situations(files, options)
+        told = next(((one.instruction, one.before) for one in situations if one.instruction), ("", ""))
+        return Material(instrument, wording, tuple(situations), lead, norms, *told)
 
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection

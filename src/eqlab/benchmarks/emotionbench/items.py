@@ -10,8 +10,7 @@ from eqlab.benchmarks.emotionbench.factors import CONTROLS, FACTORS, Kind, facto
 from eqlab.benchmarks.emotionbench.measures import MeasurePlace
 from eqlab.benchmarks.emotionbench.published_results import EmotionResultFile
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.own_items import read_own
-from eqlab.core.toml_file import read_items
+from eqlab.core.item_file import instruction, read_items
 from eqlab.core.toml_section import Section
 
 OPEN = "emotionbench.toml"
@@ -31,6 +30,10 @@ class Situation:
     factor_index: int
     factor: str
     text: str
+    instruction: str = ""
+    """A user's own words to the model, with places for situation and items; empty: ours."""
+    before: str = ""
+    """The same for the measure before any situation."""
 
     @property
     def kind(self) -> Kind:
@@ -63,16 +66,20 @@ OWN_FACTOR = "own situations"
 
 def parse_own(content: bytes, path: str) -> list[Situation]:
     """A user's own situations: an id, a text and the emotion it should evoke; the factor may be left out."""
-    return read_own(content, path, ("id", "text", "emotion", "factor", "language"), _own_situation)
+    return read_items(content, path, ("id", "text", "emotion", "factor", "language"), _own_situation)
 
 
-def _own_situation(section: Section) -> Situation:
+def _own_situation(section: Section, top: Section) -> Situation:
     emotion = section.choice("emotion", (*FACTORS, *CONTROLS))
     factor, index = OWN_FACTOR, 0
     if section.has("factor") and emotion in FACTORS:
         factor = section.choice("factor", FACTORS[emotion])
         index = FACTORS[emotion].index(factor)
-    return Situation(section.text("id"), emotion, index, factor, section.text("text"))
+    told = instruction(top, ("situation", "items"), ("low", "high"))
+    before = instruction(top, ("items",), ("low", "high"), key="instruction_before")
+    if bool(told) != bool(before):
+        top.wrong("instruction", "belongs together with instruction_before (write both: the second has no situation)")
+    return Situation(section.text("id"), emotion, index, factor, section.text("text"), told, before)
 
 
 def parse_published(content: bytes, path: str = SITUATIONS) -> list[Situation]:

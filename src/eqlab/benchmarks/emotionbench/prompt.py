@@ -4,6 +4,7 @@ loaded from the published questionnaire file when the run is planned, and never 
 from collections.abc import Mapping, Sequence
 
 from eqlab.core.forms import Scale
+from eqlab.core.item_file import filled
 from eqlab.instruments.definition import Instrument
 from eqlab.instruments.wording import Anchors, Wording
 
@@ -66,6 +67,23 @@ def build(
         "Your answer:",
     ]
     return "\n".join(part for index, part in enumerate(parts) if part or index > 3)
+
+
+def build_told(
+    told: str,
+    instrument: Instrument,
+    scales: Sequence[Scale],
+    wording: Wording,
+    situation: str | None,
+    *,
+    structured: bool,
+) -> str:
+    """A user's own words, in whatever language; the items keep their wording."""
+    shared = wording.shared_anchors
+    items = "\n".join(_line(number, scale, shared, structured) for number, scale in enumerate(scales, start=1))
+    low, high = instrument.low, instrument.high
+    made = filled(told, situation=situation or "", items=items, low=str(low), high=str(high))
+    return f"{made}\n\n{_AS_JSON.format(low=low, high=high)}" if structured else made
 
 
 def build_published(wording: Wording, scales: Sequence[Scale], slot: str | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from eqlab.benchmarks.emotionbench.against_people import Norms
 from eqlab.benchmarks.emotionbench.factors import KINDS
 from eqlab.benchmarks.emotionbench.items import Situation
-from eqlab.benchmarks.emotionbench.prompt import build, build_published, stimulus
+from eqlab.benchmarks.emotionbench.prompt import build, build_published, build_told, stimulus
 from eqlab.benchmarks.spread import spread
 from eqlab.core.benchmark import Selection
 from eqlab.core.forms import Form, Scale
@@ -36,6 +36,10 @@ class Material:
     lead: str = ""
     """The published sentence before a situation; set if the published prompt is used."""
     norms: Norms | None = None
+    instruction: str = ""
+    """A user's own words over a situation's questionnaire; empty: ours."""
+    before: str = ""
+    """The same before any situation."""
 
 
 def numbers(options: Mapping[str, Any], selection: Selection) -> tuple[int, int]:
@@ -92,6 +96,9 @@ def build_trial(material: Material, situation: Situation | None, repeat: int, se
     if published:
         slot = f'{material.lead} "{text}"' if situation else None
         prompt = build_published(material.wording, shown, slot)
+    elif material.instruction:
+        told = material.instruction if situation else material.before
+        prompt = build_told(told, material.instrument, shown, material.wording, text, structured=selection.structured)
     else:
         prompt = build(material.instrument, shown, material.wording, text, structured=selection.structured)
     return Trial(

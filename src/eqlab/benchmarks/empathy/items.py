@@ -8,8 +8,7 @@ from typing import TypeVar
 from eqlab.benchmarks.empathy.emotions import EMOTIONS
 from eqlab.benchmarks.empathy.published import Prompt
 from eqlab.core.errors import UsageError
-from eqlab.core.own_items import read_own
-from eqlab.core.toml_file import read_items
+from eqlab.core.item_file import instruction, read_items
 from eqlab.core.toml_section import Section
 
 OPEN_PATH = "empathy.toml"
@@ -27,6 +26,8 @@ class EmpathyItem:
     utterance: str
     reply: str
     """A person's reply: the published listener's, or the author's own for open prompts."""
+    instruction: str = ""
+    """A user's own words to the model, with places for utterance and situation; empty: ours."""
 
 
 _KEYS = ("id", "emotion", "valence", "plutchik", "situation", "utterance", "reply")
@@ -56,10 +57,10 @@ NOT_SAID = "not said"
 
 def parse_own(content: bytes, path: str) -> list[EmpathyItem]:
     """A user's own prompts: an id and what the speaker says; everything else may be left out."""
-    return read_own(content, path, _OWN, _own_item)
+    return read_items(content, path, _OWN, _own_item)
 
 
-def _own_item(section: Section) -> EmpathyItem:
+def _own_item(section: Section, top: Section) -> EmpathyItem:
     named = section.choice("emotion", tuple(EMOTIONS), NOT_SAID) if section.has("emotion") else NOT_SAID
     known = EMOTIONS.get(named)
     return EmpathyItem(
@@ -70,6 +71,7 @@ def _own_item(section: Section) -> EmpathyItem:
         section.text("situation", "", may_be_empty=True),
         section.text("utterance"),
         section.text("reply", "", may_be_empty=True),
+        instruction(top, ("utterance",), ("situation",)),
     )
 
 

@@ -2,6 +2,7 @@
 three parts and a length (28 words on average, at most 97: mean and maximum of the people's replies, in tokens)."""
 
 from eqlab.benchmarks.empathy.items import EmpathyItem
+from eqlab.core.item_file import filled
 
 MEAN_WORDS, MOST_WORDS = 28, 97
 
@@ -34,4 +35,6 @@ def stimulus(item: EmpathyItem, *, situation: bool) -> str:
 
 
 def build(item: EmpathyItem, *, style: str, situation: bool) -> str:
+    if item.instruction:
+        return filled(item.instruction, utterance=item.utterance, situation=item.situation)
     return f"{instruction(style)}\n\n{stimulus(item, situation=situation)}\n\nYour reply:"

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eqlab.core.errors import DataError
-from eqlab.core.own_items import as_number, read_own
-from eqlab.core.toml_file import read_items
+from eqlab.core.item_file import as_number, instruction, read_items
 from eqlab.core.toml_section import Section
 
 
@@ -26,6 +25,8 @@ class Question:
     """The published prompt, word for word; empty for our own items."""
     asks: str = ""
     """The published line that asks about the character; empty for our own items."""
+    instruction: str = ""
+    """A user's own words to the model, with places for dialogue, character and emotions; empty: ours."""
 
 
 _END = {"en": re.compile(r"^\[End dialogue\]$", re.M), "de": re.compile(r"^\[(?:Ende des Dialogs|Dialogende)\]$", re.M)}
@@ -105,10 +106,10 @@ _FOUR = 4
 
 def parse_own(content: bytes, path: str) -> list[Question]:
     """A user's own dialogues."""
-    return read_own(content, path, _OWN, _own_question, _nested)
+    return read_items(content, path, _OWN, _own_question, _nested)
 
 
-def _own_question(section: Section) -> Question:
+def _own_question(section: Section, top: Section) -> Question:
     emotions = section.tables("emotions", ("name", "reference", "reason"))
     names = [one.text("name") for one in emotions]
     if len(names) != _FOUR or len(set(names)) < _FOUR:
@@ -116,14 +117,16 @@ def _own_question(section: Section) -> Question:
     for one in emotions:
         if not one.has("reference"):
             one.wrong("reference", "is missing (write how strongly the character feels it, 0 to 10)")
+    language = section.text("language", top.text("language", "en"))
     return Question(
         id=section.text("id"),
-        language="en",
+        language=language if language in _END else "en",
         dialogue=section.text("dialogue"),
         character=section.text("character"),
         emotions=tuple(names),
         reference={one.text("name"): one.number("reference", 0.0, 0.0, 10.0) for one in emotions},
         reasons={one.text("name"): one.text("reason") for one in emotions if one.has("reason")},
+        instruction=instruction(top, ("dialogue", "emotions"), ("character",)),
     )
 
 

@@ -4,7 +4,8 @@ with everything that is the same for all questions first, so that a model evalua
 import re
 
 from eqlab.benchmarks.eqbench.items import Question
-from eqlab.core.errors import DataError
+from eqlab.core.errors import DataError, UsageError
+from eqlab.core.item_file import filled
 
 _TASK = """\
 Read a dialogue and judge how one of the speakers feels when it ends.
@@ -43,11 +44,22 @@ _AS_JSON = "Answer with a JSON object and nothing else: the four words as keys, 
 
 def build(question: Question, *, revision: bool, structured: bool, task: str = _TASK) -> str:
     """`task`: our instruction or a paraphrase of it; published prompts have their own."""
+    if question.instruction:
+        return _in_own_words(question, revision=revision, structured=structured)
     if structured:
         return _own(question, _AS_JSON, task)
     if not question.prompt:
         return _own(question, _AS_PASSES if revision else _AS_LINES, task)
     return question.prompt if revision else without_revision(question.prompt, question.id, question.language)
+
+
+def _in_own_words(question: Question, *, revision: bool, structured: bool) -> str:
+    """A user's instruction says all, but for how JSON is written."""
+    if revision:
+        raise UsageError("An instruction of your own asks once.", "Drop '-o revision=yes', or the instruction.")
+    words = "\n".join(question.emotions)
+    told = filled(question.instruction, dialogue=question.dialogue, character=question.character, emotions=words)
+    return f"{told}\n\n{_AS_JSON}" if structured else told
 
 
 def _own(question: Question, how: str, task: str) -> str:

@@ -13,8 +13,8 @@ Role = Literal["", "label", "asked", "story", "said", "rated"]
 what somebody says about it, and the thing to rate."""
 _LONG = 24
 """Characters of a label beyond which options stand under each other."""
-_BRIEF = 10
-"""Characters of a label up to which three options fit beside each other on a phone."""
+_BRIEF = 16
+"""Characters of all labels together up to which three options fit beside each other on a phone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,4 +236,4 @@ def _layout(options: Sequence[Option], full: bool, alike: bool) -> Layout:
     longest = max(len(option.label) for option in options)
     if len(options) > 5 or longest > _LONG:
         return "list"
-    return "brief row" if len(options) <= 3 and longest <= _BRIEF else "row"
+    return "brief row" if len(options) <= 3 and sum(len(option.label) for option in options) <= _BRIEF else "row"

@@ -1,0 +1,135 @@
+"""Results on the terminal: one table, then what holds for a benchmark said once, and what is one subject's own."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from eqlab.cli.output import interval, number, print_rows, say
+from eqlab.core.answered_as import in_words, replaced
+from eqlab.core.results import Estimate, Result
+from eqlab.core.runs import PEOPLE
+from eqlab.core.text import count_of, is_number
+
+_STATUSES = ("ok", "unparseable", "refused", "error", "unanswered")
+
+
+def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
+    """One table of all results, then each conclusion and its caveats in words; what was said above is not repeated."""
+    groups = _by_title(results)
+    ordered = [result for own in groups.values() for result in own]
+    _print_table(ordered, groups)
+    everywhere = [one for one in ordered[0].caveats if all(one in result.caveats for result in ordered)]
+    everywhere = everywhere if len(ordered) > 1 else []
+    for own in groups.values():
+        _print_group(own, said, everywhere, alone=len(ordered) == 1, named=len(groups) > 1)
+    if everywhere:
+        say("")
+    for caveat in everywhere:
+        say(f"! {caveat}", style="yellow")
+
+
+def _by_title(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """Benchmark by benchmark, the best first."""
+    groups: dict[str, list[Result]] = {}
+    for result in results:
+        groups.setdefault(result.title, []).append(result)
+    return {title: sorted(own, key=_worst) for title, own in groups.items()}
+
+
+def _worst(result: Result) -> float:
+    value = result.headline.value
+    return -value if result.ranked and value is not None and is_number(value) else 0.0
+
+
+def _print_table(results: Sequence[Result], groups: dict[str, list[Result]]) -> None:
+    """Columns that say nothing are left out: statuses that nobody has, and rules where a benchmark has one kind."""
+    statuses = [name for name in _STATUSES if name == "ok" or any(result.counts.get(name) for result in results)]
+    differ = any(len({_rules(result) for result in own}) > 1 for own in groups.values())
+    others = any(map(_another, results))
+    rows = []
+    for result in results:
+        head = result.headline
+        rows.append(
+            [
+                _name(result),
+                result.title,
+                number(head.value, head.digits) if head.value is not None else "none yet",
+                interval(head) if head.value is not None else "",
+                count_of(head),
+                *(str(result.counts.get(name, 0)) for name in statuses),
+                *([_rules(result)] if differ else []),
+                *([in_words(result.answered_as) if _another(result) else ""] if others else []),
+            ]
+        )
+    columns = ["who", "benchmark", "score", "95 % interval", "n", *statuses, *(["rules"] if differ else [])]
+    columns += ["answered as"] if others else []
+    print_rows("", columns, rows, right=["score", "n", *statuses])
+
+
+def _print_group(
+    results: Sequence[Result], said: Sequence[str], everywhere: Sequence[str], *, alone: bool, named: bool
+) -> None:
+    """What holds for all of a benchmark's results, then what is one's own."""
+    shared = [one for one in results[0].caveats if all(one in result.caveats for result in results)]
+    floors = {_floor(result) for result in results}
+    sentences = [] if said and not alone else [one for one in results if not any(one.sentence in up for up in said)]
+    lines: list[tuple[str, str]] = [(result.sentence, "bold") for result in sentences]
+    if len(floors) == 1 and (floor := floors.pop()):
+        lines.append((f"What takes no skill scores: {floor}.", "dim"))
+        floors = set()
+    lines += [(f"! {caveat}", "yellow") for caveat in shared if caveat not in everywhere]
+    for result in results:
+        own = f"{_name(result)}: " if len(results) > 1 else ""
+        if floors and (floor := _floor(result)):
+            lines.append((f"{own}what takes no skill scores {floor}.", "dim"))
+        if again := _again(result):
+            lines.append((f"{own}asked again: {again}." if own else f"Asked again: {again}.", "dim"))
+        lines += [(f"! {own}{caveat}", "yellow") for caveat in result.caveats if caveat not in (*shared, *everywhere)]
+    if not lines:
+        return
+    kinds = {_rules(result) for result in results}
+    rules = f" ({kinds.pop()})" if len(kinds) == 1 and "" not in kinds else ""
+    say("")
+    if named or not sentences:
+        say(f"{results[0].title}{rules}")
+    for text, style in lines:
+        say(text, style=style)
+
+
+def _another(result: Result) -> bool:
+    """Whether another model answered than was asked, or several did."""
+    return any(replaced(result.subject, result.answered_as))
+
+
+def _name(result: Result) -> str:
+    return result.subject.removeprefix("model:")
+
+
+def _floor(result: Result) -> str:
+    return ", ".join(f"{baseline.name} {baseline.value:.1f}" for baseline in result.baselines)
+
+
+def _again(result: Result) -> str:
+    """How alike answers to the same question were."""
+    return "; ".join(_brief(one) for one in result.estimates if one.name.startswith("repeatability: "))
+
+
+def _brief(estimate: Estimate) -> str:
+    """Name, value, interval and n in one phrase."""
+    name = estimate.name.removeprefix("repeatability: ")
+    if estimate.value is None:
+        return f"{name} {estimate.note or 'undefined'}"
+    unit = f" {estimate.unit}" if estimate.unit else ""
+    return f"{name} {number(estimate.value, estimate.digits)}{unit} ({interval(estimate)}, n = {estimate.n})"
+
+
+def _rules(result: Result) -> str:
+    """Under which rules the score was made, in two words."""
+    mode = {"json": "structured", "form": "form"}.get(str(result.rules.get("mode")), "free text")
+    mode = "form" if result.subject == PEOPLE else mode
+    return ", ".join(part for part in (str(result.rules.get("name", "")), mode) if part)
+
+
+def result_json(result: Result) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(result)
