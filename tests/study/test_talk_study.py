@@ -93,7 +93,7 @@ def test_an_arm_must_be_one_model_without_a_key_in_its_address(tmp_path, design)
 
 
 def test_a_limit_of_cost_needs_prices():
-    with pytest.raises(UsageError, match=r"talk.max_cost needs prices.*merlin-x1"):
+    with pytest.raises(UsageError, match=r"talk.max_cost needs prices.*good-model-x1"):
         check_costs(read_study(talk_text(talk="max_cost = 1.0")))
     check_costs(read_study(talk_text("", talk="max_cost = 1.0", arms={"a": "embedded"})))
 
@@ -125,7 +125,7 @@ def test_the_run_says_who_spoke(design):
     (config,) = design().run.benchmarks
     assert (config.name, config.options["speaker"], config.options["turns"]) == ("dialogue", "person", 3)
     (config,) = design(talk=LISTENER, top="limit = 2").run.benchmarks
-    assert "merlin-x1@http://127.0.0.1:9/v1" in config.options["speaker"]
+    assert "good-model-x1@http://127.0.0.1:9/v1" in config.options["speaker"]
 
 
 # -- when a turn is settled ----------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def test_people_who_speak_are_compared_by_listener(design):
     sample = flow.sample(rehearsed(made, 24, 10.0), ())
     found = of_kind(made, sample.kept)
     talks = talks_in([found.result])
-    assert {talk.listener for talk in talks} == {"merlin-x1", "egret-x2"}
+    assert {talk.listener for talk in talks} == {"good-model-x1", "bad-model-x2"}
     assert {talk.speaker for talk in talks} == {"people"}
     assert len({talk.who for talk in talks}) == 24
     assert len({talk.persona for talk in talks}) == 4
