@@ -9,10 +9,10 @@ TEST := $(VENV)/.test-ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: help setup run talk test lint docs bench audit sbom lock clean
+.PHONY: help setup run talk test lint docs docs-output bench audit sbom lock clean
 
 help:                ## what there is
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 13
 
 setup: $(TEST)       ## build the environment in .venv, with everything that tests need
 
@@ -56,6 +56,9 @@ lint: setup          ## lint, types and import rules
 
 docs: setup          ## this documentation as a site in site/; a broken link is an error
 	$(BIN)/zensical build --strict
+
+docs-output: setup   ## make the output that the documentation shows anew (minutes: the embedded model is asked)
+	$(BIN)/python bench/docs_output.py
 
 bench: setup         ## speed against a floor measured in the same run
 	$(BIN)/python bench/runner.py

@@ -171,3 +171,31 @@ def test_the_notebook_is_the_tutorial():
     made = runpy.run_path(str(ROOT / "bench" / "notebook.py"))["notebook"](TEXT["tutorial.md"])
     kept = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8"))
     assert kept == made, "run bench/notebook.py"
+
+
+def test_what_the_documentation_shows_is_what_commands_print(published, monkeypatch):
+    """Every marked block that is quick, page by page. `make docs-output` writes them anew."""
+    import docs_output
+
+    monkeypatch.setenv("EQLAB_DATA", str(published))
+    monkeypatch.setenv("EQLAB_API_KEY", "none")
+    monkeypatch.setenv("COLUMNS", "110")
+    pages = {name: text for name, text in TEXT.items() if docs_output.marked(text)}
+    assert len(pages) >= 6
+    with docs_output.stand_ins() as url:
+        for name, text in pages.items():
+            made = docs_output.page(text, url, slow=False)
+            for now, then in zip(docs_output.marked(made), docs_output.marked(text), strict=True):
+                assert now[1].splitlines() == then[1].splitlines(), f"{name} is stale: make docs-output"
+
+
+def test_what_the_readme_says_a_run_costs_is_what_a_dry_run_says(eqlab):
+    import json
+
+    rows = re.findall(r"^\| `([^|]*)`[^|]*\| ([\d,]+) \| ([\d,]+) \| ([\d,]+) to ([\d,]+) \|$", TEXT["README.md"], re.M)
+    assert len(rows) == 4
+    for flags, *numbers in rows:
+        done = eqlab("run", "openai/x", *flags.split(), "--dry-run", "--json", OPENAI_API_KEY="none")
+        (one,) = json.loads(done.out)["models"]
+        said = [int(number.replace(",", "")) for number in numbers]
+        assert said == [one["calls"], one["tokens_in"][0], *one["tokens_out"]], flags

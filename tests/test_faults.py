@@ -20,7 +20,9 @@ def _quick(monkeypatch):
 def run(server, store, timeout=5.0, **more):
     prepared = api.prepare(
         api.Request(
-            models=("m",), base_url=server.url, limit=TRIALS, **({"benchmarks": ("eqbench",), "profile": "full"} | more)
+            models=("m",),
+            base_url=server.url,
+            **({"benchmarks": ("eqbench",), "profile": "full", "limit": TRIALS} | more),
         )
     )
     return api.run(prepared, store, concurrency=4, timeout=timeout)

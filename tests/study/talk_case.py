@@ -33,7 +33,7 @@ told = "consent"
 turns = 3
 least_wait = 0
 pace = 0
-patience = 3
+patience = {patience}
 {talk}
 [[scale]]
 key = "understood"
@@ -55,12 +55,16 @@ people_per_batch = 50
 [debrief]
 text = "That was it, and this is what it was about."
 """
-ARMS = {"good": "good-model-x1", "bad": "bad-model-x2"}
+ARMS = {"kestrel": "merlin-x1", "heron": "egret-x2"}
 
 
-def talk_text(base="http://127.0.0.1:9/v1", *, top="", talk="", tables="", arms=ARMS, help_line=HELP, machine=MACHINE):
+def talk_text(
+    base="http://127.0.0.1:9/v1", *, top="", talk="", tables="", arms=ARMS, help_line=HELP, machine=MACHINE, patience=3
+):
     named = "\n".join(f'{name} = "{spec}@{base}"' if base else f'{name} = "{spec}"' for name, spec in arms.items())
-    return TALK.format(top=top, arms=named, talk=talk, tables=tables, help=help_line, machine=machine)
+    return TALK.format(
+        top=top, arms=named, talk=talk, tables=tables, help=help_line, machine=machine, patience=patience
+    )
 
 
 def talk_design(folder, base, **more):

@@ -1,10 +1,12 @@
 """Arrivals, saves, leavers, returns, expiries, releases, erasures and late finishers in any order: no place is ever
 held twice, arms stay balanced, and every acknowledged answer is stored exactly once."""
 
+import atexit
 import json
 import shutil
 import tempfile
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from small_study import answer_for, small_design
-from sqlalchemy import select, text
+from sqlalchemy import event, select, text
 
 from eqlab.core.moves import ENDED
 from eqlab.store.schema import answers, participants, places
@@ -21,8 +23,18 @@ from eqlab.store.study.create import create_study
 from eqlab.store.study.erase import erase_person
 from eqlab.store.study.participation import Participation
 
+UNSAFE = "PRAGMA synchronous=OFF"
 PANEL = [f"panel-{number}" for number in range(5)]
 LEASE = 600.0
+
+
+@cache
+def empty_store():
+    """Made once: its tables take longer than most examples."""
+    path = Path(tempfile.mkdtemp()) / "empty.db"
+    atexit.register(shutil.rmtree, path.parent)
+    Store(str(path)).close()
+    return path
 
 
 class Study(RuleBasedStateMachine):
@@ -31,7 +43,12 @@ class Study(RuleBasedStateMachine):
     @initialize(seed=st.integers(0, 5), people=st.sampled_from([1, 1, 2]))
     def begin(self, seed, people):
         self.folder = Path(tempfile.mkdtemp())
+        if not self.where:
+            shutil.copy(empty_store(), self.folder / "study.db")
         self.store = Store(self.where or str(self.folder / "study.db"))
+        if not self.where:  # nobody pulls the plug of a test
+            event.listen(self.store.engine, "connect", lambda connection, _: connection.execute(UNSAFE))
+            self.store.engine.dispose()
         self.now = 1_000_000.0
         design = small_design(
             f"machine-{seed}-{people}", batches=1, people=people, size=1, attention=1, lease=LEASE / 60, seed=seed

@@ -55,9 +55,7 @@ def test_killed_in_the_middle_of_a_reply(tmp_path: Path, server):
             await asyncio.get_running_loop().run_in_executor(None, release.wait, 60)
 
     server.before, server.reply = hold, lambda body, number: f"Reply to {body['messages'][-1]['content']}"
-    (tmp_path / "talk.toml").write_text(
-        talk_text(f"http://127.0.0.1:{server.port}/v1", talk="").replace("patience = 3", "patience = 50")
-    )
+    (tmp_path / "talk.toml").write_text(talk_text(f"http://127.0.0.1:{server.port}/v1", patience=50))
     port = free_port()
     process = serve(tmp_path, port)
     try:

@@ -13,7 +13,7 @@ from web_case import open_desks
 
 from eqlab.benchmarks.dialogue.people_result import contrasts, people_result
 from eqlab.benchmarks.dialogue.talked import talks_of
-from eqlab.comparison.speakers import talks_in
+from eqlab.comparison.speakers import Talk, compare_speakers, talks_in
 from eqlab.core.answers import Answer
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.studied import Truth
@@ -93,7 +93,7 @@ def test_an_arm_must_be_one_model_without_a_key_in_its_address(tmp_path, design)
 
 
 def test_a_limit_of_cost_needs_prices():
-    with pytest.raises(UsageError, match=r"talk.max_cost needs prices.*good-model-x1"):
+    with pytest.raises(UsageError, match=r"talk.max_cost needs prices.*merlin-x1"):
         check_costs(read_study(talk_text(talk="max_cost = 1.0")))
     check_costs(read_study(talk_text("", talk="max_cost = 1.0", arms={"a": "embedded"})))
 
@@ -112,8 +112,8 @@ def test_every_arm_has_the_same_personas_and_a_rating_after_each_talk(design):
     made = design(top="limit = 6", talk='about = "personas"\ntalks = 2')
     assert [len(batch.trials) for batch in made.batches] == [4] * 6
     items = {arm: [[t.items for t in b.trials] for b in made.batches if b.arm == arm] for arm in made.arms}
-    assert items["good"] == items["bad"]
-    steps = made.own_steps("good", 0, 5)
+    assert items["kestrel"] == items["heron"]
+    steps = made.own_steps("kestrel", 0, 5)
     assert [step.kind for step in steps] == ["talk", "trial", "talk", "trial", "debrief"]
     shown = made.trials[steps[0].trial].stimulus
     assert "Put yourself in this person's place" in shown
@@ -125,7 +125,7 @@ def test_the_run_says_who_spoke(design):
     (config,) = design().run.benchmarks
     assert (config.name, config.options["speaker"], config.options["turns"]) == ("dialogue", "person", 3)
     (config,) = design(talk=LISTENER, top="limit = 2").run.benchmarks
-    assert "good-model-x1@http://127.0.0.1:9/v1" in config.options["speaker"]
+    assert "merlin-x1@http://127.0.0.1:9/v1" in config.options["speaker"]
 
 
 # -- when a turn is settled ----------------------------------------------------------------------------------------
@@ -145,6 +145,7 @@ def attempt(status, finish="", number=1):
         ([attempt("unparseable"), attempt("error", number=2)], False),
         ([attempt("refused", "content_filter")], True),
         ([attempt("unparseable"), attempt("ok", number=2)], True),
+        ([attempt("unparseable", "length"), attempt("error", number=2)], False),
         ([attempt("refused", "left")], True),
         ([attempt("unparseable"), attempt("refused", "down", 2)], True),
     ],
@@ -172,8 +173,9 @@ def test_the_effect_that_was_put_in_is_found_again_and_covered(design):
 def test_no_effect_is_no_effect(design):
     made = design()
     (one,) = recovered(made, Truth(0.0), flow.sample(rehearsed(made, 60, 0.0), ()))
-    assert one.inside is True
-    assert one.name == "final emotion, bad − good"
+    assert one.name == "final emotion, heron − kestrel"
+    assert abs(one.found.value) < 3 * one.found.se
+    assert one.found.n == 60
 
 
 def test_people_who_listen_give_the_human_level(design):
@@ -205,16 +207,30 @@ def test_people_who_speak_are_compared_by_listener(design):
     sample = flow.sample(rehearsed(made, 24, 10.0), ())
     found = of_kind(made, sample.kept)
     talks = talks_in([found.result])
-    assert {talk.listener for talk in talks} == {"good-model-x1", "bad-model-x2"}
+    assert {talk.listener for talk in talks} == {"merlin-x1", "egret-x2"}
     assert {talk.speaker for talk in talks} == {"people"}
     assert len({talk.who for talk in talks}) == 24
     assert len({talk.persona for talk in talks}) == 4
-    assert {one.group for one in found.result.items} == {"good", "bad"}
+    assert {one.group for one in found.result.items} == {"kestrel", "heron"}
     assert (
-        "felt better with bad than with good" in found.result.sentence
+        "felt better with heron than with kestrel" in found.result.sentence
         or "cannot be told apart" in found.result.sentence
     )
     assert not found.result.ranked
+
+
+def test_people_are_the_reference_for_simulated_speakers(design):
+    made = design(talk='about = "personas"', top="limit = 6")
+    found = of_kind(made, flow.sample(rehearsed(made, 48, 10.0), ()).kept)
+    people = talks_in([found.result])
+    cells = sorted({(talk.listener, talk.persona) for talk in people})
+    simulated = [
+        Talk(listener, persona, "sim", "sim", 70.0 + place % 5) for place, (listener, persona) in enumerate(cells)
+    ]
+    (one,) = compare_speakers([*people, *simulated], "people")
+    assert one.speaker == "sim"
+    assert len(one.listeners) == 2
+    assert one.bias.value == pytest.approx(17.0, abs=6.0), "people end at 50 and 60, the simulation at 72"
 
 
 def test_talks_of_several_people_with_one_persona_are_not_mixed_up(design):
@@ -231,7 +247,7 @@ def test_nobody_yet_is_said_plainly(design):
     found = people_result([], made.run.benchmarks[0].options)
     assert found.headline.value is None
     assert "none of them has an end" in found.sentence
-    assert contrasts([], "good", 0.05) == ()
+    assert contrasts([], "kestrel", 0.05) == ()
 
 
 # -- what leaves a study -------------------------------------------------------------------------------------------

@@ -183,12 +183,17 @@ def judge(
     def say(text: str) -> None:
         out.print(text, markup=False, soft_wrap=True)
 
+    planned: dict[str, object] = {}
     if budget:
-        prepared = within_budget(request, opened, budget, spending, say)
+        prepared, planned = within_budget(request, opened, budget, spending, say)
     else:
         prepared = judging.prepare(request, opened, say)
+    if adaptive:
+        most = judging.most_calls(prepared)
+        say(f"An adaptive run begins with some of all pairs and stops at the width; {most:,} calls at most.")
+        planned = {"most_calls": most}
     if dry_run:
-        show_forecast(prepared, store, spending, as_json=as_json)
+        show_forecast(prepared, store, spending, as_json=as_json, more=planned)
         return
     work(
         prepared,

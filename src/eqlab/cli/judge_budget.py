@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 def within_budget(
     request: "JudgeRequest", store: "Store", text: str, spending: "Spending", say: Callable[[str], None]
-) -> "Prepared":
-    """The run that the budget allows, after saying what it takes and what to expect of it."""
+) -> "tuple[Prepared, dict[str, object]]":
+    """The run that the budget allows, after saying what it takes and what to expect of it; and the same as data."""
     from eqlab.models.batch.registry import takes_batches
     from eqlab.models.price_files import known_prices
     from eqlab.runs.judge_plan import plan_judging, read_budget
@@ -28,7 +28,17 @@ def within_budget(
         able = [one.model.spec for one in plan.forecasts if takes_batches(one.model)]
         if able:
             say(f"--batch costs about half with {', '.join(able)}, and takes up to a day.")
-    return plan.prepared
+    data: dict[str, object] = {
+        "prompts": plan.prompts,
+        "all_prompts": plan.all_prompts,
+        "all_calls": plan.all_calls,
+        "measure": plan.measure,
+        "expected_half_width": plan.reach,
+        "all_half_width": plan.all_reach,
+        "standard_deviation": plan.spread,
+        "basis": plan.basis,
+    }
+    return plan.prepared, {"budget": data}
 
 
 def plan_lines(plan: "JudgePlan", budget: "Budget") -> list[str]:

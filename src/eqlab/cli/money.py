@@ -1,7 +1,7 @@
 """Calls, tokens and money in the terminal: before a run, while it is limited, and after it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,8 +51,10 @@ class Spending:
         known_prices()
 
 
-def show_forecast(prepared: "Prepared", store: str, spending: Spending, *, as_json: bool) -> None:
-    """--dry-run: what the run would ask, and cost; nothing is asked and nothing stored."""
+def show_forecast(
+    prepared: "Prepared", store: str, spending: Spending, *, as_json: bool, more: "Mapping[str, Any] | None" = None
+) -> None:
+    """--dry-run: what the run would ask, and cost; nothing is asked and nothing stored. `more` goes with the JSON."""
     from eqlab.cli.output import print_json, print_rows
     from eqlab.models.price_files import known_prices
     from eqlab.runs.estimate import CHARACTERS_PER_TOKEN, forecasts, refuse_absurd
@@ -64,7 +66,7 @@ def show_forecast(prepared: "Prepared", store: str, spending: Spending, *, as_js
     if reader is not None:
         reader.close()
     if as_json:
-        print_json({"run": prepared.config.id, "models": [_as_data(one) for one in found]})
+        print_json({"run": prepared.config.id, "models": [_as_data(one) for one in found], **(more or {})})
         return
     columns = ["model", "calls", "answered before", "tokens in", "tokens out", "cost"]
     rows = [
@@ -136,7 +138,7 @@ def print_usage(results: "Sequence[Result]") -> None:
     used = [(result, result.usage) for result in results if result.usage is not None and result.usage.answers]
     if not used:
         return
-    columns = ["subject", "benchmark", "answers", "tokens in", "tokens out", "cost", "seconds a reply"]
+    columns = ["who", "benchmark", "answers", "tokens in", "tokens out", "cost", "seconds a reply"]
     rows = [
         [result.subject.removeprefix("model:"), result.title, str(usage.answers), *usage_cells(usage)]
         for result, usage in used

@@ -172,6 +172,8 @@ class Result:
     """Trials by status, with "planned" and "unanswered"."""
     items: tuple[ItemScore, ...] = ()
     item_range: tuple[float, float] = (0.0, 10.0)
+    item_labels: tuple[tuple[float, str], ...] = ()
+    """What each value of an item is called, where the scale has words: Bad, Okay, Good."""
     baselines: tuple[Baseline, ...] = ()
     valid: bool = True
     ranked: bool = True
@@ -225,7 +227,7 @@ def results_html(results: Iterable[Result]) -> str:
         )) + "</tr>"
         for one in results
     )  # fmt: skip
-    heads = "".join(f"<th>{head}</th>" for head in ("subject", "benchmark", "score (95 % interval)", "valid", "found"))
+    heads = "".join(f"<th>{head}</th>" for head in ("who", "benchmark", "score (95 % interval)", "valid", "found"))
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
 
 

@@ -49,7 +49,9 @@ class Connection:
     def session(self) -> aiohttp.ClientSession:
         if self._session is None:  # made late: a session belongs to the running event loop
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=75)
-            self._session = aiohttp.ClientSession(connector=connector, timeout=self.timeout)
+            self._session = aiohttp.ClientSession(
+                connector=connector, timeout=self.timeout, cookie_jar=aiohttp.DummyCookieJar()
+            )  # requests have nothing in common, not even cookies
         return self._session
 
     async def close(self) -> None:
@@ -68,11 +70,20 @@ class Connection:
             came = await self._request(method, url, headers, body, largest or _LARGEST_REPLY)
             if not isinstance(came, Incoming) or came.status not in _MOVED:
                 return came
-            target = urljoin(url, came.headers.get("Location") or "")
-            if _origin(target) != _origin(url) or came.status not in (307, 308):
+            try:
+                target = urljoin(url, came.headers.get("Location") or "")
+                there = _origin(target)
+            except ValueError:  # brackets that hold no IPv6, a port above 65535
+                return Hopeless("it redirects to what is no address", "Check the address.")
+            if there != _origin(url):
                 return Hopeless(
-                    f"it redirects to {_origin(target)}, where neither prompts nor the key are sent",
+                    f"it redirects to {there}, where neither prompts nor the key are sent",
                     "If you trust that address, give it with --base-url.",
+                )
+            if came.status not in (307, 308):
+                return Hopeless(
+                    f"it sends us to another page (HTTP {came.status}, {urlsplit(target).path or '/'}), as to log in",
+                    "Check the address and the key.",
                 )
             url = target
         return Hopeless("it redirects in a circle", "Check the address.")

@@ -108,7 +108,8 @@ def _whisker(estimate: Estimate, scale: Range, ticks_drawn: str, valid: bool) ->
     if estimate.value is not None and is_number(estimate.value):
         body.append(_point(estimate.value, scale, middle, "dot" if valid else "ring"))
     else:
-        body.append(f'<text class="halo" x="{_RIGHT}%" y="{middle + 4}" text-anchor="end">undefined</text>')
+        nothing = "no score" if estimate.note else "undefined"  # its reason stands in the text
+        body.append(f'<text class="halo" x="{_RIGHT}%" y="{middle + 4}" text-anchor="end">{nothing}</text>')
     return "".join(body)
 
 
@@ -134,8 +135,11 @@ def _diamond(value: float, scale: Range) -> str:
     return body
 
 
-def histogram(scores: Sequence[float], scale: Range) -> Markup:
-    """How many items have which score. Scores off the scale have a striped bar of their own at the edge."""
+def histogram(scores: Sequence[float], scale: Range, labels: Sequence[tuple[float, str]] = ()) -> Markup:
+    """How many items have which score. Scores off the scale have a striped bar of their own at the edge. `labels`: the
+    words of a scale that has some, a bar for each."""
+    if labels and {round(score, 9) for score in scores} <= {value for value, _ in labels}:
+        return _by_word(scores, labels)
     low, high = common_range([scale])
     bins, labelled = (20, 5) if low < 0 < high else (10, 2)  # both sides of zero need finer steps
     inside = [0] * bins
@@ -159,6 +163,18 @@ def histogram(scores: Sequence[float], scale: Range) -> Markup:
     body += "".join(_label(start + slot * index, edges[index]) for index in range(0, bins + 1, labelled))
     body += f'<line class="thin" x1="{_LEFT}%" x2="{_RIGHT}%" y1="{_BOTTOM}" y2="{_BOTTOM}"/>'
     return svg(_BOTTOM + 20, "Items by score", words or "no scored items", body, "histogram")
+
+
+def _by_word(scores: Sequence[float], labels: Sequence[tuple[float, str]]) -> Markup:
+    columns = [FigureColumn(word, sum(abs(score - value) < 1e-9 for score in scores)) for value, word in labels]
+    slot = (_RIGHT - _LEFT) / len(columns)
+    most = max(1, *(column.count for column in columns))
+    body = "".join(_bar(_LEFT + slot * index, slot, column, most) for index, column in enumerate(columns))
+    for index, column in enumerate(columns):
+        body += _label(_LEFT + slot * (index + 0.5), str(escape(visible(short(column.words, 18)))))
+    body += f'<line class="thin" x1="{_LEFT}%" x2="{_RIGHT}%" y1="{_BOTTOM}" y2="{_BOTTOM}"/>'
+    words = ", ".join(f"{column.words}: {column.count}" for column in columns)
+    return svg(_BOTTOM + 20, "Items by score", words, body, "histogram")
 
 
 def status_bar(counts: Mapping[str, int]) -> Markup:

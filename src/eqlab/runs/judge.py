@@ -13,8 +13,8 @@ from eqlab.benchmarks.rating.imported import Prompts, bad_rows_text, read_replie
 from eqlab.benchmarks.rating.known import same_scale, scaled
 from eqlab.benchmarks.rating.prompt import quoted_blocks
 from eqlab.benchmarks.rating.rated import rated
-from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, in_all_arms, to_jsonl
-from eqlab.benchmarks.rating.trials import SCALES, designed, is_published
+from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, from_jsonl, in_all_arms, to_jsonl
+from eqlab.benchmarks.rating.trials import SCALES, choose, designed, is_published, on_prompts
 from eqlab.benchmarks.registry import find
 from eqlab.core.benchmark import Rated, RatedBy, Source
 from eqlab.core.errors import DataError, UsageError
@@ -90,6 +90,15 @@ def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> P
     if request.pairwise:
         designed(rows, options)  # what cannot be compared is said before anything is stored
     return prepared
+
+
+def most_calls(prepared: Prepared) -> int:
+    """Of a run with pairs that chooses among them: if it asked them all."""
+    (asked,) = prepared.asked.values()
+    rows = choose(from_jsonl(prepared.files[Ratings.name][FILE]), prepared.config.limit, prepared.config.seed)
+    prompts = len(on_prompts(rows))
+    pairs = 2 * prompts * len(designed(rows, asked.options)) * (prepared.config.repeats or 1)
+    return pairs * len(prepared.config.models)
 
 
 def _item_set(request: JudgeRequest) -> str:
@@ -206,7 +215,8 @@ def study_replies(store: Store, stored: StoredRun, rubric: Rubric) -> list[Reply
     """The replies that people rated in a study, or in a table of ratings, each with everybody's rating."""
     if stored.config.models or not any(asked.name == Ratings.name for asked in stored.config.benchmarks):
         raise UsageError(
-            f"Run {stored.id} holds no ratings by people.", "'eqlab runs' lists runs; name the one of a rating study."
+            f"Run {stored.id} holds no ratings of replies by people.",
+            "'eqlab runs' lists runs; name one of a rating study. What people wrote themselves is sent to no judge.",
         )
     published = is_published(rubric)
     asked = {scale.key: scale for scale in rubric.scales}

@@ -290,7 +290,7 @@ def answer_row(answer: Answer) -> dict[str, Any]:
         "attempt": answer.attempt,
         "status": answer.status,
         "text": _clean(answer.text),
-        "values": json.dumps(dict(answer.values), ensure_ascii=False),
+        "values": _clean(json.dumps(dict(answer.values), ensure_ascii=False)),
         "note": _clean(answer.note),
         "reasoning": _clean(answer.reasoning),
         "model": _clean(answer.model),

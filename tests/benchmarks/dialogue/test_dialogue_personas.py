@@ -220,7 +220,7 @@ def test_one_persona():
     [
         (b'need = "d"\n', b"", r"own.toml:3: item\[1\].need \(a-1\): is missing"),
         (b'id = "a-1"\n', b"", r"own.toml:3: item\[1\].id: is missing"),
-        (b'"a-1"', b'"A 1"', r"own.toml:4: item\[1\].id: is no id"),
+        (b'"a-1"', b'"A 1"', r"own.toml:4: item\[1\].id \(A 1\): is no id"),
         (b'"a-1"', b"7", r"item\[1\].id: is a whole number, not text"),
         (b'"joy"', b'"joi"', r"own.toml:6: item\[1\].kind \(a-1\): 'joi' is none of the values \(did you mean joy"),
         (b'"joy"', b"[]", r"kind \(a-1\): is a list"),
@@ -250,8 +250,8 @@ def test_one_persona():
         (b'language = "de"', b'langauge = "de"', "own.toml:2: langauge: is not known here .did you mean language"),
         (b"[[item]]", b"[item]", r"own.toml:3: item: is a table, not a list"),
         (b"[[item]]", b"[[thing]]", "own.toml:3: thing: is not known here"),
-        (b"[[item]]", b"[[item", "own.toml cannot be read"),
-        (b"age", b"\xff", "own.toml cannot be read"),
+        (b"[[item]]", b"[[item", "own.toml:3: this is not TOML"),
+        (b"age", b"\xff", "own.toml is not text in UTF-8"),
     ],
 )
 def test_what_is_wrong_is_named(old, new, message):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eqlab.benchmarks.rating.benchmark import Ratings
-from eqlab.benchmarks.rating.calibration import calibrate, pairs_of
+from eqlab.benchmarks.rating.calibration import PILOT, calibrate, pairs_of
 from eqlab.benchmarks.rating.calibration_tables import verdict
 from eqlab.benchmarks.rating.families import family
 from eqlab.benchmarks.rating.judge_result import powered_difference, prediction_powered
@@ -20,6 +20,7 @@ from eqlab.benchmarks.rating.reply_rows import ReplyRow
 from eqlab.benchmarks.rating.trials import pairs, single
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored, Selection
+from eqlab.core.results import Estimate
 from eqlab.core.runs import PEOPLE
 from eqlab.data.rubric_files import PUBLISHED, shipped
 
@@ -68,6 +69,20 @@ def test_a_perfect_judge_agrees_fully_and_has_no_bias():
     assert {bias.value for bias in found.bias.values()} == {0.0}
     assert found.length["judge − people"].value == pytest.approx(0)
     assert "above two people" in verdict(found)
+
+
+def test_the_ceiling_has_an_error_of_its_own():
+    """0.40 (0.35 to 0.45) is above a ceiling of 0.28 that is known for sure, not above one of 0.09 to 0.45."""
+    found = calibration(study(), human)
+    near = Estimate("quadratic kappa", 0.40, 900, None, 0.35, 0.45)
+    measures = {**found.measures, "quadratic kappa": near}
+    assert PILOT.low == pytest.approx(0.09, abs=0.005)
+    assert PILOT.high == pytest.approx(0.45, abs=0.005)
+    assert "cannot be told apart from two people" in verdict(replace(found, measures=measures))
+    sure = replace(found, measures=measures, ceiling=replace(PILOT, low=None, high=None))
+    assert "above two people" in verdict(sure)
+    unknown = replace(found, measures=measures, ceiling=None)
+    assert "two people" not in verdict(unknown)
 
 
 def test_a_constant_judge_agrees_no_better_than_chance():
@@ -308,7 +323,7 @@ def test_the_published_ratings_as_peoples_ratings(published: Path):
         "600 people call Good 49.3 % of the replies by human, 63.4 % of the replies by chatgpt, 64.8 %"
     )
     table = {table.title: table for table in result.tables}
-    arms = table["Arms (600 people)"]
+    arms = table["Ratings (600 people)"]
     assert [row[:5] for row in arms.rows] == [
         ("human", 2000, 342, 672, 986), ("chatgpt", 2000, 156, 576, 1268), ("chatgpt_empathy", 2000, 142, 563, 1295),
     ]  # fmt: skip

@@ -368,6 +368,15 @@ def test_histogram_counts_every_score_once():
     assert "no scored items" in figures.histogram([], (0.0, 0.0))
 
 
+def test_a_scale_with_words_has_a_bar_for_each():
+    words = ((1.0, "Bad"), (2.0, "Okay <b>"), (3.0, "Good"))
+    drawn = figures.histogram([1.0, 3.0, 3.0], (1.0, 3.0), words)
+    assert "Bad: 1, Okay &lt;b&gt;: 0, Good: 2" in drawn
+    assert ">Okay &lt;b&gt;</text>" in drawn
+    assert "1.2" not in drawn, "no numbers where there are words"
+    assert "2.4 to 2.6: 1" in figures.histogram([1.0, 2.5], (1.0, 3.0), words), "a mean of repeats has no word"
+
+
 def test_status_bar_widths_are_shares():
     drawn = figures.status_bar({"planned": 4, "ok": 3, "refused": 1})
     assert 'width="75.000%"' in drawn

@@ -189,7 +189,7 @@ def _sentence(talks: Sequence[Talked], felt: Sequence[Talked], people: int, spea
     won, lost = (sum(talk.outcome == outcome for talk in felt) for outcome in ("success", "failure"))
     start = fmean(talk.start for talk in felt)
     who = (
-        f"{headline.n} people who talked with models felt"
+        f"{headline.n} {'person' if headline.n == 1 else 'people'} who talked with models felt"
         if speaking
         else f"Those who talked with people ({headline.n} listeners) felt"
     )

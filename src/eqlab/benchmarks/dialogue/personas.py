@@ -58,7 +58,7 @@ _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 def parse_open(content: bytes, path: str = OPEN) -> list[Persona]:
     """The personas of a file, in its order. Raises DataError with all that is wrong with it."""
     row = columns(lists=("helps", "hurts", "lines"), numbers=("age", "emotion"), flags=("quick",))
-    return read_items(content, path, (*_KEYS, "language"), _persona, row)
+    return read_items(content, path, _KEYS, _persona, row)
 
 
 def _persona(entry: Section, top: Section) -> Persona:
@@ -81,7 +81,7 @@ def _persona(entry: Section, top: Section) -> Persona:
         opening=entry.text("opening"),
         lines=_lines(entry),
         quick=_flag(entry, "quick"),
-        language=entry.text("language", top.text("language", "en")),
+        language=top.text("language", "en"),
     )
 
 

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from eqlab.analysis.length import EqualLength, LengthReply, at_equal_length
 from eqlab.benchmarks.rating.arm_shares import ArmShares
 from eqlab.benchmarks.rating.rated import GOOD, GivenRating
-from eqlab.core.results import Table
+from eqlab.core.results import Estimate, Table
 
 TITLE = "P(Good) at equal length"
 
@@ -26,25 +27,34 @@ def length_table(
         digits=1,
         unit="%",
     )
-    columns = ("arm", TITLE, "P(Good)", "mean words")
+    columns = ("replies by", TITLE, "P(Good)", "mean words")
     words = {arm: _mean([one.words for one in usable if one.arm == arm and one.words]) for arm in shares.arms}
     if not isinstance(found, EqualLength):
         rows = tuple((arm, None, shares.good(arm), words[arm]) for arm in shares.arms)
         return (Table(TITLE, columns, rows, f"Undefined: {found}."),)
-    known = dict(zip(found.subjects, found.scores, strict=True))
+    known = {arm: _bounded(share) for arm, share in zip(found.subjects, found.scores, strict=True)}
     slope = found.slope
     return (
         Table(
             TITLE,
             columns,
             tuple((arm, known.get(arm), shares.good(arm), words[arm]) for arm in shares.arms),
-            f"As if all replies had {found.words:.0f} words, the geometric mean of the arms. A reply twice as long is "
+            f"As if all replies had {found.words:.0f} words, the geometric mean over all. A reply twice as long is "
             f"called Good {slope.value:+.1f} points more often (95 % CI {slope.low:.1f} to {slope.high:.1f}) than "
-            "another of the same arm, prompts taken out: Good = arm + prompt + slope · log2(words). Linear, so a share "
-            "may leave 0 to 100 %. An association, not a cause.",
+            "another by the same writer, prompts taken out: Good = writer + prompt + slope · log2(words). Linear, cut "
+            "at 0 and 100 %. An association, not a cause.",
             whiskers=TITLE,
         ),
     )
+
+
+def _bounded(share: Estimate) -> Estimate:
+    """A line knows no limits, a share does."""
+
+    def inside(value: float | None) -> float | None:
+        return None if value is None else min(100.0, max(0.0, value))
+
+    return replace(share, value=inside(share.value), low=inside(share.low), high=inside(share.high))
 
 
 def _mean(words: Sequence[int]) -> float | None:

@@ -8,7 +8,7 @@ from itertools import permutations
 
 import numpy as np
 
-from eqlab.analysis.agreement import agreement
+from eqlab.analysis.agreement import agreement, printed_kappa
 from eqlab.analysis.bootstrap import Floats, Interval, draw_totals, interval
 from eqlab.benchmarks.rating.families import family
 from eqlab.benchmarks.rating.prompt import RATING
@@ -18,7 +18,8 @@ from eqlab.core.forms import Scale
 from eqlab.core.results import Estimate
 
 HUMAN_KAPPA = 0.2817
-"""Weighted kappa of two people on the three-point form, from the study's pilot of 100; no interval is known."""
+"""Weighted kappa of two people on the three-point form, from the study's pilot of 100; no interval is printed."""
+_PILOT_PAIRS = 100
 CEILING = "quadratic kappa"
 
 
@@ -68,7 +69,10 @@ def pairs_of(ratings: Sequence[RatedReply]) -> list[RatingPair]:
     ]
 
 
-PILOT = Estimate(CEILING, HUMAN_KAPPA, 100, note="the study's pilot; its interval is not known")
+PILOT = Estimate(
+    CEILING, HUMAN_KAPPA, _PILOT_PAIRS, None, *printed_kappa(HUMAN_KAPPA, _PILOT_PAIRS),
+    note=f"the study's pilot; its interval as of {_PILOT_PAIRS} independent pairs",
+)  # fmt: skip
 
 
 def calibrate(
@@ -183,7 +187,7 @@ def _own_family(pairs: Sequence[RatingPair], arms: Sequence[str], judge: str) ->
     relatives = [arm for arm in arms if family(arm) == own]
     others = [arm for arm in arms if arm not in relatives]
     if not relatives or not others:
-        which = "No rated arm is" if not relatives else "All rated arms are"
+        which = "No rated reply is" if not relatives else "All rated replies are"
         return own, f"{which} of the judge's family ({own}): a preference for it cannot be measured here.", None
     gap = _bias(f"own family ({own}) − others", pairs, relatives, others)
     note = f"Own family: {', '.join(relatives)}; others: {', '.join(others)}."

@@ -1,5 +1,6 @@
 """A calibration in tables and in one sentence."""
 
+import math
 from collections.abc import Sequence
 
 from eqlab.benchmarks.rating.calibration import CEILING, Calibration, still_missing
@@ -10,11 +11,11 @@ REACHES = (0.1, 0.05)
 
 
 def tables(found: Calibration) -> tuple[Table, ...]:
-    basis = f"{found.pairs} pairs of a judge's and a person's rating; whole raters ({found.raters}) drawn again."
-    top = found.ceiling.value if found.ceiling else None
+    basis = f"{found.pairs} pairs of a judge's and a person's rating; bootstrap over whole raters ({found.raters})."
+    top = found.ceiling
     measures = [
-        (name, one, f"{top:.2f}", _against_ceiling(one, top))
-        if name == CEILING and top is not None
+        (name, one, top, _against_ceiling(one, top))
+        if name == CEILING and top is not None and top.value is not None
         else (name, one, "not known", "")
         for name, one in found.measures.items()
     ]
@@ -30,8 +31,8 @@ def tables(found: Calibration) -> tuple[Table, ...]:
         ),
         size_table(found),
         Table(
-            "Calibration: bias by arm",
-            ("arm", "judge − people, scale points"),
+            "Calibration: bias by whose replies",
+            ("replies by", "judge − people, scale points"),
             tuple(found.bias.items()),
             "A judge that agrees with people as they agree with each other can still favour an arm.",
         ),
@@ -82,17 +83,24 @@ def _of_ceiling(ceiling: Estimate | None) -> str:
     return f"Two people reach a weighted kappa of {ceiling.value:.2f}{bounds}: {where}."
 
 
-def _against_ceiling(kappa: Estimate, ceiling: float) -> str:
-    if kappa.value is None:
+def _against_ceiling(kappa: Estimate, ceiling: Estimate) -> str:
+    """Both have an error: the difference's interval from the two (MOVER, Zou & Donner 2008)."""
+    if kappa.value is None or ceiling.value is None:
         return "undefined"
-    low, high = (kappa.value, kappa.value) if kappa.low is None or kappa.high is None else (kappa.low, kappa.high)
-    if high < ceiling:
+    low, high = _bounds(kappa, kappa.value)
+    floor, top = _bounds(ceiling, ceiling.value)
+    gap = kappa.value - ceiling.value
+    if gap + math.hypot(high - kappa.value, ceiling.value - floor) < 0:
         reading = "below two people"
-    elif low > ceiling:
+    elif gap - math.hypot(kappa.value - low, top - ceiling.value) > 0:
         reading = "above two people"
     else:
         reading = "cannot be told apart from two people"
     return reading if low > 0 else f"{reading}; not shown to be better than chance"
+
+
+def _bounds(one: Estimate, value: float) -> tuple[float, float]:
+    return (value, value) if one.low is None or one.high is None else (one.low, one.high)
 
 
 def verdict(found: Calibration) -> str:
@@ -102,8 +110,9 @@ def verdict(found: Calibration) -> str:
         return "Agreement with people is undefined: the ratings do not vary."
     bounds = "" if kappa.low is None else f" (95 % interval {kappa.low:.2f} to {kappa.high:.2f})"
     text = f"With people the judge reaches a quadratic kappa of {kappa.value:.2f}{bounds}"
-    top = found.ceiling.value if found.ceiling else None
-    text += "." if top is None else f", where two people reach {top:.2f}: {_against_ceiling(kappa, top)}."
+    top = found.ceiling
+    known = top is not None and top.value is not None
+    text += f", where two people reach {top.value:.2f}: {_against_ceiling(kappa, top)}." if top and known else "."
     shifted = [one for one in found.distortion.values() if one.low is not None and one.high is not None]
     sure = [one for one in shifted if (one.low or 0) > 0 or (one.high or 0) < 0]
     if sure:

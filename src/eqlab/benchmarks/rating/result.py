@@ -59,6 +59,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         },
         items=tuple(item_of(one) for one in ratings),
         item_range=(1.0, 3.0),
+        item_labels=() if options["pairwise"] else ((1.0, "Bad"), (2.0, "Okay"), (3.0, "Good")),
         baselines=found.baselines,
         valid=valid,
         ranked=options["purpose"] == "calibration",
@@ -81,7 +82,7 @@ def _shares(tables: Sequence[Table], options: Mapping[str, Any]) -> tuple[tuple[
     return tuple(
         (str(cells[0]), share)
         for table in tables
-        if table.whiskers == "P(Good)" and table.title.startswith("Arms")
+        if table.whiskers == "P(Good)" and table.title.startswith(judge_result.ARMS)
         for cells in table.rows
         if isinstance(share := cells[table.columns.index("P(Good)")], Estimate)
     )

@@ -75,7 +75,7 @@ class AnthropicMessages:
         return Outgoing("/messages", headers, body | dict(request.extra), sent, request, fit)
 
     def read(self, outgoing: Outgoing, incoming: Incoming) -> Verdict:
-        if incoming.status != 200:
+        if not incoming.well:
             return _not_taken(outgoing, incoming, read_error(incoming.raw))
         try:
             streamed = is_stream(incoming.headers, incoming.raw)
@@ -86,7 +86,7 @@ class AnthropicMessages:
                 return _not_taken(outgoing, late, said)
             return _read(body, outgoing, incoming.latency)
         except BROKEN as error:
-            return unreadable(error)
+            return unreadable(error, incoming)
 
 
 def _effort(request: ChatRequest, fit: Fit, tokens: int, body: dict[str, Any], sent: dict[str, Any]) -> bool:

@@ -48,6 +48,11 @@ class Incoming:
     raw: bytes
     latency: float = 0.0
 
+    @property
+    def well(self) -> bool:
+        """Whether the status says so: some gateways say 201 or 203 of a reply."""
+        return 200 <= self.status < 300
+
 
 @dataclass(frozen=True, slots=True)
 class TryAgain:

@@ -84,7 +84,7 @@ class Gemini:
         return Outgoing(f"/models/{model}:{verb}", headers, body, sent, request, fit)
 
     def read(self, outgoing: Outgoing, incoming: Incoming) -> Verdict:
-        if incoming.status != 200:
+        if not incoming.well:
             return _not_taken(outgoing, incoming, read_error(incoming.raw))
         try:
             streamed = is_stream(incoming.headers, incoming.raw)
@@ -93,7 +93,7 @@ class Gemini:
                 return _not_taken(outgoing, incoming, said_in(body))
             return _read(body, outgoing, incoming)
         except BROKEN as error:
-            return unreadable(error)
+            return unreadable(error, incoming)
 
 
 def _thinking(request: ChatRequest, fit: Fit, sent: dict[str, Any]) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def without_system(messages: Sequence[Message]) -> list[Message]:
 
 
 def read_chat(outgoing: Outgoing, incoming: Incoming) -> Verdict:
-    if incoming.status != 200:
+    if not incoming.well:
         return not_taken(outgoing, incoming, read_error(incoming.raw))
     try:
         streamed = is_stream(incoming.headers, incoming.raw)
@@ -104,23 +104,21 @@ def read_chat(outgoing: Outgoing, incoming: Incoming) -> Verdict:
             return not_taken(outgoing, incoming, said_in(body))
         return read_body(body, outgoing, incoming.latency)
     except BROKEN as error:
-        return unreadable(error)
+        return unreadable(error, incoming)
 
 
 def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Verdict:
     """A chat completion. Raises what BROKEN names when it is none."""
-    choice = body["choices"][0]
+    choice = next((one for one in body["choices"] if not one.get("index")), None) or body["choices"][0]
     finish = choice.get("finish_reason") or ""
     message = choice.get("message") or {}
     if finish == "error" or (body.get("error") and not message.get("content")):
         said = said_in(choice if choice.get("error") else body)
         return TryAgain(f"the provider failed while answering ({said.text[:200]})")
-    text = message.get("content") or ""
+    text = _words(message.get("content"))
     reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
     declined = message.get("refusal") or ""
-    if isinstance(text, list):  # some servers send parts
-        text = "".join(part.get("text", "") for part in text)
-    if not (isinstance(text, str) and isinstance(reasoning, str) and isinstance(declined, str)):
+    if not (isinstance(reasoning, str) and isinstance(declined, str)):
         raise TypeError("content is not text")
     usage = mapping(body.get("usage"))
     refusal = ""
@@ -147,6 +145,15 @@ def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Ve
         sent=outgoing.sent,
         usage=more,
     )
+
+
+def _words(content: Any) -> str:
+    """Text, or the parts of one that some servers send; what a part thinks is no text."""
+    if isinstance(content, list):
+        content = "".join(part if isinstance(part, str) else part.get("text") or "" for part in content)
+    if not isinstance(content, str | None):
+        raise TypeError("content is not text")
+    return content or ""
 
 
 def _filters(choice: Mapping[str, Any]) -> str:
@@ -210,7 +217,10 @@ def _gathered(raw: bytes) -> dict[str, Any]:
             if part.get("index"):
                 continue
             delta = part.get("delta") or part.get("message") or {}
-            text.append(delta.get("content") or "")
+            words = _words(delta.get("content"))
+            if words and choice.get("finish_reason"):
+                raise ValueError("the stream goes on after its end")
+            text.append(words)
             reasoning.append(delta.get("reasoning_content") or delta.get("reasoning") or "")
             refusal.append(delta.get("refusal") or "")
             for name in ("finish_reason", "content_filter_results", "error"):

@@ -67,7 +67,7 @@ class OpenAiResponses:
         return Outgoing("/responses", headers, body | dict(request.extra), sent, request, fit)
 
     def read(self, outgoing: Outgoing, incoming: Incoming) -> Verdict:
-        if incoming.status != 200:
+        if not incoming.well:
             return _not_taken(outgoing, incoming, read_error(incoming.raw))
         try:
             streamed = is_stream(incoming.headers, incoming.raw)
@@ -76,7 +76,7 @@ class OpenAiResponses:
                 return _not_taken(outgoing, incoming, said_in(body))
             return _read(body, outgoing, incoming)
         except BROKEN as error:
-            return unreadable(error)
+            return unreadable(error, incoming)
 
 
 def _not_taken(outgoing: Outgoing, incoming: Incoming, said: Said) -> Verdict:
@@ -86,7 +86,7 @@ def _not_taken(outgoing: Outgoing, incoming: Incoming, said: Said) -> Verdict:
         and (level := nearest_effort(said, str(outgoing.request.effort)))
     ):
         return Adapt(Adaptation("way", "effort", level), said.text)
-    if incoming.status == 200 and not filter_code(said):  # a response that failed on the way
+    if incoming.well and not filter_code(said):  # a response that failed on the way
         return TryAgain(f"the provider failed while answering ({said.text[:200]})", rate="rate_limit" in said.code)
     extra = outgoing.request.extra
     fields = {name: "extra" if name in extra else _MEANINGS.get(name, "") for name in outgoing.body}

@@ -1,5 +1,6 @@
 """From a status and an error to a verdict: the same rules for every provider."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,13 +11,22 @@ from eqlab.models.wire.said import Said, filter_code, is_spent, limit_named, nam
 from eqlab.models.wire.waits import wait_asked
 
 _SHOWN = 300
+_NOT_THERE = (405, 406, 410, 415)
+"""Statuses of an address at which no model will ever answer; another strange one may be one request's alone."""
 _AGAIN = (408, 409, 425, 429)
 _OVERLOAD = (503, 529)
 _GATEWAY = (502, 503, 504, 521, 522, 523, 524, 529)
 
 
-def unreadable(error: Exception) -> TryAgain:
-    """A reply that is none: broken on the way, or a page of some gateway."""
+def unreadable(error: Exception, incoming: Incoming) -> TryAgain:
+    """A reply that is none: broken on the way, or a page of some gateway, which is told by its title."""
+    start = incoming.raw[:4000].decode("utf-8", "replace")
+    if re.match(r"\s*<(?:!doctype|html|\?xml)", start, re.IGNORECASE):
+        title = re.search(r"<title[^>]*>([^<]*)", start, re.IGNORECASE)
+        text = " ".join((title[1] if title else re.sub(r"<[^>]*>", " ", start)).split())
+        return TryAgain(f"a web page instead of a reply ({text[:80] or 'without a title'})")
+    if not incoming.raw.strip():
+        return TryAgain(f"an empty body (HTTP {incoming.status})")
     return TryAgain(f"a reply that cannot be read ({type(error).__name__}: {error})"[:_SHOWN])
 
 
@@ -24,7 +34,7 @@ def judged(
     outgoing: Outgoing, incoming: Incoming, said: Said, fields: Mapping[str, str], ends_in: str = "/v1"
 ) -> Verdict:
     """What an error means. `fields` are the names that were sent, with their meanings; a 200 may hold an error too."""
-    status = incoming.status if incoming.status != 200 else said.status or 500
+    status = incoming.status if not incoming.well else said.status or 500
     words = f"HTTP {status}: {said.text[:_SHOWN]}" if said.text else f"HTTP {status}"
     code = filter_code(said) if status not in (401, 402, 404) else ""
     if code:
@@ -54,7 +64,9 @@ def judged(
         return _not_taken(outgoing, said, fields, words)
     if status == 413:
         return Hopeless(words, model=False)
-    return Hopeless(f"it answers {words}", f"Check the address; it should end in {ends_in}.")
+    return Hopeless(
+        f"it answers {words}", f"Check the address; it should end in {ends_in}.", model=status in _NOT_THERE
+    )
 
 
 def refused(outgoing: Outgoing, incoming: Incoming, code: str, text: str = "", **more: Any) -> ChatReply:

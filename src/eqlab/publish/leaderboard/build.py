@@ -65,7 +65,9 @@ def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _:
     site = BoardSite(
         built.boards, built.changed, last["built_at"] if last else None, built.refused, time.time(), version("eqlab")
     )
-    say(f"{len(entries)} entries in {len(built.boards)} tables; writing {folder}")
+    count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+    made = "1 table" if len(built.boards) == 1 else f"{len(built.boards)} tables"
+    say(f"{count} in {made}; writing {folder}")
     files = dict(site_files(site))  # all of it, before the first byte is written
     for name, content in files.items():
         _write(folder / name, content)

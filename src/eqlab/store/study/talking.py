@@ -114,7 +114,13 @@ def leave_talk(participation: Participation, person: str, step: int, chain: Chai
 
 
 def begin_call(
-    participation: Participation, person: str, trial: str, worst: tuple[int, float], limits: CallLimits, seconds: float
+    participation: Participation,
+    person: str,
+    trial: str,
+    worst: tuple[int, float],
+    limits: CallLimits,
+    seconds: float,
+    chain: Chain,
 ) -> Call:
     """Write down a question to a model before it is sent, if the limits allow it with everything that is under way at
     its worst, and nobody is asking the same."""
@@ -122,7 +128,9 @@ def begin_call(
     mine = (talk_calls.c.study_id == study, talk_calls.c.person == person)
     with writing(participation.store.engine) as connection:
         take_turn(connection, f"talk {study}")
-        if person not in find_people(connection, study, [person]):
+        who = find_people(connection, study, [person]).get(person)
+        here = _standing(connection, participation, who, chain) if who else None
+        if here is None or here.pending is None or here.pending.id != trial:  # another process has had the answer
             return Call(None, "gone")
         asked = (talk_calls.c.trial_id == trial, talk_calls.c.state == "asked", talk_calls.c.until > now)
         if connection.execute(select(talk_calls.c.id).where(*mine, *asked)).first() is not None:

@@ -3,6 +3,7 @@ person is shown a word of it; a question is asked once, however often a page is 
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
@@ -40,7 +41,8 @@ _LEASE, _BEAT = 15.0, 5.0
 """Seconds for which nobody else asks the same question; renewed while it is under way. After a crash the question is
 asked again when they are over."""
 _POLL = 0.5
-_AT_ONCE = 16
+_AT_ONCE = 64
+"""Questions to one address at a time; more wait for their turn."""
 _FAULTS = 2
 """Failures of a server that one question may cost before the person is told: people wait."""
 T = TypeVar("T")
@@ -79,6 +81,8 @@ class TalkRoom:
         )
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stuck: dict[str, State] = {}
+        self.streams: Counter[str] = Counter()
+        """Open streams by person."""
 
     # -- looking -----------------------------------------------------------------------------------------------
 
@@ -87,9 +91,9 @@ class TalkRoom:
         here = await self._stand(person)
         if here is None:
             return None
-        here = self._held_back(here)
         if here.pending is not None and not self._persons(here.pending) and person not in self._stuck:
             self._ask(person)
+        here = self._held_back(here)
         return seen(here, self.kind, self.study, self._stuck.get(person, "wait"))
 
     async def wait(self, person: str, seconds: float) -> None:
@@ -120,16 +124,16 @@ class TalkRoom:
         """Ask a model again that did not answer."""
         self._stuck.pop(person, None)
 
-    async def stuck(self, person: str) -> State | None:
-        return self._stuck.get(person)
-
     async def _keep(self, person: str, number: int, answer: Answer, **detail: Any) -> Kept:
         here = await self._stand(person)
         if here is None or here.pending is None:
             return "again"
-        return await self._write(
+        kept: Kept = await self._write(
             keep_turn, self.participation, person, number, here.pending.id, answer, self._chain, **detail
         )
+        if kept == "kept":
+            self._ask(person)  # without waiting for the page to ask for it
+        return kept
 
     def _answer(self, text: str, status: Any, values: Mapping[str, Any], finish: str = "") -> Answer:
         run = self.participation.design.run.id
@@ -145,16 +149,22 @@ class TalkRoom:
     async def _turn(self, person: str) -> None:
         """Ask until the model's turn is settled or it is clear that it will not be."""
         try:
+            before = None
             while True:
                 here = await self._stand(person)
                 if here is None or here.pending is None or self._persons(here.pending):
                     return
-                outcome = await self._once(person, here)
-                if outcome != "asked":
-                    if outcome:
-                        self._stuck[person] = outcome
+                if here.pending.id == before:  # asked for as long as it could be, and not settled
+                    self._stuck[person] = "down"
                     return
-                await asyncio.sleep(_POLL)  # another process is at it, or a crash has left it behind
+                outcome = await self._once(person, here)
+                if outcome in ("down", "spent"):
+                    self._stuck[person] = outcome
+                    return
+                if outcome == "asked":
+                    await asyncio.sleep(_POLL)  # another process is at it, or a crash has left it behind
+                else:
+                    before = here.pending.id
         except EqlabError as error:
             _log.error("talk failed", extra={"why": type(error).__name__})
             self._stuck[person] = "down"
@@ -173,7 +183,14 @@ class TalkRoom:
         request = request_of(session, planned, asking, 1, failed=0)
         worst = self._budget.worst(model.subject, chat, request)
         call: Call = await self._write(
-            begin_call, self.participation, person, trial.id, (worst.tokens, worst.cost), limits_of(self.terms), _LEASE
+            begin_call,
+            self.participation,
+            person,
+            trial.id,
+            (worst.tokens, worst.cost),
+            limits_of(self.terms),
+            _LEASE,
+            self._chain,
         )
         if call.id is None:
             return {"asked": "asked", "spent": "spent"}.get(call.why, "")

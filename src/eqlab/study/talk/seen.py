@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from eqlab.core.answers import PROVIDER_REFUSED, Answer, final
+from eqlab.core.answers import Answer, final, outcomes, stands
 from eqlab.core.benchmark import Turn
 from eqlab.core.studied import Conversing
 from eqlab.core.study import Study
@@ -54,9 +54,11 @@ def settled(attempts: Sequence[Answer], tries: int, of_person: bool) -> Answer |
     answer = final(attempts)
     if answer is None or of_person or answer.status == "ok":
         return answer
-    closed = next((one for one in attempts if one.finish in CLOSED or one.finish in PROVIDER_REFUSED), None)
+    closed = next((one for one in attempts if one.finish in CLOSED), None)
     if closed is not None:
         return closed
+    if stands(outcomes(attempts)):
+        return answer
     failed = [one for one in attempts if one.status in ("unparseable", "refused")]
     return failed[-1] if len(failed) >= tries else None
 
