@@ -184,7 +184,7 @@ def _sentence(
         text = f"{who}: the situations change {scale} by {headline.value:+.1f} points{bounds}."
     else:
         text = (
-            f"{who}: of two situations the mood is better in the better one {headline.value:.1f} % of the time{bounds}; "
+            f"{who}: of two situations mood is better in the better one {headline.value:.1f} % of the time{bounds}; "
             f"{verdict(headline)}.{companions(three, 'On average they are')}"
         )
     said = " and ".join(
