@@ -45,6 +45,7 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert code == 0
     assert "Locked on" in said
     assert "will be confirmatory" in said
+    assert "! study.toml still says 'CHANGE ME': people will read it" in said
     assert "Was locked before" in eqlab("study", "lock", "study.toml")[1]
     one, two, _ = study("PANEL-ID-ONE", "PANEL-ID-TWO", "PANEL-ID-THREE")
 

@@ -13,6 +13,8 @@ TALK = (
     *("per_minute", "per_minute_all"),
 )
 _HELP = "where somebody in distress finds help in the participants' country, such as a crisis line with its hours"
+_LONGEST = 5000
+"""Characters of a message: even as emoji in a form they stay below what the server takes as one body."""
 
 
 def talk(top: Section, allowed: bool) -> TalkTerms | None:
@@ -36,7 +38,7 @@ def talk(top: Section, allowed: bool) -> TalkTerms | None:
         opening=table.text("opening", ""),
         talks=table.whole("talks", default.talks, 1, 10),
         turns=table.whole("turns", default.turns, 1, 50),
-        characters=table.whole("characters", default.characters, 100, 8000),
+        characters=table.whole("characters", default.characters, 100, _LONGEST),
         why=bool(table.flag("why", default.why)),
         help=_written(table, "help", f"is missing (write {_HELP})", f"is not written yet (write {_HELP})"),
         machine=_machine(table),
