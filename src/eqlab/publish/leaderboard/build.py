@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.core.errors import UsageError
-from eqlab.core.runs import PEOPLE
 from eqlab.data.files import write_whole
 from eqlab.publish.leaderboard.changes import BoardChange, changes, snapshot
 from eqlab.publish.leaderboard.check import check_submission
