@@ -134,12 +134,12 @@ def printed(command: str, url: str, columns: str) -> tuple[str, int]:
     return "\n".join([*complaints, out.getvalue()]), code
 
 
-def before(name: str, url: str) -> None:
+def set_up(name: str, url: str) -> None:
     """What has to be there before a block, and is not shown: `replies` of two models, or `people` who took a study."""
     if name == "replies":
         printed(f"eqlab run warm cold -b empathy --limit 40 --base-url {SHOWN}", url, "110")
     elif name == "people":
-        before("replies", url)
+        set_up("replies", url)
         printed("eqlab study init rating --arm cold=last:cold --arm warm=last:warm", url, "110")
         printed("eqlab study lock rating.toml", url, "110")
         take_part(Path("rating.toml"), 60)
@@ -205,7 +205,7 @@ def page(text: str, url: str, *, slow: bool) -> str:
             if "slow" in how and not slow:
                 return found.group()
             if "before" in how:
-                before(how["before"], url)
+                set_up(how["before"], url)
             body, code = "", 0
             for command in re.findall(r"^\$ (.*)$", found["body"], flags=re.MULTILINE):
                 if command == "echo $?":
