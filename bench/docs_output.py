@@ -33,6 +33,10 @@ bob,model-b,joyful-1,2
 cem,model-b,sad-1,excellent
 """
 EXTERNAL = "ratings.csv"
+_RUN = re.compile(
+    r"(?:(?<=[Rr]un )|(?<=show )|(?<=compare )|(?<=report )|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f]))[0-9a-f]{10}\b"
+)
+"""A run's id; one of digits alone is known by the word before it."""
 _PROGRESS = re.compile(r"trials to ask|answered|^[\w ,.:-]*\d$")
 """Lines that say how far a run is: they depend on the machine's speed."""
 
@@ -181,7 +185,7 @@ def steady(text: str, url: str, folder: Path, ids: dict[str, str]) -> str:
     def known(found: re.Match[str]) -> str:
         return ids.setdefault(found.group(), IDS[len(ids) % len(IDS)])
 
-    text = re.sub(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{10}\b", known, text)
+    text = _RUN.sub(known, text)
     text = re.sub(r"\b20\d\d-\d\d-\d\d \d\d:\d\d(?::\d\d)? UTC", "2026-11-15 12:00 UTC", text)
     lines, timed = [], False
     for line in text.splitlines():
