@@ -33,6 +33,10 @@ bob,model-b,joyful-1,2
 cem,model-b,sad-1,excellent
 """
 EXTERNAL = "ratings.csv"
+_RUN = re.compile(
+    r"(?:(?<=[Rr]un )|(?<=show )|(?<=compare )|(?<=report )|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f]))[0-9a-f]{10}\b"
+)
+"""A run's id; one of digits alone is known by the word before it."""
 _PROGRESS = re.compile(r"trials to ask|answered|^[\w ,.:-]*\d$")
 """Lines that say how far a run is: they depend on the machine's speed."""
 
@@ -134,12 +138,12 @@ def printed(command: str, url: str, columns: str) -> tuple[str, int]:
     return "\n".join([*complaints, out.getvalue()]), code
 
 
-def before(name: str, url: str) -> None:
+def set_up(name: str, url: str) -> None:
     """What has to be there before a block, and is not shown: `replies` of two models, or `people` who took a study."""
     if name == "replies":
         printed(f"eqlab run warm cold -b empathy --limit 40 --base-url {SHOWN}", url, "110")
     elif name == "people":
-        before("replies", url)
+        set_up("replies", url)
         printed("eqlab study init rating --arm cold=last:cold --arm warm=last:warm", url, "110")
         printed("eqlab study lock rating.toml", url, "110")
         take_part(Path("rating.toml"), 60)
@@ -181,7 +185,7 @@ def steady(text: str, url: str, folder: Path, ids: dict[str, str]) -> str:
     def known(found: re.Match[str]) -> str:
         return ids.setdefault(found.group(), IDS[len(ids) % len(IDS)])
 
-    text = re.sub(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{10}\b", known, text)
+    text = _RUN.sub(known, text)
     text = re.sub(r"\b20\d\d-\d\d-\d\d \d\d:\d\d(?::\d\d)? UTC", "2026-11-15 12:00 UTC", text)
     lines, timed = [], False
     for line in text.splitlines():
@@ -205,7 +209,7 @@ def page(text: str, url: str, *, slow: bool) -> str:
             if "slow" in how and not slow:
                 return found.group()
             if "before" in how:
-                before(how["before"], url)
+                set_up(how["before"], url)
             body, code = "", 0
             for command in re.findall(r"^\$ (.*)$", found["body"], flags=re.MULTILINE):
                 if command == "echo $?":
