@@ -11,7 +11,8 @@ from eqlab.core.studied import StudyKind, Worded
 from eqlab.store.store import Store
 from eqlab.study.file import read_study
 from eqlab.study.kinds import registry
-from eqlab.study.overview import overview
+from eqlab.study.overview import overview, warnings
+from eqlab.study.power import power_of
 from eqlab.study.results import flow
 from eqlab.study.results.analysis import people_result
 from eqlab.study.simulation.simulate import recovered
@@ -119,14 +120,14 @@ def test_own_scales_are_all_on_a_page_and_each_is_analysed(make):
     assert [(scale.key, scale.high) for scale in form.scales] == [("cognitive", 5), ("affective", 7), ("cold", 5)]
     kept = flow.sample(rehearsed(design, 48, 1.2), ()).kept
     found = people_result(design, kept)
+    assert {check.form for check in design.attention} == {form}  # nobody tells a check by the number of its scales
+    assert all(check.key["right"].keys() <= set(form.keys) for check in design.attention)
     contrasts = {one.estimate.name: one for one in found.contrasts}
     assert set(contrasts) == {f"log-odds, {key}: b − a" for key in ("cognitive", "affective", "cold")}
-    for key in ("cognitive", "affective"):
+    for key in ("cognitive", "affective", "cold"):  # the last is reverse-keyed: people rate it the other way round
         one = contrasts[f"log-odds, {key}: b − a"]
         assert one.estimate.low < 1.2 < one.estimate.high
         assert one.p_holm >= one.p
-    # simulated people rate reverse-keyed scales as the others: turned round, the effect is the other way
-    assert contrasts["log-odds, cold: b − a"].estimate.high < 0
     assert len(found.planned[0].rows) == 3
     titles = [table.title for table in found.result.tables]
     assert titles == ["Mean ratings", "How the scales go together"]
@@ -192,6 +193,16 @@ def test_an_arm_that_won_everything_has_no_finite_strength_and_that_is_said(make
     found = people_result(design, kept)
     assert found.contrasts == ()
     assert any("No strengths" in said for said in found.result.caveats)
+
+
+def test_check_says_what_pairs_find_and_that_a_tutorial_speaks_of_other_scales(make):
+    """24 prompts × 2 orders × 1 person: 48 meetings; e^(2.802·2/√48) = 2.245 : 1, or 69 %."""
+    design = make("pairwise", tables="[places]\nbatch_size = 12\npeople_per_batch = 1\n")
+    assert power_of(design).startswith("Every two arms meet 48 times: 69 wins to 31 are told from even")
+    own = make("rating", tables=f'{SCALES}[tutorial]\ntext = "Bad: it misses the person."\n')
+    assert any("still speaks of Bad, Okay and Good" in said for said in warnings(own, 3.0))
+    plain = make("rating", tables=f'{SCALES}[tutorial]\ntext = "Read, then rate."\n')
+    assert not any("still speaks" in said for said in warnings(plain, 3.0))
 
 
 def test_a_pair_needs_two_arms(make):

@@ -119,6 +119,8 @@ def test_exports_have_a_column_for_each_kind_of_answer(site):
     assert (found["gender"]["value"], found["gender"]["label"]) == ("1", "Woman")
     assert found["tongues"]["label"] == "English; German"
     assert found["age"]["number"] == "40.5"
+    for fmt in ("csv", "parquet"):
+        assert export_table(served.participation, "codebook", fmt)
     book = export_table(served.participation, "codebook", "md").decode()
     assert "Which languages do you speak?" in book
     assert "What else?" in book
@@ -131,7 +133,11 @@ def test_the_api_takes_and_tells_every_field(site):
     assert [one["field"] for one in form] == ["scale", "several", "number"]
     refused = client.post("/api/s/rating/page", json={"step": 1, "values": {"gender": 1, "tongues": [9], "age": 3}})
     assert refused.json()["problems"] == {"tongues": "off", "age": "off"}
-    saved = client.post("/api/s/rating/page", json={"step": 1, "values": {"gender": 1, "tongues": [1], "age": None}})
+    lenient = {"gender": "1", "tongues": 1, "age": "44"}  # a number is a number, a list is a list
+    refused = client.post("/api/s/rating/page", json={"step": 1, "values": lenient})
+    assert refused.json()["problems"] == {"gender": "off", "tongues": "off", "age": "off"}
+    assert client.post("/api/s/rating/page", json={"step": 1, "away": "3", "values": {}}).status_code == 422
+    saved = client.post("/api/s/rating/page", json={"step": 1, "values": {"gender": 1.0, "tongues": [1], "age": None}})
     assert saved.json()["outcome"] == "saved"
 
 

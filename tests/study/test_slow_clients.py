@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -129,6 +130,16 @@ def test_the_same_line_is_logged_so_often_and_then_counted():
     assert passes("socket.accept() out of system resource") == (True, {"left_out": 97})
 
 
+def _comes_in(base, address):
+    """The status of somebody new from an address, on a connection of their own."""
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    opener.addheaders = [("Sec-Fetch-Site", "same-origin"), ("Connection", "close"), ("X-Forwarded-For", address)]
+    try:
+        return opener.open(f"{base}/s/eqbench/start", b"", timeout=30).status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
 @pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
 def test_several_processes_share_sessions_and_limits(store_url, tmp_path):
     """Whoever comes in by one process goes on by another, and the limit counts for all."""
@@ -140,7 +151,8 @@ def test_several_processes_share_sessions_and_limits(store_url, tmp_path):
         env=environment, check=True, capture_output=True, timeout=120,
     )  # fmt: skip
     server = subprocess.Popen(
-        [*eqlab, "study", "serve", str(study), "--port", "0", "--workers", "2", "--store", store_url],
+        [*eqlab, "study", "serve", str(study), "--port", "0", "--workers", "2", "--store", store_url,
+         "--proxy", "127.0.0.1", "--per-address", "3"],
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:
@@ -158,6 +170,10 @@ def test_several_processes_share_sessions_and_limits(store_url, tmp_path):
         assert 'name="agree"' in text
         for _ in range(8):  # each on a new connection, to whichever process takes it
             assert 'name="agree"' in opener.open(f"{base}/s/eqbench/page", timeout=30).read().decode()
+        crowd = [_comes_in(base, "203.0.113.9") for _ in range(16)]  # three in all, not three a process
+        assert crowd.count(200) == 3
+        assert set(crowd) == {200, 429}
+        assert _comes_in(base, "198.51.100.4") == 200
     finally:
         server.send_signal(signal.SIGTERM)
         assert server.wait(40) in (0, -signal.SIGTERM)

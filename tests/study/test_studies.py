@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from filled_studies import template_text
 from test_judging import replies
 
 import eqlab as api
@@ -24,7 +25,7 @@ def store(tmp_path):
 
 
 def study(store, kind, **more):
-    text = study_text(kind, store)
+    text = template_text(kind, store) if kind == "pairwise" else study_text(kind, store)
     return replace(read_study(text.replace("CHANGE ME", "…") if kind == "talk" else text), **more)
 
 
@@ -172,7 +173,7 @@ def test_an_instrument_that_ships_needs_nothing(store):
 # -- the kinds -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [one for one in kind_names() if one not in ("pairwise", "reply")])
+@pytest.mark.parametrize("kind", kind_names())
 def test_every_kind_has_a_quiz_and_enough_checks(store, kind):
     made = design_of(study(store, kind), store)
     assert is_right(made.quiz, dict(made.quiz.key["right"]))
@@ -180,16 +181,16 @@ def test_every_kind_has_a_quiz_and_enough_checks(store, kind):
     assert len({trial.id for trial in made.attention}) == len(made.attention) >= made.study.checks.attention
     for trial in made.attention:
         ((key, value),) = trial.key["right"].items()
-        (scale,) = trial.form.scales
-        assert scale.key == key
-        assert f"“{dict(scale.anchors).get(value, value)}”" in trial.stimulus
+        (field,) = trial.form.fields
+        assert field.key == key
+        assert f"“{dict(getattr(field, 'anchors', ())).get(value, value)}”" in trial.stimulus
     many = replace(made.study, checks=replace(made.study.checks, attention=9))
     assert len({trial.id for trial in design_of(many, store).attention}) >= 9
     none = replace(made.study, checks=replace(made.study.checks, attention=0))
     assert design_of(none, store).attention == ()
 
 
-@pytest.mark.parametrize("kind", [one for one in kind_names() if one not in ("pairwise", "reply")])
+@pytest.mark.parametrize("kind", kind_names())
 def test_the_same_study_is_the_same_design_and_another_id_another_run(store, kind):
     one = study(store, kind)
     assert design_of(one, store).sha256 == design_of(one, store).sha256
@@ -219,7 +220,7 @@ def test_a_rating_study_scores_and_reports_like_any_run(server, store, tmp_path)
     (result,) = api.results(store, stored)
     assert result.rules["raters"] == 4
     assert result.counts["ok"] == 32
-    assert "Arms (4 people)" in api.write_report(store, [stored], tmp_path / "r.html").read_text()
+    assert "Ratings (4 people)" in api.write_report(store, [stored], tmp_path / "r.html").read_text()
 
 
 def test_evoked_asks_before_and_in_a_situation_in_an_order_of_each_ones_own(store):

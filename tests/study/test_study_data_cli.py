@@ -45,6 +45,7 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert code == 0
     assert "Locked on" in said
     assert "will be confirmatory" in said
+    assert "! study.toml still says 'CHANGE ME': people will read it" in said
     assert "Was locked before" in eqlab("study", "lock", "study.toml")[1]
     one, two, _ = study("PANEL-ID-ONE", "PANEL-ID-TWO", "PANEL-ID-THREE")
 
@@ -82,6 +83,7 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     monkeypatch.setenv("EQLAB_STUDY_SECRET", SECRET)
     code, said, _ = eqlab("study", "erase", "study.toml", "--panel-id", "PANEL-ID-ONE", "--yes")
     assert (code, said.startswith(f"Erased: {one} and ")) == (0, True)
+    assert "Exports and backups made before still hold them" in said
     assert eqlab("study", "person", "study.toml", "--panel-id", "PANEL-ID-ONE")[0] == 2
     assert "by a researcher" in eqlab("study", "analyze", "study.toml")[1]
 

@@ -130,7 +130,7 @@ def test_codebook_explains_every_column_and_every_scale(taken):
             assert all(f"{value} = {label}" in entry.anchors for value, label in scale.anchors)
     assert known["instrument", "upset"].source == PANAS.source
     assert known["instrument", "upset"].licence == PANAS.licence
-    assert known["quiz", "quiz1"].right == 1
+    assert known["quiz", "quiz1"].right == "1"
     assert sum(entry.table == "attention" for entry in entries) == 3  # one for each instruction
     text = export_table(participation, "codebook", "md").decode()
     assert all(f"`{entry.name}`" in text for entry in entries)

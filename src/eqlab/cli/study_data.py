@@ -52,6 +52,7 @@ def lock(
     from eqlab.store.study.lock import lock_plan, moment, standing
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
+    from eqlab.study.kinds.template import PLACEHOLDER
     from eqlab.study.results.analysis import current_user
     from eqlab.study.results.code import analysis_code
     from eqlab.study.results.lock_file import lock_file, signer, write_lock_file
@@ -68,8 +69,10 @@ def lock(
     path = output or Path(f"{design.study.id}.lock.json")
     content = lock_file(design.study.id, design.study.title, made)
     write_lock_file(path, content)
-    by = f"signed by key {signer(content)}" if content["signature"] else "not signed: pip install 'eqlab[submit]'"
+    by = f"signed by key {signer(content)}" if content["signature"] else "not signed: pip install 'eqlab[study]'"
     typer.echo(f"{path} ({by})")
+    if PLACEHOLDER in text:
+        typer.echo(f"! {file} still says '{PLACEHOLDER}': people will read it, and locked texts stay.")
     called = "confirmatory" if stands.confirmatory else stands.label
     typer.echo(f"Results will be {called}: {stands.reason}.")
 
@@ -212,7 +215,7 @@ def erase(
         typer.confirm(f"Erase {who} ({state}, {len(known['answers'])} answers) for good?", abort=True)
     gone = erase_person(participation, who, "researcher", current_user())
     participation.store.close()
-    typer.echo(f"Erased: {who} and {gone} answers.")
+    typer.echo(f"Erased: {who} and {gone} answers. Exports and backups made before still hold them: delete them there.")
 
 
 def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:

@@ -66,6 +66,7 @@ def serve(
     from eqlab.core.folders import data_folder
     from eqlab.store.open import open_store
     from eqlab.study.build_design import open_study
+    from eqlab.study.kinds.template import PLACEHOLDER
     from eqlab.study.web.addresses import is_local
     from eqlab.study.web.credentials import credentials
 
@@ -85,8 +86,15 @@ def serve(
         opened = open_store(store)
         if workers > 1 and opened.engine.dialect.name != "postgresql":
             raise UsageError("Several processes need PostgreSQL.", "Name it with --store, or drop --workers.")
-        say = (lambda text: out.print(text, markup=False)) if number == 0 else (lambda text: None)
+
+        def say(text: str) -> None:
+            if number == 0:
+                out.print(text, markup=False)
+
         designs = [open_study(path, opened, data, say) for path in files]
+        for path, (text, _) in zip(files, designs, strict=True):
+            if PLACEHOLDER in text:
+                say(f"! {path.name} still says '{PLACEHOLDER}': people will read it.")
         made_up = found.made_up if number == 0 else ""
         _serve(opened, designs, settings, host, port, made_up, tell, listening, quiet=number > 0)
         opened.close()

@@ -158,13 +158,16 @@ def _between(one: Field, value: Any) -> str:
     return "off" if isinstance(one, Scale) and isinstance(value, float) and not value.is_integer() else ""
 
 
-def settled(form: Form, values: Mapping[str, Any]) -> dict[str, Any]:
+def settled(form: Form, values: Mapping[str, Any], *, typed: bool = False) -> dict[str, Any]:
     """What a page has posted, text or lists of texts, as values of the form. What cannot be one stays as it is, for
-    `problems` to refuse. A blank is no value; where one may be left, it is None."""
+    `problems` to refuse. A blank is no value; where one may be left, it is None. `typed`: a program has sent values
+    of their own types, and a text is no number."""
     kinds = {one.key: one for one in form.fields}
     found = {}
     for key, value in values.items():
-        made = _settled(kinds[key], value) if key in kinds else value
+        one = kinds.get(key)
+        text = not typed or isinstance(one, Writing)
+        made = _settled(one, value) if one and text else _whole(one, value)
         if made is not None or value is None:
             found[key] = made
     return {one.key: None for one in form.fields if _may_be_empty(one)} | found
@@ -172,6 +175,11 @@ def settled(form: Form, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _may_be_empty(one: Field) -> bool:
     return not isinstance(one, Scale) and one.optional
+
+
+def _whole(one: Field | None, value: Any) -> Any:
+    """2.0 is 2 to JSON."""
+    return int(value) if isinstance(one, Scale) and isinstance(value, float) and value.is_integer() else value
 
 
 def _settled(one: Field, value: Any) -> Any:

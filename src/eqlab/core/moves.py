@@ -67,6 +67,8 @@ class FilledPage:
     """Characters that were pasted into its fields."""
     correct: bool = False
     """Whether it changes the answer to the page before the current one."""
+    typed: bool = False
+    """Whether the values are of their own types already, as a program sends them; a form's are all text."""
 
 
 Move = Arrival | ConsentMove | FilledPage

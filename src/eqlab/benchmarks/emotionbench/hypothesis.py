@@ -21,6 +21,8 @@ def hypothesis(
 ) -> tuple[tuple[Contrast, ...], str]:
     """One contrast, Welch's test over situations' mean changes, two-sided at alpha; or why there is none. `arm_of`
     names each situation's arm."""
+    if not found.people.places:
+        return (), "nobody has both measures yet"
     if NEGATIVE not in found.people.before:
         return (), "the instrument has no Negative Affect"
     every = found.people.change(NEGATIVE)

@@ -61,7 +61,8 @@ class Raters:
 def _category(scale: Scale, eta: float, draw: random.Random) -> int:
     share = draw.random()
     latent = eta + math.log(share / (1.0 - share))
-    return scale.low + sum(latent > threshold for threshold in _thresholds(scale.high - scale.low + 1))
+    better = sum(latent > threshold for threshold in _thresholds(scale.high - scale.low + 1))
+    return scale.high - better if scale.reverse else scale.low + better
 
 
 def _thresholds(count: int) -> tuple[float, ...]:

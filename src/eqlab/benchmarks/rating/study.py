@@ -92,6 +92,9 @@ class RatingStudy:
     def warnings(self, design: Design) -> Iterable[str]:
         if len(design.study.arms or design.arms) == 1:
             yield "There is one arm: nothing is compared. Name another under [arms]."
+        told = f"{design.study.consent.text} {design.study.tutorial.text}"
+        if design.study.scales and ("Bad, Okay or Good" in told or "Bad: it misses" in told):
+            yield "The scales are your own, but the consent or the tutorial still speaks of Bad, Okay and Good."
         yield from about_replies(design)
 
     def simulated(self, design: Design, truth: Truth, seed: int) -> Raters:

@@ -86,6 +86,21 @@ class PairwiseStudy:
             key=pair_key(first, second),
         )
 
+    def power(self, design: Design) -> str:
+        """A log-odds of m independent choices has a standard error of 2/√m near even odds."""
+        from scipy.special import expit, ndtri
+
+        arms, alpha = len(design.study.arms), design.study.analysis.alpha
+        if arms < 2:
+            return ""
+        shown = sum(len(batch.trials) for batch in design.batches) * design.study.places.people_per_batch
+        meet = round(shown / (arms * (arms - 1) / 2))
+        won = 100 * float(expit((ndtri(1 - alpha / 2) + ndtri(0.8)) * 2 / meet**0.5))
+        return (
+            f"Every two arms meet {meet} times: {won:.0f} wins to {100 - won:.0f} are told from even four times in "
+            f"five at best (two-sided, alpha {alpha:g}; ties and what one person's choices share cost some)."
+        )
+
     def warnings(self, design: Design) -> Iterable[str]:
         return about_replies(design)
 

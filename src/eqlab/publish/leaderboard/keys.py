@@ -73,6 +73,6 @@ def _needed() -> None:
         import cryptography  # noqa: F401
     except ImportError:
         raise UsageError(
-            "Submissions are signed, which needs the package 'cryptography'.",
-            "Install it with: pip install 'eqlab[submit]'",
+            "Submissions and lock files are signed, which needs the package 'cryptography'.",
+            "Install it with: pip install 'eqlab[submit]' (or 'eqlab[study]', which has it too)",
         ) from None

@@ -69,7 +69,7 @@ class Answering:
             return Saved(who.person, "refused", {"": "unknown"})
         trial = self._design.trials.get(step.trial)
         if trial is not None:
-            page = replace(page, values=settled(trial.form, page.values))
+            page = replace(page, values=settled(trial.form, page.values, typed=page.typed))
             wrong = problems(trial.form, page.values)
             if wrong:
                 return Saved(who.person, "refused", wrong)
@@ -133,7 +133,7 @@ class Answering:
             return Saved(who.person, "again")
         trial = self._design.trials[steps[page.number].trial]
         given = last_given(self._connection, self._design.run.id, who.person, trial.id)
-        page = replace(page, values=settled(trial.form, page.values))
+        page = replace(page, values=settled(trial.form, page.values, typed=page.typed))
         wrong = problems(trial.form, page.values)
         if wrong:
             return Saved(who.person, "refused", wrong)

@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +25,8 @@ from eqlab.study.results.participants import participants_of
 from eqlab.study.results.plain_design import from_plain, to_plain
 
 STUDY, RECORDS, QUESTIONS, RESULT, FILE = "study.json", "records.jsonl", "questions.jsonl", "result.json", "study.toml"
+SCRIPT = "redo.py"
+"""Does the analysis again without eqlab."""
 FORMAT = 1
 _OF_TURNS = ("run_id", "subject", "text", "status", "note", "model", "finish")
 """What a turn of a talk has beside an answer to a page."""
@@ -37,6 +40,7 @@ def write_bundle(participation: Participation, found: StudyAnalysis, folder: Pat
         QUESTIONS: "".join(f"{_question(trial)}\n" for trial in design.trials.values()),
         RECORDS: "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in _rows(participation)),
         RESULT: json.dumps(summary(found), ensure_ascii=False, indent=1) + "\n",
+        SCRIPT: (files("eqlab.study.results") / "alone.py").read_text(encoding="utf-8"),
     }
     version, code = analysis_code()
     about = {

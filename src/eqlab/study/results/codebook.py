@@ -25,8 +25,8 @@ class CodebookEntry:
     high: int | None = None
     anchors: str = ""
     reverse: bool | None = None
-    right: int | None = None
-    """Of a quiz or attention check: the answer asked for."""
+    right: str | None = None
+    """Of a quiz or attention check: the answer asked for, a number or a word."""
     item: str = ""
     instrument: str = ""
     source: str = ""
@@ -79,7 +79,7 @@ def _entry(trial: Trial, field: Field) -> CodebookEntry:
         high,
         answers,
         isinstance(field, Scale) and field.reverse,
-        right,
+        None if right is None else str(right),
         " ".join(trial.items) if trial.benchmark in ("quiz", "attention", "gold", "question") else "",
         instrument.name if instrument else "",
         instrument.source if instrument else "",
@@ -124,7 +124,7 @@ def _scale_line(entry: CodebookEntry) -> str:
         "" if entry.low is None else f"{entry.low} to {entry.high}",
         entry.anchors,
         "yes" if entry.reverse else "no",
-        "" if entry.right is None else str(entry.right),
+        entry.right or "",
         origin,
     )
     return "| " + " | ".join(_plain(cell) for cell in cells) + " |"

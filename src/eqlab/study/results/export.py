@@ -74,7 +74,7 @@ def _codebook(participation: Participation, fmt: Format) -> bytes:
     entries = codebook.codebook(participation.design)
     if fmt == "md":
         return codebook.as_markdown(participation.study.title, entries).encode()
-    kinds = {"low": pl.Int64, "high": pl.Int64, "right": pl.Int64, "reverse": pl.Boolean}
+    kinds = {"low": pl.Int64, "high": pl.Int64, "reverse": pl.Boolean}
     schema = {name: kinds.get(name, pl.String) for name in codebook.FIELDS}
     return _content(pl.DataFrame(codebook.rows(entries), schema=schema), fmt)
 

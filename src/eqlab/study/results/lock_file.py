@@ -48,7 +48,7 @@ def read_lock_file(path: Path) -> dict[str, Any]:
     body = {name: value for name, value in content.items() if name not in ("public_key", "signature")}
     if not content["signature"]:
         raise DataError(
-            f"{path} is not signed.", "Lock with the package 'cryptography' at hand: pip install 'eqlab[submit]'"
+            f"{path} is not signed.", "Lock with the package 'cryptography' at hand: pip install 'eqlab[study]'"
         )
     if not verified(content["public_key"], content["signature"], canonical(body).encode()):
         raise DataError(f"{path}: the signature is not right.", "The file has been changed.")

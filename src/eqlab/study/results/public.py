@@ -24,6 +24,8 @@ SMALLEST = 5
 MERGED = "other"
 _LONGEST = 600
 """Seconds on a page above which only that is said: very long times are as good as a name."""
+_LONGEST_VISIT = 120
+"""The same in minutes, of the whole visit."""
 
 
 def publish(participation: Participation, folder: Path, smallest: int = SMALLEST, who: str = "") -> list[Path]:
@@ -50,7 +52,7 @@ def publish(participation: Participation, folder: Path, smallest: int = SMALLEST
         "study": participation.study.id,
         "simulated": found.standing.simulated,
         "coarsened": f"cells of fewer than {smallest} people merged; whole seconds up to {_LONGEST}; no dates; names "
-        "and order drawn anew",
+        "and order drawn anew; nothing that people wrote, and no number that they gave of themselves",
         **{name: value for name, value in summary(found).items() if name != "excluded"},
     }
     about = folder / "release.json"
@@ -65,7 +67,7 @@ def coarse_people(people: Sequence[Participant], names: dict[str, str], smallest
     states = merged([person.state for person in people], MERGED, smallest)
     rows = []
     for person, (language, device), state in zip(people, pairs, states, strict=True):
-        minutes = None if person.duration is None else round(person.duration / 60)
+        minutes = None if person.duration is None else min(round(person.duration / 60), _LONGEST_VISIT)
         rows.append(
             {
                 "person": names[person.person],
@@ -100,8 +102,10 @@ def merged(values: Sequence[T], other: T, smallest: int) -> list[T]:
 
 def coarse_answers(people: Sequence[Participant], names: dict[str, str], smallest: int) -> list[dict[str, Any]]:
     """The answers that count, of every scale. Of questions about the person (age group, gender) a rare answer is left
-    empty. What people wrote themselves is never published, and no number that they gave of themselves."""
+    empty, and so are all of them where their combination, with language and device, is rare. What people wrote
+    themselves is never published, and no number that they gave of themselves."""
     rare = _rare(people, smallest)
+    alone = _alone(people, rare, smallest)
     rows: list[dict[str, Any]] = []
     for person in people:
         for one in person.counted:
@@ -109,7 +113,7 @@ def coarse_answers(people: Sequence[Participant], names: dict[str, str], smalles
                 value = one.values.get(scale.key)
                 if not isinstance(value, int):
                     continue
-                if (one.trial.id, scale.key, value) in rare:
+                if (one.trial.id, scale.key, value) in rare or (one.kind == "question" and person.person in alone):
                     value = None
                 seconds = None if one.seconds is None else min(round(one.seconds), _LONGEST)
                 rows.append(
@@ -144,6 +148,23 @@ def _rare(people: Sequence[Participant], smallest: int) -> set[tuple[str, str, i
             (trial, key, value) for value, kept in zip(given, merged(given, -1, smallest), strict=True) if kept == -1
         }
     return found
+
+
+def _alone(people: Sequence[Participant], rare: set[tuple[str, str, int]], smallest: int) -> set[str]:
+    """Whose answers about themselves, together with language and device, too few others have."""
+    pairs = merged([(person.language, person.device or "") for person in people], (MERGED, MERGED), smallest)
+    told: list[tuple[Any, ...]] = []
+    for person, pair in zip(people, pairs, strict=True):
+        answers = sorted(
+            (one.trial.id, scale.key, value)
+            for one in person.counted
+            if one.kind == "question"
+            for scale in one.trial.form.scales
+            if isinstance(value := one.values.get(scale.key), int)
+        )
+        told.append((*pair, *(one for one in answers if one not in rare)))
+    kept = merged(told, (), smallest)
+    return {person.person for person, one in zip(people, kept, strict=True) if one == ()}
 
 
 def _question(trial: Trial) -> dict[str, Any]:

@@ -58,7 +58,7 @@ Value = StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=20_000)]
 class PostBody(BaseModel):
     """The answer to one page."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     step: Annotated[StrictInt, Field(ge=0, le=100_000)]
     attempt: Annotated[StrictInt, Field(ge=1, le=100)] = 1
@@ -100,7 +100,7 @@ async def read_page(request: Request, study: str) -> PageBody:
 async def post_page(request: Request, study: str, body: PostBody) -> SavedBody:
     """Keep the answer to a page. Repeating it changes nothing."""
     post = PostedPage(
-        body.step, body.attempt, dict(body.values), body.agree, body.shown, body.away, correct=body.correct
+        body.step, body.attempt, dict(body.values), body.agree, body.shown, body.away, correct=body.correct, typed=True
     )
     saved = await save(visit_of(request), post)
     return SavedBody(outcome=saved.outcome, problems=dict(saved.problems))

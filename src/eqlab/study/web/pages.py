@@ -57,7 +57,9 @@ async def save(visit: Visit, post: PostedPage) -> Saved:
             return Saved(visit.person, "refused" if at_consent else "again", problems)
         return await visit.served.make(ConsentMove(visit.person, post.agree))
     shown, away = believable(post, visit.served.participation.clock())
-    page = FilledPage(visit.person, post.step, post.attempt, post.values, shown, away, post.pasted, post.correct)
+    page = FilledPage(
+        visit.person, post.step, post.attempt, post.values, shown, away, post.pasted, post.correct, post.typed
+    )
     return await visit.served.make(page)
 
 

@@ -25,6 +25,8 @@ class PostedPage:
     """Characters that were pasted, as far as a browser tells."""
     correct: bool = False
     """Whether it changes the answer to the page before."""
+    typed: bool = False
+    """Whether a program has sent it, as JSON."""
 
 
 def read_form(body: bytes) -> PostedPage | None:

@@ -1,0 +1,296 @@
+"""The analysis of a study done again from its export, by other code: this file imports nothing of EQ Lab, reads the CSV
+tables and the study file only, and is copied into every export as redo.py (`python redo.py`, needs numpy and scipy)."""
+
+import csv
+import json
+import math
+import sys
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import optimize, stats
+
+Found = dict[str, tuple[float, float]]
+"""By name as in result.json: the value, and how far the exported one may lie from it."""
+Rows = list[dict[str, str]]
+Floats = npt.NDArray[np.float64]
+EXACT, FITTED = 1e-6, 0.02
+"""Fitted models may differ a little: two programs climb the same hill in different ways."""
+
+
+def main(folder: Path) -> int:
+    told = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    found = {"people analysed": (float(len(analysed(folder))), EXACT), **redone(folder)}
+    exported = {"people analysed": float(told["analysed"])}
+    for one in (*told["estimates"], told["headline"], *(each["estimate"] for each in told["contrasts"])):
+        exported[one["name"]] = one["value"]
+    wrong = 0
+    for name, (value, tolerance) in found.items():
+        there = exported.get(name)
+        same = there is not None and abs(there - value) <= tolerance * max(1.0, abs(value))
+        wrong += not same
+        sys.stdout.write(f"{'same' if same else 'DIFFERENT':9}  {name}: exported {there}, here {value:.6g}\n")
+    sys.stdout.write(f"{len(found) - wrong} of {len(found)} numbers were found again.\n")
+    return 1 if wrong else 0
+
+
+def analysed(folder: Path) -> set[str]:
+    """Who answered a trial and is left out by none of the plan's rules."""
+    plan = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8")).get("analysis", {})
+    rules = plan.get("exclude", ["failed_attention"])
+    timed: dict[str, int] = {}
+    for person in {(row["person"], row["page"]) for row in table(folder, "answers") if _timed(row)}:
+        timed[person[0]] = timed.get(person[0], 0) + 1
+    against: Mapping[str, Callable[[dict[str, str]], bool]] = {
+        "failed_attention": lambda row: int(row["attention_failed"]) > 0,
+        "failed_gold": lambda row: int(row["gold_failed"]) > 0,
+        "incomplete": lambda row: row["state"] not in ("finished", "extra"),
+        "straight_lining": lambda row: row["straight_lining"] == "true",
+        "too_fast": lambda row: 2 * int(row["too_fast"]) > timed.get(row["person"], 0),
+        "inconsistent": lambda row: bool(row["repeat_apart"]) and float(row["repeat_apart"]) > 0.5,
+    }
+    return {
+        row["person"]
+        for row in table(folder, "participants")
+        if int(row["trials_answered"]) and row["state"] != "banned" and not any(against[rule](row) for rule in rules)
+    }
+
+
+def _timed(row: dict[str, str]) -> bool:
+    return row["kind"] in ("trial", "instrument") and row["seconds"] != ""
+
+
+def redone(folder: Path) -> Found:
+    """The numbers of the study's kind."""
+    study = json.loads((folder / "study.json").read_text(encoding="utf-8"))["design"]["study"]
+    kept = analysed(folder)
+    questions = {row["trial"]: json.loads(row["key"]) for row in table(folder, "questions")}
+    rows = [
+        row for row in table(folder, "answers")
+        if row["kind"] == "trial" and row["counts"] == "true" and row["person"] in kept
+    ]  # fmt: skip
+    kinds = {"rating": _rating, "pairwise": _pairwise, "reply": _reply, "evoked": _evoked, "eqbench": _eqbench,
+             "emobench": _emobench}  # fmt: skip
+    if study["kind"] not in kinds:
+        raise SystemExit(f"This script does not know studies of the kind '{study['kind']}'.")
+    return kinds[study["kind"]](rows, questions, study)
+
+
+def table(folder: Path, name: str) -> Rows:
+    with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+# -- the kinds -------------------------------------------------------------------------------------------------------
+
+
+def _rating(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
+    """Shares of Good, and every arm against the reference in a mixed cumulative logit."""
+    found: Found = {}
+    reference = study["analysis"]["reference"] or study["arms"][0][0]
+    for scale in dict.fromkeys(row["scale"] for row in rows):
+        own = [row for row in rows if row["scale"] == scale]
+        arms = [row["reply_of"] for row in own]
+        values = np.array([int(row["value"]) for row in own])
+        if own[0]["reverse"] == "true":
+            values = -values
+        prompts = [str(questions[row["trial"]]["prompt"]) for row in own]
+        prefix = f"{scale}: " if study["scales"] else ""
+        others = sorted(set(arms) - {reference})
+        if not study["scales"]:
+            good = {arm: 100 * np.mean([v == 3 for v, a in zip(values, arms, strict=True) if a == arm]) for arm in arms}
+            found |= {f"P(Good), {arm}": (float(share), EXACT) for arm, share in good.items()}
+            if len(others) == 1:
+                name = f"P(Good), {others[0]} − {reference}"
+                found[name] = (float(good[others[0]] - good[reference]), EXACT)
+        effects: list[Sequence[Any]] = [[row["person"] for row in own], prompts, list(zip(prompts, arms, strict=True))]
+        fixed = np.array([[arm == other for other in others] for arm in arms], dtype=float)
+        for other, value in zip(others, mixed_logit(values, fixed, effects), strict=True):
+            found[f"log-odds, {prefix}{other} − {reference}"] = (float(value), FITTED)
+    return found
+
+
+def _pairwise(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
+    """Bradley and Terry's strengths with Davidson's ties and a first place that may be worth something."""
+    names = [name for name, _ in study["arms"]]
+    reference = study["analysis"]["reference"] or names[0]
+    others = [name for name in names if name != reference]
+    place = {name: index for index, name in enumerate(others)}
+    highest = max(int(row["value"]) for row in rows)
+    ties = highest == 3 or study["options"] == [] or dict(study["options"]).get("ties", "yes") not in ("no", "false")
+    gaps, outcomes = [], []
+    for row in rows:
+        gap = np.zeros(len(others) + 1)
+        for arm, sign in zip(questions[row["trial"]]["arms"], (1, -1), strict=True):
+            if arm in place:
+                gap[place[arm]] += sign
+        gap[-1] = 1.0
+        gaps.append(gap)
+        outcomes.append({1: 0, 2: 1 if ties else 2, 3: 2}[int(row["value"])])
+    design, given = np.array(gaps), np.array(outcomes)
+
+    def loss(at: Floats) -> float:
+        half = design @ at[:-1] / 2
+        logits = np.stack([half, np.full_like(half, at[-1] if ties else -np.inf), -half])
+        chosen = logits[given, np.arange(len(given))]
+        return float(np.sum(np.logaddexp.reduce(logits, axis=0) - chosen))
+
+    fit = optimize.minimize(loss, np.zeros(len(others) + 2), method="BFGS").x
+    found = {f"log-odds, {name} − {reference}": (float(fit[place[name]]), FITTED) for name in others}
+    return {**found, "first place": (float(fit[len(others)]), FITTED)}
+
+
+def _reply(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
+    return {"words per reply": (_of_people(rows, lambda row: len(row["text"].split())), EXACT)}
+
+
+NEGATIVE = {
+    "distressed",
+    "upset",
+    "guilty",
+    "scared",
+    "hostile",
+    "irritable",
+    "ashamed",
+    "nervous",
+    "jittery",
+    "afraid",
+}
+"""Watson, Clark & Tellegen (1988)."""
+
+
+def _evoked(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
+    """How often the mood is higher after the better of two situations; and the planned contrast."""
+    sums: dict[tuple[str, str], list[float]] = {}
+    where: dict[str, tuple[str, str]] = {}
+    for row in rows:
+        both = sums.setdefault((row["person"], row["condition"]), [0.0, 0.0])
+        both[row["scale"] in NEGATIVE] += int(row["value"])
+        if row["condition"] == "evoked":
+            where[row["person"]] = (row["item"], questions[row["trial"]]["emotion"])
+    changes: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for person, situation in where.items():
+        before, after = sums.get((person, "default")), sums[person, "evoked"]
+        if before:
+            good, bad = after[0] - before[0], after[1] - before[1]
+            changes.setdefault(situation, []).append((good - bad, bad))
+    moods: dict[str, list[float]] = {"bad": [], "neutral": [], "good": []}
+    worse: dict[str, list[float]] = {"bad": [], "neutral": [], "good": []}
+    for (_, emotion), own in changes.items():
+        kind = {"Neutral": "neutral", "Positive": "good"}.get(emotion, "bad")
+        moods[kind].append(fmean(one for one, _ in own))
+        worse[kind].append(fmean(one for _, one in own))
+    pairs = (("neutral", "bad"), ("good", "neutral"), ("good", "bad"))
+    shares = {f"{high} above {low}": 100 * _above(moods[high], moods[low]) for high, low in pairs}
+    found = {name: (share, EXACT) for name, share in shares.items()}
+    found["Concordance"] = (fmean(shares.values()), EXACT)
+    reference = study["analysis"]["reference"]
+    if reference == "Neutral" and min(len(worse["bad"]), len(worse["neutral"])) >= 5:
+        name = f"change in Negative Affect, negative − {reference}"
+        found[name] = (fmean(worse["bad"]) - fmean(worse["neutral"]), EXACT)
+    return found
+
+
+def _eqbench(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
+    """EQ-Bench v2: 10 − 0.7477 Σ f(|answer − reference|) a dialogue, ten times the mean of a person's."""
+    lost: dict[tuple[str, str], float] = {}
+    for row in rows:
+        away = abs(int(row["value"]) - questions[row["trial"]]["reference"][row["scale"]])
+        curve = 0.0 if away == 0 else 6.5 / (1 + math.exp(-1.2 * (away - 4))) if away < 5 else away
+        lost[row["person"], row["trial"]] = lost.get((row["person"], row["trial"]), 0.0) + curve
+    scores: dict[str, list[float]] = {}
+    for (person, _), points in lost.items():
+        scores.setdefault(person, []).append(10 * (10 - 0.7477 * points))
+    return {"EQ-Bench v2": (fmean(fmean(own) for own in scores.values()), 1e-3)}
+
+
+def _emobench(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
+    """A scenario is right if every part of it is."""
+    right: dict[tuple[str, str], bool] = {}
+    for row in rows:
+        good = int(row["value"]) == questions[row["trial"]]["correct"][row["scale"]]
+        right[row["person"], row["trial"]] = right.get((row["person"], row["trial"]), True) and good
+    people: dict[str, list[bool]] = {}
+    for (person, _), good in right.items():
+        people.setdefault(person, []).append(good)
+    return {"right answers": (100 * fmean(fmean(own) for own in people.values()), EXACT)}
+
+
+def _of_people(rows: Rows, value: Callable[[dict[str, str]], float]) -> float:
+    """The mean of people's means."""
+    people: dict[str, list[float]] = {}
+    for row in rows:
+        people.setdefault(row["person"], []).append(value(row))
+    return fmean(fmean(own) for own in people.values())
+
+
+def _above(high: Sequence[float], low: Sequence[float]) -> float:
+    return fmean((one > two) + 0.5 * (one == two) for one, two in product(high, low)) if high and low else math.nan
+
+
+# -- a mixed cumulative logit ----------------------------------------------------------------------------------------
+
+
+def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[Sequence[Any]]) -> Floats:
+    """Coefficients of `fixed` in P(y ≤ k) = F(θ_k − xβ − Σ u), u normal by level of each effect; maximum likelihood
+    with Laplace's approximation (Tutz & Hennevogl 1996). An effect whose every level has one rating is left out."""
+    codes = np.unique(values, return_inverse=True)[1]
+    used = [one for one in effects if len(set(one)) < len(one)]
+    columns, group = [], []
+    for number, one in enumerate(used):
+        for level in dict.fromkeys(one):
+            columns.append([value == level for value in one])
+            group.append(number)
+    z, where = np.array(columns, dtype=float).T, np.array(group)
+    cuts, slopes = int(codes.max()), fixed.shape[1]
+    mode = np.zeros(z.shape[1])
+
+    def loss(at: Floats) -> float:
+        nonlocal mode
+        steps = np.concatenate([at[:1], np.exp(np.clip(at[1:cuts], -12, 12))])
+        theta = np.concatenate([[-np.inf], np.cumsum(steps), [np.inf]])
+        sd = np.exp(np.clip(at[cuts + slopes :], -7, 3))[where]
+        base = fixed @ at[cuts : cuts + slopes]
+
+        def parts(u: Floats) -> tuple[float, Floats, Floats]:
+            eta = base + z @ (sd * u)
+            upper, lower = stats.logistic.cdf(theta[codes + 1] - eta), stats.logistic.cdf(theta[codes] - eta)
+            height = float(-np.log(np.maximum(upper - lower, 1e-300)).sum() + 0.5 * u @ u)
+            bend = upper * (1 - upper) + lower * (1 - lower)
+            return height, sd * (z.T @ (1 - upper - lower)) + u, bend
+
+        u = mode
+        height, slope, bend = parts(u)
+        for _ in range(60):
+            curve = (sd[:, None] * (z.T * bend)) @ (z * sd) + np.eye(len(u))
+            move = np.linalg.solve(curve, slope)
+            share = 1.0
+            while True:
+                new = parts(u - share * move)
+                if new[0] <= height + 1e-12 or share < 1e-6:
+                    break
+                share /= 2
+            u, (height, slope, bend) = u - share * move, new
+            if np.abs(move).max() < 1e-9:
+                break
+        mode = u
+        curve = (sd[:, None] * (z.T * bend)) @ (z * sd) + np.eye(len(u))
+        return float(height + 0.5 * np.linalg.slogdet(curve)[1])
+
+    shares = np.cumsum(np.bincount(codes) / len(codes))[:-1]
+    cut = np.log(shares / (1 - shares))
+    start = np.concatenate(
+        [cut[:1], np.log(np.maximum(np.diff(cut), 1e-3)), np.zeros(slopes), np.full(len(used), -0.7)]
+    )
+    fit = optimize.minimize(loss, start, method="L-BFGS-B", options={"maxiter": 300, "ftol": 1e-12, "gtol": 1e-6})
+    return np.asarray(fit.x[cuts : cuts + slopes])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent))

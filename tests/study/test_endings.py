@@ -1,0 +1,59 @@
+"""What people are told about money before they begin, and what to do at the panel when it ends: one thing, not two."""
+
+from dataclasses import replace
+
+import pytest
+from small_study import small_design
+
+pytest.importorskip("fastapi")
+
+from web_case import CODES, PROLIFIC, enter, fill, walk
+
+from eqlab.core.study import Pay
+from eqlab.study.texts import load
+
+SAYS = load("en")
+
+
+def to_the_end(client, how):
+    reply = enter(client)
+    if how == "declined":
+        return client.post("/s/small/page", data={**fill(reply.text), "agree": "no"})
+    if how == "stopped":
+        return client.post("/s/small/stop", data={"what": "keep"})
+    if how == "deleted":
+        return client.post("/s/small/stop", data={"what": "delete"})
+    wrong = (lambda name, values: values[-1] if "quiz" in name else values[0]) if how == "failed" else None
+    return walk(client, reply, *((wrong,) if wrong else ()))[0]
+
+
+@pytest.mark.parametrize("how", ["complete", "declined", "failed", "stopped", "deleted"])
+@pytest.mark.parametrize("coded", [True, False], ids=["codes", "no codes"])
+def test_every_ending_says_one_thing_to_do(make_site, how, coded):
+    panel = replace(PROLIFIC, codes=CODES if coded else ())
+    text = to_the_end(make_site(small_design(panel=panel)).browser(), how).text
+    code = dict(CODES).get(how)
+    done = {
+        "return": SAYS("panel_return") in text,
+        "back": 'id="leave"' in text,
+        "close": "You may close this page" in text or "You can close this page" in text,
+    }
+    if coded and code:
+        assert code in text
+        assert done == {"return": False, "back": True, "close": False}
+    elif how == "complete":
+        assert done == {"return": False, "back": False, "close": True}
+    else:
+        assert done == {"return": True, "back": False, "close": False}
+
+
+@pytest.mark.parametrize(("pay", "said"), [
+    (Pay("GBP", 9.0, 1.4), "You get GBP 1.40"),
+    (Pay("EUR", 12.0, 0.0), "There is no payment."),
+])  # fmt: skip
+def test_pay_and_minutes_stand_at_the_consent(make_site, pay, said):
+    design = small_design(panel=PROLIFIC)
+    text = enter(make_site(replace(design, study=replace(design.study, pay=pay))).browser()).text
+    assert 'name="agree"' in text
+    assert said in text
+    assert "minute" in text

@@ -1,0 +1,120 @@
+"""A study of every kind from its template: exported, done again by eqlab and by the script that knows nothing of eqlab,
+and released to everybody."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from filled_studies import filled, opened, template_text
+
+import eqlab as api
+from eqlab.study.results import alone
+from eqlab.study.results.bundle import redo
+from eqlab.study.results.export import export_all
+from eqlab.study.results.public import publish
+
+ALONE = ("rating", "pairwise", "reply", "evoked", "eqbench", "emobench")
+SMALL = {"rating": "limit = 8", "pairwise": "limit = 6", "evoked": "limit = 24", "own": "limit = 6"}
+OWN = """
+[[scale]]
+key = "warm"
+text = "The reply is warm."
+low = 1
+high = 5
+ends = ["not at all", "very"]
+[[scale]]
+key = "cold"
+text = "The reply is cold."
+low = 1
+high = 4
+labels = ["no", "a little", "rather", "very"]
+reverse = true
+[design]
+arms_per_person = "all"
+[[after]]
+key = "remarks"
+ask = "text"
+text = "What else?"
+[[before]]
+key = "age"
+ask = "number"
+text = "How old are you?"
+low = 18
+high = 110
+"""
+
+
+@pytest.fixture(scope="module", params=[*ALONE, "own"])
+def exported(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    store = api.open_store(str(folder / "s.db"))
+    kind = "rating" if request.param == "own" else request.param
+    text = template_text(kind, store).replace(f'kind = "{kind}"', f'kind = "{kind}"\n{SMALL.get(request.param, "")}', 1)
+    text += OWN if request.param == "own" else ""
+    design = opened(folder / "study.toml", text, store)
+    participation = filled(design, store, 30, careless=2, source=text)
+    export_all(participation, folder / "out")
+    yield participation, folder
+    store.close()
+
+
+def test_the_script_in_the_export_finds_the_numbers_again_without_eqlab(exported):
+    _, folder = exported
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", _WITHOUT_EQLAB, str(folder / "out" / "redo.py")],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
+    found = re.search(r"(\d+) of (\d+) numbers were found again", ran.stdout)
+    assert found.group(1) == found.group(2)
+    assert int(found.group(1)) >= 2
+    assert redo(folder / "out")[1] == []
+
+
+_WITHOUT_EQLAB = """
+import runpy, sys
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "eqlab":
+            raise ImportError("eqlab is not here")
+sys.meta_path.insert(0, Nothing())
+sys.argv = [sys.argv[1]]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def test_the_script_says_where_a_result_was_changed(exported, tmp_path, capsys):
+    _, folder = exported
+    told = json.loads((folder / "out" / "result.json").read_text())
+    told["analysed"] += 1
+    for name in ("participants.csv", "answers.csv", "questions.csv", "study.toml", "study.json"):
+        (tmp_path / name).write_bytes((folder / "out" / name).read_bytes())
+    (tmp_path / "result.json").write_text(json.dumps(told))
+    assert alone.main(tmp_path) == 1
+    assert "DIFFERENT  people analysed" in capsys.readouterr().out
+
+
+def test_the_release_has_no_word_number_or_moment_of_anybody(exported):
+    participation, folder = exported
+    written = publish(participation, folder / "public")
+    whole = "".join(path.read_text() for path in written)
+    with (folder / "out" / "answers.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    texts = {row["text"] for row in rows if len(row["text"]) > 3 and row["kind"] != "attention"}
+    if participation.study.kind == "reply":
+        assert texts
+    assert not any(text in whole for text in texts)
+    for row in rows:
+        assert row["person"] not in whole
+    assert not re.search(r"20\d\d-\d\d-\d\d|\d\d:\d\d:\d\d", whole.replace(participation.study.consent.keep_until, ""))
+    with (folder / "public" / "answers.csv").open(newline="") as file:
+        kept = list(csv.DictReader(file))
+    assert kept or participation.study.kind == "reply"
+    assert all(row["seconds"] == "" or row["seconds"].isdigit() for row in kept)
+    assert not any(row["scale"] in ("age", "remarks", "reply") for row in kept)
