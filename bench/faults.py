@@ -156,8 +156,8 @@ def _session(
     environment = os.environ | {"EQLAB_HOME": str(folder / "home"), "EQLAB_API_KEY": "sk-bench-secret"}
     environment["COLUMNS"] = "400"  # nobody reads it in a terminal
     command = [sys.executable, "-c", code, *arguments]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=folder, env=environment, **pipes) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True) as process:
         running.append(process)
         out, err = process.communicate()
     return Session(process.returncode, _last_words(err) or _caveat(out))
