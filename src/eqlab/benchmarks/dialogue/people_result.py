@@ -166,7 +166,7 @@ def arm_table(talks: Sequence[Talked], arms: Sequence[str]) -> Table:
 
 def course_table(felt: Sequence[Talked], arms: Sequence[str]) -> Table:
     """The emotion on the way, side by side; one value a person, and a talk that is over stays where it ended."""
-    rows = []
+    rows: list[tuple[str | Estimate, ...]] = []
     for place in range(max(len(talk.course) for talk in felt)):
         cells = []
         for arm in arms:
