@@ -197,7 +197,7 @@ def _sentence(
         text = f"The situations change {who}'s score by {headline.value:+.1f} points{bounds}, {headline.n} situations."
     else:
         text = (
-            f"In {headline.value:.1f} %{bounds} {who}'s mood is the higher the better the situation; "
+            f"Of two situations {who}'s mood is better in the better one {headline.value:.1f} % of the time{bounds}; "
             f"{verdict(headline)}.{companions(three, 'It is')}"
         )
     if agreements:
