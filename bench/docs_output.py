@@ -207,7 +207,7 @@ def steady(text: str, url: str, folder: Path, ids: dict[str, str]) -> str:
 
 def page(text: str, url: str, *, slow: bool) -> str:
     """A page with the output of its marked blocks made anew; slow ones only if asked for."""
-    before, ids = Path.cwd(), dict[str, str]()
+    here, ids = Path.cwd(), dict[str, str]()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         os.chdir(folder)
@@ -235,7 +235,7 @@ def page(text: str, url: str, *, slow: bool) -> str:
         try:
             return MARK.sub(made, text)
         finally:
-            os.chdir(before)
+            os.chdir(here)
 
 
 def main() -> None:

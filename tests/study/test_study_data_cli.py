@@ -83,6 +83,7 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     monkeypatch.setenv("EQLAB_STUDY_SECRET", SECRET)
     code, said, _ = eqlab("study", "erase", "study.toml", "--panel-id", "PANEL-ID-ONE", "--yes")
     assert (code, said.startswith(f"Erased: {one} and ")) == (0, True)
+    assert "Exports and backups made before still hold them" in said
     assert eqlab("study", "person", "study.toml", "--panel-id", "PANEL-ID-ONE")[0] == 2
     assert "by a researcher" in eqlab("study", "analyze", "study.toml")[1]
 

@@ -215,7 +215,7 @@ def erase(
         typer.confirm(f"Erase {who} ({state}, {len(known['answers'])} answers) for good?", abort=True)
     gone = erase_person(participation, who, "researcher", current_user())
     participation.store.close()
-    typer.echo(f"Erased: {who} and {gone} answers.")
+    typer.echo(f"Erased: {who} and {gone} answers. Exports and backups made before still hold them: delete them there.")
 
 
 def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:

@@ -23,7 +23,7 @@ def talk(top: Section, allowed: bool) -> TalkTerms | None:
             top.wrong("talk", "is not for this kind of study (delete it)")
         return None
     if not top.has("talk"):
-        top.wrong("talk", "is missing (write a line [talk]; 'eqlab study init --kind talk' shows what belongs there)")
+        top.wrong("talk", "is missing (write a line [talk]; 'eqlab study init talk' shows what belongs there)")
         return TalkTerms()
     table, default = top.table("talk", TALK), TalkTerms()
     person = cast(Literal["speaker", "listener"], table.choice("person", ("speaker", "listener"), default.person))

@@ -110,10 +110,11 @@ def _submissions(folders: Sequence[Path]) -> Iterator[Path]:
 
 
 def _shown(entry: BoardEntry, texts: bool) -> BoardEntry:
-    """Published results show scores only; so do runs of published items, unless the reader wants the texts."""
+    """Published results show scores only; so do runs of published items, unless the reader wants the texts. What people
+    wrote in a study is never shown."""
     asked = [one for one in entry.record.config.benchmarks if one.name == entry.result.benchmark]
     published = entry.origin == "published" or any(one.item_set == "published" for one in asked)
-    return replace(entry, texts=texts or not published)
+    return replace(entry, texts=(texts or not published) and not entry.people)
 
 
 def _last_build(folder: Path) -> Mapping[str, Any] | None:
