@@ -109,7 +109,7 @@ def _rating(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) 
             if len(others) == 1:
                 name = f"P(Good), {others[0]} − {reference}"
                 found[name] = (float(good[others[0]] - good[reference]), EXACT)
-        effects = [[row["person"] for row in own], prompts, list(zip(prompts, arms, strict=True))]
+        effects: list[Sequence[Any]] = [[row["person"] for row in own], prompts, list(zip(prompts, arms, strict=True))]
         fixed = np.array([[arm == other for other in others] for arm in arms], dtype=float)
         for other, value in zip(others, mixed_logit(values, fixed, effects), strict=True):
             found[f"log-odds, {prefix}{other} − {reference}"] = (float(value), FITTED)
