@@ -9,7 +9,7 @@ TEST := $(VENV)/.test-ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: help setup run test lint docs docs-output bench audit sbom lock clean
+.PHONY: help setup run talk test lint docs docs-output bench audit sbom lock clean
 
 help:                ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 13
@@ -39,6 +39,10 @@ run: $(RUN)          ## evaluate the embedded model on the open items (a few min
 	@$(BIN)/eqlab judge embedded --on last --on author
 	@$(BIN)/eqlab report --last 2
 	@echo "Open it: twelve published models on one axis, then what the embedded model did. Yours next: $(BIN)/eqlab run PROVIDER/MODEL"
+
+talk: $(RUN)         ## the embedded model in both seats of four short talks (several minutes)
+	@$(BIN)/eqlab run embedded -b dialogue --speaker embedded
+	@echo "Read the talks: eqlab-report-talks/index.html"
 
 test: setup          ## lint, types, import rules, all tests
 	@$(MAKE) --no-print-directory lint

@@ -2,9 +2,9 @@
 block, and a test compares the quick ones, so that nothing shown can go stale.
 
 A block is marked by a comment on the line before it: `<!-- output -->`, with `lines=12` (the rest is cut), `columns=90`
-(the terminal's width) or `slow` (embedded model, large tables: rewritten, not compared). The blocks of a page are run
-in their order, in one empty folder with one empty store. Models without a provider are stand-ins on loopback that
-answer by rule; docs write their address as http://127.0.0.1:8000/v1."""
+(the terminal's width), `before=replies` (what must be there and is not shown) or `slow` (embedded model, large tables:
+rewritten, not compared). The blocks of a page are run in their order, in one empty folder with one empty store. Models
+without a provider are stand-ins on loopback that answer by rule; docs write their address as http://127.0.0.1:8000/v1."""
 
 import contextlib
 import io
@@ -33,6 +33,10 @@ bob,model-b,joyful-1,2
 cem,model-b,sad-1,excellent
 """
 EXTERNAL = "ratings.csv"
+_RUN = re.compile(
+    r"(?:(?<=[Rr]un )|(?<=show )|(?<=compare )|(?<=report )|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f]))[0-9a-f]{10}\b"
+)
+"""A run's id; one of digits alone is known by the word before it."""
 _PROGRESS = re.compile(r"trials to ask|answered|^[\w ,.:-]*\d$")
 """Lines that say how far a run is: they depend on the machine's speed."""
 
@@ -55,6 +59,10 @@ def reply(body: dict[str, Any], references: dict[str, dict[str, float]]) -> str:
             f"{word}: {value if draw.random() < near else draw.randint(0, 10)}"
             for word, value in references[prompt].items()
         )
+    if "First, Tie or Second" in prompt:
+        first, _, second = prompt.partition("Second reply:")
+        kinder = ("I am so glad" in first) - ("I am so glad" in second)
+        return draw.choice(("First", "Tie") if kinder > 0 else ("Second", "Tie") if kinder < 0 else ("Tie", "First"))
     if "Bad, Okay or Good" in prompt:
         kind = "I am so glad you told me" in prompt
         level = (2 if kind else 1) + draw.choice((0, 0, 1)) - (model == "strict") * draw.choice((0, 1))
@@ -130,6 +138,46 @@ def printed(command: str, url: str, columns: str) -> tuple[str, int]:
     return "\n".join([*complaints, out.getvalue()]), code
 
 
+def set_up(name: str, url: str) -> None:
+    """What has to be there before a block, and is not shown: `replies` of two models, or `people` who took a study."""
+    if name == "replies":
+        printed(f"eqlab run warm cold -b empathy --limit 40 --base-url {SHOWN}", url, "110")
+    elif name == "people":
+        set_up("replies", url)
+        printed("eqlab study init rating --arm cold=last:cold --arm warm=last:warm", url, "110")
+        printed("eqlab study lock rating.toml", url, "110")
+        take_part(Path("rating.toml"), 60)
+
+
+def take_part(study: Path, people: int) -> None:
+    """People who pass every check and find warm replies better, more or less."""
+    import random
+
+    from eqlab.store.open import open_store
+    from eqlab.store.study.participation import Participation
+    from eqlab.study.build_design import open_study
+
+    store = open_store()
+    participation = Participation(store, open_study(study, store)[1])
+    for number in range(people):
+        person, draw = participation.arrive(f"{number:064x}", "en"), random.Random(number)
+        mood = draw.choice((-1, 0, 0, 1))
+        while (view := participation.look(person)).step is not None:
+            if view.step.kind == "consent":
+                participation.consent(person, agreed=True)
+                continue
+            values = {}
+            if view.trial is not None:
+                level = (2.3 if view.trial.key.get("arm") == "warm" else 1.8) + 0.4 * mood
+                rated = {
+                    one.key: max(one.low, min(one.high, round(draw.gauss(level, 0.7))))
+                    for one in view.trial.form.scales
+                }
+                values = dict(view.trial.key.get("right") or rated)
+            participation.save(person, view.number, view.attempt, values, shown_at=participation.clock() - 9.0)
+    store.close()
+
+
 def steady(text: str, url: str, folder: Path, ids: dict[str, str]) -> str:
     """Without what differs from machine to machine: addresses, folders, run ids, dates, times."""
     text = text.replace(url, SHOWN).replace(str(folder.resolve()), FOLDER)
@@ -137,7 +185,7 @@ def steady(text: str, url: str, folder: Path, ids: dict[str, str]) -> str:
     def known(found: re.Match[str]) -> str:
         return ids.setdefault(found.group(), IDS[len(ids) % len(IDS)])
 
-    text = re.sub(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{10}\b", known, text)
+    text = _RUN.sub(known, text)
     text = re.sub(r"\b20\d\d-\d\d-\d\d \d\d:\d\d(?::\d\d)? UTC", "2026-11-15 12:00 UTC", text)
     lines, timed = [], False
     for line in text.splitlines():
@@ -149,7 +197,7 @@ def steady(text: str, url: str, folder: Path, ids: dict[str, str]) -> str:
 
 def page(text: str, url: str, *, slow: bool) -> str:
     """A page with the output of its marked blocks made anew; slow ones only if asked for."""
-    before, ids = Path.cwd(), dict[str, str]()
+    here, ids = Path.cwd(), dict[str, str]()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         os.chdir(folder)
@@ -160,6 +208,8 @@ def page(text: str, url: str, *, slow: bool) -> str:
             how = dict(part.partition("=")[::2] for part in found["how"].split())
             if "slow" in how and not slow:
                 return found.group()
+            if "before" in how:
+                set_up(how["before"], url)
             body, code = "", 0
             for command in re.findall(r"^\$ (.*)$", found["body"], flags=re.MULTILINE):
                 if command == "echo $?":
@@ -175,7 +225,7 @@ def page(text: str, url: str, *, slow: bool) -> str:
         try:
             return MARK.sub(made, text)
         finally:
-            os.chdir(before)
+            os.chdir(here)
 
 
 def main() -> None:

@@ -27,6 +27,8 @@ class Asked:
     """How often this prompt was asked, this time included."""
     good: dict[str, Any]
     """The reply that a healthy server would give."""
+    body: dict[str, Any] = field(default_factory=dict)
+    """What was asked."""
 
 
 Fault = Callable[[Asked], Awaitable[web.StreamResponse | None]]
@@ -53,7 +55,7 @@ class FaultServer:
         self.requests += 1
         self.seen[prompt] += 1
         good = completion(prompt, body["model"])
-        answer = await self.fault(Asked(request, self.requests, self.seen[prompt], good))
+        answer = await self.fault(Asked(request, self.requests, self.seen[prompt], good, body))
         if answer is not None:
             return answer
         self.good += 1
@@ -216,5 +218,69 @@ def revoked(after: int) -> Fault:
         if asked.number <= after:
             return None
         return web.json_response({"error": {"message": "this key was revoked"}}, status=401)
+
+    return fault
+
+
+def _finished(asked: Asked, text: str, finish: str, **more: Any) -> web.Response:
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish} | more
+    return web.json_response(asked.good | {"choices": [choice]})
+
+
+def cut(asked: Asked) -> web.Response:
+    """A last 10 that was cut to 1, and says so in its finish alone."""
+    return _finished(asked, asked.good["choices"][0]["message"]["content"][:-1], "length")
+
+
+def failed_within(asked: Asked) -> web.Response:
+    """The provider failed after it had begun."""
+    return _finished(asked, asked.good["choices"][0]["message"]["content"][:10], "error")
+
+
+async def filtered(asked: Asked) -> web.StreamResponse | None:
+    """A filter took the content of every third reply, for good."""
+    third = sum(map(ord, asked.good["choices"][0]["message"]["content"])) % 3 == 0
+    return _finished(asked, "", "content_filter") if third else None
+
+
+async def another_model(asked: Asked) -> web.StreamResponse | None:
+    """Good answers, the later ones under another name."""
+    return web.json_response(asked.good | {"model": "m-2024-08-06" if asked.number <= 6 else "m-mini"})
+
+
+async def empty(asked: Asked) -> web.StreamResponse | None:
+    return _finished(asked, "", "stop")
+
+
+async def fails_on_schema(asked: Asked) -> web.StreamResponse | None:
+    """As llama.cpp's Python server did."""
+    return web.json_response({"error": "grammar"}, status=500) if "response_format" in asked.body else None
+
+
+def rate(most: int, seconds: float) -> Fault:
+    """So many requests in a window, the rest refused without a word on how long."""
+    taken: list[float] = []
+
+    async def fault(asked: Asked) -> web.StreamResponse | None:
+        now = asyncio.get_running_loop().time()
+        taken[:] = [moment for moment in taken if now - moment < seconds]
+        if len(taken) >= most:
+            return web.json_response({"error": {"message": "slow down"}}, status=429)
+        taken.append(now)
+        return None
+
+    return fault
+
+
+def outage(after: int, seconds: float) -> Fault:
+    """A gateway with nobody behind it, for a while."""
+    began: list[float] = []
+
+    async def fault(asked: Asked) -> web.StreamResponse | None:
+        now = asyncio.get_running_loop().time()
+        if asked.number <= after or (began and now - began[0] > seconds):
+            return None
+        began[:] = began or [now]
+        return web.Response(status=502, text="<html>Bad gateway</html>")
 
     return fault

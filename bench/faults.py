@@ -20,14 +20,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import hostile_server as hostile
 from fault_server import (
     Fault,
+    another_model,
+    cut,
     drip,
+    empty,
+    failed_within,
+    fails_on_schema,
+    filtered,
     html,
     huge,
     nan_usage,
     no_choices,
     none,
+    outage,
+    rate,
     refusal,
     refusing,
     reset_in_body,
@@ -40,7 +49,19 @@ from fault_server import (
     text_plain,
     truncated,
 )
-from fault_world import CLOCK, World, file_limit, locked, restarted, store_of, stored_now
+from fault_world import (
+    CLOCK,
+    World,
+    file_limit,
+    killed,
+    locked,
+    overwritten,
+    planned_beside,
+    restarted,
+    store_of,
+    stored_now,
+    told_to_end,
+)
 from server import answer_to
 
 import eqlab as api
@@ -61,6 +82,10 @@ class Case:
     """Whether the store is a PostgreSQL of its own."""
     trials: int = TRIALS
     timeout: int = 1
+    at_once: int = 4
+    flags: tuple[str, ...] = ()
+    stays: bool = False
+    """Whether the server goes on like this when the command is given again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +115,12 @@ class Seen:
 def play(case: Case, folder: Path) -> Seen:
     """The command, then the command again after healing."""
     with serving(case.fault) as server, store_of(folder, case.database) as (where, restart):
-        with _around(case, World(server, where, restart)):
-            first = _session(case, folder, server.url, where, case.prelude)
+        running: list[subprocess.Popen[str]] = []
+        with _around(case, World(server, where, restart, lambda number: running[0].send_signal(number))):
+            first = _session(case, folder, server.url, where, case.prelude, running)
         stored_first = stored_now(where)
-        server.fault = none if case.fault is not refusal else refusal
-        second = _session(case, folder, server.url, where, "")
+        server.fault = case.fault if case.stays else none
+        second = _session(case, folder, server.url, where, "", [])
         store = api.open_store(where)
         stored = store.find_run("last")
         (result,) = api.results(store, stored)
@@ -107,7 +133,9 @@ def play(case: Case, folder: Path) -> Seen:
         kept += sum(answer.answered for answer in one.attempts)
         wrong += sum(answer.status == "ok" and answer.values != expected for answer in one.attempts)
     counts = {name: count for name, count in result.counts.items() if count}
-    return Seen(first, second, stored_first, case.trials, counts, wrong, server.good, kept, server.requests)
+    return Seen(
+        first, second, stored_first, result.counts["planned"], counts, wrong, server.good, kept, server.requests
+    )
 
 
 @contextmanager
@@ -118,16 +146,26 @@ def _around(case: Case, world: World) -> Iterator[None]:
         yield from case.around(world)
 
 
-def _session(case: Case, folder: Path, url: str, where: str, prelude: str) -> Session:
+def _session(
+    case: Case, folder: Path, url: str, where: str, prelude: str, running: list[subprocess.Popen[str]]
+) -> Session:
     arguments = ["run", "m", "-b", "eqbench", "--base-url", url, "--profile", "full", "--limit", str(case.trials)]
-    arguments += ["--max-concurrency", "4", "--timeout", str(case.timeout), "--store", where]
+    arguments += ["--max-concurrency", str(case.at_once), "--timeout", str(case.timeout), "--store", where]
+    arguments += case.flags
     code = f"{prelude}\nfrom eqlab.cli.main import main\nmain()"
     environment = os.environ | {"EQLAB_HOME": str(folder / "home"), "EQLAB_API_KEY": "sk-bench-secret"}
     environment["COLUMNS"] = "400"  # nobody reads it in a terminal
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=folder, env=environment
-    )
-    return Session(done.returncode, _last_words(done.stderr))
+    command = [sys.executable, "-c", code, *arguments]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True) as process:
+        running.append(process)
+        out, err = process.communicate()
+    return Session(process.returncode, _last_words(err) or _caveat(out))
+
+
+def _caveat(stdout: str) -> str:
+    """What a table warns of: another model than the one asked for."""
+    return next((line.strip() for line in stdout.splitlines() if "was replaced" in line), "")
 
 
 def _last_words(stderr: str) -> str:
@@ -147,7 +185,30 @@ CASES = (
     Case("no choices in the reply", saying(no_choices)),
     Case("an HTML page instead of JSON", saying(html)),
     Case("good JSON, called text/plain", saying(text_plain)),
-    Case("many prompts refused", refusal),
+    Case("many prompts refused", refusal, stays=True),
+    Case("a last 10 cut to 1 by the token limit", saying(cut)),
+    Case("`finish_reason: error` after some words", saying(failed_within)),
+    Case("a filter takes every third reply", filtered, stays=True),
+    Case("another model answers from the middle on", another_model),
+    Case("20 requests in 5 s allowed, no Retry-After, 16 at once", rate(20, 5.0), trials=40, at_once=16),
+    Case("a reset header of 1e400 seconds", hostile.always(hostile.DISGUISED["absurd limits"])),
+    Case("a gateway without a server for 8 s", outage(4, 8.0)),
+    Case("nothing but empty replies", empty),
+    Case("500 to every schema", fails_on_schema, flags=("--structured",)),
+    Case("all of hostile_server.py, 64 at once", hostile.mixed(), trials=60, timeout=20, at_once=64),
+    Case("a circle of redirects", hostile.always(hostile.CIRCLES["a circle of redirects"])),
+    Case("SIGTERM in the middle", slowly, around=told_to_end, trials=60),
+    Case(
+        "kill -9 in the middle, 64 at once",
+        slowly,
+        around=killed,
+        trials=60,
+        at_once=64,
+        timeout=20,
+        flags=("--repeats", "3"),
+    ),
+    Case("60,000 trials planned beside it", slowly, around=planned_beside, trials=24),
+    Case("a store that is none", none, around=overwritten),
     Case("replies of 10 MB", huge(10_000_000), trials=3, timeout=60),
     Case("replies of 20 MB", huge(20_000_000), trials=3, timeout=60),
     Case("slow drip, byte by byte", drip),

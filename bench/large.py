@@ -75,7 +75,7 @@ def _answer(run: str, subject: str, trial: Trial, repeat: int, text: str, readin
         status=reading.status,
         values=reading.values,
         note=reading.note,
-        model="bench",
+        model=subject.rpartition("/")[2],
         temperature=0.0,
         latency=1.0,
         tokens_in=400,

@@ -187,3 +187,15 @@ def test_what_the_documentation_shows_is_what_commands_print(published, monkeypa
             made = docs_output.page(text, url, slow=False)
             for now, then in zip(docs_output.marked(made), docs_output.marked(text), strict=True):
                 assert now[1].splitlines() == then[1].splitlines(), f"{name} is stale: make docs-output"
+
+
+def test_what_the_readme_says_a_run_costs_is_what_a_dry_run_says(eqlab):
+    import json
+
+    rows = re.findall(r"^\| `([^|]*)`[^|]*\| ([\d,]+) \| ([\d,]+) \| ([\d,]+) to ([\d,]+) \|$", TEXT["README.md"], re.M)
+    assert len(rows) == 4
+    for flags, *numbers in rows:
+        done = eqlab("run", "openai/x", *flags.split(), "--dry-run", "--json", OPENAI_API_KEY="none")
+        (one,) = json.loads(done.out)["models"]
+        said = [int(number.replace(",", "")) for number in numbers]
+        assert said == [one["calls"], one["tokens_in"][0], *one["tokens_out"]], flags

@@ -38,3 +38,17 @@ def test_a_dated_name_is_recorded_and_no_alarm(eqlab, server, tmp_path):
     shown = eqlab("show").out
     assert "answered as gpt-4o-2024-08-06" in shown
     assert "!" not in shown.splitlines()[0]
+
+
+def test_a_comparison_says_so_too(eqlab, server):
+    from server import answer_to
+
+    def reply(body, number):
+        return completion(answer_to(body["messages"][-1]["content"]), "somebody-else")
+
+    server.reply = reply
+    arguments = ("run", "a", "b", "-b", "eqbench", "--limit", "3", "--base-url", server.url)
+    assert eqlab(*arguments).code == 0
+    done = eqlab("compare", "last")
+    assert "a was asked, but somebody-else answered (3 replies)" in done.out
+    assert "b was asked, but somebody-else answered (3 replies)" in done.out

@@ -53,10 +53,8 @@ def check(text, names=LONG, most=80):
 
 def test_run(asked):
     check(asked.out)
-    head = next(line for line in asked.out.splitlines() if line.startswith("subject") or line.strip() == LONG[2])
     assert "unparseable" not in asked.out, "nobody has one"
     assert "refused" not in asked.out
-    assert head
     assert asked.out.count("What takes no skill scores") == 1, "said once, not under every row"
     assert asked.out.count("References are the author's") == 1
     assert "undefined" not in asked.out, "nobody has rated: that is said in words"

@@ -22,7 +22,7 @@ def test_two_models_compared_in_two_commands(eqlab, server, tmp_path):
     words = "Judge-only: gpt-x calls Good 100.0 % of the replies by warm, 0.0 % of the replies by cold. warm is better"
     assert " ".join(done.out.split()).startswith(words)
     assert "never calibrated" in done.out
-    assert "Arms (judge-only)" in (tmp_path / "eqlab-report.html").read_text()
+    assert "Ratings (judge-only)" in (tmp_path / "eqlab-report.html").read_text()
     shown = eqlab("show", "last", "--limit", 1)
     assert "read: rating" in shown.out
     exported = eqlab("export", "last", "-o", "x.jsonl")
@@ -44,13 +44,13 @@ def test_a_panel_of_three(eqlab, server, tmp_path):
     shown = " ".join(done.out.split())
     assert "a panel of 3 gives" in shown
     for title in (
-        *("Pooled ratings by arm", "What the panel is worth", "How mild each judge is"),
+        *("Pooled ratings", "What the panel is worth", "How mild each judge is"),
         *("Ranks if a judge were left out", "Most disputed replies", "Who answered"),
     ):
         assert title in shown
         assert title in (tmp_path / "eqlab-report.html").read_text()
     assert eqlab("report", "last", "-o", "again.html").code == 0
-    assert "Pooled ratings by arm" in (tmp_path / "again.html").read_text()
+    assert "Pooled ratings" in (tmp_path / "again.html").read_text()
     panel = json.loads(eqlab(*command[:4], "--on", eqlab_run(eqlab), "--base-url", server.url, "--json").out)["panel"]
     mild = {
         row[0]: row[1] for table in panel["tables"] if table["title"].startswith("How mild") for row in table["rows"]
@@ -148,4 +148,4 @@ def test_calibrating_against_a_study_of_ones_own(eqlab, server, tmp_path):
     refused = eqlab("judge", "j", "--against", run, "--on", "author")
     assert "--against is for a calibration" in refused.err
     nobody = eqlab("judge", "calibrate", "j", "--against", "last", "--base-url", server.url)
-    assert "no ratings by people" in nobody.err
+    assert "no ratings of replies by people" in nobody.err

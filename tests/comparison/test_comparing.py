@@ -150,7 +150,7 @@ def test_repeats_split_the_spread():
     own = {(d.items, d.repeats): d.se for d in found.pairs[0].designs}
     assert own[150, 5] < own[150, 1] / 1.8  # items cancel, so repeats buy nearly their full worth
     titles = [table.title for table in tables(found)]
-    spread = ["Where the spread comes from", "Standard errors of other designs", "Where subjects disagree most"]
+    spread = ["Where the spread comes from", "Standard errors of other designs", "Where they disagree most"]
     assert titles == ["EQ-Bench v2", "Every two", *spread]
 
 

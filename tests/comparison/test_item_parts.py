@@ -127,3 +127,9 @@ def test_equating_on_the_command_line(eqlab):
     assert body["equated"]["slope"] == pytest.approx(1.0)
     assert body["designs"]["asked"]["item"] == 171
     assert any("mistral-7b" in table["title"] for table in body["tables"])
+
+
+def test_a_benchmark_that_is_not_there_is_said(eqlab):
+    done = eqlab("items", "report", "published", "--benchmark", "emobench")
+    assert done.code != 0
+    assert "has points item by item" in done.err

@@ -1,9 +1,11 @@
 """The way there and back: streams and silence, redirects, proxies, keys."""
 
 import asyncio
+import gzip
 import json
 import ssl
 import threading
+import zlib
 
 import pytest
 from aiohttp import web
@@ -15,7 +17,7 @@ from eqlab.models.http import HttpChat
 from eqlab.models.providers import resolve
 from eqlab.models.secrets import without_key
 from eqlab.models.settings import prompted
-from eqlab.models.transport import Connection, environment_proxy
+from eqlab.models.transport import Connection, environment_proxy, unpacked
 
 
 @pytest.fixture(autouse=True)
@@ -349,3 +351,34 @@ def test_a_proxy_of_another_kind_is_said_not_gone_around(monkeypatch, server):
     assert ask("m", server.url, prompted("x")).text == "Calm: 5"
     monkeypatch.setenv("http_proxy", "proxy.example:3128")
     assert environment_proxy("http://models.example/v1") == "http://proxy.example:3128"
+
+
+@pytest.mark.parametrize(
+    ("pack", "name"),
+    [
+        (gzip.compress, "gzip"),
+        (gzip.compress, "X-GZIP"),
+        (zlib.compress, "deflate"),
+        (lambda raw: zlib.compress(raw, wbits=-15), "deflate"),
+        (bytes, ""),
+        (bytes, "identity"),
+    ],
+)
+def test_replies_are_unpacked_up_to_the_limit_and_no_further(pack, name):
+    raw = json.dumps(completion("Calm: 5")).encode()
+    assert unpacked(pack(raw), name, 10_000) == raw
+    assert len(unpacked(pack(bytes(50_000_000)), name, 10_000)) > 10_000
+    if pack is not bytes:
+        assert len(unpacked(pack(bytes(50_000_000)), name, 100_000)) == 100_001
+        for broken in (pack(raw)[:-9], raw, b""):
+            with pytest.raises(zlib.error):
+                unpacked(broken, name, 10_000)
+    with pytest.raises(zlib.error, match="nobody asked for"):
+        unpacked(raw, "br", 10_000)
+
+
+def test_a_packed_reply_is_read(server):
+    packed = gzip.compress(json.dumps(completion("Calm: 5")).encode())
+    server.reply = lambda body, n: web.Response(body=packed, headers={"Content-Encoding": "gzip"})
+    assert ask("m", server.url, prompted("x")).text == "Calm: 5"
+    assert server.headers[0]["Accept-Encoding"] == "gzip, deflate"

@@ -11,8 +11,8 @@ from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, from_jsonl
 from eqlab.core.errors import UsageError
 from eqlab.models.price_files import Prices
 from eqlab.models.prices import Price
+from eqlab.runs import ask, judge_plan
 from eqlab.runs import judge as judging
-from eqlab.runs import judge_plan
 from eqlab.runs.judge_plan import Budget, balanced_order, half_width, plan_judging, read_budget
 
 KINDS = ("sad", "proud", "afraid", "hopeful", "angry")
@@ -63,7 +63,7 @@ def test_four_models_two_thousand_prompts_three_judges_both_orders(store, replie
     assert plan.all_calls == 48_000
     assert sum(one.calls for one in plan.forecasts) == 48_000
     assert [one.calls for one in plan.forecasts] == [16_000] * 3
-    assert all(one.tokens_in > 16_000 * 100 for one in plan.forecasts)
+    assert all(one.tokens_in[0] > 16_000 * 100 for one in plan.forecasts)
     assert all(one.cost[0] > 0 for one in plan.forecasts)
     assert took < 30
 
@@ -196,5 +196,21 @@ def test_from_the_command_line(eqlab, server, tmp_path):
     done = eqlab(*command)
     assert done.code == 0, done.err
     assert len(server.requests) == 20
-    rounds = eqlab("judge", "j", "--on", "r.csv", "--pairwise", "--adaptive", "--width", 1.5, "--dry-run", "--json")
+    adaptive = ("--pairwise", "--adaptive", "--width", 1.5, "--base-url", server.url)
+    rounds = eqlab("judge", "j", "--on", "r.csv", *adaptive, "--dry-run", "--json")
     assert json.loads(rounds.out)["most_calls"] == 60
+
+
+def test_batches_where_there_are_some(store, replies):
+    """A panel may have judges whose providers take batches and others; alone, the others are refused."""
+    replies(6)
+
+    def check(*judges, mixed):
+        prepared = judging.prepare(judging.JudgeRequest(judges, ("x",), rubric="published"), store)
+        ask._check_batches(prepared, mixed=mixed)
+
+    check("openai/gpt-4o", "ollama/qwen3", mixed=True)
+    with pytest.raises(UsageError, match="does not work with ollama/qwen3"):
+        check("openai/gpt-4o", "ollama/qwen3", mixed=False)
+    with pytest.raises(UsageError, match="does not work with ollama/qwen3"):
+        check("ollama/qwen3", mixed=True)

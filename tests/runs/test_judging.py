@@ -229,7 +229,7 @@ def test_a_calibration_finds_each_kind_of_judge(server, store, published, knowle
 
     _, biased, _ = calibrated(server, store, published, partial, model="biased-gpt")
     table = {table.title: table for table in biased.tables}
-    bias = dict(table["Calibration: bias by arm"].rows)
+    bias = dict(table["Calibration: bias by whose replies"].rows)
     assert bias["chatgpt"].low > 0.1
     assert abs(bias["human"].value) < 0.05
     assert "distorts" in biased.sentence

@@ -154,7 +154,7 @@ def test_a_panel_by_rubric_and_a_judge_replaced_in_silence(server, store):
     severity = {(row[0], row[1]): row[2] for row in tables["How mild each judge is, scale by scale"].rows}
     assert severity["affective", "strict"].value == pytest.approx(-2 / 3, abs=0.15)
     assert {row[0] for row in tables["What the panel is worth, scale by scale"].rows} == set(KEYS)
-    pooled = {row[0]: row[1] for row in tables["Pooled ratings by arm"].rows}
+    pooled = {row[0]: row[1] for row in tables["Pooled ratings"].rows}
     assert pooled["warm"].value > pooled["cold"].value
     assert pooled["warm"].n == 10
     assert "warm is rated better than cold" in panel.sentence
@@ -275,7 +275,7 @@ def test_people_and_judge_together_on_each_scale(server, store):
     people_rate(store, some, shipped("empathy").scales)
     server.reply = world
     _, (result,) = judge(server, store, [run], rubric="empathy")
-    (gaps,) = (table for table in result.tables if table.title == "People and judge together: differences between arms")
+    (gaps,) = (table for table in result.tables if table.title == "People and judge together: differences")
     assert {row[0] for row in gaps.rows} == set(KEYS)
     assert all(row[3].low < row[3].value < row[3].high for row in gaps.rows)
 

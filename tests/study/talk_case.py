@@ -55,7 +55,7 @@ people_per_batch = 50
 [debrief]
 text = "That was it, and this is what it was about."
 """
-ARMS = {"kestrel": "merlin-x1", "heron": "egret-x2"}
+ARMS = {"kestrel": "good-model-x1", "heron": "bad-model-x2"}
 
 
 def talk_text(

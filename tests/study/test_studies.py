@@ -220,7 +220,7 @@ def test_a_rating_study_scores_and_reports_like_any_run(server, store, tmp_path)
     (result,) = api.results(store, stored)
     assert result.rules["raters"] == 4
     assert result.counts["ok"] == 32
-    assert "Arms (4 people)" in api.write_report(store, [stored], tmp_path / "r.html").read_text()
+    assert "Ratings (4 people)" in api.write_report(store, [stored], tmp_path / "r.html").read_text()
 
 
 def test_evoked_asks_before_and_in_a_situation_in_an_order_of_each_ones_own(store):

@@ -93,7 +93,7 @@ def test_an_arm_must_be_one_model_without_a_key_in_its_address(tmp_path, design)
 
 
 def test_a_limit_of_cost_needs_prices():
-    with pytest.raises(UsageError, match=r"talk.max_cost needs prices.*merlin-x1"):
+    with pytest.raises(UsageError, match=r"talk.max_cost needs prices.*good-model-x1"):
         check_costs(read_study(talk_text(talk="max_cost = 1.0")))
     check_costs(read_study(talk_text("", talk="max_cost = 1.0", arms={"a": "embedded"})))
 
@@ -125,7 +125,7 @@ def test_the_run_says_who_spoke(design):
     (config,) = design().run.benchmarks
     assert (config.name, config.options["speaker"], config.options["turns"]) == ("dialogue", "person", 3)
     (config,) = design(talk=LISTENER, top="limit = 2").run.benchmarks
-    assert "merlin-x1@http://127.0.0.1:9/v1" in config.options["speaker"]
+    assert "good-model-x1@http://127.0.0.1:9/v1" in config.options["speaker"]
 
 
 # -- when a turn is settled ----------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def test_people_who_speak_are_compared_by_listener(design):
     sample = flow.sample(rehearsed(made, 24, 10.0), ())
     found = of_kind(made, sample.kept)
     talks = talks_in([found.result])
-    assert {talk.listener for talk in talks} == {"merlin-x1", "egret-x2"}
+    assert {talk.listener for talk in talks} == {"good-model-x1", "bad-model-x2"}
     assert {talk.speaker for talk in talks} == {"people"}
     assert len({talk.who for talk in talks}) == 24
     assert len({talk.persona for talk in talks}) == 4
@@ -217,6 +217,14 @@ def test_people_who_speak_are_compared_by_listener(design):
         or "cannot be told apart" in found.result.sentence
     )
     assert not found.result.ranked
+    course = next(table for table in found.result.tables if table.title == "The course of emotion, arm by arm")
+    assert course.columns == ("when", "kestrel", "heron")
+    first, last = course.rows[0], course.rows[-1]
+    assert (first[0], last[0], first[1].n) == ("at the opening", "after reply 3", 12)
+    assert last[2].value > first[2].value
+    assert [name for name, _ in found.result.others.shares] == ["kestrel", "heron"], (
+        "the models are on a board, not people"
+    )
 
 
 def test_people_are_the_reference_for_simulated_speakers(design):
@@ -337,6 +345,18 @@ def test_a_run_of_people_scores_and_reports_like_any_run(tmp_path, walked):
     page = where.read_text()
     assert "people" in page
     assert "final emotion" in page
+
+
+def test_a_leaderboard_shows_no_word_of_people(tmp_path, walked):
+    from eqlab.publish.leaderboard.build import _shown
+    from eqlab.publish.leaderboard.entries import run_entries, without_texts
+
+    participation, _ = walked(6, talk=LISTENER, top="limit = 3", arms={"s": "speaker-m"})
+    stored = participation.store.read_run(participation.design.run.id)
+    (entry,) = run_entries(participation.store, stored, {})
+    shown = _shown(entry, True)
+    assert not shown.texts
+    assert "I am with you" not in str(without_texts(shown).result.items)
 
 
 def test_what_was_asked_is_counted(walked):

@@ -1,10 +1,13 @@
 """A talk on the web, over HTTP against a scripted model: both seats, every way it can end, and how to break it."""
 
 import asyncio
+import csv
+import io
 import json
 import re
 import threading
 import time
+from contextlib import ExitStack
 
 import httpx
 import pytest
@@ -14,6 +17,7 @@ from talk_case import ARMS, HELP, MACHINE, talk_design, talking
 
 from eqlab.store.schema import answers, talk_calls, trials
 from eqlab.store.study.erase import erase_person
+from eqlab.study.results.export import export_all
 from eqlab.study.results.participants import read_participants
 
 pytest.importorskip("fastapi")
@@ -283,6 +287,32 @@ def test_scripts_and_sheets_of_paper_are_only_text(tmp_path, server):
             )
         refused = person.post(v_says=evil + "x" * 2000, v_emotion=50)
         assert "<script>alert" not in refused.text
+        person.say('=HYPERLINK("http://evil.test")', 50).until_answered()
+        export_all(site.participation, tmp_path / "out")
+        table = (tmp_path / "out" / "talks.csv").read_text()
+        assert "HYPERLINK" in table
+        rows = list(csv.DictReader(io.StringIO(table)))
+        assert not [cell for row in rows for cell in row.values() if cell.startswith("=")]
+
+
+def test_nobody_holds_streams_without_end(tmp_path, server):
+    release = threading.Event()
+
+    async def hold(body):
+        await asyncio.get_running_loop().run_in_executor(None, release.wait, 20)
+
+    server.before = hold
+    with talking(tmp_path, server, patience=20) as site:
+        person = site.person().begin()
+        person.post(v_says="Hello.", v_emotion=50, headers={"Accept": "application/json"})
+        with ExitStack() as opened:
+            for _ in range(4):
+                stream = opened.enter_context(person.client.stream("GET", "/s/talk/talk/reply?lines=1"))
+                next(stream.iter_lines())
+            assert person.client.get("/s/talk/talk/reply?lines=1").status_code == 429
+            release.set()
+        person.until_answered()
+        assert person.client.get("/s/talk/talk/reply?lines=1").status_code == 200
 
 
 # -- blinding ------------------------------------------------------------------------------------------------------

@@ -84,27 +84,27 @@ def wait_until(there, driver):
 
 
 def test_a_driver_killed_at_work_goes_on_with_the_parts_it_left(cluster, server, tmp_path):
-    changes = {"seeds": (0,), "limit": 40, "at_once": 4, "more": 'key = "THE_LAB_KEY"\n'}
+    changes = {"seeds": (0,), "limit": 24, "at_once": 4, "more": 'key = "THE_LAB_KEY"\n'}
     file, where, parts = tmp_path / "s.toml", str(tmp_path / "s.db"), tmp_path / "parts"
     file.write_text(sweep_text(server.url, ("a",), **changes))
-    server.reply, server.delay = good, 0.5
-    driver = start(cluster, file, where, "--parts", str(parts), "--shard", "20")
+    server.reply, server.delay = good, 0.4
+    driver = start(cluster, file, where, "--parts", str(parts), "--shard", "12")
     wait_until(lambda: any(parts.glob("*/[!.]*.parquet")), driver)  # which it takes in, or leaves behind
     driver.kill()
     driver.communicate()
-    asked = len(server.requests)
-    driver = start(cluster, file, where, "--parts", str(parts), "--shard", "20")
+    asked, server.delay = len(server.requests), 0.05
+    driver = start(cluster, file, where, "--parts", str(parts), "--shard", "12")
     _, err = driver.communicate(timeout=300)
     assert driver.returncode == 0, err
     said = re.search(r"(\d+) trials to ask \((\d+) answered before\)", err)
     assert said, err
     left, before = map(int, said.groups())
-    assert left + before == 40
+    assert left + before == 24
     assert left <= len(server.requests) - asked <= left + 4  # and what the killed driver's workers had under way
     store = api.open_store(where)
     (answers,) = stored_answers(store, small_cells(server.url, "a", **changes)).values()
     store.close()
-    assert len(answers) == len(set(answers)) == 40
+    assert len(answers) == len(set(answers)) == 24
     assert not list((tmp_path / "parts").rglob("*.parquet"))
 
 

@@ -127,4 +127,4 @@ def _without_one(x: Floats, y: Floats) -> tuple[tuple[float, int], tuple[float, 
 
 
 def _few(n: int) -> str:
-    return f"{n} subjects are few: the interval is too narrow" if n < FEW else ""
+    return f"{n} models are few: the interval is too narrow" if n < FEW else ""

@@ -8,6 +8,7 @@ Intelligence 74, 9–28; Barber et al. 2021, Annals of Statistics 49, 486–507)
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -83,7 +84,13 @@ def readable(scores: Floats, items: Sequence[int]) -> dict[int, float]:
 def fixed(size: int) -> Callable[[str], Form]:
     """The short form of this size, chosen from the fitted subjects alone."""
 
-    return lambda group: lambda model, scores: choose(model, size)
+    return lambda group: lambda model, scores: list(_chosen(model, size))
+
+
+@lru_cache(maxsize=1024)
+def _chosen(model: ItemModel, size: int) -> tuple[int, ...]:
+    """The same for every subject: chosen once a model."""
+    return tuple(choose(model, size))
 
 
 def adaptive(reach: dict[str, float], width: float, first: int, step: int) -> Callable[[str], Form]:

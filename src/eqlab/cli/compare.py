@@ -32,7 +32,7 @@ SourcesArgument = Annotated[
 BenchmarkFlag = Annotated[
     list[str] | None, typer.Option("-b", "--benchmark", help="Only this benchmark; may be repeated.")
 ]
-SubjectFlag = Annotated[str, typer.Option(help="Only subjects whose name contains this.")]
+SubjectFlag = Annotated[str, typer.Option(help="Only those whose name contains this.")]
 MissingFlag = Annotated[
     str, typer.Option(help="Answers that could not be used: `drop` (leave the item out) or `zero` (0 points).")
 ]
@@ -77,7 +77,7 @@ def compare(
     data: DataFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Compare the subjects of one or more runs, and published models: paired item by item where items are shared.
+    """Compare the models of one or more runs, and published ones: paired item by item where items are shared.
 
     Gives each difference with its interval, ranks as ranges, who may be first, and what more items or repeats would
     buy. With --baseline it is a gate for CI: see docs/ci.md."""

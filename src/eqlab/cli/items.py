@@ -22,6 +22,9 @@ def report(
             metavar="RUN…|published", help="Runs of one benchmark, studies of people, or the published EQ-Bench board."
         ),
     ],
+    benchmark: Annotated[
+        str, typer.Option("--benchmark", "-b", help="Of runs with several benchmarks: this one.")
+    ] = "",
     limit: Annotated[int, typer.Option(min=1, help="Items to show, the worst first.")] = 10,
     width: Annotated[float, typer.Option(min=0.1, help="± points that a score should have: how many items, …")] = 2.0,
     equate: Annotated[
@@ -48,14 +51,14 @@ def report(
     from eqlab.comparison.item_report import item_report
     from eqlab.reproduce.eqbench_families import family
 
-    asked = read_items(sources, store, data)
+    asked = read_items(sources, store, data, benchmark)
     points, people = asked.means(people=False), asked.means(people=True)
     made = item_report(points, {name: family(name) for name in points}, limit, people)
     designs = item_designs([one for one in asked.points if one.person == (len(points) < 2)], width)
     tables = [*made.tables, *(designs_table(designs) if designs else ())]
     equated = None
     if equate:
-        equated = equate_sets(points, read_items(equate, store, data).means(people=False))
+        equated = equate_sets(points, read_items(equate, store, data, asked.benchmark).means(people=False))
     if as_json:
         print_json(
             {

@@ -10,7 +10,7 @@ from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 if TYPE_CHECKING:
     from eqlab.publish.leaderboard.build import Built
 
-app = typer.Typer(help="A static site that ranks subjects honestly.", no_args_is_help=True)
+app = typer.Typer(help="A static site that ranks models honestly.", no_args_is_help=True)
 
 
 @app.command()

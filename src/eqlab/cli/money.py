@@ -138,7 +138,7 @@ def print_usage(results: "Sequence[Result]") -> None:
     used = [(result, result.usage) for result in results if result.usage is not None and result.usage.answers]
     if not used:
         return
-    columns = ["subject", "benchmark", "answers", "tokens in", "tokens out", "cost", "seconds a reply"]
+    columns = ["who", "benchmark", "answers", "tokens in", "tokens out", "cost", "seconds a reply"]
     rows = [
         [result.subject.removeprefix("model:"), result.title, str(usage.answers), *usage_cells(usage)]
         for result, usage in used

@@ -60,7 +60,7 @@ def _print_table(results: Sequence[Result], groups: dict[str, list[Result]]) -> 
                 *([in_words(result.answered_as) if _another(result) else ""] if others else []),
             ]
         )
-    columns = ["subject", "benchmark", "score", "95 % interval", "n", *statuses, *(["rules"] if differ else [])]
+    columns = ["who", "benchmark", "score", "95 % interval", "n", *statuses, *(["rules"] if differ else [])]
     columns += ["answered as"] if others else []
     print_rows("", columns, rows, right=["score", "n", *statuses])
 

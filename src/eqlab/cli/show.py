@@ -23,7 +23,7 @@ _STATUSES = ("ok", "unparseable", "refused", "error", "unanswered")
 def show(
     run: Annotated[str, typer.Argument(help="Run id, its beginning, or `last`.")] = "last",
     item: Annotated[list[str] | None, typer.Option("--item", help="Only this item; may be repeated.")] = None,
-    subject: Annotated[str, typer.Option(help="Only subjects whose name contains this.")] = "",
+    subject: Annotated[str, typer.Option(help="Only those whose name contains this.")] = "",
     status: Annotated[str, typer.Option(help="Only ok, unparseable, refused, error or unanswered.")] = "",
     limit: Annotated[int, typer.Option(min=1, help="At most N items.")] = 20,
     prompt: Annotated[bool, typer.Option("--prompt/--no-prompt", help="Show the prompt too.")] = True,
@@ -137,4 +137,4 @@ def _print(match: "Match", *, prompt: bool) -> None:
         for key, value in line.values.items()
     )
     score = "" if line.score is None else f"\nscore: {line.score:.2f}"
-    print_text(f"\nread: {values or 'nothing'}{score}\n")
+    print_text(f"\nread: {values or 'nothing'}{score}\n" if scored.attempts else "\nnot answered yet\n")

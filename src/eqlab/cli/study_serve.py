@@ -86,7 +86,11 @@ def serve(
         opened = open_store(store)
         if workers > 1 and opened.engine.dialect.name != "postgresql":
             raise UsageError("Several processes need PostgreSQL.", "Name it with --store, or drop --workers.")
-        say = (lambda text: out.print(text, markup=False)) if number == 0 else (lambda text: None)
+
+        def say(text: str) -> None:
+            if number == 0:
+                out.print(text, markup=False)
+
         designs = [open_study(path, opened, data, say) for path in files]
         for path, (text, _) in zip(files, designs, strict=True):
             if PLACEHOLDER in text:

@@ -105,7 +105,8 @@ def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, 
 
 
 def _print_cells(cells: "Sequence[Cell]", found: dict[str, Any]) -> None:
-    from eqlab.cli.output import interval, number, print_rows
+    from eqlab.cli.output import interval, number, print_rows, say
+    from eqlab.core.answered_as import replaced
 
     statuses = [
         name
@@ -131,6 +132,8 @@ def _print_cells(cells: "Sequence[Cell]", found: dict[str, Any]) -> None:
         )
     columns = ["model", "benchmark", "seed", "run", "score", "95 % interval", "n", *statuses]
     print_rows("", columns, rows, right=["seed", "score", "n", *statuses])
+    for text in dict.fromkeys(text for one in found.values() for text in replaced(one.subject, one.answered_as)):
+        say(f"! {text}", style="yellow")
 
 
 def _failures(cells: "Sequence[Cell]", outcome: "SweepOutcome") -> None:

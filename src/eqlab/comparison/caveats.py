@@ -6,6 +6,7 @@ from eqlab.comparison.compare import Comparison
 from eqlab.comparison.entries import Entry
 from eqlab.comparison.pair import POWER
 from eqlab.comparison.sentences import listed
+from eqlab.core.answered_as import replaced
 
 _VOLATILE = ("snapshot", "calibration", "calibration_pairs", "raters", "defaults", "repeats")
 """Rules that may differ without making scores incomparable."""
@@ -15,6 +16,7 @@ def caveats(found: Comparison, missing: str) -> list[str]:
     entries = found.entries
     things = found.things
     said = [f"{one.name}: {one.result.proviso}" for one in entries if one.result.proviso and not one.rater]
+    said += dict.fromkeys(text for one in entries for text in replaced(one.result.subject, one.result.answered_as))
     said += _rules(entries)
     lost = [f"{entry.name} {entry.unused}" for entry in entries if entry.unused]
     if lost:

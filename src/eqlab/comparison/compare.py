@@ -57,7 +57,7 @@ class Comparison:
             for one in self.verdict.standings
         )
         said = escape(conclusion(self.verdict, self.things, self.rater))
-        heads = "<th>rank</th><th>subject</th><th>score</th>"
+        heads = "<th>rank</th><th>who</th><th>score</th>"
         return f"<p>{said}</p><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
 
     @property

@@ -163,7 +163,7 @@ def table(found: Sequence[Correlation]) -> Table:
         f"{found[0].title} against other scores",
         (*columns, "r without measurement error", "r with one model left out"),
         tuple(rows),
-        "Intervals: models are drawn again (bootstrap). They speak of models like these; a wide range of models raises "
+        "Intervals: bootstrap over models. They speak of models like these; a wide range of models raises "
         "r, a narrow one lowers it.",
     )
 

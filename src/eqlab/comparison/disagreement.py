@@ -51,9 +51,9 @@ def disagreement(scores: Mapping[str, Mapping[str, float]], titles: Mapping[str,
         )
         for one in apart[:MOST]
     )
-    left_out = f" The first {MOST_NAMES} of {len(scores)} subjects have columns." if len(scores) > MOST_NAMES else ""
+    left_out = f" The first {MOST_NAMES} of {len(scores)} have columns." if len(scores) > MOST_NAMES else ""
     return Table(
-        "Where subjects disagree most",
+        "Where they disagree most",
         ("item", *names, "range, points", "answered by"),
         rows,
         f"The {len(rows)} of {len(apart)} shared items with the largest range, chosen because they are extreme: look "
@@ -76,7 +76,7 @@ def against_reference(result: Result, who: str) -> Table | None:
     chosen = sorted(gaps.items(), key=lambda pair: -abs(pair[1][2] - pair[1][3]))[:MOST]
     return Table(
         f"Furthest from {who}",
-        ("item", "scale", "subject", who, "difference"),
+        ("item", "scale", "score", who, "difference"),
         tuple(
             (f"{title} ({item})" if title else item, key, value, level, value - level)
             for item, (title, key, value, level) in chosen

@@ -12,7 +12,7 @@ from eqlab.comparison.contender import item_means
 from eqlab.core.results import Estimate, ItemScore, Result
 
 NO_MEAN = "the score is no mean over items"
-RATED = "what is rated is another subject's reply: its run's report has the shares of Good at equal length"
+RATED = "what is rated is somebody else's reply: its run's report has the shares of Good at equal length"
 NO_WORDS = "the items' points do not belong to single replies"
 
 

@@ -53,8 +53,8 @@ class AskedItems:
         return {who: {item: fmean(own) for item, own in items.items()} for who, items in found.items()}
 
 
-def read_items(names: Sequence[str], store: str = "", data: Path | None = None) -> AskedItems:
-    """From run ids, `last`, and `published` (the EQ-Bench board) or `published:MODEL`."""
+def read_items(names: Sequence[str], store: str = "", data: Path | None = None, benchmark: str = "") -> AskedItems:
+    """From run ids, `last`, and `published` (the EQ-Bench board) or `published:MODEL`; of one benchmark."""
     found: list[tuple[str, str, list[ItemPoint]]] = []
     opened: Reader | None = None
     for name in names:
@@ -66,12 +66,12 @@ def read_items(names: Sequence[str], store: str = "", data: Path | None = None) 
         found += list(_run(opened, opened.find_run(name)))
     if opened:
         opened.close()
-    found = [one for one in found if one[2]]
+    found = [one for one in found if one[2] and benchmark in ("", one[0])]
     if not found:
         raise UsageError("None of these has points item by item.", "Name runs that were answered, or 'published'.")
     benchmarks = sorted({benchmark for benchmark, _, _ in found})
     if len(benchmarks) > 1:
-        raise UsageError(f"The runs are of several benchmarks: {', '.join(benchmarks)}.", "Name runs of one.")
+        raise UsageError(f"The runs are of several benchmarks: {', '.join(benchmarks)}.", "Name one with --benchmark.")
     if len({items for _, items, _ in found}) > 1:
         raise UsageError(
             "The runs asked different items.", "Name runs of one set of items; --equate puts two sets on one scale."

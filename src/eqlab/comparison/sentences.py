@@ -62,9 +62,18 @@ def _rated(verdict: Verdict, things: str, rater: str) -> str:
     if len(verdict.ranked) < 2:
         return opening
     pairs = verdict.neighbours()
-    said = [pair_sentence(pair, things) for pair in pairs[:_MOST_NAMES]]
-    more = f" The other {len(pairs) - len(said)} neighbours stand in the tables." if len(pairs) > len(said) else ""
-    return f"{opening} {' '.join(said)}{more}"
+    if len(pairs) == 1:
+        return f"{opening} {pair_sentence(pairs[0], things)}"
+    apart = [pair_sentence(pair, things) for pair in pairs if pair.better is not None]
+    same = [f"{_name(pair.a)} and {_name(pair.b)}" for pair in pairs if pair.better is None]
+    said = apart[:_MOST_NAMES]
+    if len(same) == len(pairs):
+        said.append(f"No two neighbours can be told apart{_with(pairs, things)}.")
+    elif same:
+        said.append(f"Not to be told apart{_with(pairs, things)}: {listed(same)}.")
+    if len(apart) > _MOST_NAMES:
+        said.append(f"The other {len(apart) - _MOST_NAMES} stand in the tables.")
+    return f"{opening} {' '.join(said)}"
 
 
 def _with(pairs: Sequence[Pair], things: str) -> str:

@@ -46,7 +46,7 @@ def tables(found: Comparison) -> list[Table]:
         listed.append(apart)
     left = [(one.contender.name, one.contender.why_no_rank) for one in found.verdict.standings if not one.rank]
     if left or found.undefined:
-        listed.append(Table("Without a rank", ("subject", "why"), (*left, *found.undefined)))
+        listed.append(Table("Without a rank", ("who", "why"), (*left, *found.undefined)))
     return listed
 
 
@@ -72,7 +72,7 @@ def _standings(found: Comparison) -> Table:
         rows.append(tuple([*row, spread.variation, spread.agreement] if again else row))
     columns = ["rank", "may be first"] if several else []
     columns += ["rank, jointly"] if joint else []
-    columns += ["subject", _measure(found)]
+    columns += ["who", _measure(found)]
     columns += [found.things, "repeats", *lost]
     columns += ["CV over repeats, %", "agreement of repeats (ICC)"] if again else []
     note = " ".join([RANK, FIRST, *([JOINTLY] if joint else [])]) if several else ""
@@ -137,7 +137,7 @@ def _components(parts: Mapping[str, Spread]) -> Table:
     )
     if not all(one.order_apart for one in parts.values()):
         note += " Orders that differ from repeat to repeat are part of the residual."
-    return Table("Where the spread comes from", ("subject", "answers", *names), tuple(rows), note)
+    return Table("Where the spread comes from", ("who", "answers", *names), tuple(rows), note)
 
 
 def _component(variance: float | None, share: float | None) -> str:

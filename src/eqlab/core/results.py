@@ -227,7 +227,7 @@ def results_html(results: Iterable[Result]) -> str:
         )) + "</tr>"
         for one in results
     )  # fmt: skip
-    heads = "".join(f"<th>{head}</th>" for head in ("subject", "benchmark", "score (95 % interval)", "valid", "found"))
+    heads = "".join(f"<th>{head}</th>" for head in ("who", "benchmark", "score (95 % interval)", "valid", "found"))
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
 
 

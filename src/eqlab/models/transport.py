@@ -7,6 +7,7 @@ import asyncio
 import os
 import ssl
 import time
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
@@ -50,8 +51,12 @@ class Connection:
         if self._session is None:  # made late: a session belongs to the running event loop
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=75)
             self._session = aiohttp.ClientSession(
-                connector=connector, timeout=self.timeout, cookie_jar=aiohttp.DummyCookieJar()
-            )  # requests have nothing in common, not even cookies
+                connector=connector,
+                timeout=self.timeout,
+                cookie_jar=aiohttp.DummyCookieJar(),  # requests have nothing in common
+                auto_decompress=False,  # it would unpack a bomb whole, before anybody can look
+                headers={"Accept-Encoding": "gzip, deflate"},
+            )
         return self._session
 
     async def close(self) -> None:
@@ -105,6 +110,7 @@ class Connection:
                 raw = await response.content.read(largest + 1)
                 while len(raw) <= largest and not response.content.at_eof():
                     raw += await response.content.read(largest + 1 - len(raw))
+                raw = unpacked(raw, response.headers.get("Content-Encoding") or "", largest)
                 if len(raw) > largest:
                     return Hopeless(f"the reply is larger than {largest // 2**20} MB", model=False)
                 return Incoming(response.status, response.headers, raw, time.perf_counter() - started)
@@ -121,7 +127,7 @@ class Connection:
             return Hopeless(f"the proxy refuses (HTTP {error.status})", "Check HTTPS_PROXY and NO_PROXY.")
         except aiohttp.ClientConnectorError as error:
             return TryAgain(f"{type(error).__name__}: {error}", gone=True)
-        except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
+        except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError, zlib.error) as error:
             return TryAgain(f"{type(error).__name__}: {error}")
 
     def _proxy(self, url: str) -> str | None:
@@ -163,6 +169,30 @@ def environment_proxy(url: str) -> str | None:
             "Name such a one in HTTPS_PROXY, or the host in NO_PROXY.",
         )
     return proxy
+
+
+def unpacked(raw: bytes, encoding: str, largest: int) -> bytes:
+    """A body as it was before it was packed for the way, up to a byte more than `largest`; raises zlib.error where it
+    is not whole, or packed in a way that nobody asked for."""
+    kind = encoding.strip().lower()
+    if kind in ("", "identity") or len(raw) > largest:
+        return raw
+    if kind not in ("gzip", "x-gzip", "deflate"):
+        raise zlib.error(f"packed as {kind[:20]}, which nobody asked for")
+    try:
+        return _inflated(raw, zlib.MAX_WBITS + 32, largest)
+    except zlib.error:
+        if kind != "deflate":
+            raise
+        return _inflated(raw, -zlib.MAX_WBITS, largest)  # some leave out zlib's own head
+
+
+def _inflated(raw: bytes, bits: int, largest: int) -> bytes:
+    unpacking = zlib.decompressobj(bits)
+    found = unpacking.decompress(raw, largest + 1)
+    if len(found) <= largest and not unpacking.eof:
+        raise zlib.error("the packed reply is not whole")
+    return found
 
 
 def _origin(url: str) -> str:

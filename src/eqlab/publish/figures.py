@@ -108,7 +108,8 @@ def _whisker(estimate: Estimate, scale: Range, ticks_drawn: str, valid: bool) ->
     if estimate.value is not None and is_number(estimate.value):
         body.append(_point(estimate.value, scale, middle, "dot" if valid else "ring"))
     else:
-        body.append(f'<text class="halo" x="{_RIGHT}%" y="{middle + 4}" text-anchor="end">undefined</text>')
+        nothing = "no score" if estimate.note else "undefined"  # its reason stands in the text
+        body.append(f'<text class="halo" x="{_RIGHT}%" y="{middle + 4}" text-anchor="end">{nothing}</text>')
     return "".join(body)
 
 

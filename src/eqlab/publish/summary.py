@@ -14,7 +14,7 @@ def summary(found: Sequence[tuple[StoredRun, Sequence[Result]]]) -> str:
     parts = ["# EQ Lab", ""]
     for one in group(records):
         parts += [f"## {safe(one.title)}", "", safe(one.sentence), ""]
-        parts += ["| subject | score | 95 % interval | n | rank | valid |", "|---|---|---|---|---|---|"]
+        parts += ["| who | score | 95 % interval | n | rank | valid |", "|---|---|---|---|---|---|"]
         for row in one.rows:
             head = row.result.headline
             rank = "–".join(map(str, dict.fromkeys(row.rank))) if row.rank else "none"

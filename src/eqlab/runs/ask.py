@@ -19,7 +19,7 @@ from eqlab.runs.budget import Budget, Limits, Metered, open_budget
 from eqlab.runs.in_loop import Handle, beside, here
 from eqlab.runs.interrupt import STOPPING, on_interrupt
 from eqlab.runs.provenance import provenance
-from eqlab.runs.request import Prepared
+from eqlab.runs.request import Prepared, Request, prepare
 from eqlab.runs.seats import seated
 from eqlab.runs.talks import open_talks
 from eqlab.store.batches import Batches
@@ -71,7 +71,7 @@ class Listener:
 
 
 def run(
-    prepared: Prepared,
+    prepared: Prepared | Request,
     store: Store,
     *,
     concurrency: int = 16,
@@ -86,6 +86,7 @@ def run(
     """Start the run, or continue it where it stopped. Seconds: `timeout` for a whole reply, `silence` without a byte
     of it, `patience` while nothing good comes from an address at all. `limits` end it before they are passed; with
     `batch` it is asked by batches, at that pace; with `mixed` only those models that take them."""
+    prepared = prepare(prepared) if isinstance(prepared, Request) else prepared
     terms = AskTerms(limits or Limits(), batch, mixed)
     if batch is not None:
         _check_batches(prepared, mixed=mixed)
@@ -95,7 +96,7 @@ def run(
 
 
 async def arun(
-    prepared: Prepared,
+    prepared: Prepared | Request,
     store: Store,
     *,
     concurrency: int = 16,
@@ -109,6 +110,7 @@ async def arun(
 ) -> Outcome:
     """The same for who has a loop already, which goes on meanwhile: the work is done in a thread of its own. Cancelled,
     it asks nothing new, waits for the answers under way, and has stored all of them."""
+    prepared = prepare(prepared) if isinstance(prepared, Request) else prepared
     terms = AskTerms(limits or Limits(), batch, mixed)
     if batch is not None:
         _check_batches(prepared, mixed=mixed)

@@ -66,6 +66,7 @@ class JudgeRequest:
 def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> Prepared:
     """Collect the replies; raises before anything is asked or stored."""
     check_counts(limit=request.limit, repeats=request.repeats)
+    given = _given(request)
     rubric = rubric_for(request, store)
     models = tuple(_judge(spec, request) for spec in dict.fromkeys(request.judges))
     anchored: Mapping[str, Any] = {}
@@ -82,7 +83,7 @@ def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> P
     if not is_published(rubric):
         content[RUBRIC_FILE] = to_json(rubric).encode()
     benchmark = Ratings()
-    options = with_rubric({**benchmark.options(_item_set(request), _given(request)), **anchored}, rubric)
+    options = with_rubric({**benchmark.options(_item_set(request), given), **anchored}, rubric)
     config = RunConfig(
         models, (configured(benchmark, options, content),), "full", request.limit, request.repeats, request.seed
     )
@@ -215,7 +216,7 @@ def study_replies(store: Store, stored: StoredRun, rubric: Rubric) -> list[Reply
     """The replies that people rated in a study, or in a table of ratings, each with everybody's rating."""
     if stored.config.models or not any(asked.name == Ratings.name for asked in stored.config.benchmarks):
         raise UsageError(
-            f"Run {stored.id} holds no ratings of replies by people.",
+            f"Run {stored.id} holds no ratings by people of others' replies.",
             "'eqlab runs' lists runs; name one of a rating study. What people wrote themselves is sent to no judge.",
         )
     published = is_published(rubric)

@@ -27,9 +27,10 @@ MANY = 20_000
 Job = tuple[StoredRun, str, BenchmarkConfig]
 
 
-def results(store: Reader, stored: StoredRun, known: Known | None = None) -> Results:
-    """Every subject's result on every benchmark of a run. Who makes several gives what is `known` from one to the
-    next."""
+def results(store: Reader, stored: StoredRun | str, known: Known | None = None) -> Results:
+    """Every subject's result on every benchmark of a run, which may be named by its id or `last`. Who makes several
+    gives what is `known` from one to the next."""
+    stored = store.find_run(stored) if isinstance(stored, str) else stored
     about = known or Known(store)
     return Results(_result(about, (stored, subject, asked)) for subject, asked in stored.config.pairs())
 

@@ -13,6 +13,8 @@ TALK = (
     *("per_minute", "per_minute_all"),
 )
 _HELP = "where somebody in distress finds help in the participants' country, such as a crisis line with its hours"
+_LONGEST = 5000
+"""Characters of a message: even as emoji in a form they stay below what the server takes as one body."""
 
 
 def talk(top: Section, allowed: bool) -> TalkTerms | None:
@@ -21,7 +23,7 @@ def talk(top: Section, allowed: bool) -> TalkTerms | None:
             top.wrong("talk", "is not for this kind of study (delete it)")
         return None
     if not top.has("talk"):
-        top.wrong("talk", "is missing (write a line [talk]; 'eqlab study init --kind talk' shows what belongs there)")
+        top.wrong("talk", "is missing (write a line [talk]; 'eqlab study init talk' shows what belongs there)")
         return TalkTerms()
     table, default = top.table("talk", TALK), TalkTerms()
     person = cast(Literal["speaker", "listener"], table.choice("person", ("speaker", "listener"), default.person))
@@ -36,7 +38,7 @@ def talk(top: Section, allowed: bool) -> TalkTerms | None:
         opening=table.text("opening", ""),
         talks=table.whole("talks", default.talks, 1, 10),
         turns=table.whole("turns", default.turns, 1, 50),
-        characters=table.whole("characters", default.characters, 100, 8000),
+        characters=table.whole("characters", default.characters, 100, _LONGEST),
         why=bool(table.flag("why", default.why)),
         help=_written(table, "help", f"is missing (write {_HELP})", f"is not written yet (write {_HELP})"),
         machine=_machine(table),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eqlab.benchmarks.dialogue.facets import LISTENER, PERSONA, SPEAKER, Cell, designs, facets, tables
+from eqlab.benchmarks.dialogue.facets import LISTENER, PERSONA, SPEAKER, Cell, designs, facets, note, tables
 from eqlab.benchmarks.dialogue.result import final_emotion, speaker_line
 from eqlab.benchmarks.dialogue.talked import Said, Talked
 

@@ -97,7 +97,7 @@ def test_every_table_is_a_table():
     titles = [table.title for table in found.tables]
     assert titles == [
         "Three numbers, beside people's own",
-        "Profile: how far situations move the subject",
+        "Profile: how far situations move it",
         "Default measure, without any situation",
         "Three views of every cell",
         "How alike the repeats of one situation are",

@@ -323,7 +323,7 @@ def test_the_published_ratings_as_peoples_ratings(published: Path):
         "600 people call Good 49.3 % of the replies by human, 63.4 % of the replies by chatgpt, 64.8 %"
     )
     table = {table.title: table for table in result.tables}
-    arms = table["Arms (600 people)"]
+    arms = table["Ratings (600 people)"]
     assert [row[:5] for row in arms.rows] == [
         ("human", 2000, 342, 672, 986), ("chatgpt", 2000, 156, 576, 1268), ("chatgpt_empathy", 2000, 142, 563, 1295),
     ]  # fmt: skip

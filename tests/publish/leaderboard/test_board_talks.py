@@ -9,8 +9,14 @@ sys.path.insert(0, str(ROOT / "tests" / "runs"))
 from scripted import is_speaker, speak, talk
 
 import eqlab as api
-from eqlab.publish.leaderboard.build import Sources, build
+from eqlab.core.results import Estimate, ItemScore, Line, Result, Transcript
+from eqlab.core.runs import BenchmarkConfig, RunConfig
+from eqlab.publish.leaderboard.build import Sources, _shown, build
+from eqlab.publish.leaderboard.entries import BoardEntry
+from eqlab.publish.leaderboard.site import BoardSite, site_files
 from eqlab.publish.leaderboard.submission import make_submission, write_submission
+from eqlab.publish.leaderboard.tables import boards
+from eqlab.publish.report.page import RunRecord
 
 
 @pytest.fixture
@@ -93,3 +99,22 @@ def test_a_submission_with_talks_is_scored_anew_and_read(hold, store, tmp_path):
     body["answers"][place][6] = answers[-1][6].replace("Emotion: ", "Emotion: 1")
     write_submission(body, tmp_path / "in.json")
     assert build(folder, Sources(None, [tmp_path / "in.json"])).refused, "a feeling was changed after the fact"
+
+
+def test_what_people_said_is_not_for_a_public_site():
+    """In either seat, on no page and in no file."""
+    config = RunConfig((), (BenchmarkConfig("dialogue", 1, "open", "ab" * 32),), "full", None, None, 0)
+    secret = "I never told anybody this."
+    for subject, partner, listener in (("people", "sim", "person:1"), ("people", "person:1", "model:m")):
+        lines = (Line("speaker", secret, 30.0), Line("listener", secret), Line("speaker", secret, 50.0, secret))
+        told = Transcript("p1", "t", "x", 0, partner, "open", "left", 50.0, (30.0, 50.0), lines, listener=listener)
+        item = ItemScore("p1", "x", 0, "ok", 50.0, text=secret, points=50.0)
+        head = Estimate("final emotion", 50.0, 9, 1.0, 48.0, 52.0)
+        result = Result(
+            "dialogue", "Dialogue", subject, {}, "", head, (0.0, 100.0), items=(item,) * 6, transcripts=(told,)
+        )
+        entry = BoardEntry(RunRecord(config, 0.0, {}, (result,)), result, "run", "r", 9)
+        site = BoardSite(boards([_shown(entry, True)]), [], None, [], 0.0, "1")
+        files = dict(site_files(site))
+        assert not any(name.startswith("talks/") for name in files)
+        assert not any(secret.encode() in content for content in files.values())

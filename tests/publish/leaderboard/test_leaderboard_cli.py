@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import eqlab as api
+
 pytest_plugins = ["loopback_runs"]
 
 
@@ -32,6 +34,10 @@ def test_from_a_run_to_somebody_elses_board(eqlab, run, store, tmp_path):
 
 
 def test_an_empty_store_and_no_other_source(eqlab, tmp_path):
+    code, _, said = eqlab("leaderboard", "build", tmp_path / "site", "--store", tmp_path / "none.db")
+    assert code == 1
+    assert "There is no store" in said  # a typing error makes no new one
+    api.open_store(str(tmp_path / "none.db")).close()
     code, _, said = eqlab("leaderboard", "build", tmp_path / "site", "--store", tmp_path / "none.db")
     assert code == 2
     assert "nothing to put on the board" in said

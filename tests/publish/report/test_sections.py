@@ -166,5 +166,5 @@ def test_disagreement_needs_two_subjects(count):
         for n in range(count)
     ]
     (one,) = group([record(*subjects)])
-    assert ("Where subjects disagree most" in page(record(*subjects))) == (count == 2)
+    assert ("Where they disagree most" in page(record(*subjects))) == (count == 2)
     assert len(one.rows) == count

@@ -14,7 +14,7 @@ from eqlab.benchmarks.dialogue import result as of_models
 from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.core.answers import final
 from eqlab.core.benchmark import Scored
-from eqlab.core.results import Estimate, Result, Table
+from eqlab.core.results import Estimate, OfOthers, Result, Table
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.studied import Contrast
 
@@ -60,8 +60,10 @@ def people_result(scored: Sequence[Scored], options: Mapping[str, Any], referenc
             for place, talk in enumerate(talks)
         ),
         caveats=_caveats(talks, speaking),
+        others=_of_models(felt, arms) if speaking else None,
         tables=(
             arm_table(talks, arms),
+            *((course_table(felt, arms),) if felt and len(arms) > 1 else ()),
             *of_models.tables(*(_anonymous(some) for some in (talks, felt))),
             *((ratings_table(ratings, arms),) if ratings else ()),
         ),
@@ -70,6 +72,12 @@ def people_result(scored: Sequence[Scored], options: Mapping[str, Any], referenc
             replace(of_models.transcript(talk), repeat=place) for place, talk in enumerate(talks) if talk.said
         ),
     )
+
+
+def _of_models(felt: Sequence[Talked], arms: Sequence[str]) -> OfOthers:
+    """Where people speak, their feeling is a word about the models that listened."""
+    shares = tuple((arm, level([talk for talk in felt if talk.arm == arm])) for arm in arms)
+    return OfOthers("Talks with people", "final emotion of people who talked with it, 0 to 100", shares)
 
 
 def _anonymous(talks: Sequence[Talked]) -> list[Talked]:
@@ -154,6 +162,23 @@ def arm_table(talks: Sequence[Talked], arms: Sequence[str]) -> Table:
         )
     columns = ("arm", "people", "talks", "emotion at the opening", "final emotion", "success", "failure", "replies")
     return Table("Arm by arm: how people's talks went", columns, tuple(rows), "Final emotion: one value a person.")
+
+
+def course_table(felt: Sequence[Talked], arms: Sequence[str]) -> Table:
+    """The emotion on the way, side by side; one value a person, and a talk that is over stays where it ended."""
+    rows: list[tuple[str | Estimate, ...]] = []
+    for place in range(max(len(talk.course) for talk in felt)):
+        cells = []
+        for arm in arms:
+            people: dict[str, list[float]] = {}
+            for talk in felt:
+                if talk.arm == arm:
+                    people.setdefault(talk.person, []).append(float(talk.course[min(place, len(talk.course) - 1)]))
+            means = [fmean(own) for own in people.values()]
+            cells.append(mean_estimate("emotion", means, digits=1, bounds=_BOUNDS))
+        rows.append(("at the opening" if place == 0 else f"after reply {place}", *cells))
+    note = "One value a person. A talk that is over stays where it ended, so that the bad ones do not drop out."
+    return Table("The course of emotion, arm by arm", ("when", *arms), tuple(rows), note)
 
 
 def ratings_of(scored: Sequence[Scored]) -> list[TalkRating]:

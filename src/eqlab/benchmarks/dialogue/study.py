@@ -215,6 +215,7 @@ def planned_words(found: Sequence[Contrast], alpha: float) -> str:
     for one in found:
         value = one.estimate.value or 0.0
         p = p_text(one.p_holm) or ""
+        p = p if p.startswith("<") else f"= {p}"
         numbers = (
             f"({value:+.1f} points, {100 * (1 - alpha):g} % interval {one.low:.1f} to {one.high:.1f}; p {p} after Holm)"
         )

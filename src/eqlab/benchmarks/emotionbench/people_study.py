@@ -184,7 +184,7 @@ def _sentence(
         text = f"{who}: the situations change {scale} by {headline.value:+.1f} points{bounds}."
     else:
         text = (
-            f"{who}: in {headline.value:.1f} %{bounds} the mood is the higher the better the situation; "
+            f"{who}: of two situations mood is better in the better one {headline.value:.1f} % of the time{bounds}; "
             f"{verdict(headline)}.{companions(three, 'On average they are')}"
         )
     said = " and ".join(

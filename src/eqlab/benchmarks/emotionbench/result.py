@@ -197,7 +197,7 @@ def _sentence(
         text = f"The situations change {who}'s score by {headline.value:+.1f} points{bounds}, {headline.n} situations."
     else:
         text = (
-            f"In {headline.value:.1f} %{bounds} {who}'s mood is the higher the better the situation; "
+            f"Of two situations {who}'s mood is better in the better one {headline.value:.1f} % of the time{bounds}; "
             f"{verdict(headline)}.{companions(three, 'It is')}"
         )
     if agreements:
@@ -212,10 +212,10 @@ def verdict(headline: Estimate) -> str:
     if headline.low is None or headline.high is None:
         return "too few situations to tell that from a mood that does not depend on what happens (50 %)"
     if headline.low > CHANCE:
-        return "that is more than a subject gets whose mood does not depend on what happens (50 %)"
+        return "that is more than somebody gets whose mood does not depend on what happens (50 %)"
     if headline.high < CHANCE:
-        return "that is less than a subject gets whose mood does not depend on what happens (50 %)"
-    return "that cannot be told apart from a subject whose mood does not depend on what happens (50 %)"
+        return "that is less than somebody gets whose mood does not depend on what happens (50 %)"
+    return "that cannot be told apart from somebody whose mood does not depend on what happens (50 %)"
 
 
 def companions(three: ThreeNumbers, verb: str) -> str:
@@ -243,7 +243,7 @@ def _caveats(
     norms: Norms | None,
     valid: bool,
 ) -> tuple[str, ...]:
-    said = ["A questionnaire measures what the subject says, not what it feels."]
+    said = ["A questionnaire measures what is said, not what is felt."]
     if options["item_set"] == "open":
         said.append("No human norm exists for these texts; people's changes are those of the same factors.")
     if norms is None and options["instrument"] == "PANAS":

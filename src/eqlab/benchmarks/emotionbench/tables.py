@@ -42,7 +42,7 @@ def profile(measures: Measures, changes: Sequence[MoodChange], norms: Norms | No
         columns += [f"change in {name}", f"people: {name}"] if norms else [f"change in {name}"]
     note = "Mean of the situations' means minus the mean of the default runs; situations are the units."
     missing = "" if norms else " People's changes are not shown: the run was planned without the published data."
-    title = "Profile: how far situations move the subject"
+    title = "Profile: how far situations move it"
     return Table(title, tuple(columns), tuple(rows), note + missing, whiskers=columns[-2 if norms else -1])
 
 

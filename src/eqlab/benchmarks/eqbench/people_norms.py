@@ -105,7 +105,7 @@ def agreements(found: Sequence[Dialogue]) -> Iterator[Estimate]:
             ]
         )
         alpha = tables_agreement(tables, {"alpha": ordinal_alpha}, draws=_DRAWS)["alpha"]
-        note = "Krippendorff 2011; whole dialogues drawn again; 1: all agree, 0: as by chance"
+        note = "Krippendorff 2011; bootstrap over dialogues; 1: all agree, 0: as by chance"
         yield Estimate(name, alpha.value, len(shared), None, alpha.low, alpha.high, note=note, of="dialogues")
     else:
         yield Estimate(name, None, 0, note="no dialogue was answered by several people", of="dialogues")

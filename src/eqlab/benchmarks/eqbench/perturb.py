@@ -68,7 +68,7 @@ def tables(plain: Sequence[ItemScore], other: Mapping[str, Sequence[ItemScore]])
             (name, mean_estimate(name, list(own.values())), mean_estimate(name, gaps), len(items), _unread(items))
         )
     columns = ("asked", "score", "difference, paired", "answers", "not readable")
-    note = "Mean of the questions' points; repeats are averaged first. A robust subject has differences around 0."
+    note = "Mean of the questions' points; repeats are averaged first. Who is robust has differences around 0."
     return (Table("Score by perturbation", columns, tuple(rows), f"{note} {_spread(known)}", "difference, paired"),)
 
 

@@ -27,7 +27,7 @@ def length_table(
         digits=1,
         unit="%",
     )
-    columns = ("arm", TITLE, "P(Good)", "mean words")
+    columns = ("replies by", TITLE, "P(Good)", "mean words")
     words = {arm: _mean([one.words for one in usable if one.arm == arm and one.words]) for arm in shares.arms}
     if not isinstance(found, EqualLength):
         rows = tuple((arm, None, shares.good(arm), words[arm]) for arm in shares.arms)
@@ -39,10 +39,10 @@ def length_table(
             TITLE,
             columns,
             tuple((arm, known.get(arm), shares.good(arm), words[arm]) for arm in shares.arms),
-            f"As if all replies had {found.words:.0f} words, the geometric mean of the arms. A reply twice as long is "
+            f"As if all replies had {found.words:.0f} words, the geometric mean over all. A reply twice as long is "
             f"called Good {slope.value:+.1f} points more often (95 % CI {slope.low:.1f} to {slope.high:.1f}) than "
-            "another of the same arm, prompts taken out: Good = arm + prompt + slope · log2(words). Linear, and cut at "
-            "0 and 100 %. An association, not a cause.",
+            "another by the same writer, prompts taken out: Good = writer + prompt + slope · log2(words). Linear, cut "
+            "at 0 and 100 %. An association, not a cause.",
             whiskers=TITLE,
         ),
     )

@@ -31,7 +31,8 @@ _OPTIONS = (
     OptionHelp("width", "", "adaptive: mean width of the rank ranges at which to stop", late=True),
 )
 RUBRIC_FILE = "rubric.json"
-_TRIES, _TEMPERATURE_STEP, _TOKENS = 3, 0.15, 256
+_TRIES, _TEMPERATURE_STEP, _TOKENS, _A_SCALE = 3, 0.15, 256, 64
+"""Tokens: room for a reply, and for each scale of a long rubric, for judges who add a word of why."""
 
 
 class Ratings:
@@ -70,7 +71,7 @@ class Ratings:
 
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         """Temperature 0: a judge's rating should not hang on a die. Raised only after a reply that was no rating."""
-        return Asking(_TRIES, 0.0, _TEMPERATURE_STEP, _TOKENS)
+        return Asking(_TRIES, 0.0, _TEMPERATURE_STEP, max(_TOKENS, _A_SCALE * len(trial.form.scales)))
 
     def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
         by_word = trial.condition != SCALES or in_one_word(trial.form.scales)

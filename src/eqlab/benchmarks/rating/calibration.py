@@ -187,7 +187,7 @@ def _own_family(pairs: Sequence[RatingPair], arms: Sequence[str], judge: str) ->
     relatives = [arm for arm in arms if family(arm) == own]
     others = [arm for arm in arms if arm not in relatives]
     if not relatives or not others:
-        which = "No rated arm is" if not relatives else "All rated arms are"
+        which = "No rated reply is" if not relatives else "All rated replies are"
         return own, f"{which} of the judge's family ({own}): a preference for it cannot be measured here.", None
     gap = _bias(f"own family ({own}) − others", pairs, relatives, others)
     note = f"Own family: {', '.join(relatives)}; others: {', '.join(others)}."

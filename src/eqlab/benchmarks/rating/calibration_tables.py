@@ -11,7 +11,7 @@ REACHES = (0.1, 0.05)
 
 
 def tables(found: Calibration) -> tuple[Table, ...]:
-    basis = f"{found.pairs} pairs of a judge's and a person's rating; whole raters ({found.raters}) drawn again."
+    basis = f"{found.pairs} pairs of a judge's and a person's rating; bootstrap over whole raters ({found.raters})."
     top = found.ceiling
     measures = [
         (name, one, top, _against_ceiling(one, top))
@@ -31,8 +31,8 @@ def tables(found: Calibration) -> tuple[Table, ...]:
         ),
         size_table(found),
         Table(
-            "Calibration: bias by arm",
-            ("arm", "judge − people, scale points"),
+            "Calibration: bias by whose replies",
+            ("replies by", "judge − people, scale points"),
             tuple(found.bias.items()),
             "A judge that agrees with people as they agree with each other can still favour an arm.",
         ),

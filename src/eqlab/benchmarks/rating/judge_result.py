@@ -23,6 +23,8 @@ ONE_RATER = (
     "Judge-only: one judge is one rater, so the intervals say how the result would vary over other prompts, not over "
     "other raters; people may see it differently."
 )
+ARMS = "Ratings"
+"""How the title of the table of counts and shares begins."""
 _MOST_PAIRS = 15
 
 
@@ -140,8 +142,8 @@ def _sentence(judge: str, shares: ArmShares, helped: Mapping[str, PpiMean]) -> s
 def arm_table(shares: ArmShares, who: str) -> Table:
     """Counts and shares of each arm: what a stacked bar shows."""
     return Table(
-        f"Arms ({who})",
-        ("arm", "ratings", "Bad", "Okay", "Good", "P(Good)", "mean rating"),
+        f"{ARMS} ({who})",
+        ("replies by", "ratings", "Bad", "Okay", "Good", "P(Good)", "mean rating"),
         tuple(
             (arm, counts.n, *counts.row, shares.good(arm), shares.mean(arm)) for arm, counts in shares.counts.items()
         ),
@@ -153,8 +155,8 @@ def arm_table(shares: ArmShares, who: str) -> Table:
 
 def _gap_table(gaps: Mapping[tuple[str, str], Estimate]) -> Table:
     return Table(
-        "Differences between arms (judge-only)",
-        ("arm", "against", "difference in P(Good), points"),
+        "Differences (judge-only)",
+        ("replies by", "against", "difference in P(Good), points"),
         tuple((arm, reference, gap) for (arm, reference), gap in gaps.items()),
         "Paired over the prompts that both replied to; n counts them. Each pair by itself: not corrected for others.",
         whiskers="difference in P(Good), points",
@@ -228,8 +230,8 @@ def _difference_table(ratings: Sequence[RatedReply], arms: Sequence[str]) -> tup
         return ()
     return (
         Table(
-            "People and judge together: differences between arms",
-            ("arm", "against", "difference in P(Good)", "people alone", "their SE", "gain"),
+            "People and judge together: differences",
+            ("replies by", "against", "difference in P(Good)", "people alone", "their SE", "gain"),
             tuple(rows),
             "Each pair by itself. Gain below 1: the judge adds more noise than it takes away; use people alone.",
         ),
@@ -246,7 +248,16 @@ def _ppi_estimate(arm: str, ppi: PpiMean) -> Estimate:
 def _ppi_table(helped: Mapping[str, PpiMean]) -> Table:
     return Table(
         "People and judge together (prediction-powered inference)",
-        ("arm", "P(Good) among people", "people alone", "their SE", "rated by people", "judged only", "weight", "gain"),
+        (
+            "replies by",
+            "P(Good) among people",
+            "people alone",
+            "their SE",
+            "rated by people",
+            "judged only",
+            "weight",
+            "gain",
+        ),
         tuple(
             (
                 arm,

@@ -44,7 +44,12 @@ def moderation_table(
         rows.append((arm, r, *(interactions.get(arm, (None, "")))))
     return Table(
         f"{name} as a moderator",
-        ("arm", f"r of {name} with a rater's mean rating", f"change of the log-odds against {reference} per SD", "p"),
+        (
+            "replies by",
+            f"r of {name} with a rater's mean rating",
+            f"change of the log-odds against {reference} per SD",
+            "p",
+        ),
         tuple(rows),
         f"Mixed ordinal model with random raters and prompts. {tested}"
         + (f" {lost} raters without a {name} score are left out." if lost else ""),

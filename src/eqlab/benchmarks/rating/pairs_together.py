@@ -87,7 +87,16 @@ def wins_table(ratings: Sequence[RatedReply], arms: Sequence[str]) -> tuple[Tabl
     return (
         Table(
             "People and judge together: preferences",
-            ("arm", "against", "preferred by people", "won − lost", "people alone", "judged only", "weight", "gain"),
+            (
+                "replies by",
+                "against",
+                "preferred by people",
+                "won − lost",
+                "people alone",
+                "judged only",
+                "weight",
+                "gain",
+            ),
             tuple(rows),
             "Ties count half. Valid for people if the prompts that people saw are a random part of all; raters and "
             "prompts are both samples. Gain below 1: use people alone.",

@@ -157,8 +157,8 @@ def _table(met: Mapping[tuple[str, str], Sequence[Duel]], preferred: Mapping[tup
         same = sum(duel.consistent for duel in own)
         rows.append((arm, reference, len(own), won, len(own) - won - lost, lost, same, preferred[arm, reference]))
     return Table(
-        "Preferences between arms (judge-only)",
-        ("arm", "against", "prompts", "won", "tied", "lost", "same in both orders", "preference"),
+        "Preferences (judge-only)",
+        ("replies by", "against", "prompts", "won", "tied", "lost", "same in both orders", "preference"),
         tuple(rows),
         "Both orders of a prompt count together: a win in one order and a loss in the other is a tie.",
     )

@@ -67,7 +67,7 @@ def panel_result(given: Mapping[str, Sequence[RatedReply]], measure: Measure = G
         benchmark="rating",
         title=f"{measure.title}, rated by a panel",
         subject=SUBJECT,
-        rules={"judges": ", ".join(given), "severity": "taken out"},
+        rules={"judges": ", ".join(given), "severity": "taken out", "mode": next(iter(replies.values())).trial.mode},
         sentence=_sentence(arms, panel, pooled, measure),
         headline=best,
         score_range=(float(measure.low), float(measure.high)),
@@ -80,8 +80,8 @@ def panel_result(given: Mapping[str, Sequence[RatedReply]], measure: Measure = G
         caveats=(*replaced(given), *_caveats(panel)),
         tables=(
             Table(
-                "Pooled ratings by arm",
-                ("arm", measure.label),
+                "Pooled ratings",
+                ("replies by", measure.label),
                 tuple((one.name, one) for one in arms),
                 "Each judge's severity is taken out; prompts are the units.",
                 whiskers=measure.label,
@@ -156,7 +156,7 @@ def pairwise_panel(
         subject=SUBJECT,
         rules={"judges": ", ".join(given), "pairwise": True},
         sentence=f"Judge-only: a panel of {len(given)} gives strengths of {said} (log odds). "
-        f"{'; '.join(sure) or 'No two arms can be told apart'}.",
+        f"{'; '.join(sure) or 'No two can be told apart'}.",
         headline=order[0],
         score_range=(-4.0, 4.0),
         estimates=each,
@@ -225,7 +225,7 @@ def _gaps(pooled: Pooled) -> list[tuple[str, str, Estimate]]:
 def _differences(pooled: Pooled) -> Table:
     return Table(
         "Pooled differences",
-        ("arm", "against", "difference in scale points"),
+        ("replies by", "against", "difference in scale points"),
         tuple(_gaps(pooled)),
         "Paired by prompt, each pair by itself. The judges are taken as given: another panel could differ more.",
     )
@@ -251,7 +251,7 @@ def _worth_table(panel: Panel, first: Panel, people: Sequence[float] | None, mea
         "What the panel is worth",
         ("measure", "value", "of"),
         tuple(rows),
-        "Intervals draw whole prompts again. Judges who err alike are worth fewer than they are.",
+        "Intervals: bootstrap over whole prompts. Judges who err alike are worth fewer than they are.",
     )
 
 
@@ -313,7 +313,7 @@ def _disputed(panel: Panel, replies: Mapping[Reply, RatedReply]) -> Table:
         rows.append((one.prompt, one.arm, str(one.key.get("reply", "")), said, spread))
     return Table(
         "Most disputed replies",
-        ("prompt", "arm", "reply", "ratings", "spread"),
+        ("prompt", "replies by", "reply", "ratings", "spread"),
         tuple(rows),
         "Spread: standard deviation of the ratings, severities taken out. Read these first.",
     )
@@ -328,7 +328,7 @@ def _sentence(arms: Sequence[Estimate], panel: Panel, pooled: Pooled, measure: M
         if gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)
     ]
     text = f"Judge-only: a panel of {len(panel.judges)} gives {said} of {measure.high} on average."
-    return f"{text} {'; '.join(sure)}." if sure else f"{text} No two arms can be told apart."
+    return f"{text} {'; '.join(sure)}." if sure else f"{text} No two can be told apart."
 
 
 def _caveats(panel: Panel) -> tuple[str, ...]:

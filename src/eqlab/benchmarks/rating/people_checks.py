@@ -31,10 +31,10 @@ def equivalence(fit: OrdinalFit, arms: Sequence[str]) -> Table:
         found = tost(gap.est, gap.se, (-reach, reach))
         rows.append((arm, reference, p_text(found.p), "yes" if found.equivalent else "not shown"))
     return Table(
-        "Are arms alike?",
-        ("arm", "against", "p", f"within an odds ratio of {MARGIN:g}"),
+        "Are they alike?",
+        ("replies by", "against", "p", f"within an odds ratio of {MARGIN:g}"),
         tuple(rows),
-        "Two one-sided tests. A difference that is not significant does not show that arms are alike; this can.",
+        "Two one-sided tests. A difference that is not significant does not show that two are alike; this can.",
     )
 
 
@@ -70,5 +70,5 @@ def several_raters(ratings: Sequence[GivenRating]) -> Table | None:
         "Agreement of several raters of one reply",
         ("measure", "value"),
         (("Krippendorff's alpha, ordinal", estimate),),
-        "n counts replies with at least two ratings; replies are drawn again.",
+        "n counts replies with at least two ratings; bootstrap over replies.",
     )

@@ -85,8 +85,8 @@ def pair_contrasts(choices: Sequence[ChosenReply], reference: str, alpha: float)
          "yes" if one.p_holm < alpha else "no")
         for one in found
     )  # fmt: skip
-    columns = ("arm", "against", "log-odds of being chosen", f"{100 * (1 - alpha):g} % interval", "p", "p after Holm",
-               f"different at {alpha:g}")  # fmt: skip
+    columns = ("replies by", "against", "log-odds of being chosen", f"{100 * (1 - alpha):g} % interval", "p",
+               "p after Holm", f"different at {alpha:g}")  # fmt: skip
     note = "Bradley–Terry with ties and the first place; errors over prompts and people (two-way jackknife)."
     return found, Table("Planned contrasts", columns, rows, f"{note} {why}".strip())
 
@@ -150,7 +150,7 @@ def _wins(choices: Sequence[ChosenReply], arms: Sequence[str]) -> Table:
         own = [one for one in choices if {one.first, one.second} == {arm, reference}]
         points = [one.outcome if one.first == arm else 1 - one.outcome for one in own]
         rows.append((arm, reference, len(own), points.count(1.0), points.count(0.5), points.count(0.0)))
-    return Table("Choices between arms", ("arm", "against", "choices", "won", "tied", "lost"), tuple(rows))
+    return Table("Choices", ("replies by", "against", "choices", "won", "tied", "lost"), tuple(rows))
 
 
 def _strengths(fit: Strengths) -> Table:
@@ -161,7 +161,7 @@ def _strengths(fit: Strengths) -> Table:
         rows.append((one.value or 0.0, (one.name, one, span)))
     return Table(
         "Strengths",
-        ("arm", "log-odds, mean 0", "rank, 95 %"),
+        ("replies by", "log-odds, mean 0", "rank, 95 %"),
         tuple(row for _, row in sorted(rows, key=lambda row: -row[0])),
         "The difference of two is the log-odds that the one is chosen over the other, ties aside.",
         whiskers="log-odds, mean 0",

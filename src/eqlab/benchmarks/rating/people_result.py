@@ -23,7 +23,7 @@ from eqlab.benchmarks.rating.rated import GOOD, GivenRating, RatedReply, arms_of
 from eqlab.core.results import Estimate, Table
 
 FOLLOWS = (
-    "It follows how people like these raters see these replies to these prompts; not that a subject feels anything, "
+    "It follows how people like these raters see these replies to these prompts; not that anybody feels anything, "
     "nor that the difference is the same for other prompts or in longer talks."
 )
 
@@ -125,9 +125,9 @@ def _as_published(shares: ArmShares, reference: str, others: Sequence[str]) -> T
         )
     return Table(
         f"Good against the rest, compared with {reference}",
-        ("arm", "gain in Good", "χ² (Yates, as published)", "p (as published)", "honest: difference in P(Good)"),
+        ("replies by", "gain in Good", "χ² (Yates, as published)", "p (as published)", "honest: difference in P(Good)"),
         tuple(rows),
-        "As published, every rating counts as independent. Honest: whole raters are drawn again.",
+        "As published, every rating counts as independent. Honest: bootstrap over whole raters.",
     )
 
 
@@ -148,7 +148,7 @@ def _model_table(made: Decision, ratings: Sequence[GivenRating], arms: Sequence[
     spread = ", ".join(f"{name} {sd:.2f}" for name, sd in made.fit.sd.items())
     return Table(
         "Mixed ordinal model",
-        ("arm", "against", "odds ratio of a better rating", "log-odds", "SE", "p", "p after Holm"),
+        ("replies by", "against", "odds ratio of a better rating", "log-odds", "SE", "p", "p after Holm"),
         rows,
         f"Cumulative logit with random {' and '.join(made.random)} effects (SD {spread}).{_lost(made)}"
         f"{_omnibus(made)}{proportional(made.fit, ratings, arms)}",
@@ -163,7 +163,7 @@ def _omnibus(made: Decision) -> str:
     test = made.omnibus
     if test is None:
         return " No omnibus test: the model without arms cannot be fitted."
-    return f" All arms alike: χ² = {test.chi2:.2f}, df {test.df}, p = {test.p:.3g}."
+    return f" All alike: χ² = {test.chi2:.2f}, df {test.df}, p = {test.p:.3g}."
 
 
 def _pooled_tables(ratings: Sequence[GivenRating], reference: str, others: Sequence[str]) -> tuple[Table, ...]:
@@ -215,7 +215,7 @@ def _clustering(ratings: Sequence[GivenRating], shares: ArmShares) -> Table:
         rows.append((arm, found.n, found.n_clusters, found.icc, found.design_effect))
     return Table(
         "How alike the ratings of one rater are",
-        ("arm", "ratings", "raters", "ICC(1) of Good", "design effect"),
+        ("replies by", "ratings", "raters", "ICC(1) of Good", "design effect"),
         tuple(rows),
         "A design effect of 2 means: two ratings are worth one independent one.",
     )

@@ -92,7 +92,7 @@ def planned_words(found: Sequence[Contrast], alpha: float, unit: str = "log-odds
     if not found:
         return "The arms cannot be compared: no model of the ratings could be fitted."
     said = "; ".join(_contrast_words(one, alpha, unit) for one in found)
-    return f"{said[:1].upper()}{said[1:]}."
+    return f"{said}."
 
 
 def _contrast_words(one: Contrast, alpha: float, unit: str) -> str:
@@ -123,7 +123,7 @@ def planned_table(found: Sequence[Contrast], why: str, alpha: float) -> Table:
     return Table(
         "Planned contrasts",
         (
-            "arm",
+            "replies by",
             "against",
             "log-odds of a better rating",
             f"{100 * (1 - alpha):g} % interval",

@@ -82,7 +82,7 @@ def _shares(tables: Sequence[Table], options: Mapping[str, Any]) -> tuple[tuple[
     return tuple(
         (str(cells[0]), share)
         for table in tables
-        if table.whiskers == "P(Good)" and table.title.startswith("Arms")
+        if table.whiskers == "P(Good)" and table.title.startswith(judge_result.ARMS)
         for cells in table.rows
         if isinstance(share := cells[table.columns.index("P(Good)")], Estimate)
     )

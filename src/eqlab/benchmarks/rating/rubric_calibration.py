@@ -102,12 +102,12 @@ def calibrated_tables(calibrated: ScaleCalibrations, reaches: Sequence[float] = 
             "Calibration: agreement with people",
             ("scale", "measure", "judge with people", "two people", "pairs", "raters"),
             tuple(rows),
-            "Whole raters are drawn again. Two people: of the same replies, where two rated one.",
+            "Intervals: bootstrap over whole raters. Two people: of the same replies, where two rated one.",
         ),
         size_table(calibrated, reaches),
         Table(
-            "Calibration: bias by arm",
-            ("scale", "arm", "judge − people, scale points"),
+            "Calibration: bias by whose replies",
+            ("scale", "replies by", "judge − people, scale points"),
             tuple(by_arm),
             "A judge that agrees with people as they agree with each other can still favour an arm.",
         ),
@@ -169,7 +169,7 @@ def people_tables(
     found = [
         Table(
             "People and judge together (prediction-powered inference)",
-            ("scale", "arm", "mean among people", "people alone", "judged only", "gain"),
+            ("scale", "replies by", "mean among people", "people alone", "judged only", "gain"),
             tuple(means),
             note,
         )
@@ -177,8 +177,8 @@ def people_tables(
     if gaps:
         found.append(
             Table(
-                "People and judge together: differences between arms",
-                ("scale", "arm", "against", "difference", "people alone", "gain"),
+                "People and judge together: differences",
+                ("scale", "replies by", "against", "difference", "people alone", "gain"),
                 tuple(gaps),
                 "Each pair by itself. Gain below 1: the judge adds more noise than it takes away; use people alone.",
             )

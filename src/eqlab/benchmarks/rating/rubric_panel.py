@@ -8,7 +8,7 @@ from eqlab.benchmarks.rating.rated import RatedReply, on_scale
 from eqlab.benchmarks.rating.rubric_items import overall
 from eqlab.core.results import Result, Table
 
-_EACH = ("Pooled ratings by arm", "Pooled differences", "What the panel is worth", "How mild each judge is")
+_EACH = ("Pooled ratings", "Pooled differences", "What the panel is worth", "How mild each judge is")
 
 
 def rubric_panel(given: Mapping[str, Sequence[RatedReply]], title: str) -> Result | None:

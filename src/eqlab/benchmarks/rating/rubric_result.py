@@ -173,7 +173,7 @@ def _sentence(
 def _overall_table(shares: Mapping[str, Estimate]) -> Table:
     return Table(
         "Overall (judge-only)",
-        ("arm", "overall, 0 to 100"),
+        ("replies by", "overall, 0 to 100"),
         tuple(shares.items()),
         "The mean of the scales, each from 0 to 100, over prompts; only ratings that could be read on every scale.",
         whiskers="overall, 0 to 100",
@@ -190,7 +190,7 @@ def _means_table(scales: Sequence[Scale], by_scale: Mapping[str, Points], arms: 
             rows.append((scale.key, f"{scale.low}–{scale.high}", arm, mean))
     return Table(
         "Ratings by scale (judge-only)",
-        ("scale", "range", "arm", "mean"),
+        ("scale", "range", "replies by", "mean"),
         tuple(rows),
         "n counts prompts; repeats are averaged. Reverse-keyed scales are turned round.",
     )
@@ -207,8 +207,8 @@ def _gap_table(
         bounds = (float(scale.low), float(scale.high))
         rows += [(scale.key, *gap) for gap in _gaps(scale.key, by_scale[scale.key], bounds, arms)]
     return Table(
-        "Differences between arms (judge-only)",
-        ("scale", "arm", "against", "difference"),
+        "Differences (judge-only)",
+        ("scale", "replies by", "against", "difference"),
         tuple(rows),
         "Paired over the prompts that both have; n counts them. Each row by itself: not corrected for others.",
     )

@@ -95,9 +95,9 @@ def scales_result(
         tables=(
             Table(
                 "Mean ratings",
-                ("scale", "range", "arm", "mean", "difference from the reference"),
+                ("scale", "range", "replies by", "mean", "difference from the reference"),
                 tuple(means),
-                "Whole raters are drawn again; reverse-keyed scales are turned round.",
+                "Intervals: bootstrap over whole raters; reverse-keyed scales are turned round.",
             ),
             *((together_table(scales, ratings),) if len(scales) > 1 else ()),
         ),

@@ -84,7 +84,7 @@ def strengths_tables(
     )
     ranking = Table(
         "Strengths from pairs",
-        ("arm", "strength, log odds", "rank", "may be first"),
+        ("replies by", "strength, log odds", "rank", "may be first"),
         rows,
         f"Bradley–Terry with ties (Davidson), mean 0; intervals and ranks over {over}, not verdicts "
         f"({found.verdicts}). {note}".strip(),
@@ -171,7 +171,7 @@ def _next(found: Strengths) -> tuple[Table, ...]:
     return (
         Table(
             "Which pairs to ask next",
-            ("arm", "against", "open pairs decided, expected"),
+            ("replies by", "against", "open pairs decided, expected"),
             tuple((one.first, one.second, one.gain) for one in plan.pairs),
             f"In batches of {BATCH} verdicts. The rank ranges are {plan.width:.1f} ranks wide on average now.",
         ),

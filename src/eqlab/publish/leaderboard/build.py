@@ -65,7 +65,9 @@ def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _:
     site = BoardSite(
         built.boards, built.changed, last["built_at"] if last else None, built.refused, time.time(), version("eqlab")
     )
-    say(f"{len(entries)} entries in {len(built.boards)} tables; writing {folder}")
+    count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+    made = "1 table" if len(built.boards) == 1 else f"{len(built.boards)} tables"
+    say(f"{count} in {made}; writing {folder}")
     files = dict(site_files(site))  # all of it, before the first byte is written
     for name, content in files.items():
         _write(folder / name, content)
@@ -108,10 +110,11 @@ def _submissions(folders: Sequence[Path]) -> Iterator[Path]:
 
 
 def _shown(entry: BoardEntry, texts: bool) -> BoardEntry:
-    """Published results show scores only; so do runs of published items, unless the reader wants the texts."""
+    """Published results show scores only; so do runs of published items, unless the reader wants the texts. What people
+    wrote in a study is never shown."""
     asked = [one for one in entry.record.config.benchmarks if one.name == entry.result.benchmark]
     published = entry.origin == "published" or any(one.item_set == "published" for one in asked)
-    return replace(entry, texts=texts or not published)
+    return replace(entry, texts=(texts or not published) and not entry.people)
 
 
 def _last_build(folder: Path) -> Mapping[str, Any] | None:

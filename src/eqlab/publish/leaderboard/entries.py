@@ -139,7 +139,7 @@ def _of_run(
         if result.others is not None:
             arms = list(_arms(record, result, stored.id, people))
             if not arms:
-                say_left_out[where] = f"{result.title}: a calibration or pairs, no share of Good per subject"
+                say_left_out[where] = f"{result.title}: a calibration or pairs, no share of Good for each"
             yield from arms
         elif result.headline.value is None:
             say_left_out[where] = f"{result.title}: {result.headline.note or 'no answer could be scored'}"

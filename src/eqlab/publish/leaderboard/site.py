@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from eqlab.comparison.pair import Pair
 from eqlab.core import text
 from eqlab.core.results import Estimate, ItemScore
+from eqlab.core.runs import PERSON
 from eqlab.publish.groups import Row
 from eqlab.publish.leaderboard import data_files
 from eqlab.publish.leaderboard.changes import BoardChange, rank_text
@@ -75,13 +76,17 @@ def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
 
 
 def talks_of(site: BoardSite) -> list[Listened]:
-    """Who talked, and may be read: talks of published personas stay where they are, as all published texts do."""
-    return [
-        (line.name, entry.result.transcripts)
-        for board in site.boards
-        for line, entry in board.entered
-        if entry.texts and entry.result.transcripts and not entry.arm
-    ]
+    """Who talked, and may be read."""
+    every = [(line, entry) for board in site.boards for line, entry in board.entered]
+    return [(line.name, entry.result.transcripts) for line, entry in every if _readable(entry)]
+
+
+def _readable(entry: BoardEntry) -> bool:
+    """Talks of published personas stay where they are, as all published texts do; and what people said in a study is
+    not for a public site, in whichever seat they sat."""
+    talks = entry.result.transcripts
+    people = any(who.startswith(PERSON) for talk in talks for who in (talk.partner, talk.listener))
+    return bool(talks) and entry.texts and not (people or entry.people or entry.arm)
 
 
 def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
@@ -109,7 +114,7 @@ def _entry_files(site: BoardSite, board: Board, line: BoardLine, entry: BoardEnt
             entry=entry,
             pages=pages,
             near=_near(board, line),
-            talks=f"../{TALKS}/{INDEX}#listener={quote(line.name)}" if entry.texts and entry.result.transcripts else "",
+            talks=f"../{TALKS}/{INDEX}#listener={quote(line.name)}" if _readable(entry) else "",
             ranked=sum(other.rank is not None for other in board.lines),
         ),
     )

@@ -129,7 +129,7 @@ def _check(store: Reader, stored: StoredRun) -> None:
         raise UsageError(f"Run {stored.id} holds people's answers.", "Only models' runs can be submitted.")
     if any(asked.name not in names() for asked in stored.config.benchmarks):
         raise UsageError(
-            f"Run {stored.id} holds ratings of other subjects' replies.", "Submit the run whose replies were rated."
+            f"Run {stored.id} holds ratings of others' replies.", "Submit the run whose replies were rated."
         )
     if any(asked.item_set == OWN for asked in stored.config.benchmarks):
         raise UsageError(

@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from eqlab.comparison.labels import subject_name
 from eqlab.core.results import Transcript
 from eqlab.publish.groups import RunRecord, group
 from eqlab.publish.report.templating import policy, source
@@ -53,7 +54,7 @@ Listened = tuple[str, Sequence[Transcript]]
 
 def talk_pages(listened: Sequence[Listened]) -> list[TalkPage]:
     """Personas in the order in which they come up; talks with one persona stand together."""
-    every = [(who, talk) for who, talks in listened for talk in talks]
+    every = [(subject_name(talk.listener) if talk.listener else who, talk) for who, talks in listened for talk in talks]
     personas = {item: place for place, item in enumerate(dict.fromkeys(talk.item for _, talk in every), start=1)}
     every.sort(key=lambda pair: personas[pair[1].item])
     return [

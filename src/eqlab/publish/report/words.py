@@ -51,6 +51,12 @@ def extremes(ordered: Sequence[ItemScore]) -> tuple[Sequence[ItemScore], Sequenc
     return ordered[:worst], ordered[::-1][:best]
 
 
+def shared_caveats(one: Group) -> tuple[str, ...]:
+    """What holds for every row of a table of several: said once, under it."""
+    own = [row.result.caveats for row in one.rows]
+    return tuple(caveat for caveat in own[0] if all(caveat in other for other in own)) if len(own) > 1 else ()
+
+
 def told_statuses(one: Group) -> tuple[str, ...]:
     """The columns of a table's statuses: ok, and whatever else happened to anybody in it."""
     return tuple(
@@ -81,6 +87,7 @@ def add_words(made: Environment) -> Environment:
     made.globals.update(length_of=sections.length_of, answered_as=in_words)
     made.globals.update(table_tints=table_tints, against_reference=against_reference)
     made.globals.update(extremes=extremes, failures=failures, told_statuses=told_statuses, spread=spread)
+    made.globals.update(shared_caveats=shared_caveats)
     made.globals.update(
         drawn_cell=drawn_cell, drawn_range=drawn_range, levels_of=levels_of, printed_cells=printed_cells
     )

@@ -3,6 +3,7 @@ person is shown a word of it; a question is asked once, however often a page is 
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
@@ -80,6 +81,8 @@ class TalkRoom:
         )
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stuck: dict[str, State] = {}
+        self.streams: Counter[str] = Counter()
+        """Open streams by person."""
 
     # -- looking -----------------------------------------------------------------------------------------------
 

@@ -27,6 +27,8 @@ _WAIT = 10.0
 """Seconds that a post without a script waits for the reply."""
 _STREAM = 100.0
 """Seconds after which a stream ends; the browser opens another."""
+_MOST_STREAMS = 4
+"""Of one person: a few tabs."""
 _MOST_FIELDS, _MOST_LINE = 40, 500
 Do = Literal["send", "satisfied", "hurt", "close", "retry", "without", "next"]
 DOINGS: tuple[Do, ...] = ("send", "satisfied", "hurt", "close", "retry", "without", "next")
@@ -103,6 +105,10 @@ async def act(visit: Visit, room: TalkRoom, given: PostedTurn) -> tuple[str, dic
     if given.do == "next":
         return await room.go_on(person, given.step), {}
     if given.do == "retry":
+        if view.state != "down":
+            return "again", {}
+        if not await _allowed(visit, room):
+            return "busy", {"": "busy"}
         room.retry(person)
         return "kept", {}
     if given.turn != view.turn:
@@ -231,8 +237,21 @@ async def reply(request: Request) -> Response:
     visit, room = _room(request)
     asked = request.query_params.get("lines", "")
     lines = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0
+    if room.streams[visit.person] >= _MOST_STREAMS:
+        return visit.site.busy(visit.study.language)
     headers = {"x-accel-buffering": "no"}
-    return StreamingResponse(_parts(room, visit.person, lines), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(_counted(room, visit.person, lines), media_type="text/event-stream", headers=headers)
+
+
+async def _counted(room: TalkRoom, person: str, lines: int) -> AsyncIterator[str]:
+    room.streams[person] += 1
+    try:
+        async for part in _parts(room, person, lines):
+            yield part
+    finally:
+        room.streams[person] -= 1
+        if not room.streams[person]:
+            del room.streams[person]
 
 
 async def _parts(room: TalkRoom, person: str, lines: int) -> AsyncIterator[str]:
