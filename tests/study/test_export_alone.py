@@ -74,6 +74,12 @@ def test_the_script_in_the_export_finds_the_numbers_again_without_eqlab(exported
     found = re.search(r"(\d+) of (\d+) numbers were found again", ran.stdout)
     assert found.group(1) == found.group(2)
     assert int(found.group(1)) >= 2
+
+
+def test_eqlab_finds_them_again_too(exported):
+    participation, folder = exported
+    if participation.study.kind == "rating" and not participation.study.scales:
+        pytest.skip("takes long, and is tested with the export's other promises")
     assert redo(folder / "out")[1] == []
 
 

@@ -3,30 +3,25 @@ against browsers that say what they please."""
 
 import json
 import sys
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from small_study import SECONDS, answer_for, small_design, take
+from small_study import SECONDS, answer_for, take
 
 from eqlab.core.errors import DataError, StoreError
-from eqlab.core.forms import Form, Scale
 from eqlab.core.moves import Arrival, is_simulated
-from eqlab.core.trials import Trial
-from eqlab.store.store import Store
 from eqlab.store.study.audit import read_audit
-from eqlab.store.study.create import create_study
 from eqlab.store.study.erase import clear_simulated, erase_person
 from eqlab.store.study.lock import lock_plan, standing
-from eqlab.store.study.participation import Participation, TurnedAway
+from eqlab.store.study.participation import TurnedAway
 from eqlab.study.results.analysis import analyse
 from eqlab.study.results.bundle import redo
 from eqlab.study.results.code import analysis_code
 from eqlab.study.results.export import export_all, export_table
 from eqlab.study.results.lock_file import lock_file, read_lock_file, write_lock_file
 from eqlab.study.results.participants import read_participants
-from eqlab.study.results.public import coarse_answers, coarse_people, merged, publish
+from eqlab.study.results.public import coarse_people, merged, publish
 
 
 def rate(participation, name, values):
@@ -375,31 +370,3 @@ def test_coarse_people_share_language_and_device_with_enough_others(locked):
     people[0] = replace(people[0], language="is", device="tablet")
     rows = coarse_people(people, {one.person: str(n) for n, one in enumerate(people)}, 5)
     assert {(row["language"], row["device"]) for row in rows} == {("other", "other")}
-
-
-def test_rare_combinations_of_answers_about_oneself_are_left_empty(tmp_path):
-    """Each answer is common; together they are of one person."""
-    own = Form(
-        (Scale("gender", "Gender", 1, 2, ((1, "w"), (2, "m"))), Scale("town", "Town", 1, 2, ((1, "a"), (2, "b"))))
-    )
-    page = Trial("question", ("before",), "before", "", own, "")
-    store = Store(str(tmp_path / "s.db"))
-    design = replace(small_design(batches=10), before=page)
-    create_study(store, design, "", "test", {})
-    participation = Participation(store, design)
-    chosen = [(1, 1)] * 6 + [(2, 2)] * 6 + [(1, 2)]
-    for number, (gender, town) in enumerate(chosen):
-        person = participation.arrive(f"h{number}", "en")
-        take(participation, person, until="question")
-        view = participation.look(person)
-        participation.save(person, view.number, 1, {"gender": gender, "town": town})
-    people = list(read_participants(participation).people)
-    rows = coarse_answers(people, {one.person: one.person for one in people}, 5)
-    told = {}
-    for row in rows:
-        if row["kind"] == "question":
-            told.setdefault(row["person"], []).append(row["value"])
-    found = Counter(map(tuple, told.values()))
-    assert sorted(found.values()) == [6, 7]
-    assert found[None, None] == 7  # the one, and a common combination with them: nobody is told apart by a gap
-    store.close()

@@ -14,7 +14,7 @@ GERMAN = {
     "pairwise": "Erste Antwort:",
     "reply": "Die Person sagt zu Ihnen:",
     "evoked": "Wie stark empfinden Sie jedes der folgenden 20 Gefühle in diesem Augenblick?",
-    "eqbench": "am Ende jedes davon?",
+    "eqbench": "am Ende jedes dieser Gefühle?",
 }
 ENGLISH = (
     "The person",

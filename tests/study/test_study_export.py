@@ -143,7 +143,7 @@ def test_no_panel_id_or_hash_leaves(taken, tmp_path):
     assert {path.name for path, _ in written} == {
         *(f"{what}.{fmt}" for what in TABLES for fmt in FORMATS),
         "codebook.md",
-        *("study.json", "study.toml", "records.jsonl", "questions.jsonl", "result.json"),
+        *("study.json", "study.toml", "records.jsonl", "questions.jsonl", "result.json", "redo.py"),
     }
     for path, _ in written:
         content = path.read_bytes()
