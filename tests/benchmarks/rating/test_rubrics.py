@@ -271,3 +271,10 @@ def test_other_words_for_another_language():
     assert shown.endswith("Deine Bewertung:")
     assert "\nBewerte:\n" in shown
     assert "Die andere Person antwortet:" in trial(rubric).prompt
+
+
+def test_replies_are_the_items_they_were_before_there_were_scales():
+    assert to_jsonl([ReplyRow("a", "p", "r", human=(("x", 2),))]) == (
+        b'{"arm": "a", "batch": null, "emotion": "", "human": [["x", 2]], "prompt": "p", "repeat": 0, "reply": "r", '
+        b'"situation": "", "utterance": "", "valence": ""}\n'
+    )
