@@ -306,9 +306,11 @@ def test_nobody_holds_streams_without_end(tmp_path, server):
         person = site.person().begin()
         person.post(v_says="Hello.", v_emotion=50, headers={"Accept": "application/json"})
         with ExitStack() as opened:
+            held = []  # a stream whose lines nobody holds is closed
             for _ in range(4):
                 stream = opened.enter_context(person.client.stream("GET", "/s/talk/talk/reply?lines=1"))
-                next(stream.iter_lines())
+                held.append(stream.iter_lines())
+                next(held[-1])
             assert person.client.get("/s/talk/talk/reply?lines=1").status_code == 429
             release.set()
         person.until_answered()
