@@ -62,7 +62,7 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert sorted(found["analysed"]) == sorted([one, two, *set(found["analysed"]).difference((one, two))])
 
     code, said, _ = eqlab("study", "export", "study.toml", "-o", "out")
-    assert (code, len(list((tmp_path / "out").iterdir()))) == (0, 16)
+    assert (code, len(list((tmp_path / "out").iterdir()))) == (0, 17)
     assert "answers.csv" in said
     code, said, _ = eqlab("study", "redo", "out")
     assert (code, "The same as in the export." in said) == (0, True)

@@ -85,6 +85,8 @@ def _read_files() -> dict[str, File]:
         ending = one.name.rsplit(".", 1)[-1]
         if ending in _TYPES:
             body = one.read_bytes()
+            if ending == "css":  # comments are for us; a licence ("/*!") stays
+                body = re.sub(rb"/\*(?!!).*?\*/\n?", b"", body, flags=re.DOTALL)
             packed = gzip.compress(body, 9, mtime=0)
             found[one.name] = File(body, packed, _TYPES[ending], hashlib.sha256(body).hexdigest()[:12])
     return found
