@@ -98,8 +98,8 @@ def _contest(random: Random, truth: dict[str, float], prompts: int, width: float
     return fitted({"j": said})[0], len(said), rounds
 
 
-def adaptive(times: int) -> None:
-    """Stopping when ranks are narrow looks at the data again and again; does the claim hold?"""
+def adaptive(times: int, only: str = "") -> None:
+    """Stopping when ranks are narrow looks at the data again and again; does the claim hold? `only`: one truth."""
     from eqlab.benchmarks.rating.strengths import width_of
 
     worlds: dict[str, dict[str, float]] = {
@@ -111,6 +111,8 @@ def adaptive(times: int) -> None:
     prompts = 150
     whole = 5 * 4 * prompts
     for name, truth in worlds.items():
+        if only not in ("", name):
+            continue
         for width in (1.4, 2.0):
             random = np.random.default_rng(7)
             each = all_ = asked = narrow = 0.0

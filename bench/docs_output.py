@@ -14,6 +14,7 @@ import shlex
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ bob,model-b,joyful-1,2
 cem,model-b,sad-1,excellent
 """
 EXTERNAL = "ratings.csv"
+_PAGE = 9.0
+"""Seconds that somebody takes for a page of a study."""
 _RUN = re.compile(
     r"(?:(?<=[Rr]un )|(?<=show )|(?<=compare )|(?<=report )|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f]))[0-9a-f]{10}\b"
 )
@@ -146,7 +149,7 @@ def set_up(name: str, url: str) -> None:
         set_up("replies", url)
         printed("eqlab study init rating --arm cold=last:cold --arm warm=last:warm", url, "110")
         printed("eqlab study lock rating.toml", url, "110")
-        take_part(Path("rating.toml"), 60)
+        take_part(Path("rating.toml"), 24)
 
 
 def take_part(study: Path, people: int) -> None:
@@ -157,8 +160,14 @@ def take_part(study: Path, people: int) -> None:
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
 
-    store = open_store()
-    participation = Participation(store, open_study(study, store)[1])
+    class Clock:
+        now = time.time()
+
+        def __call__(self) -> float:
+            return self.now
+
+    clock, store = Clock(), open_store()
+    participation = Participation(store, open_study(study, store)[1], clock)
     for number in range(people):
         person, draw = participation.arrive(f"{number:064x}", "en"), random.Random(number)
         mood = draw.choice((-1, 0, 0, 1))
@@ -174,7 +183,8 @@ def take_part(study: Path, people: int) -> None:
                     for one in view.trial.form.scales
                 }
                 values = dict(view.trial.key.get("right") or rated)
-            participation.save(person, view.number, view.attempt, values, shown_at=participation.clock() - 9.0)
+            clock.now += _PAGE
+            participation.save(person, view.number, view.attempt, values, shown_at=clock.now - _PAGE)
     store.close()
 
 

@@ -58,7 +58,7 @@ class FaultServer:
         answer = await self.fault(Asked(request, self.requests, self.seen[prompt], good, body))
         if answer is not None:
             return answer
-        self.good += 1
+        self.good += request.transport is not None and not request.transport.is_closing()  # to nobody is not sent
         return web.json_response(good)
 
 

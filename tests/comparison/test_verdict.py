@@ -203,5 +203,5 @@ def test_a_rater_with_too_few_prompts_still_tells_the_shares():
         for name, value in (("b", 0), ("a", 100))
     ]
     text = conclusion(judge(few), "prompts", "j")
-    assert text.startswith("Judge-only: j calls Good 100.00 of the replies by a, 0.00 of the replies by b.")
+    assert text.startswith("Judge-only: j gives a 100.00, b 0.00 overall.")
     assert text.endswith("Too few items: 4, at least 5 are needed.")

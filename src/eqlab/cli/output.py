@@ -59,8 +59,11 @@ def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
         _print_lines(out, harmless(title), heads, cells)
         return
     table = RichTable(title=Text(harmless(title)) if title else None, title_justify="left", box=None, pad_edge=False)
-    whole = [max(map(cell_len, own)) for own in zip(heads, *cells, strict=True)]
-    for column, head, width in zip(columns, heads, _widths(whole, words, out.width), strict=True):
+    room = out.width - 2 * (len(heads) - 1)
+    inside = [max(most, *map(cell_len, own)) for most, *own in zip(words, *cells, strict=True)] if cells else words
+    whole = [max(cell_len(head), most) for head, most in zip(heads, inside, strict=True)]
+    widths = _widths(whole, _widths(inside, words, room), room)
+    for column, head, width in zip(columns, heads, widths, strict=True):
         side = "right" if column in right else "left"
         table.add_column(Text(head), justify=side, overflow="fold", width=width)  # type: ignore[arg-type]
     for row in cells:
@@ -69,13 +72,15 @@ def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
 
 
 def _widths(whole: Sequence[int], words: Sequence[int], room: int) -> list[int]:
-    """As wide as the cells, or as the room allows: what is left beside the longest words goes, one by one, to the
-    column that lacks most. Left to itself rich cuts the last column off instead."""
+    """As wide as wanted, or as the room allows: what is left beside the longest words is shared alike, and who needs
+    less than a share leaves the rest to the others. Left to itself rich cuts the last column off instead."""
     found = list(words)
-    left = room - 2 * (len(found) - 1) - sum(found)
-    while left > 0 and found != list(whole):
-        found[max(range(len(found)), key=lambda one: whole[one] - found[one])] += 1
-        left -= 1
+    left = room - sum(found)
+    order = sorted(range(len(found)), key=lambda one: whole[one] - words[one])
+    for place, one in enumerate(order):
+        more = max(0, min(whole[one] - words[one], left // (len(order) - place)))
+        found[one] += more
+        left -= more
     return found
 
 

@@ -84,6 +84,8 @@ def work(
             body["panel"] = result_json(whole)
         print_json({**body, "results": [result_json(result) for result in found]})
     else:
+        if whole:
+            say(f"{whole.sentence}\n", style="bold")  # all together come first
         print_conclusions(said)
         print_results(found, [one.sentence for one in said])
         print_usage(found)
@@ -115,11 +117,11 @@ def say_changed(names: Sequence[str], out: Any) -> None:
 
 
 def print_whole(whole: "Result") -> None:
-    """All subjects together: the conclusion, what to know, and every table."""
+    """All subjects together, whose conclusion was said: what to know, and every table."""
     from eqlab.cli.output import print_table, say
 
-    say("")
-    say(whole.sentence, style="bold")
+    if whole.caveats:
+        say("")
     for caveat in whole.caveats:
         say(f"! {caveat}", style="yellow")
     for table in whole.tables:

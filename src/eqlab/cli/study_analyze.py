@@ -46,7 +46,8 @@ def show(found: "StudyAnalysis") -> None:
     from eqlab.cli.results import print_results
 
     say(f"{found.design.study.title} (study '{found.design.study.id}'): {found.standing.label}\n")
-    print_results([found.result])
+    say(f"{found.result.sentence}\n", style="bold")
+    print_results([found.result], [found.result.sentence])
     for table in found.shown:
         typer.echo("")
         print_table(table)

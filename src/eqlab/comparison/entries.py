@@ -13,7 +13,7 @@ import numpy.typing as npt
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.comparison.arms import rater, shares
 from eqlab.comparison.contender import REFERENCE, Contender, bounds_of, told_apart, why_no_rank
-from eqlab.core.results import Estimate, ItemScore, Result
+from eqlab.core.results import POINTS, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON
 
 Floats = npt.NDArray[np.float64]
@@ -184,7 +184,7 @@ def _entry(
     means = list(entry.means.values())
     if group:
         unit = "%" if share is None else share.unit
-        name = SHARE if unit == "%" else OVERALL
+        name = OVERALL if unit == POINTS else SHARE
         return replace(entry, score=mean_estimate(name, means, unit=unit, digits=1, bounds=(0.0, 100.0)))
     return replace(entry, score=mean_estimate(score.name, means, digits=score.digits))
 

@@ -13,7 +13,7 @@ from eqlab.comparison.entries import OVERALL, SHARE
 from eqlab.comparison.pair import Pair
 from eqlab.comparison.sentences import chance_words, conclusion, p_words, pair_sentence, round_up
 from eqlab.comparison.verdict import Rank, Verdict
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import POINTS, Estimate, Table
 
 ALL_PAIRS = 10
 """With more subjects than this only neighbours are listed; all pairs are tested all the same."""
@@ -84,7 +84,7 @@ def _measure(found: Comparison) -> str:
     score = found.entries[0].score
     if not found.rater:
         return score.name
-    return SHARE if score.unit == "%" else OVERALL
+    return OVERALL if score.unit == POINTS else SHARE
 
 
 def _pairs(found: Comparison) -> Table:

@@ -9,6 +9,9 @@ from typing import Any
 from eqlab.core.answers import Status
 from eqlab.core.usage import Usage
 
+POINTS = "points"
+"""The unit of ratings on a scale, and of differences; shares are in %."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:

@@ -18,7 +18,7 @@ from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.snapshots import replaced, snapshots_table
 from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Estimate, ItemScore, OfOthers, Result, Table
+from eqlab.core.results import POINTS, Estimate, ItemScore, OfOthers, Result, Table
 
 SUBJECT = "judge:panel"
 DISPUTED = 5
@@ -208,7 +208,7 @@ def _people(replies: Mapping[Reply, RatedReply]) -> list[float] | None:
 def _arm_estimates(pooled: Pooled) -> list[Estimate]:
     """Pooled means may leave the scale a little, so they have no bounds."""
     return [
-        mean_estimate(name, [float(value) for value in row if np.isfinite(value)])
+        mean_estimate(name, [float(value) for value in row if np.isfinite(value)], unit=POINTS)
         for name, row in zip(pooled.subjects, pooled.table, strict=True)
     ]
 

@@ -17,7 +17,7 @@ from eqlab.benchmarks.rating.rubric_items import item_on_scales, overall
 from eqlab.benchmarks.rating.scales_result import together_table
 from eqlab.core.answers import STATUSES
 from eqlab.core.forms import Scale
-from eqlab.core.results import Estimate, OfOthers, Result, Table
+from eqlab.core.results import POINTS, Estimate, OfOthers, Result, Table
 
 MIN_READABLE = 5 / 6
 _MOST_PAIRS = 15
@@ -119,7 +119,8 @@ def _points(read: Sequence[GivenRating]) -> dict[str, dict[str, float]]:
 
 def _overall(arm: str, points: Mapping[str, float]) -> Estimate:
     note = "" if points else "no rating could be read on all scales"
-    return mean_estimate(f"overall, {arm}", list(points.values()), note=note, digits=1, bounds=(0.0, 100.0))
+    values = list(points.values())
+    return mean_estimate(f"overall, {arm}", values, unit=POINTS, note=note, digits=1, bounds=(0.0, 100.0))
 
 
 def _gaps(

@@ -1,0 +1,36 @@
+"""Tables on a narrow terminal: columns share the room, no word of any is lost."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eqlab.cli.output import _widths, print_rows
+
+COLUMNS = ("item", "n", "difficulty (mean)", "discrimination", "with the rest", "… upper half", "information")
+ROWS = [
+    ["135", "52", "68.85", "15.08", "0.65 (0.46 … 0.78, n = 52)", "-0.56", "1.02"],
+    ["95", "54", "78.06", "17.23", "0.76 (0.62 … 0.86, n = 54)", "-0.48", "last-cell"],
+]
+
+
+@pytest.mark.parametrize("width", [60, 72, 80, 100, 140])
+def test_no_word_is_lost(width, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_rows("", COLUMNS, ROWS)
+    shown = capsys.readouterr().out
+    assert all(len(line) <= width for line in shown.splitlines())
+    words = shown.split()
+    for cell in (*COLUMNS, *(cell for row in ROWS for cell in row)):
+        for word in cell.split():
+            assert word in words
+
+
+@given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 60)), min_size=1, max_size=10), st.integers(0, 200))
+def test_the_room_is_shared_and_never_exceeded(columns, more):
+    words = [word for word, _ in columns]
+    whole = [word + lack for word, lack in columns]
+    room = sum(words) + more
+    found = _widths(whole, words, room)
+    assert all(word <= width <= most for word, width, most in zip(words, found, whole, strict=True))
+    assert sum(found) <= room
+    assert found == whole or room - sum(found) < len(found)
