@@ -224,7 +224,7 @@ CASES = (
     Case("a stream nobody asked for, events twice", saying(stream_twice)),
     Case("NaN and Infinity as token counts", nan_usage),
     Case("key revoked after 6 answers", revoked(6)),
-    Case("disk full in the middle", none, file_limit(430_000), trials=60),
+    Case("disk full in the middle", none, file_limit(700_000), trials=60),
     Case("wall clock jumps by days and years", refusing(429, {"Retry-After": "1"}, 2), CLOCK),
     Case("store locked for 3 s by another program", none, around=locked),
     Case("PostgreSQL restarted in the middle", slowly, around=restarted, database=True, trials=60),

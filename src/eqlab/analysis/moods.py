@@ -192,23 +192,29 @@ def _by_factor(
     subject: npt.ArrayLike, subject_factors: Labels, people: npt.ArrayLike, people_factors: Labels
 ) -> tuple[Floats, Floats, int]:
     """By factor that both have: count, mean, sum of squares within; and people's degrees of freedom."""
-    sides = []
-    for values, factors in ((subject, subject_factors), (people, people_factors)):
-        array, labels = np.asarray(values, dtype=float), np.asarray(factors).tolist()
-        if array.ndim != 1 or len(array) != len(labels):
-            raise UsageError("A profile needs one factor for every value.")
-        grouped: dict[object, list[float]] = {}
-        for value, label in zip(array.tolist(), labels, strict=True):
-            if math.isfinite(value):
-                grouped.setdefault(label, []).append(value)
-        sides.append(grouped)
-    both = [name for name in sides[1] if name in sides[0]]
-    rows = [
-        np.array([(len(side[name]), np.mean(side[name]), np.var(side[name]) * len(side[name])) for name in both])
-        for side in sides
-    ]
-    ours, theirs = (one.reshape(-1, 3) for one in rows)
-    return ours, theirs, int((theirs[:, 0] - 1).sum()) if len(theirs) else 0
+    ours, theirs = _one_side(subject, subject_factors), _one_side(people, people_factors)
+    both = [name for name in theirs if name in ours]
+    rows = (np.array([side[name] for name in both]).reshape(-1, 3) for side in (ours, theirs))
+    left, right = rows
+    return left, right, int((right[:, 0] - 1).sum()) if len(right) else 0
+
+
+def _one_side(values: npt.ArrayLike, factors: Labels) -> dict[object, Floats]:
+    """(count, mean, sum of squares within) of every factor with a value; all factors in one step, for a report asks
+    for thousands of these."""
+    array, labels = np.asarray(values, dtype=float), factors.tolist() if isinstance(factors, np.ndarray) else factors
+    if array.ndim != 1 or len(array) != len(labels):
+        raise UsageError("A profile needs one factor for every value.")
+    seen: dict[object, int] = {}
+    codes = np.fromiter((seen.setdefault(one, len(seen)) for one in labels), np.intp, len(array))
+    known = np.isfinite(array)
+    if not known.all():
+        array, codes = array[known], codes[known]
+    count = np.bincount(codes, minlength=len(seen)).astype(float)
+    mean = np.bincount(codes, array, len(seen)) / np.maximum(count, 1.0)
+    within = np.bincount(codes, (array - mean[codes]) ** 2, len(seen))
+    table = np.column_stack([count, mean, within])
+    return {name: table[code] for name, code in seen.items() if count[code]}
 
 
 def _reliability(rows: Floats) -> float | None:

@@ -1,7 +1,7 @@
 """Points answer by answer, for judging items: every subject, each person by themselves, every repeat and every way of
 asking, from runs, studies and the published board."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -108,8 +108,3 @@ def _points(subject: str, asked: BenchmarkConfig, scored: Scored) -> Iterator[It
         name = who if who.startswith(PERSON) else subject.removeprefix("model:")
         wording = str(scored.trial.key.get(PERTURBATION, "")) or PLAIN
         yield ItemPoint(name, line.item, wording, scored.repeat, line.points)
-
-
-def table_of(points: Mapping[str, Mapping[str, float]], items: Sequence[str]) -> list[list[float]]:
-    """Subjects × items, NaN where there is none."""
-    return [[own.get(item, float("nan")) for item in items] for own in points.values()]

@@ -216,7 +216,7 @@ def study_replies(store: Store, stored: StoredRun, rubric: Rubric) -> list[Reply
     """The replies that people rated in a study, or in a table of ratings, each with everybody's rating."""
     if stored.config.models or not any(asked.name == Ratings.name for asked in stored.config.benchmarks):
         raise UsageError(
-            f"Run {stored.id} holds no ratings by people of others' replies.",
+            f"Run {stored.id} holds no ratings of replies by people.",
             "'eqlab runs' lists runs; name one of a rating study. What people wrote themselves is sent to no judge.",
         )
     published = is_published(rubric)
