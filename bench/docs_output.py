@@ -11,6 +11,7 @@ import io
 import os
 import re
 import shlex
+import subprocess
 import sys
 import tempfile
 import threading
@@ -123,10 +124,13 @@ def stand_ins() -> Iterator[str]:
 
 
 def printed(command: str, url: str, columns: str) -> tuple[str, int]:
-    """What a command prints, in this process, complaints first; and its exit code."""
+    """What a command prints, complaints first, and its exit code: eqlab in this process, a script in one of its own."""
     from eqlab.cli.main import main
 
-    arguments = shlex.split(command.replace(SHOWN, url), comments=True)[1:]
+    program, *arguments = shlex.split(command.replace(SHOWN, url), comments=True)
+    if program == "python":
+        done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+        return done.stderr + done.stdout, done.returncode
     before, sys.argv = sys.argv, ["eqlab", *arguments]
     out, err, code = io.StringIO(), io.StringIO(), 0
     os.environ["COLUMNS"] = columns
