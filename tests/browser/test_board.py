@@ -69,7 +69,7 @@ def test_sorting_by_keyboard(page, built):
     assert names(page) == scores
     page.keyboard.press("Enter")
     assert names(page) == scores[::-1]
-    page.get_by_role("button", name="Subject").click()
+    page.get_by_role("button", name="Who").click()
     assert names(page)[0] == "allenai/tulu-2-dpo-70b"
     assert sorted(names(page)) == sorted(scores)
 

@@ -148,4 +148,4 @@ def test_calibrating_against_a_study_of_ones_own(eqlab, server, tmp_path):
     refused = eqlab("judge", "j", "--against", run, "--on", "author")
     assert "--against is for a calibration" in refused.err
     nobody = eqlab("judge", "calibrate", "j", "--against", "last", "--base-url", server.url)
-    assert "no ratings by people" in nobody.err
+    assert "holds no ratings of replies by people" in nobody.err

@@ -60,7 +60,8 @@ def test_serve_prints_links_answers_and_stops_cleanly(study_file):
         out, err = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert (process.returncode, out.strip(), err) == (0, "Stopped.", "")
+    assert (process.returncode, out.strip()) == (0, "Stopped.")
+    assert err == "! eqbench.toml still says 'CHANGE ME': people will read it.\n"
     result = CliRunner().invoke(app, ["study", "status", str(study_file), "--json"])
     assert json.loads(result.stdout)["study"] == "eqbench"
     shown = CliRunner().invoke(app, ["study", "status", str(study_file)]).stdout

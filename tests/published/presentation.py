@@ -3,6 +3,7 @@
 import math
 import re
 
+import pytest
 from conftest import ROOT
 
 _REPR = re.compile(
@@ -48,14 +49,20 @@ def presented(study, report, capsys):
     assert list(python_in(as_csv(rows).decode().split("\r\n"))) == []
     text = as_markdown("Study", sentences, module.tables(report))
     assert text.startswith(f"# Study\n\n- {sentences[0][:10]}")
+    columns, lines = _documented(study)
     capsys.readouterr()
-    show(module, report)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", columns)
+        show(module, report)
     printed = {" ".join(line.split()) for line in capsys.readouterr().out.splitlines()}
-    assert [line for line in _documented(study) if line not in printed] == []
+    assert lines
+    assert [line for line in lines if line not in printed] == []
     return sentences
 
 
 def _documented(study):
+    """The terminal's width and the lines that docs/reproduce.md shows."""
     text = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
-    for block in re.findall(rf"```console\n\$ eqlab reproduce {study}\n(?!\$)(.*?)```", text, flags=re.DOTALL):
-        yield from (" ".join(line.split()) for line in block.splitlines() if line.strip() not in ("", "…"))
+    block = rf"columns=(\d+)[^>]* -->\n```console\n\$ eqlab reproduce {study}\n(?!\$)(.*?)```"
+    columns, shown = re.search(block, text, flags=re.DOTALL).groups()
+    return columns, [" ".join(line.split()) for line in shown.splitlines() if line.strip() not in ("", "…")]

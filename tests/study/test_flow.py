@@ -56,7 +56,7 @@ def test_every_way_of_ending_is_counted_once(make_participation, clock):
         "erased at their request": 1,
         "erased by the researcher": 0,
     }
-    assert "want of a save: 1" in flow.flow_table(participants).note
+    assert "because nothing was saved: 1" in flow.flow_table(participants).note
     by_arm = flow.arm_table(participation.design, participants, flow.sample(participants, ()))
     assert sum(row[2] for row in by_arm.rows) == 6  # assigned
     left = flow.leaving_table(participants)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from eqlab.comparison.contender import REFERENCE, Contender
 from eqlab.comparison.pair import Pair
 from eqlab.comparison.verdict import Verdict
-from eqlab.core.results import POINTS
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import basis_of, number, short_name, value_of
 
@@ -51,7 +50,7 @@ def _first(verdict: Verdict, things: str) -> str:
 
 def _rated(verdict: Verdict, things: str, rater: str) -> str:
     shown = [one for one in verdict.standings if one.contender.score.value is not None][: _MOST_NAMES + 1]
-    if not any(one.contender.score.unit == POINTS for one in shown):  # a share of replies called Good
+    if all(one.contender.score.unit == "%" for one in shown):  # of the replies, called Good
         shares = ", ".join(f"{value_of(one.contender.score)} of the replies by {_name(one.contender)}" for one in shown)
         verbs = ("call Good", "calls Good")
     else:
