@@ -73,3 +73,19 @@ def test_no_talks_no_pages():
 def test_the_list_stays_light():
     long = talk("p1", text="word " * 100_000)
     assert len(searched(long, 500)) < 600
+
+
+def test_more_talks_than_anybody_reads_have_no_page(monkeypatch):
+    from eqlab.publish.report import talk_pages as module
+
+    listened = [(who, tuple(talk(f"p{n}") for n in range(4))) for who in ("a", "b")]
+    home = module.Home("Report", "r.html", 0.0, "1")
+    whole = dict(module.reader_files(listened, home))
+    assert sum(name.startswith("talk-") for name in whole) == 8
+    monkeypatch.setattr(module, "MOST_TALKS", 5)
+    some = dict(module.reader_files(listened, home))
+    assert sum(name.startswith("talk-") for name in some) == 4  # two personas whole, not two and a half
+    assert "Of 8 talks" in some[module.INDEX].decode()
+    assert "Of 8 talks" not in whole[module.INDEX].decode()
+    monkeypatch.setattr(module, "MOST_TALKS", 1)
+    assert sum(name.startswith("talk-") for name in dict(module.reader_files(listened, home))) == 2

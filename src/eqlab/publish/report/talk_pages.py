@@ -3,6 +3,7 @@ persona with two talks side by side. Pages load nothing; without scripts everyth
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from markupsafe import Markup
@@ -19,6 +20,8 @@ SEARCHED = 1_500_000
 _LEAST = 200
 MOST_OTHERS = 50
 """Links from one talk to others of its persona; the persona's own page has all."""
+MOST_TALKS = 2000
+"""Talks with pages: more take longer to write than anybody reads. Those of one persona stay together."""
 _WIDTH, _HEIGHT, _EDGE = 132.0, 28.0, 4.0
 
 
@@ -63,6 +66,17 @@ def talk_pages(listened: Sequence[Listened]) -> list[TalkPage]:
     ]
 
 
+def first_personas(every: Sequence[TalkPage], most: int) -> list[TalkPage]:
+    """All talks of the first personas, as many as `most` talks allow and at least one."""
+    kept: list[TalkPage] = []
+    for _, own in groupby(every, key=lambda page: page.persona):
+        talks = list(own)
+        if kept and len(kept) + len(talks) > most:
+            break
+        kept += talks
+    return kept
+
+
 def talk_files(
     records: Sequence[RunRecord], *, back: str, generated_at: float, version: str
 ) -> Iterator[tuple[str, bytes]]:
@@ -74,9 +88,10 @@ def talk_files(
 
 def reader_files(listened: Sequence[Listened], home: Home) -> Iterator[tuple[str, bytes]]:
     """(name, content) of every page; nothing where nobody talked."""
-    pages = talk_pages(listened)
-    if not pages:
+    every = talk_pages(listened)
+    if not every:
         return
+    pages = first_personas(every, MOST_TALKS)
     made = page_environment()
     style = source(made, "report.css") + source(made, "talks.css")
     script = source(made, "talks.js")
@@ -85,7 +100,7 @@ def reader_files(listened: Sequence[Listened], home: Home) -> Iterator[tuple[str
     room = max(_LEAST, SEARCHED // len(pages))
     listed = [(page, searched(page.talk, room)) for page in pages]
     cut = any(len(_words(page.talk)) > room for page in pages)
-    yield INDEX, _page("talk_list.html.j2", frame, listed=listed, pages=pages, cut=cut, room=room)
+    yield INDEX, _page("talk_list.html.j2", frame, listed=listed, pages=pages, every=len(every), cut=cut, room=room)
     by_persona: dict[str, list[TalkPage]] = {}
     for page in pages:
         by_persona.setdefault(page.persona, []).append(page)
