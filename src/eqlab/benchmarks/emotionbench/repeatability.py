@@ -9,7 +9,7 @@ from eqlab.analysis.repeatability import item_agreement, score_variation
 from eqlab.benchmarks.emotionbench.alignment import NEGATIVE, POSITIVE, mood_changes
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, Measures
 from eqlab.benchmarks.emotionbench.score import Administration
-from eqlab.benchmarks.emotionbench.three_numbers import three_numbers
+from eqlab.benchmarks.emotionbench.three_numbers import concordance_alone
 from eqlab.core.results import Estimate
 
 
@@ -27,5 +27,5 @@ def repeat_estimates(given: Sequence[Administration], measures: Measures) -> lis
         own = ~default & (repeat == number)
         moods[measures.where[own], column] = measures.scores[POSITIVE][own] - measures.scores[NEGATIVE][own]
         again = measures.only(default | own)
-        alone.append(three_numbers(again, mood_changes(again)).headline.value)
+        alone.append(concordance_alone(again, mood_changes(again)))
     return [score_variation([value for value in alone if value is not None]), item_agreement(moods)]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from eqlab.analysis import moods
 from eqlab.benchmarks.emotionbench.factors import KINDS
@@ -52,8 +53,7 @@ class ThreeNumbers:
 def three_numbers(measures: Measures, changes: Mapping[int, float]) -> ThreeNumbers:
     """From the change of mood by place (which has the order of the moods themselves)."""
     places = list(changes)
-    values = np.array([changes[place] for place in places], dtype=float)
-    kinds = np.array([KINDS.index(measures.places[place].kind) for place in places], dtype=int)
+    values, kinds = _moods(measures, changes)
     order = moods.concordance(values, kinds)
     headline = replace(order.all, name=NAME)
     if headline.value is None:
@@ -73,6 +73,16 @@ def three_numbers(measures: Measures, changes: Mapping[int, float]) -> ThreeNumb
         replace(people, name="people's own"),
         {measures.places[place].situation: point for place, point in zip(places, points, strict=False)},
     )
+
+
+def concordance_alone(measures: Measures, changes: Mapping[int, float]) -> float | None:
+    """The headline's value by itself, for who needs it often."""
+    return moods.concordance(*_moods(measures, changes)).all.value
+
+
+def _moods(measures: Measures, changes: Mapping[int, float]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    values = np.array(list(changes.values()), dtype=float)
+    return values, np.array([KINDS.index(measures.places[place].kind) for place in changes], dtype=int)
 
 
 def beside_people(found: ThreeNumbers, who: str = "subject") -> Table:
