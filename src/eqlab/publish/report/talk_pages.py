@@ -67,14 +67,14 @@ def talk_pages(listened: Sequence[Listened]) -> list[TalkPage]:
 
 
 def first_personas(every: Sequence[TalkPage], most: int) -> list[TalkPage]:
-    """All talks of the first personas, as many as `most` talks allow and at least one."""
+    """All talks of the first personas, as many as `most` talks allow; of the first alone if it has more."""
     kept: list[TalkPage] = []
     for _, own in groupby(every, key=lambda page: page.persona):
         talks = list(own)
         if kept and len(kept) + len(talks) > most:
             break
         kept += talks
-    return kept
+    return kept[:most]
 
 
 def talk_files(
