@@ -54,7 +54,16 @@ def _prepare(models: int, repeats: int) -> "Prepared":
     from eqlab.runs.request import Request, prepare
 
     specs = tuple(f"bench/model-{number:03}" for number in range(models))
-    return prepare(Request(specs, tuple(names()), repeats=repeats, structured=False, base_url="http://localhost:9/v1"))
+    return prepare(
+        Request(
+            specs,
+            tuple(names()),
+            profile="full",
+            repeats=repeats,
+            structured=False,
+            base_url="http://localhost:9/v1",
+        )
+    )
 
 
 def _said(prepared: "Prepared", name: str, trial: Trial) -> tuple[str, Reading]:
@@ -130,7 +139,7 @@ def running(folder: Path, counts: list[int]) -> None:
             own.mkdir()
             code = (
                 "import eqlab as api\n"
-                f"request = api.Request(('m',), base_url={url!r}, limit=50, repeats={count // 50})\n"
+                f"request = api.Request(('m',), ('eqbench',), base_url={url!r}, limit=50, repeats={count // 50})\n"
                 "api.run(api.prepare(request), api.open_store(), concurrency=64)\n"
             )
             _line(str(count), measured([sys.executable, "-c", code], own))

@@ -62,7 +62,9 @@ def ours(url: str, requests: int, in_flight: int) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         store = api.open_store(str(Path(folder) / "bench.db"))
-        request = api.Request(models=("bench",), base_url=url, limit=50, repeats=requests // 50)
+        request = api.Request(
+            models=("bench",), benchmarks=("eqbench",), base_url=url, limit=50, repeats=requests // 50
+        )
 
         def main() -> None:
             outcome = api.run(api.prepare(request), store, concurrency=in_flight)
