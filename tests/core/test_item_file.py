@@ -46,7 +46,6 @@ def test_the_three_formats_make_the_same_question():
             "w.toml:7: item[1].emotions[2].reference (w1)",
         ),
         ("w.toml", TOML.replace('character = "Ann"', 'charakter = "Ann"'), "did you mean character?"),
-        ("w.toml", TOML.replace('character = "Ann"', ""), "character (w1): is missing"),
         ("w.toml", TOML + TOML.partition("\n")[2], "'w1' is there twice"),
         ("w.toml", TOML.replace('{ name = "Calm", reference = 2 }, ', ""), "there are 3 different words"),
         ("w.toml", "title = ", "w.toml:1: this is not TOML"),
@@ -172,3 +171,23 @@ def test_a_questionnaire_needs_both_instructions():
     both = f'instruction = "{{situation}}: {{items}}"\ninstruction_before = "Jetzt: {{items}}"\n{text}'
     (one,) = situations(both.encode(), "own/s.toml")
     assert (one.instruction, one.before) == ("{situation}: {items}", "Jetzt: {items}")
+
+
+def test_the_shortest_dialogue_is_enough():
+    """Everything but id, text and references may be left out."""
+    text = b"""[[item]]
+id = "t1"
+dialogue = "Ana: The train is late.\\nBo: I had one hour with my father. Now it is half of one."
+emotions = { Sad = 7, Relieved = 0, Angry = 5.5, Proud = 0 }
+"""
+    (one,) = dialogues(text, "mine.toml")
+    assert (one.character, one.emotions) == ("Bo", ("Sad", "Relieved", "Angry", "Proud"))
+    assert one.reference == {"Sad": 7.0, "Relieved": 0.0, "Angry": 5.5, "Proud": 0.0}
+    with pytest.raises(DataError, match=r"emotions \(t1\): 'Sad' is no number from 0 to 10"):
+        dialogues(text.replace(b"Sad = 7", b"Sad = 11"), "mine.toml")
+    with pytest.raises(DataError, match=r"there are 3 different words"):
+        dialogues(text.replace(b", Proud = 0", b""), "mine.toml")
+    with pytest.raises(DataError, match=r"character \(t1\): is missing"):
+        dialogues(text.replace(b"Ana: ", b"").replace(b"Bo: ", b""), "mine.toml")
+    with pytest.raises(DataError, match=r"\[\[item\.emotions\]\]"):
+        dialogues(text.replace(b"{ Sad = 7, Relieved = 0, Angry = 5.5, Proud = 0 }", b'"Sad"'), "mine.toml")

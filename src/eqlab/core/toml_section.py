@@ -164,7 +164,7 @@ class Section:
     def tables(self, key: str, known: Sequence[str]) -> list["Section"]:
         """The tables of an array, in order."""
         value = self.values.get(key, [])
-        name = shown((*self.path, key))
+        name = ".".join(part for part in (*self.path, key) if isinstance(part, str))
         if not isinstance(value, list):
             self.wrong(key, f"is {_kind(value)}, not a list of tables (begin each with a line [[{name}]])")
             return []

@@ -110,24 +110,49 @@ def parse_own(content: bytes, path: str) -> list[Question]:
 
 
 def _own_question(section: Section, top: Section) -> Question:
-    emotions = section.tables("emotions", ("name", "reference", "reason"))
-    names = [one.text("name") for one in emotions]
-    if len(names) != _FOUR or len(set(names)) < _FOUR:
-        section.wrong("emotions", f"there are {len(set(names))} different words (write four, each with its reference)")
-    for one in emotions:
-        if not one.has("reference"):
-            one.wrong("reference", "is missing (write how strongly the character feels it, 0 to 10)")
+    short = section.values.get("emotions")
+    reference, reasons = _short(section, short) if isinstance(short, dict) else _listed(section)
+    if len(reference) != _FOUR:
+        section.wrong("emotions", f"there are {len(reference)} different words (write four, each with its reference)")
     language = section.text("language", top.text("language", "en"))
     return Question(
         id=section.text("id"),
         language=language if language in _END else "en",
         dialogue=section.text("dialogue"),
-        character=section.text("character"),
-        emotions=tuple(names),
-        reference={one.text("name"): one.number("reference", 0.0, 0.0, 10.0) for one in emotions},
-        reasons={one.text("name"): one.text("reason") for one in emotions if one.has("reason")},
+        character=section.text("character", _last_speaker(section.values.get("dialogue"))),
+        emotions=tuple(reference),
+        reference=reference,
+        reasons=reasons,
         instruction=instruction(top, ("dialogue", "emotions"), ("character",)),
     )
+
+
+def _listed(section: Section) -> tuple[dict[str, float], dict[str, str]]:
+    """References and reasons by word, from a list of tables."""
+    emotions = section.tables("emotions", ("name", "reference", "reason"))
+    for one in emotions:
+        if not one.has("reference"):
+            one.wrong("reference", "is missing (write how strongly the character feels it, 0 to 10)")
+    reference = {one.text("name"): one.number("reference", 0.0, 0.0, 10.0) for one in emotions}
+    return reference, {one.text("name"): one.text("reason") for one in emotions if one.has("reason")}
+
+
+def _short(section: Section, found: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, str]]:
+    """The same from { Sad = 7, … }."""
+    reference: dict[str, float] = {}
+    for word, value in found.items():
+        number = None if isinstance(value, bool) else value
+        if not isinstance(number, int | float) or not 0 <= number <= 10:
+            section.wrong("emotions", f"'{word}' is no number from 0 to 10")
+        else:
+            reference[word] = float(number)
+    return reference, {}
+
+
+def _last_speaker(dialogue: object) -> str | None:
+    """Whom a question without a character is about: whoever speaks last."""
+    speakers = re.findall(r"^([^:\n]{1,40}):", dialogue, flags=re.MULTILINE) if isinstance(dialogue, str) else []
+    return speakers[-1].strip() if speakers else None
 
 
 def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
