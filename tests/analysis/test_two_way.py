@@ -99,3 +99,11 @@ def test_reliability_of_means_is_that_of_shrout_and_fleiss():
     assert (round(alike.icc, 2), round(found.value, 2), found.n) == (0.17, 0.44, 6)
     assert (round(found.low, 2), round(found.high, 2)) == (-0.88, 0.91)  # as R's psych::ICC prints them
     assert reliability_of_means("r", clustering(np.array([1.0, 2.0]), np.array([0, 1]))).value is None
+
+
+def test_no_bound_lies_above_the_best_score():
+    values = np.array([99.0, 70.0, 99.0, 99.0, 60.0, 99.0])
+    person, question = ["a", "a", "b", "b", "c", "c"], ["x", "y", "x", "y", "x", "y"]
+    free, cut = (crossed_mean("m", values, person, question, most=most) for most in (np.inf, 100.0))
+    assert free.high > 100.0
+    assert (cut.low, cut.value, cut.high) == (free.low, free.value, 100.0)

@@ -121,6 +121,10 @@ def test_own_items_on_a_leaderboard_in_a_study_and_in_a_citation(eqlab, server, 
     assert 'items = "ward.toml"' in (tmp_path / "study.toml").read_text()
     checked = eqlab("study", "check", "study.toml")
     assert checked.code == 0, checked.err
+    rehearsed = eqlab("study", "simulate", "study.toml", "--people", 6)
+    assert rehearsed.code == 0, rehearsed.err
+    assert "Ward talks" in rehearsed.out
+    assert "EQ-Bench" not in rehearsed.out
 
 
 def test_changed_published_data_are_named_by_run_and_kept_with_it(eqlab, server, published, tmp_path):

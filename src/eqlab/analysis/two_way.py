@@ -28,9 +28,10 @@ def crossed_mean(
     *,
     note: str = "",
     of: str = "people",
+    most: float = math.inf,
 ) -> Estimate:
-    """The mean over people with its interval; no interval with fewer than two people or two questions. With the two
-    exchanged it is the mean over questions, each counted once."""
+    """The mean over people with its interval, cut to the `most` a score can be; no interval with fewer than two people
+    or two questions. With the two exchanged it is the mean over questions, each counted once."""
     who, which = _codes(person), _codes(question)
     people, questions = _count(who), _count(which)
     if not people:
@@ -45,7 +46,7 @@ def crossed_mean(
     if se == 0:  # all alike, which is no certainty
         return Estimate(name, mean, people, 0.0, note=note, of=of)
     low, high = t_bounds(mean, se, min(people, questions) - 1)
-    return Estimate(name, mean, people, se, low, high, note=note, of=of)
+    return Estimate(name, mean, people, se, low, min(high, most), note=note, of=of)
 
 
 def _codes(labels: Sequence[object]) -> npt.NDArray[np.int64]:

@@ -60,15 +60,17 @@ def score(subject: str, asked: BenchmarkConfig, scored: Iterable[Scored], contex
         answered_as=dict(seen.names.get("", {})),
         caveats=(*_replaced(subject, seats, seen.names), *result.caveats),
     )
-    if asked.item_set == OWN and (title := str(asked.options.get(TITLE, ""))):
-        result = _titled(result, title)
+    result = titled(result, asked)
     if subject == "model:embedded":
         result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
     return result
 
 
-def _titled(result: Result, title: str) -> Result:
+def titled(result: Result, asked: BenchmarkConfig) -> Result:
     """A user's own questions under their own name: the study's is for the study's questions."""
+    title = str(asked.options.get(TITLE, "")) if asked.item_set == OWN else ""
+    if not title:
+        return result
     name = result.headline.name
     sentence = result.sentence.replace(name, title).replace(result.title, title)
     headline = replace(result.headline, name=title if name.startswith(result.title) else name)

@@ -23,6 +23,8 @@ from eqlab.core.benchmark import Scored
 from eqlab.core.results import Baseline, Estimate, Result, Table
 from eqlab.core.runs import PEOPLE
 
+_MOST = 100.0
+"""The best score that the rules can give."""
 FEW = 10
 """Fewer people than this are called few."""
 
@@ -88,7 +90,8 @@ def person_scores(rated: Sequence[NormRating], rules: EqBenchRules) -> dict[str,
 
 
 def _mean(name: str, rated: Sequence[NormRating], note: str = "") -> Estimate:
-    return crossed_mean(name, _values(rated), [one.person for one in rated], [one.item for one in rated], note=note)
+    people, items = [one.person for one in rated], [one.item for one in rated]
+    return crossed_mean(name, _values(rated), people, items, note=note, most=_MOST)
 
 
 def _values(rated: Sequence[NormRating]) -> Any:
@@ -105,7 +108,7 @@ def _estimates(
     hits = [(person, one.scored.trial.id) in read for person, one in zip(who, answered, strict=True)]
     yield clustered_share("readable answers", hits, who)
     once = "each dialogue counts once, however many answered it"
-    yield crossed_mean("mean over dialogues", _values(rated), items, people, note=once, of="dialogues")
+    yield crossed_mean("mean over dialogues", _values(rated), items, people, note=once, of="dialogues", most=_MOST)
     together = [
         10 * score
         for one in found

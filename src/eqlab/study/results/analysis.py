@@ -11,6 +11,7 @@ from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PERSON
 from eqlab.core.studied import Analysed, Contrast, PeopleResult
 from eqlab.publish.report.write import write_results
+from eqlab.runs.score import titled
 from eqlab.store.study.audit import write_note
 from eqlab.store.study.lock import PlanStanding, moment, standing
 from eqlab.store.study.participation import Participation
@@ -108,7 +109,9 @@ def people_result(design: Design, people: Sequence[Participant]) -> PeopleResult
     kind = kind_of(design.study)
     scored = scored_of(design.run.id, people, kind.form().benchmark)
     scores = {f"{PERSON}{person.person}": person.scores for person in people}
-    return kind.result(design, Analysed(tuple(scored), scores))
+    made = kind.result(design, Analysed(tuple(scored), scores))
+    asked = next((one for one in design.run.benchmarks if one.name == made.result.benchmark), None)
+    return made if asked is None else replace(made, result=titled(made.result, asked))
 
 
 def write_report(participation: Participation, found: StudyAnalysis, where: Path) -> Path:
