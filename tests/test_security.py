@@ -261,4 +261,4 @@ def test_what_is_built_from_source_is_built_with_pinned_tools():
             assert "--no-deps" in line
         if "-r requirements/dev.txt" in line:
             assert "--no-build-isolation" in line
-    assert not re.search(r"/tmp/|/work/|/home/", "".join(pins))
+    assert not re.search(r"(^|[\s=:])/\w", "".join(pins), re.MULTILINE)  # no path of anybody's machine

@@ -2,6 +2,10 @@
 
 import pytest
 
+pytest.importorskip("playwright")
+
+from playwright.sync_api import expect
+
 from eqlab.analysis.comparison import paired
 from eqlab.publish.leaderboard.build import Sources, build
 
@@ -81,10 +85,10 @@ def test_a_model_page_and_its_items(page, built):
     assert "gpt-4-0613" in page.title()
     check(page)
     page.get_by_role("link", name="101–171").click()
-    assert page.locator("tbody tr").count() == 71
+    expect(page.locator("tbody tr")).to_have_count(71)
     check(page)
     page.get_by_role("link", name="1–100").click()
-    assert page.locator("tbody tr").count() == 100
+    expect(page.locator("tbody tr")).to_have_count(100)
 
 
 @on("desktop", "phone")
@@ -144,7 +148,7 @@ def test_the_switch_to_equal_length_by_keyboard(page, built):
     page.keyboard.press("ArrowRight")
     assert equal.is_visible()
     assert not plain.is_visible()
-    assert equal.locator("tbody").count() == 54
+    expect(equal.locator("tbody")).to_have_count(54)
     check(page)
     page.get_by_role("radio", name="as scored").check()
     assert plain.is_visible()

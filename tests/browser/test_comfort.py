@@ -8,8 +8,11 @@ import pytest
 pytest.importorskip("playwright")
 pytest.importorskip("fastapi")
 
+from playwright.sync_api import expect
+
+from browser.devices import PHONE
 from browser.served import served
-from browser.test_participant import DESK, PHONE, answer, sound
+from browser.test_participant import answer, sound
 
 OF_2021 = """
 delete AbortSignal.timeout;
@@ -22,21 +25,6 @@ Object.defineProperty(HTMLElement.prototype, "inert", { set() {}, get() { return
 def study(tmp_path):
     with served(tmp_path) as site:
         yield site
-
-
-@pytest.fixture
-def visit(browser):
-    opened = []
-
-    def make(**options):
-        context = browser.new_context(**{**DESK, **options})
-        context.set_default_timeout(20_000)
-        opened.append(context)
-        return context.new_page()
-
-    yield make
-    for context in opened:
-        context.close()
 
 
 def go_on(page):
@@ -192,4 +180,4 @@ def test_an_answer_is_changed_on_the_page_after(study, visit):
     answer(page, lambda index, count: count - 1)
     go_on(page)
     assert study.answered() == stored + 1
-    assert page.locator("#back").count() == 1
+    expect(page.locator("#back")).to_have_count(1)

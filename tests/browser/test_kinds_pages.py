@@ -10,8 +10,9 @@ from dataclasses import replace
 from made_studies import made, write_replies
 from playwright.sync_api import expect
 
+from browser.devices import DESK, PHONE
 from browser.served import PROLIFIC, served
-from browser.test_participant import DESK, PHONE, send, sound
+from browser.test_participant import send, sound
 from eqlab.store.store import Store
 from eqlab.study.results.participants import read_participants
 
@@ -71,21 +72,6 @@ def site(tmp_path):
     yield make
     for one in opened:
         one.__exit__(None, None, None)
-
-
-@pytest.fixture
-def visit(browser):
-    opened = []
-
-    def make(**options):
-        context = browser.new_context(**{**DESK, **options})
-        context.set_default_timeout(20_000)
-        opened.append(context)
-        return context.new_page()
-
-    yield make
-    for context in opened:
-        context.close()
 
 
 def fits(page):

@@ -10,12 +10,11 @@ pytest.importorskip("fastapi")
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from browser.devices import DESK, PHONE
 from browser.served import served, whole_design, with_language
 from eqlab.core.study import Panel
 from eqlab.study.texts import Texts, load
 
-PHONE = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True}
-DESK = {"viewport": {"width": 1280, "height": 900}}
 PAGES = 7  # consent, questionnaire, quiz, two trials, a check, debrief
 
 
@@ -23,22 +22,6 @@ PAGES = 7  # consent, questionnaire, quiz, two trials, a check, debrief
 def study(tmp_path):
     with served(tmp_path) as site:
         yield site
-
-
-@pytest.fixture
-def visit(browser):
-    """A new device."""
-    opened = []
-
-    def make(**options):
-        context = browser.new_context(**{**DESK, **options})
-        context.set_default_timeout(20_000)
-        opened.append(context)
-        return context.new_page()
-
-    yield make
-    for context in opened:
-        context.close()
 
 
 def sound(page):
@@ -177,8 +160,8 @@ def test_without_javascript(study, visit):
     page.locator("#page button").click()
     expect(page.locator("#errors")).to_be_visible()
     assert page.title().startswith("Error: ")
-    assert page.locator("#errors a").count() == 15
-    assert page.locator("input:checked").count() == 1
+    expect(page.locator("#errors a")).to_have_count(15)
+    expect(page.locator("input:checked")).to_have_count(1)
     page.locator("#errors a").first.click()
     assert page.url.endswith("#q-2")
     for _ in range(PAGES):
@@ -198,8 +181,8 @@ def test_missing_answers_are_said_and_linked(study, visit):
     page.wait_for_selector("#errors")
     assert page.evaluate("document.activeElement.id") == "errors"
     sound(page)
-    assert page.locator("input:checked").count() == 1
-    assert page.locator("#errors a").count() == 15
+    expect(page.locator("input:checked")).to_have_count(1)
+    expect(page.locator("#errors a")).to_have_count(15)
     answer(page)
     send(page)
     assert "Page 3 " in page.title()
@@ -328,7 +311,7 @@ def test_people_who_share_a_device_do_not_see_each_other_s_answers(study, visit)
     page.click("form[action$=leave] button")  # nobody is swapped behind their back
     page.goto(study.link("p-2"))
     send(page)
-    assert page.locator("input:checked").count() == 0
+    expect(page.locator("input:checked")).to_have_count(0)
 
 
 def test_german(tmp_path, visit):

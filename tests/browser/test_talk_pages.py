@@ -12,26 +12,12 @@ pytest.importorskip("fastapi")
 from playwright.sync_api import expect
 from talk_case import HELP, talking
 
-from browser.test_participant import DESK, PHONE, sound
+from browser.devices import DESK, PHONE
+from browser.test_participant import sound
 
 DEVICES = {"desk": DESK, "phone": PHONE, "dark": {**PHONE, "color_scheme": "dark"}, "large": DESK}
 SHOTS = os.environ.get("EQLAB_SHOTS", "")
 """A folder for pictures of the pages, for whoever wants to look at them."""
-
-
-@pytest.fixture
-def visit(browser):
-    opened = []
-
-    def make(**options):
-        context = browser.new_context(**{**DESK, **options})
-        context.set_default_timeout(20_000)
-        opened.append(context)
-        return context.new_page()
-
-    yield make
-    for context in opened:
-        context.close()
 
 
 def shot(page, name):
@@ -88,7 +74,7 @@ def test_a_talk_from_beginning_to_end(tmp_path, server, visit, device):
         shot(page, f"{device}-2-writing")
         expect(page.locator("#announce")).to_contain_text("The other one: That is answer 1")
         expect(page.locator("#talk")).to_have_attribute("data-state", "say")
-        assert page.locator(".line").count() == 2
+        expect(page.locator(".line")).to_have_count(2)
         assert page.locator(".line.you p").inner_text() == "My week was <b>hard</b>."
         assert page.evaluate("document.activeElement.id") == "feel"
         if device == "large":
@@ -97,7 +83,7 @@ def test_a_talk_from_beginning_to_end(tmp_path, server, visit, device):
         fits(page)
         shot(page, f"{device}-3-reply")
         page.reload()
-        assert page.locator(".line").count() == 2
+        expect(page.locator(".line")).to_have_count(2)
         feel(page, 50)
         page.locator("#feeling").fill("It listened.")
         page.locator("#message").fill("Thank you.")

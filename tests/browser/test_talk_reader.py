@@ -2,6 +2,10 @@
 
 import pytest
 
+pytest.importorskip("playwright")
+
+from playwright.sync_api import expect
+
 from eqlab.core.results import Estimate, Line, Result, Transcript
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.publish.groups import RunRecord
@@ -35,38 +39,25 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (360, "dark")])
-def test_reading_talks(browser, folder, width, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
-    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    page = context.new_page()
-    problems = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda said: said.type == "error" and problems.append(said.text))
-    page.on("request", lambda asked: asked.url.startswith("file:") or problems.append(asked.url))
-
-    def check():
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-        found = Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
-
+def test_reading_talks(watched, folder, width, scheme):
+    page, check = watched(width, scheme)
     page.goto(f"file://{folder}/index.html")
     check()
     rows = page.locator("tbody tr:visible")
-    assert rows.count() == 6
+    expect(rows).to_have_count(6)
     page.get_by_label("search").fill("TELL dog")
-    assert rows.count() == 3
+    expect(rows).to_have_count(3)
     page.get_by_label("listener").select_option("b/two")
-    assert rows.count() == 1
+    expect(rows).to_have_count(1)
     page.get_by_label("outcome").select_option("failure")
-    assert rows.count() == 0
+    expect(rows).to_have_count(0)
     assert "0 of 6" in page.get_by_role("status").inner_text()
     page.get_by_label("search").fill("")
-    assert rows.count() == 1
+    expect(rows).to_have_count(1)
 
     page.get_by_role("link", name="side by side").locator("visible=true").click()
     shown = page.locator(".beside > section:visible")
-    assert shown.count() == 2
+    expect(shown).to_have_count(2)
     assert "b/two" in shown.nth(0).inner_text()
     page.get_by_label("Right").select_option(label="c/three · speaker sim")
     assert "c/three" in shown.nth(1).inner_text()
@@ -82,6 +73,4 @@ def test_reading_talks(browser, folder, width, scheme):
     page.keyboard.press("ArrowRight")
     page.wait_for_url(where)
     page.goto(f"file://{folder}/index.html#listener=b%2Ftwo&outcome=success")
-    assert rows.count() == 1, "as a model's page links here"
-    assert problems == []
-    context.close()
+    expect(rows).to_have_count(1)  # as a model's page links here

@@ -188,3 +188,21 @@ class Person:
         step = re.search(r'name="step" value="(\d+)"', self.page.text).group(1)
         self.page = self.client.post("/s/talk/page", data={"step": step, "attempt": "1"})
         return self
+
+
+def calls(site):
+    """The calls to models that the store holds."""
+    from sqlalchemy import select
+
+    from eqlab.store.schema import talk_calls
+
+    with site.participation.store.engine.connect() as connection:
+        return connection.execute(select(talk_calls)).all()
+
+
+def one(site):
+    """The only person of a study."""
+    from eqlab.study.results.participants import read_participants
+
+    (person,) = read_participants(site.participation).people
+    return person

@@ -66,8 +66,9 @@ def _replaced(opened: "Reader", run: str, pairs: "Sequence[tuple[str, BenchmarkC
     """Which subjects another model answered for, in the whole run."""
     from eqlab.core.answered_as import replaced
 
+    names = opened.answered_as(run)
     for who in dict.fromkeys(who for who, _ in pairs):
-        yield from replaced(who, opened.answered_as(run, who))
+        yield from replaced(who, names.get(who, {}))
 
 
 def _matches(

@@ -1,0 +1,260 @@
+"""A talk that goes wrong or ends early: a model that is down, limits, stopping, leaving, erasing."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+from aiohttp import web
+from sqlalchemy import select
+from talk_case import ARMS, HELP, MACHINE, calls, one, talk_design, talking
+
+from eqlab.store.schema import answers, talk_calls, trials
+from eqlab.store.study.erase import erase_person
+from eqlab.study.results.participants import read_participants
+
+pytest.importorskip("fastapi")
+
+
+# -- when the model fails --------------------------------------------------------------------------------------------
+
+
+def down(body, number):
+    return web.json_response({"error": {"message": "overloaded"}}, status=500)
+
+
+def test_a_model_that_is_down_keeps_the_place_and_can_be_tried_again(tmp_path, server):
+    server.reply = down
+    with talking(tmp_path, server) as site:
+        person = site.person().begin().say("Hello.", 50).until_answered()
+        assert person.state == "down"
+        assert "does not answer" in person.text
+        asked = len(server.requests)
+        for _ in range(3):
+            assert person.look().state == "down"
+        assert len(server.requests) == asked, "looking asks nobody"
+        server.reply = lambda body, number: "I am back."
+        person.page = person.post("retry")
+        person.until_answered()
+        assert person.lines == [("you", "Hello."), ("other", "I am back.")]
+        assert [call.state for call in calls(site)] == ["lost", "done"]
+        events = [event.kind for event in read_participants(site.participation).events]
+        assert events.count("down") == 1
+
+
+def test_without_the_model_people_go_on_to_the_code(tmp_path, server):
+    server.reply = down
+    with talking(tmp_path, server) as site:
+        person = site.person().begin().say("Hello.", 50).until_answered()
+        person.page = person.post("without")
+        person.rate().finish()
+        assert "C-COMPLETE" in person.text
+        assert site.turns()[-1][4] == "down"
+
+
+def test_where_the_file_says_so_people_can_only_wait(tmp_path, server):
+    server.reply = down
+    with talking(tmp_path, server, talk='if_down = "wait"') as site:
+        person = site.person().begin().say("Hello.", 50).until_answered()
+        assert "your place is kept" in person.text
+        assert 'value="without"' not in person.page.text
+        assert person.post("without", headers={"Accept": "application/json"}).json()["outcome"] == "refused"
+
+
+def test_a_model_that_hangs_counts_as_down(tmp_path, server):
+    hang = threading.Event()
+
+    async def hold(body):
+        await asyncio.get_running_loop().run_in_executor(None, hang.wait, 30)
+
+    server.before = hold
+    with talking(tmp_path, server, patience=1) as site:
+        begun = time.monotonic()
+        person = site.person().begin().say("Hello.", 50).until_answered()
+        assert person.state == "down"
+        assert time.monotonic() - begun < 20
+        hang.set()
+
+
+def refused(body, number):
+    choice = {"index": 0, "finish_reason": "content_filter", "message": {"role": "assistant", "content": ""}}
+    return {"choices": [choice], "usage": {}}
+
+
+def empty(body, number):
+    return {"choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": " "}}]}
+
+
+@pytest.mark.parametrize(("reply", "status"), [(refused, "refused"), (empty, "unparseable")])
+def test_a_filter_or_nothing_but_silence_ends_the_talk_with_a_last_feeling(tmp_path, server, reply, status):
+    server.reply = reply
+    with talking(tmp_path, server) as site:
+        person = site.person().begin().say("Hello.", 50).until_answered()
+        assert person.state == "say"
+        assert "No reply has come" in person.text
+        assert 'name="v.says"' not in person.page.text
+        person.say("", 20)
+        assert "The other one understood me." in person.text
+        assert status in [one[1] for one in site.turns()]
+        from eqlab.benchmarks.dialogue.talked import talks_of
+
+        (talk,) = talks_of(one(site).turns)
+        assert (talk.end, talk.final, talk.outcome) == ("silence", 20, "failure")
+
+
+def test_thinking_is_kept_from_the_person(tmp_path, server):
+    server.reply = lambda body, number: "<think>The user seems sad, secret plan.</think>How are you?"
+    with talking(tmp_path, server) as site:
+        person = site.person().begin().say("Hello.", 50).until_answered()
+        assert person.lines[-1] == ("other", "How are you?")
+        assert "secret plan" not in person.page.text
+
+
+# -- limits --------------------------------------------------------------------------------------------------------
+
+
+def test_a_person_who_has_used_up_their_calls_goes_on(tmp_path, server):
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server, talk="max_calls_person = 1") as site:
+        person = site.person().begin().say("Hello.", 50).until_answered()
+        person.say("More.", 50).until_answered()
+        assert person.state == "spent"
+        assert "cannot go on" in person.text
+        person.page = person.post("without")
+        person.rate().finish()
+        assert "C-COMPLETE" in person.text
+        other = site.person("p-2").begin().say("Hello.", 50).until_answered()
+        assert other.lines[-1] == ("other", "Reply.")
+    assert len(server.requests) == 2
+
+
+def test_the_whole_studys_calls_are_limited_too(tmp_path, server):
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server, talk="max_calls = 1\nmax_calls_person = 1") as site:
+        site.person().begin().say("Hello.", 50).until_answered()
+        other = site.person("p-2").begin().say("Hello.", 50).until_answered()
+        assert other.state == "spent"
+    assert len(server.requests) == 1
+
+
+def test_money_is_reserved_at_its_worst_and_settled_at_what_it_took(tmp_path, server, monkeypatch):
+    prices = tmp_path / "prices.toml"
+    prices.write_text(
+        'date = "2026-01-01"\ncurrency = "USD"\nsource = "test"\n'
+        + "".join(f'[[price]]\nmodels = ["{spec}"]\ninput = 1000.0\noutput = 1000.0\n' for spec in ARMS.values())
+    )
+    monkeypatch.setenv("EQLAB_PRICES", str(prices))
+    server.reply = lambda body, number: {
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Reply."}}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 10},
+    }
+    with talking(tmp_path, server, talk="max_cost = 2.0") as site:
+        person = site.person().begin().say("Hello.", 50).until_answered()
+        (call,) = calls(site)
+        assert call.cost == pytest.approx(0.11)
+        for _ in range(2):
+            person.say("More.", 50).until_answered()
+        spent = sum(call.cost for call in calls(site))
+        assert spent <= 2.0
+
+
+def test_messages_in_a_minute_are_limited_and_the_text_is_kept(tmp_path, server):
+    server.reply = lambda body, number: "Reply."
+    with talking(tmp_path, server, talk="per_minute = 1") as site:
+        person = site.person().begin().say("Hello.", 50).until_answered()
+        person.page = person.post(v_says="Too soon.", v_emotion=50)
+        assert person.page.status_code == 429
+        assert "Too soon." in person.text
+        assert "wait a moment" in person.text
+    assert len(server.requests) == 1
+
+
+# -- stopping, leaving, erasing --------------------------------------------------------------------------------------
+
+
+def test_somebody_who_stops_is_told_and_gets_what_was_promised(tmp_path, server):
+    server.reply = lambda body, number: "Reply."
+    design = talk_design(tmp_path, f"http://127.0.0.1:{server.port}/v1")
+    from dataclasses import replace
+
+    withheld = replace(design, study=replace(design.study, talk=replace(design.study.talk, told="debrief")))
+    with talking(tmp_path, server, withheld) as site:
+        person = site.person()
+        assert MACHINE not in person.text
+        person.begin().say("Hello.", 50).until_answered()
+        assert MACHINE not in person.text
+        gone = person.client.post("/s/talk/stop", content="what=keep")
+        assert MACHINE in gone.text
+        assert "this is what it was about" in gone.text
+        assert "C-COMPLETE" in gone.text
+        assert HELP in gone.text
+        other = site.person("p-2").begin().say("Secret words.", 50).until_answered()
+        deleted = other.client.post("/s/talk/stop", content="what=delete")
+        assert MACHINE in deleted.text
+        assert "C-COMPLETE" in deleted.text
+
+
+def test_consent_says_that_it_is_a_machine(tmp_path, server):
+    with talking(tmp_path, server) as site:
+        assert MACHINE in site.person().text
+
+
+def test_nobody_gets_a_code_before_a_talk_or_where_none_is_promised(tmp_path, server):
+    with talking(tmp_path, server, talk='stopped = "nothing"') as site:
+        person = site.person().begin()
+        assert "C-COMPLETE" not in person.client.post("/s/talk/stop", content="what=keep").text
+
+
+def test_closing_a_talk_without_a_word_counts_as_left(tmp_path, server):
+    server.reply = lambda body, number: "Feeling: ok\nEmotion: 44\nLeaves: no\nSays: Go on."
+    with talking(tmp_path, server, top="limit = 2", talk='person = "listener"') as site:
+        person = site.person().begin().say("I hear you.").until_answered()
+        person.page = person.post("close")
+        assert "The other one understood me." in person.text
+        from eqlab.benchmarks.dialogue.talked import talks_of
+
+        (talk,) = talks_of(one(site).turns)
+        assert (talk.end, talk.final, talk.outcome) == ("left", 44, "open")
+
+
+def test_leaving_while_the_model_writes_keeps_nothing_that_comes_later(tmp_path, server):
+    release = threading.Event()
+
+    async def hold(body):
+        await asyncio.get_running_loop().run_in_executor(None, release.wait, 20)
+
+    server.before, server.reply = hold, lambda body, number: "Too late."
+    with talking(tmp_path, server) as site:
+        person = site.person().begin()
+        person.post(v_says="Hello.", v_emotion=50, headers={"Accept": "application/json"})
+        person.look()
+        person.page = person.post("close")
+        assert "The other one understood me." in person.text
+        release.set()
+        deadline = time.monotonic() + 10
+        while calls(site)[0].state == "asked" and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert calls(site)[0].state == "done"
+        assert "Too late." not in str(site.turns())
+
+
+def test_erasing_takes_the_words_everywhere(tmp_path, server):
+    server.reply = lambda body, number: f"You said {body['messages'][-1]['content']}"
+    secret = "my-cat-is-called-Xanthippe"
+    with talking(tmp_path, server) as site:
+        kept = site.person("p-0").begin().say("Nothing special.", 50).until_answered()
+        person = site.person().begin().say(secret, 50).until_answered()
+        person.say(f"{secret} again", 50, v_feeling=secret).until_answered()
+        store = site.participation.store
+        who = read_participants(site.participation).people[-1].person
+        with store.engine.connect() as connection:
+            assert secret in str(connection.execute(select(trials.c.body)).all())
+        erase_person(site.participation, who)
+        with store.engine.connect() as connection:
+            for table in (trials, answers):
+                assert secret not in str(connection.execute(select(table)).all())
+            assert [row.person for row in connection.execute(select(talk_calls))].count(None) == 2
+        kept.say("Still here.", 50).until_answered()
+        assert kept.lines[-1] == ("other", "You said Still here.")
+        store.engine.dispose()
+        assert all(secret.encode() not in path.read_bytes() for path in tmp_path.glob("store.db*"))
