@@ -59,6 +59,11 @@ class Answer:
         """Whether the subject said something, readable or not."""
         return self.status != "error"
 
+    @property
+    def batch(self) -> bool:
+        """Whether it came with many others, hours later and cheaper."""
+        return "batch" in self.sent
+
 
 def stands(outcomes: Iterable[tuple[str | None, str | None]]) -> bool:
     """Whether attempts, each as (status, finish), settle their trial whatever tries are left: a good answer does, and

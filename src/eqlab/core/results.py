@@ -2,8 +2,9 @@
 need to know none of them. "Undefined" is None, never 0."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from html import escape
+from operator import attrgetter
 from typing import Any
 
 from eqlab.core.answers import Status
@@ -71,11 +72,25 @@ class ItemScore:
         score = "undefined" if self.score is None else f"{self.score:g}"
         return f"<ItemScore {self.item}, repeat {self.repeat}, {self.status or 'unanswered'}: {score}>"
 
+    def __reduce__(self) -> tuple[type["ItemScore"], tuple[Any, ...]]:
+        """For other processes: a dataclass's own way takes three times as long."""
+        return ItemScore, _FIELDS(self)
+
+    def showing(self, text: str) -> "ItemScore":
+        """As `replace(self, shown=text)`, in a third of the time: a large report does it a hundred thousand times."""
+        values = list(_FIELDS(self))
+        values[_SHOWN] = text
+        return ItemScore(*values)
+
     @property
     def words(self) -> int:
         """Length of the reply; 0 without one."""
         return len(self.text.split()) if self.words_absent is None else self.words_absent
 
+
+_NAMES = [field.name for field in fields(ItemScore)]
+_FIELDS = attrgetter(*_NAMES)
+_SHOWN = _NAMES.index("shown")
 
 @dataclass(frozen=True, slots=True)
 class Table:

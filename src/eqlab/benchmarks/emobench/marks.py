@@ -76,4 +76,5 @@ def shown(one: Mark) -> ItemScore:
         reference={key: words[key][value] for key, value in one.trial.key["correct"].items()},
         attempts=one.attempts,
         points=points,
+        shown=one.trial.stimulus,
     )

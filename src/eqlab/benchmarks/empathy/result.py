@@ -138,6 +138,7 @@ def _item(one: GivenReply) -> ItemScore:
         | {label: "yes" for fact, label in said.items() if one.facts.get(fact)},
         attempts=one.n_attempts,
         topics=(str(one.trial.key["emotion"]), str(one.trial.key["valence"])),
+        shown=one.trial.stimulus,
     )
 
 
