@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from eqlab.comparison.labels import subject_name
 from eqlab.core.results import Transcript
-from eqlab.publish.groups import RunRecord, group
+from eqlab.publish.groups import Group, RunRecord, group
 from eqlab.publish.report.templating import policy, source
 from eqlab.publish.report.words import page_environment
 
@@ -78,10 +78,10 @@ def first_personas(every: Sequence[TalkPage], most: int) -> list[TalkPage]:
 
 
 def talk_files(
-    records: Sequence[RunRecord], *, back: str, generated_at: float, version: str
+    records: Sequence[RunRecord], *, back: str, generated_at: float, version: str, groups: Sequence[Group] = ()
 ) -> Iterator[tuple[str, bytes]]:
     """(name, content) of every page beside a report; nothing where no result has talks. `back` is its address."""
-    rows = [row for one in group(records) for row in one.rows if not row.again and row.result.transcripts]
+    rows = [row for one in groups or group(records) for row in one.rows if not row.again and row.result.transcripts]
     listened = [(row.name, row.result.transcripts) for row in rows]
     return reader_files(listened, Home("Report", back, generated_at, version))
 
@@ -95,21 +95,23 @@ def reader_files(listened: Sequence[Listened], home: Home) -> Iterator[tuple[str
     made = page_environment()
     style = source(made, "report.css") + source(made, "talks.css")
     script = source(made, "talks.js")
+    words: Any = made.get_template("_talk.html.j2").module  # once for all pages that show the same
     frame: dict[str, Any] = {"style": Markup(style), "script": Markup(script), "policy": policy(style, script)}
     frame |= {"generated_at": home.generated_at, "version": home.version, "home": home, "course": course, "mark": mark}
     room = max(_LEAST, SEARCHED // len(pages))
     listed = [(page, searched(page.talk, room)) for page in pages]
     cut = any(len(_words(page.talk)) > room for page in pages)
     yield INDEX, _page("talk_list.html.j2", frame, listed=listed, pages=pages, every=len(every), cut=cut, room=room)
-    by_persona: dict[str, list[TalkPage]] = {}
-    for page in pages:
-        by_persona.setdefault(page.persona, []).append(page)
-    for page in pages:
-        others = [one for one in by_persona[page.persona] if one is not page]
-        near = [pages[place] for place in (page.number - 2, page.number) if 0 <= place < len(pages)]
-        yield page.href, _page("talk.html.j2", frame, page=page, others=others[:MOST_OTHERS], near=near)
-    for href, own in by_persona.items():
-        yield href, _page("talk_beside.html.j2", frame, pages=own)
+    for href, together in groupby(pages, key=lambda page: page.persona):
+        own = list(together)
+        said = {page.number: Markup(words.lines(page, course, mark)) for page in own}
+        links = {page.number: Markup(words.link(page)) for page in own[: MOST_OTHERS + 1]}
+        for page in own:
+            near = [pages[place] for place in (page.number - 2, page.number) if 0 <= place < len(pages)]
+            others = [link for number, link in links.items() if number != page.number][:MOST_OTHERS]
+            shown = {"page": page, "said": said[page.number], "others": Markup("".join(others)), "near": near}
+            yield page.href, _page("talk.html.j2", frame, **shown)
+        yield href, _page("talk_beside.html.j2", frame, pages=own, said=said)
 
 
 def _page(name: str, frame: Mapping[str, object], **values: object) -> bytes:

@@ -15,7 +15,7 @@ from eqlab.runs.score import results_of
 from eqlab.store.reader import Reader, StoredRun
 
 if TYPE_CHECKING:
-    from eqlab.publish.groups import RunRecord
+    from eqlab.publish.groups import Group, RunRecord
 
 
 def write_report(
@@ -37,7 +37,7 @@ def write_results(
     found: Sequence[tuple[StoredRun, Sequence[Result]]], where: Path | str, *, items: bool = False
 ) -> Path:
     """Write the HTML report of runs whose results are there already."""
-    from eqlab.publish.groups import RunRecord
+    from eqlab.publish.groups import RunRecord, group
     from eqlab.publish.report.page import (
         item_files,
         render,  # here, so that whoever only asks need not load it
@@ -45,23 +45,28 @@ def write_results(
 
     path = Path(where)
     records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
+    groups = group(records)
     now, eqlab = time.time(), version("eqlab")
     folder = item_folder(path)
     if items:
         written = set()
-        for name, content in item_files(records, back=f"../{quote(path.name)}", generated_at=now, version=eqlab):
+        back = f"../{quote(path.name)}"
+        for name, content in item_files(records, back=back, generated_at=now, version=eqlab, groups=groups):
             write_whole(folder / name, content, durable=False)
             written.add(name)
         for old in folder.glob("subject-*.html"):  # of an earlier report with more items
             if old.name not in written:
                 old.unlink()
-    read = _write_talks(records, path, now, eqlab)
-    html = render(records, generated_at=now, version=eqlab, items=quote(folder.name) if items else "", talks=read)
+    read = _write_talks(records, groups, path, now, eqlab)
+    linked = quote(folder.name) if items else ""
+    html = render(records, generated_at=now, version=eqlab, items=linked, talks=read, groups=groups)
     write_whole(path, html)
     return path
 
 
-def _write_talks(records: "Sequence[RunRecord]", report: Path, now: float, eqlab: str) -> str:
+def _write_talks(
+    records: "Sequence[RunRecord]", groups: "Sequence[Group]", report: Path, now: float, eqlab: str
+) -> str:
     """Talks on pages of their own, where there are some: the address of their list from the report, or nothing."""
     if not any(result.transcripts for record in records for result in record.results):
         return ""
@@ -70,7 +75,8 @@ def _write_talks(records: "Sequence[RunRecord]", report: Path, now: float, eqlab
     folder = report.with_name(f"{report.stem}-talks")
     folder.mkdir(exist_ok=True)
     written = set()
-    for name, content in talk_files(records, back=f"../{quote(report.name)}", generated_at=now, version=eqlab):
+    back = f"../{quote(report.name)}"
+    for name, content in talk_files(records, back=back, generated_at=now, version=eqlab, groups=groups):
         write_whole(folder / name, content, durable=False)
         written.add(name)
     for pattern in ("talk-*.html", "persona-*.html"):  # of an earlier report with more talks
