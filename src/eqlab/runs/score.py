@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 from eqlab.benchmarks.registry import load
@@ -12,6 +13,7 @@ from eqlab.core.benchmark import NO_CONTEXT, Context, Scored, Seated
 from eqlab.core.results import ItemScore, Result, Results
 from eqlab.core.runs import OWN, TITLE, BenchmarkConfig, ModelConfig
 from eqlab.runs.context import Known, StoreContext
+from eqlab.runs.others import Others
 from eqlab.runs.spent import usage_of
 from eqlab.store.reader import Reader, StoredRun
 
@@ -31,19 +33,21 @@ def results(store: Reader, stored: StoredRun | str, known: Known | None = None) 
     return Results(result_of(about, (stored, subject, asked)) for subject, asked in stored.config.pairs())
 
 
-def results_of(store: Reader, runs: Sequence[StoredRun], *, processes: int = 1) -> list[tuple[StoredRun, list[Result]]]:
-    """Runs with their results. Each further process imports the main program anew, which must allow that
-    (`if __name__ == "__main__"`)."""
+def results_of(
+    store: Reader, runs: Sequence[StoredRun], *, processes: int = 1, others: Others | None = None
+) -> list[tuple[StoredRun, list[Result]]]:
+    """Runs with their results; on so many processes, or with the `others` that a command has."""
     jobs = [(one, subject, asked) for one in runs for subject, asked in one.config.pairs()]
-    processes = min(processes, len(jobs))
-    if processes > 1 and _planned(store, runs) >= MANY:
-        from eqlab.runs.together import together
+    with nullcontext(others) if others else Others(min(processes, len(jobs))) as beside:
+        if beside.count > 0 and len(jobs) > 1 and _planned(store, runs) >= MANY:
+            from eqlab.runs.together import together
 
-        found = iter(together(store, jobs, processes))
-    else:
-        known = Known(store)
-        found = (result_of(known, job) for job in jobs)
-    return [(one, [next(found) for _ in one.config.pairs()]) for one in runs]
+            found = together(store, jobs, beside)
+        else:
+            known = Known(store)
+            found = [result_of(known, job) for job in jobs]
+    made = iter(found)
+    return [(one, [next(made) for _ in one.config.pairs()]) for one in runs]
 
 
 def score(

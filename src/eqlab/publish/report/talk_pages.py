@@ -80,20 +80,25 @@ def first_personas(every: Sequence[TalkPage], most: int) -> list[TalkPage]:
 
 
 def talk_files(
-    records: Sequence[RunRecord], *, back: str, generated_at: float, version: str, groups: Sequence[Group] = ()
+    records: Sequence[RunRecord], *, back: str, generated_at: float, version: str
 ) -> Iterator[tuple[str, bytes]]:
     """(name, content) of every page beside a report; nothing where no result has talks. `back` is its address."""
-    rows = [row for one in groups or group(records) for row in one.rows if not row.again and row.result.transcripts]
-    listened = [(row.name, row.result.transcripts) for row in rows]
-    return reader_files(listened, Home("Report", back, generated_at, version))
+    return reader_files(listened_in(group(records)), Home("Report", back, generated_at, version))
+
+
+def listened_in(groups: Sequence[Group]) -> list[Listened]:
+    rows = [row for one in groups for row in one.rows if not row.again and row.result.transcripts]
+    return [(row.name, row.result.transcripts) for row in rows]
 
 
 def reader_files(listened: Sequence[Listened], home: Home) -> Iterator[tuple[str, bytes]]:
     """(name, content) of every page; nothing where nobody talked."""
     every = talk_pages(listened)
-    if not every:
-        return
-    pages = first_personas(every, MOST_TALKS)
+    return page_files(first_personas(every, MOST_TALKS), len(every), home) if every else iter(())
+
+
+def page_files(pages: Sequence[TalkPage], every: int, home: Home) -> Iterator[tuple[str, bytes]]:
+    """The same from the pages themselves, of `every` talk that there is."""
     made = page_environment()
     style = source(made, "report.css") + source(made, "talks.css")
     script = source(made, "talks.js")
@@ -103,7 +108,7 @@ def reader_files(listened: Sequence[Listened], home: Home) -> Iterator[tuple[str
     room = max(_LEAST, SEARCHED // len(pages))
     listed = [(page, searched(page.talk, room)) for page in pages]
     cut = any(len(_words(page.talk)) > room for page in pages)
-    yield INDEX, _page("talk_list.html.j2", frame, listed=listed, pages=pages, every=len(every), cut=cut, room=room)
+    yield INDEX, _page("talk_list.html.j2", frame, listed=listed, pages=pages, every=every, cut=cut, room=room)
     for href, together in groupby(pages, key=lambda page: page.persona):
         own = list(together)
         said = {page.number: Markup(words.lines(page, course, mark)) for page in own}
