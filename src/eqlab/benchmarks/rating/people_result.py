@@ -23,8 +23,8 @@ from eqlab.benchmarks.rating.rated import GOOD, GivenRating, RatedReply, arms_of
 from eqlab.core.results import Estimate, Table
 
 FOLLOWS = (
-    "It follows how people like these raters see these replies to these prompts; not that anybody feels anything, "
-    "nor that the difference is the same for other prompts or in longer talks."
+    "This tells how people like these raters see these replies to these prompts. It does not tell whether anybody "
+    "feels anything, nor whether the difference is the same for other prompts or in longer talks."
 )
 
 
