@@ -2,7 +2,6 @@
 wide its longest column stands above each row; where that is still too wide, each row is a line of facts."""
 
 import re
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
