@@ -112,4 +112,4 @@ def test_a_large_run_of_talks_says_its_size_before_it_asks(eqlab, server, tmp_pa
     assert not server.requests
     done = eqlab(*command, "--store", "s.db", "--limit", "40")
     assert "bad: 320 calls, about" in done.err
-    assert "s (in a seat): 320 calls" in done.err
+    assert "s (as speaker): 320 calls" in done.err

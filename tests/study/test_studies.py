@@ -281,7 +281,7 @@ def test_answers_of_the_other_kinds_are_answers_of_their_benchmark(store, kind):
 
 def test_a_reference_that_is_no_arm_is_refused(store):
     one = study(store, "evoked")
-    with pytest.raises(UsageError, match=r"'Joy' is none of its arms. They are: Anger"):
+    with pytest.raises(UsageError, match=r"'Joy' is not one of its arms. They are: Anger"):
         design_of(replace(one, analysis=replace(one.analysis, reference="Joy")), store)
 
 

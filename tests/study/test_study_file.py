@@ -81,7 +81,7 @@ def test_all_problems_are_told_at_once_with_line_and_key():
         ("seed = ", "seed", "is text, not a whole number (write one from 0"),
         ("batch_sise", "places.batch_sise", "did you mean batch_size?"),
         ("alpha", "analysis.alpha", "5 is out of range (write a number from 0.0001 to 0.5)"),
-        ("reference", "analysis.reference", "'nobody' is none of the arms (there are: author, other)"),
+        ("reference", "analysis.reference", "'nobody' is not one of the arms (there are: author, other)"),
         ("answer = 4", "tutorial.question[3].answer", "4 is out of range (write a whole number from 1 to 3)"),
     ):
         where = f"s.toml:{line_of(text, start)}: {key}: "

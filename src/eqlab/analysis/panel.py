@@ -71,7 +71,7 @@ def pool(ratings: PanelRatings) -> Pooled:
     severity = _solve(normal.sum(axis=0), right.sum(axis=0))
     if severity is None:
         raise UsageError(
-            "Some judges share no reply with the others, not even through a chain: severities cannot be told apart.",
+            "Some judges rated no reply that the others rated: how severe each is cannot be told.",
             "Let two judges rate some of the same replies.",
         )
     counts = known.sum(axis=1)

@@ -222,7 +222,7 @@ def test_one_persona():
         (b'id = "a-1"\n', b"", r"own.toml:3: item\[1\].id: is missing"),
         (b'"a-1"', b'"A 1"', r"own.toml:4: item\[1\].id \(A 1\): is no id"),
         (b'"a-1"', b"7", r"item\[1\].id: is a whole number, not text"),
-        (b'"joy"', b'"joi"', r"own.toml:6: item\[1\].kind \(a-1\): 'joi' is none of the values \(did you mean joy"),
+        (b'"joy"', b'"joi"', r"own.toml:6: item\[1\].kind \(a-1\): 'joi' is not one of the values \(did you mean joy"),
         (b'"joy"', b"[]", r"kind \(a-1\): is a list"),
         (b'kind = "joy"\n', b"", r"kind \(a-1\): is missing"),
         (b"age = 30", b"age = 0", r"own.toml:9: item\[1\].age \(a-1\): 0 is out of range .* from 1 to 120"),

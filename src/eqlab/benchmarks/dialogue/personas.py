@@ -88,7 +88,7 @@ def _persona(entry: Section, top: Section) -> Persona:
 def _id(entry: Section) -> str:
     value = entry.text("id")
     if value and not _ID.fullmatch(value):
-        entry.wrong("id", "is no id (write small letters, digits and hyphens)")
+        entry.wrong("id", "is not an id (write small letters, digits and hyphens)")
     return value
 
 

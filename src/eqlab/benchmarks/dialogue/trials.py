@@ -59,7 +59,7 @@ def first_trial(character: Character, speaker: Speaker, replies: int) -> Trial:
     key = {"character": to_key(character), "speaker": speaker.spec, "json": speaker.structured, "replies": replies}
     if character.task and not speaker.fixed:
         raise UsageError(
-            f"Scenario {character.id} has fixed lines, and nobody whom {speaker.spec} could play.",
+            f"Scenario {character.id} has fixed lines, and no character that {speaker.spec} could play.",
             "Drop --speaker, or write --speaker fixed.",
         )
     if character.opening:

@@ -251,7 +251,7 @@ def _worth_table(panel: Panel, first: Panel, people: Sequence[float] | None, mea
         "What the panel is worth",
         ("measure", "value", "of"),
         tuple(rows),
-        "Intervals: bootstrap over whole prompts. Judges who err alike are worth fewer than they are.",
+        "Intervals: bootstrap over whole prompts. Judges who make the same errors count as fewer.",
     )
 
 
@@ -274,7 +274,7 @@ def _left_out(panel: Panel, pooled: Pooled) -> Table:
         "Ranks if a judge were left out",
         ("left out", *order),
         tuple(rows),
-        "A rank that changes hangs on one judge.",
+        "A rank that changes here depends on one judge.",
     )
 
 
