@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 GAP = 2
-_UNIT = re.compile(r"\S+ … \S+|n = \S+|[<>] \S+(?: %)?|\S+ %(?!\S)|\S+")
+_UNIT = re.compile(r"\S+ … \S+|… \S+|n = \S+|[<>] \S+(?: %)?|\S+ %(?!\S)|\S+")
 """What stays on one line: an interval, a number with its sign or unit, a word."""
 _WHOLE = re.compile(r"\S+ \([^()]* … [^()]*\)|" + _UNIT.pattern)
 """The same, and a number with all that stands in brackets behind it."""
@@ -122,8 +122,11 @@ def _with_names_above(
     head, *body = fitting
     found = [Line(" · ".join(heads[one] for one in above), "bold")]
     found += [Line(" " * GAP + line.text, line.style) for line in head]
+    before = ""
     for row, own in zip(rows, body, strict=True):
-        found += [Line(part) for part in broken(" · ".join(row[one] for one in above if row[one]), width)]
+        name = " · ".join(row[one] for one in above if row[one])
+        found += [Line(part) for part in broken(name, width)] if name != before else []
+        before = name
         found += [Line(" " * GAP + line.text) for line in own]
     return found
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from eqlab.cli.layout import lines
 from eqlab.cli.plain import columns, harmless, print_json, wrapped
 from eqlab.core.results import Estimate, Table
-from eqlab.core.text import count_of
+from eqlab.core.text import TOO_FEW, UNDEFINED, count_of, few
 
 __all__ = ["console", "errors", "harmless", "interval", "number", "print_json", "print_rows", "print_table", "say"]
 
@@ -39,9 +39,7 @@ def number(value: float | None, digits: int = 2) -> str:
 
 def interval(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
-        from eqlab.analysis.intervals import FEWEST
-
-        return "too few" if estimate.n < FEWEST else "undefined"
+        return TOO_FEW if few(estimate) else UNDEFINED
     return f"{estimate.low:.{estimate.digits}f} … {estimate.high:.{estimate.digits}f}"
 
 
