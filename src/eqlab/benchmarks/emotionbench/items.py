@@ -66,7 +66,8 @@ OWN_FACTOR = "own situations"
 
 def parse_own(content: bytes, path: str) -> list[Situation]:
     """A user's own situations: an id, a text and the emotion it should evoke; the factor may be left out."""
-    return read_items(content, path, ("id", "text", "emotion", "factor", "language"), _own_situation)
+    keys = ("id", "text", "emotion", "factor", "language")
+    return read_items(content, path, keys, _own_situation, about=("instruction_before",))
 
 
 def _own_situation(section: Section, top: Section) -> Situation:
