@@ -96,7 +96,7 @@ def test_a_mistake_is_named_with_its_key(text, said):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ('[[models]]\nspec = "b"\n', "'b' is no model"),
+        ('[[models]]\nspec = "b"\n', "'b' is not a model"),
         ('[[models]]\nspec = "a"\nname = "c"\nbase_url = "http://h:1/v1"', "are the same run"),
         ('max_concurrency = 2\n[[models]]\nspec = "b"\nbase_url = "http://h:1/v1"\nmax_concurrency = 3', "say it once"),
         ("[endpoints.nowhere]\nmax_concurrency = 2", "is no provider"),

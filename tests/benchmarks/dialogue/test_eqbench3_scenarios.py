@@ -58,7 +58,7 @@ def test_a_broken_file_says_where(text, words):
 
 
 def test_a_file_that_is_no_text():
-    with pytest.raises(DataError, match=r"f\.txt is no UTF-8"):
+    with pytest.raises(DataError, match=r"f\.txt is not UTF-8"):
         parse_scenarios(b"########\xff", "f.txt")
 
 
