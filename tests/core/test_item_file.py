@@ -146,7 +146,7 @@ def test_emobench_and_dialogue_read_the_three_formats_too(read, one):
 
 
 def test_a_list_in_a_cell_is_checked_like_any():
-    with pytest.raises(DataError, match=r"x\.csv:2: item\[1\]\.label \(s1\): is none of its choices"):
+    with pytest.raises(DataError, match=r"x\.csv:2: item\[1\]\.label \(s1\): is not one of its choices"):
         scenarios(as_csv({**SCENARIO, "label": "Help."}), "own/x.csv")
     with pytest.raises(DataError, match=r"item\[1\]\.age \(ann-1\)"):
         personas(as_csv({**PERSONA, "age": "forty"}), "own/x.csv")
@@ -205,7 +205,7 @@ emotions = { Sad = 7, Relieved = 0, Angry = 5.5, Proud = 0 }
     (one,) = dialogues(text, "mine.toml")
     assert (one.character, one.emotions) == ("Bo", ("Sad", "Relieved", "Angry", "Proud"))
     assert one.reference == {"Sad": 7.0, "Relieved": 0.0, "Angry": 5.5, "Proud": 0.0}
-    with pytest.raises(DataError, match=r"emotions \(t1\): 'Sad' is no number from 0 to 10"):
+    with pytest.raises(DataError, match=r"emotions \(t1\): 'Sad' is not a number from 0 to 10"):
         dialogues(text.replace(b"Sad = 7", b"Sad = 11"), "mine.toml")
     with pytest.raises(DataError, match=r"there are 3 different words"):
         dialogues(text.replace(b", Proud = 0", b""), "mine.toml")

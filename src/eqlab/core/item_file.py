@@ -16,8 +16,8 @@ from eqlab.core.toml_lines import Path
 from eqlab.core.toml_section import Notes, Section
 
 T = TypeVar("T")
-ABOUT = ("title", "version", "licence", "language", "provenance", "author", "instruction", "instruction_before")
-"""What an item file may say of itself, and to the models."""
+ABOUT = ("title", "version", "licence", "language", "provenance", "author", "instruction")
+"""What an item file may say of itself, and to the models; some benchmarks have a second instruction."""
 HINT = "The format is in docs/own-items.md."
 _TABLES = (".csv", ".jsonl")
 _BETWEEN = "|"
@@ -43,10 +43,11 @@ def read_items(
     make: Callable[[Section, Section], T],
     row: Callable[[Mapping[str, Any]], dict[str, Any]] = dict,
     text_as: str = "",
+    about: Sequence[str] = (),
 ) -> list[T]:
     """The items in the order of the file, each made of its own table and the file's top. `row`: from the columns of a
-    CSV or the keys of a JSON line to the keys of an item in TOML. `text_as`: the key that may also be called `text`.
-    No id may be there twice."""
+    CSV or the keys of a JSON line to the keys of an item in TOML; `text_as`: the key that may also be called `text`;
+    `about`: what else the top may say. No id may be there twice."""
     name = PurePath(path).name
     text = decoded(content, name)
     kind = PurePath(path).suffix.lower()
@@ -67,7 +68,7 @@ def read_items(
 
     if kind not in _TABLES:
         try:
-            return read_toml(text, name, (*ABOUT, "item"), items, HINT)
+            return read_toml(text, name, (*ABOUT, *about, "item"), items, HINT)
         except DataError as error:
             raise DataError(_with_ids(error.message, _entries(text)), error.hint) from error
     rows = _csv(text, name) if kind == ".csv" else _json_lines(text, name)
@@ -135,7 +136,7 @@ def instruction(top: Section, needs: Sequence[str], may: Sequence[str] = (), key
         if text and slot not in named:
             top.wrong(key, f"lacks {{{slot}}} (write it where that part of an item goes in)")
     for slot in sorted(named - {*needs, *may}):
-        known = ", ".join(f"{{{one}}}" for one in (*needs, *may))
+        known = ", ".join(f"{{{one}}}" for one in (*needs, *may)) or "none here"
         top.wrong(key, f"{{{slot}}} is not known (there are: {known})")
     return text
 

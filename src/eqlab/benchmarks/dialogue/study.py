@@ -134,7 +134,7 @@ class TalkStudy:
             named = read_speakers(source)
             if len(named) != 1 or named[0].fixed:
                 raise UsageError(
-                    f"Study '{study.id}': arm '{arm}' is '{source}', which is no model.",
+                    f"Study '{study.id}': arm '{arm}' is '{source}', which is not a model.",
                     'Write one spec, such as "openai/gpt-4o-mini", "embedded" or "ollama/llama3.2@http://localhost:11434/v1".',
                 )
             (one,) = named

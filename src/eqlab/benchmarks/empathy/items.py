@@ -42,7 +42,7 @@ def _item(one: Section, top: Section) -> EmpathyItem:
     item = EmpathyItem(**{key: one.text(key) for key in _KEYS})
     emotion = EMOTIONS.get(item.emotion)
     if item.emotion and emotion is None:
-        one.wrong("emotion", f"'{item.emotion[:40]}' is none of the 32 emotions (there are: {', '.join(EMOTIONS)})")
+        one.wrong("emotion", f"'{item.emotion[:40]}' is not one of the 32 emotions (there are: {', '.join(EMOTIONS)})")
     elif emotion is not None:
         for key, right in (("valence", emotion.valence), ("plutchik", emotion.plutchik)):
             if one.has(key) and getattr(item, key) != right:

@@ -143,7 +143,7 @@ def _short(section: Section, found: Mapping[str, Any]) -> tuple[dict[str, float]
     for word, value in found.items():
         number = None if isinstance(value, bool) else value
         if not isinstance(number, int | float) or not 0 <= number <= 10:
-            section.wrong("emotions", f"'{word}' is no number from 0 to 10")
+            section.wrong("emotions", f"'{word}' is not a number from 0 to 10")
         else:
             reference[word] = float(number)
     return reference, {}
