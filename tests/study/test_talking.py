@@ -144,7 +144,11 @@ def test_a_lost_call_settles_nothing_and_is_told(room):
     call = room.ask(who)
     assert room.end(who, call.id, text="", down="gone away") == "again"
     assert room.stand(who).pending is not None
+    assert room.ask(who).why == room.stand(who).asked == "failed", "not because another process looks"
+    talking.ask_again(room.participation, who, room.chain)
     assert room.ask(who).why == ""
+    talking.ask_again(room.participation, who, room.chain)
+    assert room.ask(who).why == "asked"
 
 
 def test_whoever_stops_or_is_erased_gets_no_late_reply(room):

@@ -109,7 +109,7 @@ async def act(visit: Visit, room: TalkRoom, given: PostedTurn) -> tuple[str, dic
             return "again", {}
         if not await _allowed(visit, room):
             return "busy", {"": "busy"}
-        room.retry(person)
+        await room.retry(person)
         return "kept", {}
     if given.turn != view.turn:
         return ("again" if given.turn < view.turn else "ahead"), {}
