@@ -135,7 +135,8 @@ def test_limits_count_what_is_under_way_at_its_worst(room):
     assert room.ask(one, CallLimits(None, None, 2, 100)).why == "spent"
     assert room.ask(one, CallLimits(None, None, 100, 1)).why == "spent"
     assert room.ask(one).why == ""
-    assert talking.spent_in(room.participation) == (3, 2.25)
+    found = talking.calls_in(room.participation)
+    assert (found.calls, found.cost) == (3, 2.25)
 
 
 def test_a_lost_call_settles_nothing_and_is_told(room):

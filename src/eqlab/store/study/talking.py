@@ -66,6 +66,17 @@ class Call:
     `gone`: it is not this one's turn any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class CallTotals:
+    calls: int
+    under_way: int
+    """Or left behind by a crash; their tokens and cost are counted at their worst."""
+    failed: int
+    """Without a reply, for whatever reason; what they took is counted as far as it is known."""
+    tokens: int
+    cost: float
+
+
 def stand(participation: Participation, person: str, chain: Chain) -> Standing | None:
     """None where the person is at no talk."""
     with reading(participation.store.engine) as connection:
@@ -213,10 +224,18 @@ def end_call(
         return "ended"
 
 
-def spent_in(participation: Participation) -> tuple[int, float]:
-    """(calls, cost) of a study so far, what is under way at its worst."""
+def calls_in(participation: Participation) -> CallTotals:
+    """All calls of a study so far."""
+    query = (
+        select(talk_calls.c.state, func.count(), func.sum(talk_calls.c.tokens), func.sum(talk_calls.c.cost))
+        .where(talk_calls.c.study_id == participation.study.id)
+        .group_by(talk_calls.c.state)
+    )
     with reading(participation.store.engine) as connection:
-        return _spent(connection, (talk_calls.c.study_id == participation.study.id,))
+        rows = {str(state): (int(n), int(tokens), float(cost)) for state, n, tokens, cost in connection.execute(query)}
+    calls, tokens, cost = (sum(row[at] for row in rows.values()) for at in range(3))
+    failed = sum(rows[state][0] for state in ("lost", "retried") if state in rows)
+    return CallTotals(int(calls), rows.get("asked", (0,))[0], failed, int(tokens), float(cost))
 
 
 # -- steps of the above ----------------------------------------------------------------------------------------
