@@ -200,7 +200,7 @@ class Progress:
                 self._lengthen(subject, total)
 
     def _lengthen(self, subject: str, total: int) -> None:
-        """`update` would forget the pace, and in talks, which grow at every turn, the time left would never be known."""
+        """`update` forgets the pace: in talks, which grow at every turn, the time left would never be known."""
         for task in self._progress.tasks:
             if task.id == self._bars[subject]:
                 task.total = total
