@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.flags import DataFlag, StoreFlag, check_writable
-from eqlab.cli.study_data import File, begun_study
+from eqlab.cli.study_named import File, begun_study
 
 
 def kinds() -> None:
