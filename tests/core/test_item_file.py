@@ -37,6 +37,22 @@ def test_the_three_formats_make_the_same_question():
     assert toml.reference == {"Calm": 2.0, "Sad": 7.5, "Proud": 0.0, "Angry": 3.0}
 
 
+def test_the_text_of_an_item_may_be_called_text():
+    (toml,) = dialogues(TOML.replace("dialogue =", "text =").encode(), "own/w.toml")
+    assert toml == dialogues(TOML.encode(), "own/w.toml")[0]
+    (csv,) = prompts(b"id,text\np1,I lost my keys.\n", "p.csv")
+    assert csv.utterance == "I lost my keys."
+    with pytest.raises(DataError, match="text .*stands beside dialogue"):
+        dialogues((TOML + 'text = "Ann: Fine."\n').encode(), "own/w.toml")
+
+
+@pytest.mark.parametrize("cell", ["Calm=2|Sad=7.5|Proud=0|Angry=3", "Calm 2 | Sad 7.5 | Proud: 0 | Angry 3"])
+def test_four_emotions_in_one_cell(cell):
+    (one,) = dialogues(f"id,dialogue,emotions\nw1,Ann: Fine.,{cell}\n".encode(), "own/w.csv")
+    assert one.reference == {"Calm": 2.0, "Sad": 7.5, "Proud": 0.0, "Angry": 3.0}
+    assert one.character == "Ann"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
@@ -57,6 +73,12 @@ def test_the_three_formats_make_the_same_question():
             "id,character,dialogue,emotion1,reference1\na,A,x,Calm,high\n",
             "w.csv:2: item[1].emotions[1].reference (a)",
         ),
+        (
+            "w.csv",
+            "id,dialogue,emotions\na,A: x,Calm 2 | Sad much | Proud 0 | Angry 3\n",
+            "'Sad' is no number from 0 to 10",
+        ),
+        ("w.csv", "id,dialogue,emotions\na,A: x,Calm 2 | Sad | Proud 0 | Angry 3\n", "there are 3 different words"),
         ("w.jsonl", '{"id": "a"}\n[1]\n', "w.jsonl:2: not an object"),
         ("w.jsonl", '{"id": "a"\n', "w.jsonl:1: this is not JSON"),
     ],

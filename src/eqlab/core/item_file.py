@@ -42,17 +42,18 @@ def read_items(
     keys: Sequence[str],
     make: Callable[[Section, Section], T],
     row: Callable[[Mapping[str, Any]], dict[str, Any]] = dict,
+    text_as: str = "",
     about: Sequence[str] = (),
 ) -> list[T]:
     """The items in the order of the file, each made of its own table and the file's top. `row`: from the columns of a
-    CSV or the keys of a JSON line to the keys of an item in TOML; `about`: what else the top may say. No id may be
-    there twice."""
+    CSV or the keys of a JSON line to the keys of an item in TOML; `text_as`: the key that may also be called `text`;
+    `about`: what else the top may say. No id may be there twice."""
     name = PurePath(path).name
     text = decoded(content, name)
     kind = PurePath(path).suffix.lower()
 
     def items(top: Section) -> list[T]:
-        entries = top.tables("item", keys)
+        entries = top.tables("item", (*keys, "text") if text_as else keys)
         if not entries and isinstance(top.values.get("item", []), list):
             top.wrong("item", "is missing: there is no item (begin each with a line [[item]])")
         seen: set[str] = set()
@@ -61,6 +62,8 @@ def read_items(
             if isinstance(own, str) and own.strip() and own.strip() in seen:
                 one.wrong("id", f"'{own[:40]}' is there twice (give each item an id of its own)")
             seen.add(own.strip() if isinstance(own, str) else "")
+            if text_as and "text" in one.values:
+                _called(one, text_as)
         return [make(one, top) for one in entries]
 
     if kind not in _TABLES:
@@ -78,6 +81,14 @@ def read_items(
     if notes.problems:
         raise DataError(_with_ids(problems_text(notes, name), entries), HINT)
     return made
+
+
+def _called(one: Section, key: str) -> None:
+    """What the author calls `text`, under the benchmark's own name."""
+    if key in one.values:
+        one.wrong("text", f"stands beside {key}, which is the same (write one of them)")
+    else:
+        one.values = {**one.values, key: one.values["text"]}
 
 
 def columns(

@@ -54,7 +54,7 @@ NOT_SAID = "not said"
 
 def parse_open(content: bytes, path: str = OPEN) -> list[Scenario]:
     """Our own scenarios, or a user's. Raises DataError with all that is wrong with the file."""
-    return read_items(content, path, _KEYS, _own, columns(lists=_LISTS, flags=("quick",)))
+    return read_items(content, path, _KEYS, _own, columns(lists=_LISTS, flags=("quick",)), "scenario")
 
 
 def _own(one: Section, top: Section) -> Scenario:

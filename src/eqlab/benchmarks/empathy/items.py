@@ -57,7 +57,7 @@ NOT_SAID = "not said"
 
 def parse_own(content: bytes, path: str) -> list[EmpathyItem]:
     """A user's own prompts: an id and what the speaker says; everything else may be left out."""
-    return read_items(content, path, _OWN, _own_item)
+    return read_items(content, path, _OWN, _own_item, text_as="utterance")
 
 
 def _own_item(section: Section, top: Section) -> EmpathyItem:
