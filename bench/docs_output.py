@@ -208,8 +208,12 @@ def main() -> None:
             text = path.read_text(encoding="utf-8")
             if marked(text) and (not names or path.stem in names):
                 new = page(text, url, slow=not quick)
-                path.write_text(new, encoding="utf-8")
+                now = path.read_text(encoding="utf-8")  # somebody may have written at it meanwhile
+                for old, made in zip(MARK.finditer(text), MARK.finditer(new), strict=True):
+                    now = now.replace(old.group(), made.group(), 1)
+                path.write_text(now, encoding="utf-8")
                 sys.stdout.write(f"{path.name}: {'rewritten' if new != text else 'as it was'}\n")
+                sys.stdout.flush()
 
 
 if __name__ == "__main__":
