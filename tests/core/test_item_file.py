@@ -42,7 +42,7 @@ def test_the_text_of_an_item_may_be_called_text():
     assert toml == dialogues(TOML.encode(), "own/w.toml")[0]
     (csv,) = prompts(b"id,text\np1,I lost my keys.\n", "p.csv")
     assert csv.utterance == "I lost my keys."
-    with pytest.raises(DataError, match="text .*stands beside dialogue"):
+    with pytest.raises(DataError, match=r"text .*stands beside dialogue"):
         dialogues((TOML + 'text = "Ann: Fine."\n').encode(), "own/w.toml")
 
 
@@ -76,7 +76,7 @@ def test_four_emotions_in_one_cell(cell):
         (
             "w.csv",
             "id,dialogue,emotions\na,A: x,Calm 2 | Sad much | Proud 0 | Angry 3\n",
-            "'Sad' is no number from 0 to 10",
+            "'Sad' is not a number from 0 to 10",
         ),
         ("w.csv", "id,dialogue,emotions\na,A: x,Calm 2 | Sad | Proud 0 | Angry 3\n", "there are 3 different words"),
         ("w.jsonl", '{"id": "a"}\n[1]\n', "w.jsonl:2: not an object"),

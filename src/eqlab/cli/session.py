@@ -200,7 +200,7 @@ class Progress:
         with self._lock:
             before, self._totals[subject] = self._totals[subject], total
             if self._live:
-                self._progress.update(self._bars[subject], total=total)
+                self._lengthen(subject, total)
             else:
                 self.say(f"{_name(subject)}: not sure enough yet; {total - before} more to ask.")
 
@@ -209,7 +209,13 @@ class Progress:
         with self._lock:
             self._totals[subject] = total
             if self._live:
-                self._progress.update(self._bars[subject], total=total)
+                self._lengthen(subject, total)
+
+    def _lengthen(self, subject: str, total: int) -> None:
+        """`update` forgets the pace: in talks, which grow at every turn, the time left would never be known."""
+        for task in self._progress.tasks:
+            if task.id == self._bars[subject]:
+                task.total = total
 
     def stored(self, answers: "Sequence[Answer]") -> None:
         with self._lock:

@@ -7,7 +7,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
-from eqlab.cli.study_data import File, begun_study
+from eqlab.cli.study_named import File, begun_study
 
 if TYPE_CHECKING:
     from eqlab.study.results.analysis import StudyAnalysis

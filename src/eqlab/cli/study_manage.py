@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
-from eqlab.cli.study_data import File, PanelFlag, PersonFlag, begun_study, find_person
+from eqlab.cli.study_named import File, PanelFlag, PersonFlag, begun_study, find_person
 
 researcher = typer.Typer(help="Who may look at the studies of a store, and act on them.", no_args_is_help=True)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from eqlab.core.design import Design
     from eqlab.store.store import Store
     from eqlab.study.results.status import StudyStatus
+    from eqlab.study.talk.money import ModelCalls
     from eqlab.study.web.settings import ServerSettings
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Study files; one server serves them all.")]
@@ -143,7 +144,6 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     from eqlab.core.errors import UsageError
     from eqlab.store.open import open_store
     from eqlab.store.study.participation import Participation
-    from eqlab.store.study.talking import spent_in
     from eqlab.study.build_design import open_study
     from eqlab.study.results.status import study_status
 
@@ -151,16 +151,15 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     _, design = open_study(file, opened, data)
     participation = Participation(opened, design)
     found = study_status(participation)
-    asked, cost = spent_in(participation) if design.talks else (0, 0.0)
     opened.close()
     if not found.places:
         raise UsageError(f"Study '{found.study}' has not begun in this store.", "'eqlab study serve' begins it.")
     if as_json:
-        print_json(asdict(found) | ({"model_calls": asked, "model_cost": cost} if design.talks else {}))
+        print_json(asdict(found))
         return
     _print_status(found)
-    if design.talks:
-        print_text(f"\nModels were asked {asked} times, at a cost of {cost:.4f} as far as prices are known.")
+    if found.models:
+        typer.echo(f"\n{_asked(found.models)}")
 
 
 def password() -> None:
@@ -287,6 +286,20 @@ def _print_status(now: "StudyStatus") -> None:
         for page in now.pages
     ]
     print_rows("", columns, pages, right=[name for name in columns if name != "kind"])
+
+
+def _asked(models: "ModelCalls") -> str:
+    from eqlab.core.text import money
+
+    known = models.totals
+    limit = "" if models.max_cost is None else f" of {models.max_cost:g} at most"
+    cost = f"cost {money(models.cost, models.currency)}{limit}"
+    if models.cost is not None and models.unpriced:
+        cost += f" without {', '.join(models.unpriced)}, whose price is not known"
+    return (
+        f"Models were asked {known.calls:,} times of {models.max_calls:,} at most ({known.under_way} under way, "
+        f"{known.failed} failed): {known.tokens:,} tokens, {cost}."
+    )
 
 
 def _seconds(value: float | None) -> str:

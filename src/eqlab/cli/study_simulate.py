@@ -7,7 +7,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
-from eqlab.cli.study_data import File
+from eqlab.cli.study_named import File
 from eqlab.core.pairs import read_pairs
 
 if TYPE_CHECKING:

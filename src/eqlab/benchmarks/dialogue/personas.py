@@ -72,7 +72,7 @@ _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 def parse_open(content: bytes, path: str = OPEN) -> list[Persona]:
     """The personas of a file, in its order. Raises DataError with all that is wrong with it."""
     row = columns(lists=("helps", "hurts", "lines"), numbers=("age", "emotion"), flags=("quick",))
-    return read_items(content, path, _KEYS, _persona, row, ("instruction_speaker",))
+    return read_items(content, path, _KEYS, _persona, row, about=("instruction_speaker",))
 
 
 def _persona(entry: Section, top: Section) -> Persona:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from eqlab.core.errors import DataError
+from eqlab.core.errors import DataError, UsageError
 from eqlab.core.item_file import columns, instruction, read_items
 from eqlab.core.toml_section import Section
 
@@ -50,6 +50,22 @@ _KEYS = (
 _LISTS = ("emotion_choices", "cause_choices", "choices")
 NOT_SAID = "not said"
 """The category of a user's own scenario that names none."""
+
+
+def chosen_scenarios(files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[Scenario]:
+    """What the options leave of the files: one task or both, one language or both."""
+    if options["item_set"] == "published":
+        found = parse_published(files)
+    else:
+        ((path, content),) = files.items()
+        found = parse_open(content, path)
+    task, language = options["task"], options["language"]
+    chosen = [one for one in found if task in ("both", one.task)]
+    if options["item_set"] == "published":
+        chosen = [one for one in chosen if language in ("both", one.language)]
+    if not chosen:
+        raise UsageError(f"There is no scenario of {task} in {language}.", "See 'eqlab benchmarks'.")
+    return chosen
 
 
 def parse_open(content: bytes, path: str = OPEN) -> list[Scenario]:
