@@ -3,6 +3,7 @@ servers."""
 
 import contextlib
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -31,16 +32,20 @@ def set_up(name: str, url: str, run: Run, stack: contextlib.ExitStack) -> None:
         "four-replies": lambda: run(f"eqlab run kind plain -b empathy --limit 40 --base-url {SHOWN}"),
         "talks": lambda: run(f"eqlab run -b dialogue good plain --speaker s --limit 12 --base-url {SHOWN}"),
         "answers": lambda: run(f"eqlab run careful careless -b eqbench --limit 6 --base-url {SHOWN}"),
-        "sweep-models": lambda: os.environ.update({"EQLAB_API_KEY": "none"}),
         "external": _external,
         "many": lambda: _many(run),
         "people": lambda: _people(run),
         "rating-study": lambda: _rating_study(run),
         "strict": lambda: _strict(stack),
         "batch": lambda: _batch(stack),
-        "keys": lambda: os.environ.update({"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none"}),
+        "keys": lambda: [os.environ.setdefault(f"{one}_API_KEY", "none") for one in ("OPENAI", "ANTHROPIC")],
+        "talk-help": lambda: _replace("talk.toml", r'help = ".*"', 'help = "Call 000 at any hour."'),
+        "ward-mistakes": lambda: (
+            _replace("ward.toml", "character", "charakter"),
+            _replace("ward.toml", "reference = 2", "reference = 11"),
+        ),
         "corrupt": _corrupt,
-        "four-mistakes": _four_mistakes,
+        "mistakes": _mistakes,
         "my-model": lambda: os.environ.update({"LOCAL_API_KEY": "none", "OPENAI_API_KEY": "none"}),
     }[name]()
 
@@ -146,7 +151,7 @@ def _corrupt() -> None:
     import sqlite3
 
     with (
-        contextlib.closing(sqlite3.connect("home/eqlab.db")) as whole,
+        contextlib.closing(sqlite3.connect(Path(os.environ["EQLAB_HOME"]) / "eqlab.db")) as whole,
         contextlib.closing(sqlite3.connect("s.db")) as copy,
     ):
         whole.backup(copy)
@@ -155,7 +160,12 @@ def _corrupt() -> None:
         file.write(b"\xff" * 200_000)
 
 
-def _four_mistakes() -> None:
+def _replace(name: str, old: str, new: str) -> None:
+    path = Path(name)
+    path.write_text(re.sub(old, new, path.read_text(encoding="utf-8"), count=1), encoding="utf-8")
+
+
+def _mistakes() -> None:
     """A study file that somebody edited in a hurry."""
     path = Path("rating.toml")
     text = path.read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ class Known:
     """What the stand-ins know of the questions."""
 
     references: dict[str, Mapping[str, float]] = field(default_factory=dict)
-    """By prompt."""
+    """By dialogue, so that other words and another order of the same question have the same ones."""
     said: dict[tuple[str, str], str] = field(default_factory=dict)
     """What a published model said to a prompt."""
     rubrics: tuple[tuple[str, ...], ...] = ()
@@ -33,8 +33,8 @@ def reply(body: dict[str, Any], known: Known) -> str:
     draw = random.Random(f"{model} {prompt} {body.get('seed', 0)}")
     if (model, prompt) in known.said:
         return known.said[model, prompt]
-    if prompt in known.references:
-        return _near(model, known.references[prompt], draw)
+    if (asked := dialogue_in(prompt)) in known.references:
+        return _near(model, known.references[asked], draw)
     if any("You play a person in a chat" in str(one["content"]) for one in body["messages"][:1]):
         return _speaks(model, body["messages"], draw)
     if "First, Tie or Second" in prompt:
@@ -51,6 +51,12 @@ def reply(body: dict[str, Any], known: Known) -> str:
     if model == "cold" or (model == "plain" and draw.random() < 0.6):
         return draw.choice(SHORT)
     return draw.choice((f"{KIND}. That must hurt.", f"Oh, {KIND}! What a day."))
+
+
+def dialogue_in(prompt: str) -> str:
+    """What tells one question from another."""
+    found = re.search(r"Dialogue:\n(.*?)\n\(End of the dialogue\)", prompt, re.DOTALL)
+    return found[1] if found else prompt
 
 
 def _near(model: str, reference: Mapping[str, float], draw: random.Random) -> str:
@@ -86,7 +92,7 @@ def load_known() -> Known:
     ]
     rubrics = [tuple(scale["key"] for scale in one["scale"]) for one in told]
     known = Known(
-        {one.trial.prompt: one.trial.key["reference"] for one in open_items},
+        {dialogue_in(one.trial.prompt): one.trial.key["reference"] for one in open_items},
         rubrics=tuple(sorted(rubrics, key=len, reverse=True)),
     )
     from eqlab.core.errors import DataError
@@ -105,7 +111,7 @@ def _add_published(known: Known) -> None:
         one.trial.items[0]: one.trial.prompt for one in exported("eqbench", items="published", profile="full").questions
     }
     for question in told.questions:
-        known.references[prompts[question.id]] = {
+        known.references[dialogue_in(prompts[question.id])] = {
             word: round(value) for word, value in zip(question.emotions, question.reference, strict=True)
         }
     for model in told.models:

@@ -26,7 +26,20 @@ SHOWN = "http://127.0.0.1:8000/v1"
 FOLDER = "/home/you"
 MARK = re.compile(r"<!-- (?P<kind>output|file)(?P<how>[^>\n]*) -->\n```(?P<lang>\w*)\n(?P<body>.*?)```", re.DOTALL)
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)$", re.MULTILINE)
-IDS = ("815b0286dc", "3fa1c0de77", "91b2c4d8e0", "c07e55a1b9", "5d20f6a3c4", "e8b1907d62")
+IDS = (
+    "815b0286dc",
+    "3fa1c0de77",
+    "91b2c4d8e0",
+    "c07e55a1b9",
+    "5d20f6a3c4",
+    "e8b1907d62",
+    "4ac19be077",
+    "d1f3508c2e",
+    "77e0d4b91a",
+    "0b6c3fe215",
+    "a95d21f7c8",
+    "2e84b07d3f",
+)
 """Run ids of a page in the order they are printed: they depend on the address of the server, docs must not."""
 _RUN = re.compile(
     r"(?:(?<=[Rr]un )|(?<=show )|(?<=compare )|(?<=report )|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f]))[0-9a-f]{10}\b"
@@ -39,6 +52,7 @@ _ALWAYS = (
     (r"\b[0-9a-f]{64}\b", "9f2c4e" * 10 + "9f2c"),
     (r"(?<=key )[0-9a-f]{16}\b", "38da87cb40adbbd8"),
     (r"(?<=for this start: )\S+", "RetwfrWr-lMj"),
+    (r"http://127\.0\.0\.1:\d{5}\b", "http://127.0.0.1:8000"),
 )
 """What differs from run to run and says nothing."""
 
@@ -49,7 +63,8 @@ def marked(text: str) -> list[tuple[str, str]]:
 
 
 def printed(command: str, url: str, columns: str) -> tuple[str, int]:
-    """What a command prints, complaints first, and its exit code: eqlab in this process, others in one of their own."""
+    """What a command prints and its exit code: eqlab in this process, others in one of their own. Complaints come
+    first, or last if it failed."""
     from eqlab.cli.main import main
 
     line = command.replace("\\\n", " ").replace(SHOWN, url)
@@ -77,7 +92,7 @@ def printed(command: str, url: str, columns: str) -> tuple[str, int]:
     finally:
         sys.argv = before
     complaints = [one for one in err.getvalue().splitlines() if not _PROGRESS.search(one)]
-    return "\n".join([*complaints, out.getvalue()]), code
+    return "\n".join([out.getvalue(), *complaints] if code else [*complaints, out.getvalue()]), code
 
 
 def _served(arguments: list[str], columns: str) -> str:
@@ -128,6 +143,16 @@ def shown(said: list[str], how: dict[str, str]) -> list[str]:
     return [*said[:cut], *(["…"] if len(said) > cut else [])]
 
 
+def _register(ids: dict[str, str]) -> None:
+    """The runs that were prepared, oldest first, so that a page can name them."""
+    from eqlab.store.looking import open_reader
+
+    store = open_reader("")
+    for run in reversed(store.run_ids()):
+        ids.setdefault(run, IDS[len(ids) % len(IDS)])
+    store.close()
+
+
 def page(text: str, url: str, *, slow: bool) -> str:
     """A page with the output of its marked blocks made anew; slow ones only if asked for."""
     here, ids = Path.cwd(), dict[str, str]()
@@ -135,7 +160,7 @@ def page(text: str, url: str, *, slow: bool) -> str:
     with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
         folder = Path(place)
         os.chdir(folder)
-        os.environ["EQLAB_HOME"] = str(folder / "home")
+        os.environ["EQLAB_HOME"] = str(folder / ".local" / "share" / "eqlab")
         done = set[str]()
 
         def made(found: re.Match[str]) -> str:
@@ -149,12 +174,16 @@ def page(text: str, url: str, *, slow: bool) -> str:
                 if name and name not in done:
                     set_up(name, url, lambda line: printed(line, url, "110"), stack)
                     done.add(name)
+                    _register(ids)
             body, code = "", 0
             for command in _COMMAND.findall(found["body"]):
                 if command == "echo $?":
                     body += f"$ echo $?\n{code}\n"
                     continue
-                text, code = printed(command, url, how.get("columns", "110"))
+                real = command
+                for known, instead in ids.items():
+                    real = real.replace(instead, known)
+                text, code = printed(real, url, how.get("columns", "110"))
                 said = shown(steady(text, url, folder, ids).splitlines(), how)
                 body += "\n".join([f"$ {command}", *said]) + "\n"
             return f"<!-- output{found['how']} -->\n```{found['lang']}\n{body}```"
@@ -179,8 +208,12 @@ def main() -> None:
             text = path.read_text(encoding="utf-8")
             if marked(text) and (not names or path.stem in names):
                 new = page(text, url, slow=not quick)
-                path.write_text(new, encoding="utf-8")
+                now = path.read_text(encoding="utf-8")  # somebody may have written at it meanwhile
+                for old, made in zip(MARK.finditer(text), MARK.finditer(new), strict=True):
+                    now = now.replace(old.group(), made.group(), 1)
+                path.write_text(now, encoding="utf-8")
                 sys.stdout.write(f"{path.name}: {'rewritten' if new != text else 'as it was'}\n")
+                sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 
 GAP = 2
-_UNIT = re.compile(r"\S+ … \S+|… \S+|n = \S+|[<>] \S+(?: %)?|\S+ %(?!\S)|\S+")
+_UNIT = re.compile(r"\S+ … \S+|… \S+|[\d.,]+ to [\d.,]+(?: [A-Z]{3}\b)?|n = \S+|[<>] \S+(?: %)?|\S+ %(?!\S)|\S+")
 """What stays on one line: an interval, a number with its sign or unit, a word."""
 _WHOLE = re.compile(r"\S+ \([^()]* … [^()]*\)|" + _UNIT.pattern)
 """The same, and a number with all that stands in brackets behind it."""

@@ -96,7 +96,9 @@ def _print_group(
 
 
 def _none(result: Result) -> str:
-    """Why there is no score, in two words: it may still come, or not."""
+    """Why there is no score, in two words: it is a table, it may still come, or not."""
+    if "see the table" in result.headline.note:
+        return "see below"
     return "none yet" if result.counts.get("ok") or result.counts.get("unanswered") else "none"
 
 
@@ -110,6 +112,8 @@ def _name(result: Result) -> str:
 
 
 def _floor(result: Result) -> str:
+    if result.headline.value is None:  # there is nothing to compare with it
+        return ""
     return ", ".join(f"{baseline.name} {baseline.value:.1f}" for baseline in result.baselines)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
+from eqlab.cli.plain import print_text
 from eqlab.cli.study_named import File, begun_study
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def analyze(
         return
     show(found)
     if written:
-        typer.echo(f"\nReport: {written.resolve()}")
+        print_text(f"\nReport: {written.resolve()}")
 
 
 def show(found: "StudyAnalysis") -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
+from eqlab.cli.plain import print_text
 from eqlab.cli.study_named import File, PanelFlag, PersonFlag, begun_study, find_person
 
 
@@ -43,17 +44,17 @@ def lock(
     made, new = lock_plan(participation, *analysis_code(), who=current_user())
     stands = standing(participation, *analysis_code())
     opened.close()
-    typer.echo(f"{'Locked' if new else 'Was locked before, with the same plan,'} on {moment(made.at)}.")
-    typer.echo(f"sha256 {made.sha256} (eqlab {made.version})")
+    print_text(f"{'Locked' if new else 'Was locked before, with the same plan,'} on {moment(made.at)}.")
+    print_text(f"sha256 {made.sha256} (eqlab {made.version})")
     path = output or Path(f"{design.study.id}.lock.json")
     content = lock_file(design.study.id, design.study.title, made)
     write_lock_file(path, content)
     by = f"signed by key {signer(content)}" if content["signature"] else "not signed: pip install 'eqlab[study]'"
-    typer.echo(f"{path} ({by})")
+    print_text(f"{path} ({by})")
     if PLACEHOLDER in text:
-        typer.echo(f"! {file} still says '{PLACEHOLDER}': people will read it, and locked texts stay.")
+        print_text(f"! {file} still says '{PLACEHOLDER}': people will read it, and locked texts stay.")
     called = "confirmatory" if stands.confirmatory else stands.label
-    typer.echo(f"Results will be {called}: {stands.reason}.")
+    print_text(f"Results will be {called}: {stands.reason}.")
 
 
 def verify(
@@ -70,14 +71,14 @@ def verify(
     from eqlab.study.results.lock_file import read_lock_file, signer
 
     content = read_lock_file(path)
-    typer.echo(f"Study '{content['study']}', locked on {moment(content['locked_at'])} with eqlab {content['eqlab']}.")
-    typer.echo(f"sha256 {content['sha256']}; signed by key {signer(content)}: the signature is right.")
+    print_text(f"Study '{content['study']}', locked on {moment(content['locked_at'])} with eqlab {content['eqlab']}.")
+    print_text(f"sha256 {content['sha256']}; signed by key {signer(content)}: the signature is right.")
     if export_folder is not None:
         about = json.loads((export_folder / "study.json").read_text(encoding="utf-8"))
         there = (about["standing"]["lock"] or {}).get("sha256")
         if there != content["sha256"] or about["study"] != content["study"]:
             raise DataError(f"{export_folder} was not made under this lock.", "Is it the same study?")
-        typer.echo(f"{export_folder} was made under this lock; its results are {about['standing']['label']}.")
+        print_text(f"{export_folder} was made under this lock; its results are {about['standing']['label']}.")
 
 
 def export(
@@ -96,7 +97,7 @@ def export(
 
     participation = begun_study(file, store, data)
     for path, rows in export_all(participation, output):
-        typer.echo(f"{path}" + ("" if rows is None else f"  {rows} rows"))
+        print_text(f"{path}" + ("" if rows is None else f"  {rows} rows"))
     participation.store.close()
 
 
@@ -117,7 +118,7 @@ def publish(
 
     participation = begun_study(file, store, data)
     for path in release(participation, output, smallest):
-        typer.echo(str(path))
+        print_text(str(path))
     participation.store.close()
 
 
@@ -135,9 +136,9 @@ def redo(
         print_json({**analysis_json(found), "differences": different})
     else:
         show(found)
-        typer.echo("\nThe same as in the export." if not different else "\nNot the same as in the export:")
+        print_text("\nThe same as in the export." if not different else "\nNot the same as in the export:")
         for line in different:
-            typer.echo(f"  {line}")
+            print_text(f"  {line}")
     if different:
         raise typer.Exit(1)
 
@@ -166,7 +167,7 @@ def person(
         typer.echo(text)
         return
     write_whole(output, text + "\n")
-    typer.echo(f"{output}  {len(found['answers'])} answers")
+    print_text(f"{output}  {len(found['answers'])} answers")
 
 
 def erase(
@@ -194,7 +195,7 @@ def erase(
         typer.confirm(f"Erase {who} ({state}, {len(known['answers'])} answers) for good?", abort=True)
     gone = erase_person(participation, who, "researcher", current_user())
     participation.store.close()
-    typer.echo(f"Erased: {who} and {gone} answers. Exports and backups made before still hold them: delete them there.")
+    print_text(f"Erased: {who} and {gone} answers. Exports and backups made before still hold them: delete them there.")
 
 
 def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
@@ -205,4 +206,4 @@ def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
     participation = begun_study(file, store, data)
     gone = clear_simulated(participation, current_user())
     participation.store.close()
-    typer.echo(f"Deleted: {gone} simulated people. Their places are open again.")
+    print_text(f"Deleted: {gone} simulated people. Their places are open again.")

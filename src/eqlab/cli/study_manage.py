@@ -202,7 +202,7 @@ def drop_researcher(name: Annotated[str, typer.Argument(help="Who.")], store: St
     opened = open_store(store, existing=True)
     remove_researcher(opened, name, time.time(), current_user())
     opened.close()
-    typer.echo(f"{name} is no researcher any more.")
+    typer.echo(f"{name} is not a researcher any more.")
 
 
 @researcher.command("list")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.plain import print_text
 
 if TYPE_CHECKING:
     from socket import socket
@@ -169,7 +170,7 @@ def password() -> None:
 
     chosen = typer.prompt("Password (at least 10 characters)", hide_input=True, confirmation_prompt=True)
     path = keep_password(data_folder(), chosen)
-    typer.echo(f"Its hash is in {path}; it counts from the next start of the server.")
+    print_text(f"Its hash is in {path}; it counts from the next start of the server.")
 
 
 # -- steps of the above ----------------------------------------------------------------------------------------
@@ -217,18 +218,18 @@ def _serve(
             return
         base = settings.public_url or f"http://{_shown(host)}:{actual}"
         for served in studies:
-            typer.echo(f"{served.study.title}")
-            typer.echo(f"  participants  {base}/s/{served.study.id}{_example(served.study.panel.person)}")
-            typer.echo(f"  researcher    {base}/researcher/{served.study.id}")
+            print_text(f"{served.study.title}")
+            print_text(f"  participants  {base}/s/{served.study.id}{_example(served.study.panel.person)}")
+            print_text(f"  researcher    {base}/researcher/{served.study.id}")
         if made_up:
-            typer.echo(f"Password of the researcher's page, for this start: {made_up}")
-        typer.echo("Ctrl-C stops; everything acknowledged is stored.")
+            print_text(f"Password of the researcher's page, for this start: {made_up}")
+        print_text("Ctrl-C stops; everything acknowledged is stored.")
 
     run_server(studies, settings, host, port, ready, listening)
     if watch is not None:
         watch.stop()
     if not quiet:
-        typer.echo("Stopped.")
+        print_text("Stopped.")
 
 
 def _example(parameter: str) -> str:
@@ -252,7 +253,7 @@ def _shown(host: str) -> str:
 def _print_status(now: "StudyStatus") -> None:
     from eqlab.cli.output import interval, number, print_rows
 
-    typer.echo(f"{now.title} (study '{now.study}'): {now.done} of {now.places} places done\n")
+    print_text(f"{now.title} (study '{now.study}'): {now.done} of {now.places} places done\n")
     arms = [[arm.arm, *(str(n) for n in (arm.open, arm.held, arm.done, arm.extra))] for arm in now.arms]
     print_rows("", ["arm", "open", "held", "done", "extra"], arms, right=["open", "held", "done", "extra"])
     typer.echo("")

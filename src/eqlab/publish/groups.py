@@ -202,7 +202,7 @@ def _sentence(results: Sequence[Result], verdicts: Sequence[tuple[str, Verdict]]
         else result.sentence
         for result in results
     ]
-    return " ".join(said)
+    return "\n".join(said)
 
 
 def _order(pair: tuple[RunRecord, Result]) -> tuple[bool, float]:
