@@ -22,13 +22,6 @@ def _quick(monkeypatch):
     monkeypatch.setattr("eqlab.models.http.HttpChat._backoff", lambda self, retries: 0.005)
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def said_reply(body):
     """The reply that a judge is shown, unquoted."""
     prompt = body["messages"][-1]["content"]

@@ -20,13 +20,6 @@ from eqlab.publish.report.page import RunRecord
 
 
 @pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def hold(server, store):
     def go(*models, speakers="s", **more):
         def reply(body, number):
