@@ -67,7 +67,7 @@ def test_which_arms_meet(server, store, tmp_path, pairs, met):
 
 
 def test_an_unknown_design(server, store, tmp_path):
-    with pytest.raises(UsageError, match="--pairs 'mm' is no arm"):
+    with pytest.raises(UsageError, match="--pairs 'mm' is not one of"):
         judge(server, store, [reply_file(tmp_path, prompts=6)], pairs="mm")
 
 
@@ -88,7 +88,7 @@ def test_rounds_until_the_ranks_are_narrow(server, store, tmp_path):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"adaptive": True}, "When shall an adaptive run stop"),
+        ({"adaptive": True}, "When should an adaptive run stop"),
         ({"width": 1.5}, "--width is for an adaptive run"),
         ({"adaptive": True, "width": 0.5}, "cannot be 0.5 ranks wide"),
         ({"adaptive": True, "width": float("nan")}, "cannot be nan ranks wide"),

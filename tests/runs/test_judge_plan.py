@@ -84,7 +84,7 @@ def test_amounts(text, budget):
 
 @pytest.mark.parametrize("text", ["", "-5", "0", "five", "5 euros", "1e400", "nan", "5calls more"])
 def test_no_amounts(text):
-    with pytest.raises(UsageError, match="is no amount"):
+    with pytest.raises(UsageError, match="is not an amount"):
         read_budget(text)
 
 

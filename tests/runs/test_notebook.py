@@ -100,7 +100,7 @@ def test_frames_tables_and_reprs(prepared, store):
         assert "<b>two" not in shown._repr_html_()
         assert len(repr(shown)) < 1000
     assert "&lt;b&gt;two" in found._repr_html_()
-    with pytest.raises(UsageError, match="is no result"):
+    with pytest.raises(UsageError, match="is not a result"):
         api.to_frame([1])
 
 

@@ -122,7 +122,7 @@ def _talks(prepared: "Prepared") -> bool:
 
 
 def _who(one: "Forecast") -> str:
-    return f"{one.model.spec} (in a seat)" if one.model.role == "seat" else one.model.spec
+    return f"{one.model.spec} (as speaker)" if one.model.role == "seat" else one.model.spec
 
 
 def _first(prepared: "Prepared", many: int) -> Any:

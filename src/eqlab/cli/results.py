@@ -52,7 +52,7 @@ def _print_table(results: Sequence[Result], groups: dict[str, list[Result]]) -> 
             [
                 _name(result),
                 result.title,
-                number(head.value, head.digits) if head.value is not None else "none yet",
+                number(head.value, head.digits) if head.value is not None else _none(result),
                 interval(head) if head.value is not None else "",
                 count_of(head),
                 *(str(result.counts.get(name, 0)) for name in statuses),
@@ -93,6 +93,11 @@ def _print_group(
         say(f"{results[0].title}{rules}")
     for text, style in lines:
         say(text, style=style)
+
+
+def _none(result: Result) -> str:
+    """Why there is no score, in two words: it may still come, or not."""
+    return "none yet" if result.counts.get("ok") or result.counts.get("unanswered") else "none"
 
 
 def _another(result: Result) -> bool:

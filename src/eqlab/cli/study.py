@@ -121,7 +121,7 @@ def _show(design: "Design", found: "Overview", heard: tuple[str, ...], power: st
     for warning in heard:
         console().print(f"! {warning}", markup=False, style="yellow")
     if not heard:
-        typer.echo("Nothing to mend.")
+        typer.echo("Nothing to correct.")
 
 
 def _talks(terms: "TalkTerms") -> str:

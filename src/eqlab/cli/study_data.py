@@ -111,7 +111,7 @@ def publish(
     store: StoreFlag = "",
     data: DataFlag = None,
 ) -> None:
-    """Write a release for everybody: names and order drawn anew, no dates, whole seconds, rare values merged, nothing
+    """Write a release for everybody: names and order at random, no dates, whole seconds, rare values merged, nothing
     that people wrote themselves."""
     from eqlab.study.results.public import publish as release
 

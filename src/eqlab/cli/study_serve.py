@@ -72,7 +72,7 @@ def serve(
     from eqlab.study.web.credentials import credentials
 
     if public_url and not public_url.startswith(("https://", "http://")):
-        raise UsageError(f"--public-url '{public_url}' is no web address.", "Write https://… or http://…")
+        raise UsageError(f"--public-url '{public_url}' is not a web address.", "Write https://… or http://…")
     if public_url and not proxy and is_local(host, "") and not is_local(host, public_url):
         raise UsageError(
             f"Others reach this server only through a proxy, since it listens on {host}; --proxy does not name it.",

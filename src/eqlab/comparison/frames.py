@@ -49,7 +49,7 @@ def to_frame(
             rows += _items(one) if items else [_result(one)]
         else:
             raise UsageError(
-                f"A {type(one).__name__} is no result.", "Give what eqlab.results or eqlab.compare_runs returns."
+                f"A {type(one).__name__} is not a result.", "Give what eqlab.results or eqlab.compare_runs returns."
             )
     if kind == "polars":
         return pl.DataFrame(rows, infer_schema_length=None)

@@ -9,6 +9,8 @@ from typing import Any
 from eqlab.core.answers import Status
 from eqlab.core.usage import Usage
 
+FEWEST = 5
+"""Values below which a mean has no interval: too few to know their spread by."""
 POINTS = "points"
 """The unit of ratings on a scale, and of differences; shares are in %."""
 

@@ -1,4 +1,4 @@
-"""Every subject's result on every benchmark of some runs, scored anew from the stored answers; many answers on several
+"""Every subject's result on every benchmark of some runs, scored again from the stored answers; many answers on several
 processes, because no result needs another."""
 
 import gc

@@ -38,3 +38,9 @@ def test_what_holds_for_every_result_is_said_once():
     )
     assert html.count("All of them.") == 1
     assert html.count("Only a.") == 2  # in the table and in its section
+
+
+def test_caveats_of_the_only_result_are_on_the_first_screen_and_nowhere_else():
+    html = page(record(result("model:a", caveats=("Mind this.",))))
+    assert html.count("Mind this.") == 1
+    assert html.index("Mind this.") < html.index('id="scores"')

@@ -78,7 +78,7 @@ class EmoBenchStudy:
 
     def simulated(self, design: Design, truth: Truth, seed: int) -> "Knowers":
         if not 0 < truth.effect < 1:
-            raise UsageError(f"{truth.effect:g} is no share of scenarios.", "Put in a number between 0 and 1.")
+            raise UsageError(f"{truth.effect:g} is not a share of scenarios.", "Put in a number between 0 and 1.")
         return Knowers(truth)
 
     def result(self, design: Design, people: Analysed) -> PeopleResult:

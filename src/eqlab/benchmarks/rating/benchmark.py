@@ -26,7 +26,10 @@ _OPTIONS = (
     OptionHelp("pairwise", "no", "two replies at a time, in both orders", ("yes", "no")),
     OptionHelp("purpose", "judging", "what the ratings are for", PURPOSES),
     OptionHelp(
-        "pairs", ALL, "which arms meet: all, ring (each its next), or the name of one that meets all", late=True
+        "pairs",
+        ALL,
+        "which are compared: all, ring (each with the next), or the name of one that all are compared with",
+        late=True,
     ),
     OptionHelp("adaptive", "no", "ask the pairs that narrow the ranks most, in rounds", ("yes", "no"), late=True),
     OptionHelp("width", "", "adaptive: mean width of the rank ranges at which to stop", late=True),

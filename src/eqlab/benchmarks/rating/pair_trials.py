@@ -22,7 +22,7 @@ def designed(rows: Sequence[ReplyRow], options: Mapping[str, Any]) -> Design:
     not compared again."""
     arms = order_arms(row.arm for row in rows)
     if len(arms) < 2:
-        raise UsageError("A pairwise comparison needs replies of two arms.", "Name a second run or file with --on.")
+        raise UsageError("A pairwise comparison needs replies of two models.", "Name a second run or file with --on.")
     wanted = str(options.get("pairs", ALL))
     known = options.get("anchors", {}).get("arms", ())
     if wanted == RING and len(arms) > 2:
@@ -33,11 +33,11 @@ def designed(rows: Sequence[ReplyRow], options: Mapping[str, Any]) -> Design:
         met = [(wanted, other) for other in arms if other != wanted]
     else:
         raise UsageError(
-            f"--pairs '{wanted}' is no arm.", f"Write {ALL}, {RING}, or one of the arms: {', '.join(arms)}."
+            f"--pairs '{wanted}' is not one of those compared.", f"Write {ALL}, {RING}, or one of: {', '.join(arms)}."
         )
     met = [(one, other) for one, other in met if one not in known or other not in known]
     if not met:
-        raise UsageError("All arms have strengths already: there is nothing to compare.", "Name a new arm with --on.")
+        raise UsageError("All have strengths already: there is nothing to compare.", "Name a new run with --on.")
     return met
 
 

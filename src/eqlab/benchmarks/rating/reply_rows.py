@@ -59,7 +59,7 @@ def from_jsonl(content: bytes, path: str = FILE) -> list[ReplyRow]:
             body["human_scales"] = tuple((str(rater), str(scale), int(value)) for rater, scale, value in scales)
             rows.append(ReplyRow(**body))
         except (ValueError, TypeError, KeyError) as error:
-            raise DataError(f"{path}: line {number} is no reply ({type(error).__name__}: {error}).") from error
+            raise DataError(f"{path}: line {number} is not a reply ({type(error).__name__}: {error}).") from error
     if not rows:
         raise DataError(f"{path} holds no replies.", "Name a run or a file with replies: eqlab judge MODEL --on RUN.")
     return rows

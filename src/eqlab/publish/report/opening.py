@@ -91,8 +91,8 @@ def embedded_only(records: Sequence[RunRecord]) -> bool:
 
 
 def said_once(records: Sequence[RunRecord]) -> tuple[str, ...]:
-    """Caveats of every result of a page with several."""
+    """Caveats of every result of a page."""
     own = [result.caveats for record in records for result in record.results]
-    if len(own) < 2:
+    if not own:
         return ()
     return tuple(caveat for caveat in own[0] if all(caveat in other for other in own))
