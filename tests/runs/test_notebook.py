@@ -24,13 +24,6 @@ def prepared(server):
     return make
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def test_run_works_inside_a_running_loop(prepared, store):
     async def cell():
         return api.run(prepared(), store)
