@@ -12,13 +12,6 @@ from eqlab.runs import score as scoring
 from eqlab.runs.others import Others
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def begin(store, benchmark):
     request = api.Request(("a", "b"), (benchmark,), limit=3, base_url="http://localhost:9/v1")
     prepared = api.prepare(request)

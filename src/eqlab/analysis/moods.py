@@ -112,7 +112,8 @@ def _shares(name: str, area: float | None, pull: Floats, unit: Ints, smallest: i
     if area is None:
         return Estimate(name, None, n, unit="%", digits=1)
     if smallest < FEWEST:
-        return Estimate(name, 100 * area, n, unit="%", note="too few situations of a kind", digits=1)
+        few = f"too few for an interval: {smallest} situations of a kind, {FEWEST} are needed"
+        return Estimate(name, 100 * area, n, unit="%", note=few, digits=1)
     if not 0 < area < 1:
         far = 0.025 ** (1 / smallest)
         low, high = (far, 1.0) if area == 1 else (0.0, 1 - far)

@@ -58,7 +58,9 @@ def _cell_json(cell: "Cell") -> dict[str, Any]:
     return {"run": cell.run, "model": cell.target.model.name, "benchmark": cell.benchmark, "seed": cell.seed}
 
 
-def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, report: Path, as_json: bool) -> None:
+def finish(
+    file: Path, cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, report: Path, as_json: bool
+) -> None:
     """Results of all cells that were begun, the report, the failures; then the exit code."""
     from eqlab.cli.conclusions import conclusions, print_conclusions, without_answers
     from eqlab.cli.output import errors, harmless, print_json, say
@@ -95,7 +97,7 @@ def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, 
         _print_cells(cells, found)
         if path:
             say(f"\nReport: {path.resolve()}")
-            say("Next, every pair with its interval: eqlab compare --sweep FILE; item by item: eqlab show RUN")
+            say(f"Next, every pair with its interval: eqlab compare --sweep {file}; item by item: eqlab show RUN")
     store.close()
     _failures(cells, outcome)
     unusable = without_answers([result for _, results in together for result in results])

@@ -11,6 +11,8 @@ from eqlab.core.answers import Status
 from eqlab.core.frozen import made_fast
 from eqlab.core.usage import Usage
 
+FEWEST = 5
+"""Values below which a mean has no interval: too few to know their spread by."""
 POINTS = "points"
 """The unit of ratings on a scale, and of differences; shares are in %."""
 

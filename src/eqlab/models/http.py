@@ -220,7 +220,9 @@ class HttpChat:
             raise TransportError(reason, tries.retries, outgoing.sent, tries.timed_out + 1)
         if not self._line.met and tries.retries >= _RETRIES_UNMET:
             where = shown_url(self._endpoint.base_url)
-            raise self._end(f"{where} cannot be reached ({reason}).", "Start the server, or mend --base-url.")
+            raise self._end(
+                f"{where} cannot be reached ({reason}).", "Start the server, or check the network and --base-url."
+            )
         if again.rate or again.gone:
             self._be_patient(reason)
         elif not again.timed_out:

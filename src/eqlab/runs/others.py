@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 class Others:
     """Started with the first work they are given, and afresh, not forked: a copy of a process with open databases is no
-    sound one. Each imports the main program anew, which must allow that (`if __name__ == "__main__"`)."""
+    sound one. Each imports the main program again, which must allow that (`if __name__ == "__main__"`)."""
 
     def __init__(self, processes: int) -> None:
         """`processes`: with this one."""

@@ -1,5 +1,5 @@
 """Seeds of one model taken together as repeats: runs that differ in seed and number of repeats alone are one result,
-scored anew from all answers. A two-seed sweep is one model asked twice, not two rivals."""
+scored again from all answers. A two-seed sweep is one model asked twice, not two rivals."""
 
 import json
 from collections.abc import Iterator, Sequence

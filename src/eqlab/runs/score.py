@@ -1,4 +1,4 @@
-"""Every subject's result on every benchmark of some runs, scored anew from the stored answers."""
+"""Every subject's result on every benchmark of some runs, scored again from the stored answers."""
 
 import os
 from collections import Counter

@@ -247,6 +247,8 @@ def _caveats(
         said.append("Not compared with people: add '-o people=yes' (needs the published data).")
     if options["instrument"] == "PANAS" and headline.value is None:
         said.append("The concordance needs controls: add '-o controls=yes'.")
+    if headline.value is not None and headline.low is None and headline.note:
+        said.append(f"{headline.note[:1].upper()}{headline.note[1:]} (--profile full).")
     if given and given[0].trial.mode == "json":
         said.append("Answers were forced into the form (structured); not comparable with free-text scores.")
     lost = sum(one.status in ("refused", "unparseable", "error") for one in given)
