@@ -5,7 +5,6 @@ sight of a prompt only: what follows shows whether the client came back."""
 
 import asyncio
 import json
-import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
+from in_thread import served
 from server import answer_to
 
 
@@ -65,38 +65,9 @@ class FaultServer:
 @contextmanager
 def serving(fault: Fault) -> Iterator[FaultServer]:
     server = FaultServer(fault)
-    loop = asyncio.new_event_loop()
-    started = threading.Event()
-
-    async def start() -> web.AppRunner:
-        app = web.Application(client_max_size=2**24)
-        app.router.add_post("/v1/chat/completions", server.chat)
-        runner = web.AppRunner(app, shutdown_timeout=0.1, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-        return runner
-
-    def work() -> None:
-        asyncio.set_event_loop(loop)
-        runner = loop.run_until_complete(start())
-        started.set()
-        loop.run_forever()
-        loop.run_until_complete(runner.cleanup())
-        left = asyncio.all_tasks(loop)
-        for task in left:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        loop.close()
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    started.wait(10)
-    try:
+    with served(web.post("/v1/chat/completions", server.chat)) as port:
+        server.url = f"http://127.0.0.1:{port}/v1"
         yield server
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
 
 
 # -- the faults ------------------------------------------------------------------------------------------------
