@@ -79,10 +79,9 @@ def serving(behave: Behaviour) -> Iterator[WireServer]:
 
     @asynccontextmanager
     async def listening() -> AsyncIterator[int]:
-        async with await asyncio.start_server(server.line, "127.0.0.1", 0) as opened:
-            yield int(opened.sockets[0].getsockname()[1])
-            opened.close()
-            opened.close_clients()
+        opened = await asyncio.start_server(server.line, "127.0.0.1", 0)
+        yield int(opened.sockets[0].getsockname()[1])
+        opened.close()  # who is still on the line is cancelled
 
     with in_thread(listening) as port:
         server.url = f"http://127.0.0.1:{port}/v1"

@@ -157,6 +157,8 @@ class Connection:
             return TryAgain(f"{type(error).__name__}: {error}", gone=True)
         except aiohttp.ClientResponseError as error:  # its "400" is nobody's status
             return TryAgain(f"what came back is no HTTP ({' '.join(error.message.split())[:200]})")
+        except aiohttp.ClientPayloadError:
+            return TryAgain("the reply broke off in the middle")
         except zlib.error as error:
             return TryAgain(f"a reply that cannot be unpacked ({error})")
         except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
