@@ -5,6 +5,7 @@ sight of a prompt only: what follows shows whether the client came back."""
 
 import asyncio
 import json
+import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -48,6 +49,7 @@ class FaultServer:
     good: int = 0
     """Answers that were sent in full: what a provider would charge for."""
     seen: Counter[str] = field(default_factory=Counter)
+    _held: Any = None
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.read())
@@ -62,12 +64,33 @@ class FaultServer:
         return web.json_response(good)
 
 
+    def heal(self) -> None:
+        self.fault = none
+
+    def open(self, port: int = 0) -> None:
+        self._held = served(web.post("/v1/chat/completions", self.chat), port=port)
+        self.url = f"http://127.0.0.1:{self._held.__enter__()}/v1"
+
+    def close(self) -> None:
+        """Nobody listens any more: connections are refused."""
+        self._held.__exit__(None, None, None)
+
+    def away(self, over: threading.Event, seconds: float) -> None:
+        """Closed, and open again at the same port after a while, or when the event is set."""
+        port = int(self.url.split(":")[2].split("/")[0])
+        self.close()
+        over.wait(seconds)
+        self.open(port)
+
+
 @contextmanager
 def serving(fault: Fault) -> Iterator[FaultServer]:
     server = FaultServer(fault)
-    with served(web.post("/v1/chat/completions", server.chat)) as port:
-        server.url = f"http://127.0.0.1:{port}/v1"
+    server.open()
+    try:
         yield server
+    finally:
+        server.close()
 
 
 # -- the faults ------------------------------------------------------------------------------------------------
@@ -255,3 +278,42 @@ def outage(after: int, seconds: float) -> Fault:
         return web.Response(status=502, text="<html>Bad gateway</html>")
 
     return fault
+
+
+# -- rates and keys -----------------------------------------------------------------------------------------------
+
+
+def limited(headers: dict[str, str], details: Any = None, times: int = 4, start: int = 4) -> Fault:
+    """429 for some requests in the middle, which says how long to wait in one provider's own way."""
+    error = {"message": "Resource exhausted", "code": 429, "details": details or []}
+
+    async def fault(asked: Asked) -> web.StreamResponse | None:
+        if not start < asked.number <= start + times:
+            return None
+        return web.json_response({"error": error}, status=429, headers=headers)
+
+    return fault
+
+
+async def repeats_the_key(asked: Asked) -> web.StreamResponse | None:
+    """An error whose text is JSON again, with the key in it."""
+    if asked.seen > 1:
+        return None
+    sent = asked.request.headers.get("Authorization", "")
+    inner = json.dumps({"headers": {"authorization": sent}}).replace("/", "\\/")
+    return web.json_response({"error": {"message": f"upstream said {inner}"}}, status=500)
+
+
+async def wants_other_names(asked: Asked) -> web.StreamResponse | None:
+    """A field by another name, said in words in which a short key occurs."""
+    if "max_tokens" not in asked.body:
+        return None
+    said = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    error = {"message": said, "param": "max_tokens", "code": "unsupported_parameter"}
+    return web.json_response({"error": error}, status=400)
+
+
+async def elsewhere(asked: Asked) -> web.StreamResponse | None:
+    """Sent to another origin: the same machine by another name."""
+    there = str(asked.request.url).replace("127.0.0.1", "localhost")
+    return web.Response(status=307, headers={"Location": there})

@@ -46,8 +46,8 @@ def in_thread(open_server: Callable[[], AbstractAsyncContextManager[int]]) -> It
 
 
 @contextmanager
-def served(*routes: web.RouteDef, tls: ssl.SSLContext | None = None) -> Iterator[int]:
-    """An application of these routes; says its port."""
+def served(*routes: web.RouteDef, tls: ssl.SSLContext | None = None, port: int = 0) -> Iterator[int]:
+    """An application of these routes, at a port or at any; says which."""
 
     @asynccontextmanager
     async def listening() -> AsyncIterator[int]:
@@ -55,11 +55,11 @@ def served(*routes: web.RouteDef, tls: ssl.SSLContext | None = None) -> Iterator
         app.router.add_routes(routes)
         runner = web.AppRunner(app, shutdown_timeout=0.1, access_log=None)
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
+        await web.TCPSite(runner, "127.0.0.1", port, ssl_context=tls).start()
         try:
             yield int(runner.addresses[0][1])
         finally:
             await runner.cleanup()
 
-    with in_thread(listening) as port:
-        yield port
+    with in_thread(listening) as found:
+        yield found
