@@ -63,7 +63,6 @@ class FaultServer:
         self.good += 1
         return web.json_response(good)
 
-
     def heal(self) -> None:
         self.fault = none
 
@@ -301,7 +300,7 @@ async def repeats_the_key(asked: Asked) -> web.StreamResponse | None:
         return None
     sent = asked.request.headers.get("Authorization", "")
     inner = json.dumps({"headers": {"authorization": sent}}).replace("/", "\\/")
-    return web.json_response({"error": {"message": f"upstream said {inner}"}}, status=500)
+    return web.json_response({"error": {"message": f"upstream said {inner}"}}, status=413)
 
 
 async def wants_other_names(asked: Asked) -> web.StreamResponse | None:

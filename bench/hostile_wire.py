@@ -50,6 +50,9 @@ class WireServer:
     lines: int = 0
     seen: Counter[str] = field(default_factory=Counter)
 
+    def heal(self) -> None:
+        self.behave = well
+
     async def line(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.lines += 1
         on_line = 0
