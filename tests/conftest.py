@@ -17,6 +17,7 @@ from uuid import uuid4
 import pytest
 from aiohttp import web
 from hypothesis import settings
+from in_thread import served
 from postgres import OwnPostgres, own_postgres
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
@@ -168,34 +169,8 @@ def completion(text: str, model: str = "m", finish: str = "stop", **message: Any
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
     chat = ChatServer()
-    loop = asyncio.new_event_loop()
-    started = threading.Event()
-
-    async def serve() -> web.AppRunner:
-        app = web.Application(client_max_size=2**26)
-        app.router.add_post("/v1/chat/completions", chat.chat)
-        app.router.add_get("/{path:.*}", chat.file)
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        chat.port = runner.addresses[0][1]
-        return runner
-
-    def work() -> None:
-        asyncio.set_event_loop(loop)
-        runner = loop.run_until_complete(serve())
-        started.set()
-        loop.run_forever()
-        loop.run_until_complete(runner.cleanup())
-        loop.close()
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    started.wait(10)
-    yield chat
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
+    with served(web.post("/v1/chat/completions", chat.chat), web.get("/{path:.*}", chat.file)) as chat.port:
+        yield chat
 
 
 @pytest.fixture(scope="session")
