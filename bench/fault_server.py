@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
+from in_thread import served
 from server import answer_to
 
 
@@ -48,6 +49,7 @@ class FaultServer:
     good: int = 0
     """Answers that were sent in full: what a provider would charge for."""
     seen: Counter[str] = field(default_factory=Counter)
+    _held: Any = None
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
         body = json.loads(await request.read())
@@ -61,42 +63,33 @@ class FaultServer:
         self.good += 1
         return web.json_response(good)
 
+    def heal(self) -> None:
+        self.fault = none
+
+    def open(self, port: int = 0) -> None:
+        self._held = served(web.post("/v1/chat/completions", self.chat), port=port)
+        self.url = f"http://127.0.0.1:{self._held.__enter__()}/v1"
+
+    def close(self) -> None:
+        """Nobody listens any more: connections are refused."""
+        self._held.__exit__(None, None, None)
+
+    def away(self, over: threading.Event, seconds: float) -> None:
+        """Closed, and open again at the same port after a while, or when the event is set."""
+        port = int(self.url.split(":")[2].split("/")[0])
+        self.close()
+        over.wait(seconds)
+        self.open(port)
+
 
 @contextmanager
 def serving(fault: Fault) -> Iterator[FaultServer]:
     server = FaultServer(fault)
-    loop = asyncio.new_event_loop()
-    started = threading.Event()
-
-    async def start() -> web.AppRunner:
-        app = web.Application(client_max_size=2**24)
-        app.router.add_post("/v1/chat/completions", server.chat)
-        runner = web.AppRunner(app, shutdown_timeout=0.1, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
-        return runner
-
-    def work() -> None:
-        asyncio.set_event_loop(loop)
-        runner = loop.run_until_complete(start())
-        started.set()
-        loop.run_forever()
-        loop.run_until_complete(runner.cleanup())
-        left = asyncio.all_tasks(loop)
-        for task in left:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        loop.close()
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    started.wait(10)
+    server.open()
     try:
         yield server
     finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        server.close()
 
 
 # -- the faults ------------------------------------------------------------------------------------------------
@@ -284,3 +277,42 @@ def outage(after: int, seconds: float) -> Fault:
         return web.Response(status=502, text="<html>Bad gateway</html>")
 
     return fault
+
+
+# -- rates and keys -----------------------------------------------------------------------------------------------
+
+
+def limited(headers: dict[str, str], details: Any = None, times: int = 4, start: int = 4) -> Fault:
+    """429 for some requests in the middle, which says how long to wait in one provider's own way."""
+    error = {"message": "Resource exhausted", "code": 429, "details": details or []}
+
+    async def fault(asked: Asked) -> web.StreamResponse | None:
+        if not start < asked.number <= start + times:
+            return None
+        return web.json_response({"error": error}, status=429, headers=headers)
+
+    return fault
+
+
+async def repeats_the_key(asked: Asked) -> web.StreamResponse | None:
+    """An error whose text is JSON again, with the key in it."""
+    if asked.seen > 1:
+        return None
+    sent = asked.request.headers.get("Authorization", "")
+    inner = json.dumps({"headers": {"authorization": sent}}).replace("/", "\\/")
+    return web.json_response({"error": {"message": f"upstream said {inner}"}}, status=413)
+
+
+async def wants_other_names(asked: Asked) -> web.StreamResponse | None:
+    """A field by another name, said in words in which a short key occurs."""
+    if "max_tokens" not in asked.body:
+        return None
+    said = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    error = {"message": said, "param": "max_tokens", "code": "unsupported_parameter"}
+    return web.json_response({"error": error}, status=400)
+
+
+async def elsewhere(asked: Asked) -> web.StreamResponse | None:
+    """Sent to another origin: the same machine by another name."""
+    there = str(asked.request.url).replace("127.0.0.1", "localhost")
+    return web.Response(status=307, headers={"Location": there})

@@ -1,33 +1,52 @@
 """What can break around a run besides the server: the store's lock, the database, the disk, the clock."""
 
+import os
 import signal
 import sqlite3
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from fault_server import FaultServer
 from sqlalchemy import create_engine, inspect, text
+from sqlalchemy.engine import URL, make_url
 
 
 @dataclass(frozen=True, slots=True)
 class World:
     server: FaultServer
     store: str
+    folder: Path
     restart: Callable[[float], None]
     """Stop the database, and start it after so many seconds."""
     signal: Callable[[int], None] = lambda _: None
     """Send the command a signal."""
+    beside: Callable[[], object] = lambda: None
+    """Give a command like it at the same time: another run in the same store."""
 
 
 @contextmanager
-def store_of(folder: Path, database: bool) -> Iterator[tuple[str, Callable[[float], None]]]:
+def disk_of(folder: Path, megabytes: int) -> Iterator[None]:
+    """A small file system in a folder's place; needs root."""
+    if not megabytes:
+        yield
+        return
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@contextmanager
+def store_of(folder: Path, database: bool, name: str = "s.db") -> Iterator[tuple[str, Callable[[float], None]]]:
     """Where answers go, and how to restart what they go to."""
     if not database:
-        yield str(folder / "s.db"), lambda _: None
+        yield str(folder / name), lambda _: None
         return
     from postgres import own_postgres
 
@@ -43,9 +62,9 @@ def store_of(folder: Path, database: bool) -> Iterator[tuple[str, Callable[[floa
 
 def stored_now(where: str) -> str:
     """Trials by what became of them so far, counted in the tables themselves, not by the code under test."""
-    url = where.replace("postgresql://", "postgresql+psycopg://") if "://" in where else f"sqlite:///{where}"
+    url = make_url(where.replace("postgresql://", "postgresql+psycopg://")) if "://" in where else None
     last = "attempt = (SELECT max(attempt) FROM answers b WHERE b.trial_id = a.trial_id AND b.run_id = a.run_id)"
-    engine = create_engine(url)
+    engine = create_engine(url or URL.create("sqlite", database=where))
     if not inspect(engine).has_table("answers"):
         return "nothing"
     with engine.connect() as connection:
@@ -83,6 +102,73 @@ def killed(world: World) -> Iterator[None]:
 def told_to_end(world: World) -> Iterator[None]:
     """SIGTERM, as Slurm and Kubernetes send it."""
     yield from _in_the_middle(world, lambda _: world.signal(signal.SIGTERM), after=20)
+
+
+def told_to_end_soon(world: World) -> Iterator[None]:
+    """SIGTERM while everything waits."""
+
+    def soon(over: threading.Event) -> None:
+        over.wait(3)
+        world.signal(signal.SIGTERM)
+
+    yield from _in_the_middle(world, soon)
+
+
+def asleep(world: World) -> Iterator[None]:
+    """The machine sleeps in the middle, and wakes up."""
+
+    def sleep(over: threading.Event) -> None:
+        world.signal(signal.SIGSTOP)
+        over.wait(6)
+        world.signal(signal.SIGCONT)
+
+    yield from _in_the_middle(world, sleep)
+
+
+def away(seconds: float) -> Callable[[World], Iterator[None]]:
+    """Nobody listens at the address for a while."""
+
+    def around(world: World) -> Iterator[None]:
+        yield from _in_the_middle(world, lambda over: world.server.away(over, seconds))
+
+    return around
+
+
+def two_at_once(world: World) -> Iterator[None]:
+    """Another run of the same model begins meanwhile, in the same store."""
+    yield from _in_the_middle(world, lambda _: world.beside() and None)
+
+
+def filled(world: World) -> Iterator[None]:
+    """Something else fills the disk in the middle; then it goes."""
+    filler = world.folder / "filler"
+
+    def fill(_: threading.Event) -> None:
+        with filler.open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+
+    yield from _in_the_middle(world, fill)
+    filler.unlink()
+
+
+def links_of_a_stranger(world: World) -> Iterator[None]:
+    """Links under the names that answers without a store have: to a file of ours, and to nothing."""
+    from eqlab.store.place import store_key
+
+    precious = world.folder / "precious.jsonl"
+    precious.write_text("mine\n")
+    beside = world.folder / f".{Path(world.store).name}.unstored"
+    beside.mkdir(mode=0o700)
+    shared = world.folder / "tmp"
+    shared.mkdir(mode=0o777)
+    os.environ["TMPDIR"] = str(shared)
+    for folder in (beside, shared, world.folder):
+        name = f"eqlab-unstored-{store_key(world.store)}"
+        (folder / f"{name}-1-1.jsonl").symlink_to(precious)
+        (folder / f"{name}-2-2.jsonl").symlink_to(world.folder / "nothing")
+    yield
+    del os.environ["TMPDIR"]
 
 
 def planned_beside(world: World) -> Iterator[None]:

@@ -174,6 +174,50 @@ CIRCLES: dict[str, Reply] = {
 """These end the model, with the reason."""
 
 
+STRANGE: dict[str, Reply] = {
+    "Anthropic's reply": _plainly(
+        lambda asked: {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "text", "text": text_of(asked)}],
+            "stop_reason": "end_turn",
+        }
+    ),
+    "a detail": _plainly(lambda asked: {"detail": "The model is warming up"}),
+    "a tool call": _plainly(lambda asked: asked.good | {"choices": [_tool_call()]}),
+    "capitals": _plainly(lambda asked: asked.good | {"model": "M" if asked.number % 2 else "m"}),
+}
+"""JSON with nothing broken, and yet no reply; or one that only looks like another model's."""
+
+
+def _tool_call() -> dict[str, Any]:
+    call = {"id": "c1", "type": "function", "function": {"name": "feel", "arguments": "{}"}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    return {"index": 0, "message": message, "finish_reason": "tool_calls"}
+
+
+def page(status: int, times: int) -> Fault:
+    """A gateway's page, from the second request on."""
+    text = f"<!DOCTYPE html><html><head><title>{status}: Connection timed out</title></head>{'<p>' * 900}"
+
+    async def fault(asked: Asked) -> web.StreamResponse | None:
+        there = 1 < asked.number <= 1 + times
+        return web.Response(status=status, text=text, content_type="text/html") if there else None
+
+    return fault
+
+
+def month_over(after: int) -> Fault:
+    """A 429 that no waiting ends."""
+    error = {"message": "You have reached your monthly usage limit.", "type": "rate_limit_error"}
+
+    async def fault(asked: Asked) -> web.StreamResponse | None:
+        return web.json_response({"error": error}, status=429) if asked.number > after else None
+
+    return fault
+
+
 def always(reply: Reply) -> Fault:
     async def fault(asked: Asked) -> web.StreamResponse | None:
         return await reply(asked)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sqlite3
 import sys
 import threading
 import traceback
@@ -16,13 +17,27 @@ from uuid import uuid4
 import pytest
 from aiohttp import web
 from hypothesis import settings
+from in_thread import served
 from postgres import OwnPostgres, own_postgres
+from sqlalchemy import event
+from sqlalchemy.pool import Pool
 
 ROOT = Path(__file__).parent.parent
 
 # A slow machine is no failure: speed is measured in bench/.
 settings.register_profile("eqlab", deadline=None)
 settings.load_profile("eqlab")
+
+
+def _no_plug_is_pulled(connection: Any, *_: object) -> None:
+    """Nobody pulls the plug of a test: SQLite need not wait for the disk in this process, neither before our own
+    settings, which want it to, nor after them."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous=OFF")
+
+
+for _moment in ("connect", "checkout"):
+    event.listen(Pool, _moment, _no_plug_is_pulled)
 
 
 def absent(what: str) -> NoReturn:
@@ -154,34 +169,8 @@ def completion(text: str, model: str = "m", finish: str = "stop", **message: Any
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
     chat = ChatServer()
-    loop = asyncio.new_event_loop()
-    started = threading.Event()
-
-    async def serve() -> web.AppRunner:
-        app = web.Application(client_max_size=2**26)
-        app.router.add_post("/v1/chat/completions", chat.chat)
-        app.router.add_get("/{path:.*}", chat.file)
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        chat.port = runner.addresses[0][1]
-        return runner
-
-    def work() -> None:
-        asyncio.set_event_loop(loop)
-        runner = loop.run_until_complete(serve())
-        started.set()
-        loop.run_forever()
-        loop.run_until_complete(runner.cleanup())
-        loop.close()
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    started.wait(10)
-    yield chat
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
+    with served(web.post("/v1/chat/completions", chat.chat), web.get("/{path:.*}", chat.file)) as chat.port:
+        yield chat
 
 
 @pytest.fixture(scope="session")
@@ -222,6 +211,16 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     from sqlalchemy.engine import make_url
 
     return make_url(uri).set(database=name, drivername="postgresql").render_as_string(hide_password=False)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Any]:
+    """An empty SQLite store."""
+    from eqlab.store.open import open_store
+
+    opened = open_store(str(tmp_path / "s.db"))
+    yield opened
+    opened.close()
 
 
 class Clock:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 from test_cli import fails
 
 
@@ -166,7 +167,11 @@ def test_a_run_without_one_usable_answer_fails(eqlab, server, tmp_path):
     server.reply = lambda body, n: "no idea"
     done = eqlab("run", "mute", "-b", "eqbench", "--base-url", server.url, "--limit", 6)
     assert done.code == 1
-    assert "mute: none of 6 answers could be used" in done.err
+    assert "mute: none of 6 answers could be used; 'eqlab show --status unparseable'" in done.err
+    server.reply = lambda body, n: web.Response(status=413)
+    done = eqlab("run", "gone", "-b", "eqbench", "--base-url", server.url, "--limit", 6)
+    assert done.code == 1
+    assert "gone: no answer came; 'eqlab show --status error' says why." in done.err
 
 
 def test_the_winner_is_said_first(eqlab, server, tmp_path):

@@ -1,6 +1,11 @@
 """Typing errors and places that cannot be written are said before the work, in one line."""
 
+import os
+import subprocess
+import sys
+
 import pytest
+from server import answer_to
 
 
 def test_looking_at_a_store_that_is_not_there_makes_none(eqlab, tmp_path):
@@ -104,3 +109,33 @@ def test_a_server_without_the_files_names_three_of_them(eqlab, server):
     assert done.err.count("status 404") == 3
     assert "more" in done.err
     assert len(done.err.splitlines()) < 12
+
+
+@pytest.mark.parametrize("broken", ["ascii", "latin-1"])
+def test_a_terminal_without_unicode_gets_a_table(server, tmp_path, broken):
+    done = _command(server, tmp_path, environment={"PYTHONIOENCODING": broken})
+    assert done.returncode == 0, done.stderr
+    assert "eqlab show" in done.stdout.decode(broken)
+
+
+def test_a_log_on_a_full_disk_is_no_reason_not_to_ask(server, tmp_path):
+    with open("/dev/full", "w") as full:
+        done = _command(server, tmp_path, stderr=full)
+    assert done.returncode == 0
+    assert len(server.requests) == 2
+
+
+def _command(server, folder, environment=None, stderr=subprocess.PIPE):
+    """In a process of its own: what is tested is how it is begun."""
+    server.reply = lambda body, n: answer_to(body["messages"][-1]["content"])
+    code = "from eqlab.cli.main import main; main()"
+    command = ["run", "m", "-b", "eqbench", "--limit", "2", "--base-url", server.url, "--store", "s.db"]
+    return subprocess.run(
+        [sys.executable, "-c", code, *command],
+        cwd=folder,
+        env=os.environ | (environment or {}),
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        timeout=120,
+        check=False,
+    )

@@ -56,3 +56,7 @@ def test_a_mixture_is_said_even_of_one_model_at_two_dates():
     assert in_words(seen) == "gpt-4o-2024-11-20 (7 replies), gpt-4o-2024-08-06 (1 reply)"
     (said,) = replaced("judge:openai/gpt-4o", seen)
     assert said == f"openai/gpt-4o was replaced during the run: it answered as {in_words(seen)}."
+
+
+def test_capitals_are_no_other_model():
+    assert not list(replaced("model:Llama-3-8B", {"llama-3-8b": 4, "Llama-3-8B": 5}))

@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 from conftest import absent, completion
-from strict_servers import answer_to
+from server import answer_to
 
 from eqlab.core.errors import ModelError
 from eqlab.core.runs import ModelConfig

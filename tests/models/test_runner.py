@@ -5,7 +5,7 @@ import json
 import pytest
 from aiohttp import web
 from conftest import completion
-from strict_servers import answer_to
+from server import answer_to
 
 from eqlab.models.http import HttpChat
 from eqlab.runs.ask import run

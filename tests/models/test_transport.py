@@ -285,6 +285,13 @@ def test_the_certificates_of_the_environment_are_trusted(secure, authority, monk
     assert ask("m", secure, prompted("x")).text == "in private"
 
 
+def test_a_certificate_that_ended_is_said_as_such():
+    from eqlab.models.transport import _untrusted
+
+    assert "renew" in _untrusted("certificate verify failed: certificate has expired (_ssl.c:1006)").hint
+    assert "SSL_CERT_FILE" in _untrusted("certificate verify failed: self-signed certificate").hint
+
+
 def test_a_certificate_of_nobody_is_not_trusted(secure, monkeypatch, tmp_path):
     for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
         monkeypatch.delenv(name, raising=False)
@@ -367,6 +374,9 @@ def test_a_proxy_of_another_kind_is_said_not_gone_around(monkeypatch, server):
 def test_replies_are_unpacked_up_to_the_limit_and_no_further(pack, name):
     raw = json.dumps(completion("Calm: 5")).encode()
     assert unpacked(pack(raw), name, 10_000) == raw
+    if pack is gzip.compress:  # members one after the other are one file
+        assert unpacked(pack(raw[:30]) + pack(raw[30:]) + bytes(8), name, 10_000) == raw
+        assert len(unpacked(2 * pack(bytes(9_000)), name, 10_000)) == 10_001
     assert len(unpacked(pack(bytes(50_000_000)), name, 10_000)) > 10_000
     if pack is not bytes:
         assert len(unpacked(pack(bytes(50_000_000)), name, 100_000)) == 100_001

@@ -49,12 +49,12 @@ def test_what_stops_a_model_says_the_right_words(name, status, words):
 
 
 @pytest.mark.parametrize("name", wire_names())
-@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 525, 529, 530])
 def test_what_is_worth_another_try(name, status):
     found = verdict(name, status, said("later"), headers={"Retry-After": "7"})
     assert isinstance(found, TryAgain)
     assert (found.wait, found.rate) == (7, status == 429)
-    assert found.gone == (status in (502, 503, 504, 529))
+    assert found.gone == (status not in (408, 409, 425, 429, 500))
 
 
 @pytest.mark.parametrize(
@@ -270,3 +270,59 @@ def test_a_wire_format_of_another_package(monkeypatch):
 def test_settings_that_make_no_sense(settings):
     with pytest.raises(UsageError):
         prompted("x", settings=settings)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "You have reached your monthly usage limit.",
+        "Your team has either used all available credits or reached its monthly spending limit.",
+        "Quota exceeded: the token budget for this month is used up.",
+        "You exceeded your billing hard limit.",
+    ],
+)
+def test_what_is_used_up_for_the_month_is_not_waited_for(words):
+    assert isinstance(verdict("openai_chat", 429, said(words)), Hopeless)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000. You can increase your rate limit by adding a payment method at https://platform.openai.com/account/billing.",
+        "You exceeded your current quota, please check your plan and billing details. Quota exceeded for metric: free_tier_requests, limit: 15. Please retry in 17s.",
+        "This request would exceed your organization's rate limit of 50,000 input tokens per minute.",
+        "Request limit per minute exceeded; see the limits of your monthly plan.",
+    ],
+)
+def test_what_comes_back_within_a_minute_is(words):
+    found = verdict("openai_chat", 429, said(words, kind="rate_limit_error"))
+    assert isinstance(found, TryAgain)
+    assert found.rate
+
+
+@pytest.mark.parametrize("name", wire_names())
+def test_a_gateways_page_is_named_by_its_title(name):
+    page = b"<!DOCTYPE html>\n<html><head><title>h | 522: Connection\n timed out</title></head><body>" + b"x" * 5000
+    found = verdict(name, 522, page)
+    assert found.reason == "HTTP 522: a web page (h | 522: Connection timed out)"
+
+
+@pytest.mark.parametrize("name", wire_names())
+def test_json_that_is_no_reply_is_told_in_its_own_words(name):
+    found = verdict(name, 200, {"detail": "The model is warming up"})
+    assert isinstance(found, TryAgain)
+    assert "The model is warming up" in found.reason
+
+
+def test_another_providers_reply_is_shown():
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "content": [{"type": "text", "text": "Joy: 1"}]}
+    found = verdict("openai_chat", 200, message)
+    assert isinstance(found, TryAgain)
+    assert '"type": "message"' in found.reason
+
+
+def test_an_error_beside_choices_that_are_null():
+    found = verdict("openai_chat", 200, {"choices": None, "error": {"message": "upstream died", "code": 502}})
+    assert isinstance(found, TryAgain)
+    assert found.gone
+    assert "upstream died" in found.reason

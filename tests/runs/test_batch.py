@@ -16,7 +16,8 @@ from eqlab.store.batches import Batches
 
 sys.path.insert(0, str(ROOT / "tests" / "models"))
 from batch_servers import KEY, housed
-from strict_servers import Refused, openai_error
+from strict_openai import openai_error
+from strict_servers import Refused
 
 PACE = Pace(0.02, 0.05, 0.1)
 KINDS = ["openai", "anthropic", "gemini"]

@@ -24,13 +24,6 @@ from eqlab.runs.panel import panel_of
 LEVELS = {"m0": 0, "m1": 2, "m2": 4, "m3": 9}
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def reply_file(tmp_path, arms=("m0", "m1", "m2", "m3"), prompts=30, name="replies.csv"):
     path = tmp_path / name
     with path.open("w", newline="") as file:

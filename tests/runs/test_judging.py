@@ -22,13 +22,6 @@ def _quick(monkeypatch):
     monkeypatch.setattr("eqlab.models.http.HttpChat._backoff", lambda self, retries: 0.005)
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def said_reply(body):
     """The reply that a judge is shown, unquoted."""
     prompt = body["messages"][-1]["content"]
@@ -355,8 +348,9 @@ def test_an_import_that_broke_off_is_completed(server, store, tmp_path, monkeypa
     monkeypatch.setattr(store, "add_answers", add)
     done = import_ratings(store, path, "pilot")
     assert (done.taken, done.new) == (16, 11)
-    (result,) = api.results(store, store.find_run(done.run))
-    assert result.counts["ok"] == 16
+    stored = [answer for who in store.progress(done.run) for one in store.scored(done.run, who, "rating")
+              for answer in one.attempts]  # fmt: skip
+    assert [answer.status for answer in stored] == ["ok"] * 16
 
 
 def test_a_file_without_a_usable_rating_is_refused(store, tmp_path):

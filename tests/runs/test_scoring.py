@@ -11,13 +11,6 @@ from eqlab.core.errors import UsageError
 from eqlab.runs import score as scoring
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def begin(store, benchmark):
     request = api.Request(("a", "b"), (benchmark,), limit=3, base_url="http://localhost:9/v1")
     prepared = api.prepare(request)

@@ -246,6 +246,18 @@ def test_what_is_no_store(where):
         Store(where)
 
 
+@pytest.mark.parametrize("name", ["a b?mode=ro.db", "a#b.db", "50%20.db", "ü/é?x#y%zz.db"])
+@pytest.mark.parametrize("prefix", ["", "sqlite:///"])
+def test_a_store_lies_where_its_name_says(tmp_path, name, prefix):
+    """Not in `a b`, as an address with a query would have it; and whoever looks finds the same file."""
+    from eqlab.store.place import sqlite_path
+
+    where = f"{prefix}{tmp_path / name}"
+    Store(where).close()
+    assert sqlite_path(where) == tmp_path / name
+    assert (tmp_path / name).stat().st_size
+
+
 def test_a_file_that_is_no_database(tmp_path):
     (tmp_path / "s.db").write_text("certainly not SQLite, and long enough to be read as a header")
     with pytest.raises(StoreError, match=r"s\.db"):

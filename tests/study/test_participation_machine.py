@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from small_study import answer_for, small_design
-from sqlalchemy import event, select, text
+from sqlalchemy import select, text
 
 from eqlab.core.moves import ENDED
 from eqlab.store.schema import answers, participants, places
@@ -23,7 +23,6 @@ from eqlab.store.study.create import create_study
 from eqlab.store.study.erase import erase_person
 from eqlab.store.study.participation import Participation
 
-UNSAFE = "PRAGMA synchronous=OFF"
 PANEL = [f"panel-{number}" for number in range(5)]
 LEASE = 600.0
 
@@ -46,9 +45,6 @@ class Study(RuleBasedStateMachine):
         if not self.where:
             shutil.copy(empty_store(), self.folder / "study.db")
         self.store = Store(self.where or str(self.folder / "study.db"))
-        if not self.where:  # nobody pulls the plug of a test
-            event.listen(self.store.engine, "connect", lambda connection, _: connection.execute(UNSAFE))
-            self.store.engine.dispose()
         self.now = 1_000_000.0
         design = small_design(
             f"machine-{seed}-{people}", batches=1, people=people, size=1, attention=1, lease=LEASE / 60, seed=seed

@@ -17,13 +17,6 @@ from eqlab.study.file import read_study
 from eqlab.study.kinds.registry import kind_names
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def study(store, kind, **more):
     text = template_text(kind, store) if kind == "pairwise" else study_text(kind, store)
     return replace(read_study(text.replace("CHANGE ME", "…") if kind == "talk" else text), **more)

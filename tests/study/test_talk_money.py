@@ -6,8 +6,7 @@ import re
 import pytest
 from aiohttp import web
 from talk_case import ARMS, talk_text, talking
-from test_web_security import HASH, PASSWORD
-from web_case import Site
+from web_case import HASH, PASSWORD, Site
 
 from eqlab.study.talk.money import model_calls
 

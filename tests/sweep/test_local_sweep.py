@@ -26,13 +26,6 @@ def _quick(monkeypatch):
     monkeypatch.setattr("eqlab.models.http.HttpChat._backoff", lambda self, retries: 0.005)
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def go(cells, store, **more):
     return run_here(cells, store, timeout=5, watch=Watch(**more))
 
@@ -191,7 +184,8 @@ def test_killed_and_started_again_it_goes_on(server, tmp_path):
     assert out.count("10 ") >= 4
 
 
-def test_ctrl_c_says_how_to_go_on(server, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_or_a_scheduler_ends_it_and_it_says_how_to_go_on(server, tmp_path, number):
     file = tmp_path / "s.toml"
     file.write_text(sweep_text(server.url, limit=30))
     server.reply, server.delay = good, 0.2
@@ -199,8 +193,12 @@ def test_ctrl_c_says_how_to_go_on(server, tmp_path):
     deadline = time.monotonic() + 60
     while len(server.requests) < 6 and worker.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
-    worker.send_signal(signal.SIGINT)
+    worker.send_signal(number)
     _, err = worker.communicate(timeout=60)
     assert worker.returncode == 130
     assert "same command again" in err
+    store = api.open_store(str(tmp_path / "s.db"))
+    kept = sum(map(len, stored_answers(store, small_cells(server.url, limit=30)).values()))
+    store.close()
+    assert 6 <= kept == len(server.requests) < 120  # what was under way is stored
     assert "Traceback" not in err

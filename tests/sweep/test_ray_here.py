@@ -1,9 +1,10 @@
 """Ray without a cluster: which one would be asked for and with what, and what a worker does with a shard."""
 
 import os
+import signal
 import sys
 from importlib.metadata import version
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from small_sweep import good, small_cells
@@ -52,6 +53,17 @@ def test_ones_own_token_is_kept(asked_for):
     os.environ["RAY_AUTH_TOKEN_PATH"] = "/etc/ray-token"
     with ray_engine._connected(""):
         assert "RAY_AUTH_TOKEN" not in os.environ
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_driver_and_the_old_handling_comes_back(number):
+    said, stops = [], []
+    before = signal.getsignal(number)
+    with ray_engine._on_interrupt(SimpleNamespace(stop=lambda: stops.append(1)), SimpleNamespace(say=said.append)):
+        signal.raise_signal(number)
+        signal.raise_signal(number)
+    assert len(stops) == len(said) == 2
+    assert signal.getsignal(number) is before
 
 
 def test_a_task_says_what_it_needs_and_is_not_retried_by_ray():

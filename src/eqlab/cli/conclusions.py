@@ -43,13 +43,17 @@ def without_answers(results: "Sequence[Result]") -> list[str]:
     totals: dict[str, list[int]] = {}
     for result in results:
         counts = result.counts
-        asked = sum(counts.get(status, 0) for status in ("ok", "refused", "unparseable", "error"))
-        own = totals.setdefault(result.subject, [0, 0])
-        own[0] += asked
-        own[1] += counts.get("ok", 0) + counts.get("refused", 0)
-    return [
-        f"{subject.partition(':')[2] or subject}: none of {asked} answers could be used; 'eqlab show --status "
-        "unparseable' shows them."
-        for subject, (asked, usable) in totals.items()
-        if asked and not usable
-    ]
+        own = totals.setdefault(result.subject, [0, 0, 0])
+        own[0] += counts.get("unparseable", 0)
+        own[1] += counts.get("error", 0)
+        own[2] += counts.get("ok", 0) + counts.get("refused", 0)
+    said = []
+    for subject, (unread, lost, usable) in totals.items():
+        name = subject.partition(":")[2] or subject
+        if unread and not usable:
+            said.append(
+                f"{name}: none of {unread + lost} answers could be used; 'eqlab show --status unparseable' shows them."
+            )
+        elif lost and not usable:
+            said.append(f"{name}: no answer came; 'eqlab show --status error' says why.")
+    return said

@@ -1,5 +1,6 @@
 """`eqlab`: the list of commands, and how errors reach the user: one line with the way out, a traceback on --debug."""
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -100,6 +101,9 @@ def main() -> None:
     """Entry point. `--debug` works before and after the command's name."""
     arguments = sys.argv[1:]
     debug = "--debug" in arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without Unicode shows '?', not a traceback
+            stream.reconfigure(errors="replace")
     try:
         code = app([argument for argument in arguments if argument != "--debug"], standalone_mode=False)
     except EqlabError as error:

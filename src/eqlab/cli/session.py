@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -178,7 +179,8 @@ class Progress:
     def say(self, text: str) -> None:
         from eqlab.cli.plain import harmless
 
-        self._out.print(harmless(text), markup=False)
+        with suppress(OSError):  # a log on a full disk is no reason not to ask
+            self._out.print(harmless(text), markup=False)
 
     def begun(self, progress: dict[str, tuple[int, int]]) -> None:
         for subject, (done, total) in progress.items():

@@ -48,8 +48,16 @@ def tables(found: Comparison) -> list[Table]:
         listed.append(apart)
     left = [(one.contender.name, one.contender.why_no_rank) for one in found.verdict.standings if not one.rank]
     if left or found.undefined:
-        listed.append(Table("Without a rank", ("who", "why"), (*left, *found.undefined)))
+        listed.append(_unranked((*left, *found.undefined)))
     return listed
+
+
+def _unranked(found: Sequence[tuple[str, str]]) -> Table:
+    """Those of one reason in one row."""
+    names: dict[str, list[str]] = {}
+    for name, why in found:
+        names.setdefault(why, []).append(name)
+    return Table("Without a rank", ("who", "why"), tuple((", ".join(own), why) for why, own in names.items()))
 
 
 def rank_words(rank: Rank | None) -> str:

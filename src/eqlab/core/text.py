@@ -160,12 +160,17 @@ def item_keys(item: ItemScore) -> list[str]:
     return list(dict.fromkeys([*item.values, *item.reference, *item.reasons]))
 
 
+def level(value: Any) -> str:
+    """A value of an item, in a table: a mean of people's ratings to two decimals."""
+    return plain(round(value, 2) if isinstance(value, float) and math.isfinite(value) else value)
+
+
 def versus(item: ItemScore) -> str:
     """ "Surprised 3 (5), Angry none (0)": each value, its reference in brackets."""
     parts = []
     for key in dict.fromkeys([*item.values, *item.reference]):
-        value = short(plain(item.values[key])) if key in item.values else "none"
-        reference = f" ({short(plain(item.reference[key]))})" if key in item.reference else ""
+        value = short(level(item.values[key])) if key in item.values else "none"
+        reference = f" ({short(level(item.reference[key]))})" if key in item.reference else ""
         parts.append(f"{short(str(key), 40)} {value}{reference}")
     return ", ".join(parts)
 

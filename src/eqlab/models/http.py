@@ -61,6 +61,7 @@ class HttpChat:
         self._settled = False
         self._hopeless: ModelError | None = None
         self._schema_worked = False
+        self._warned = False
         self._hurried = asyncio.Event()
         self._random = random.Random()
 
@@ -220,9 +221,11 @@ class HttpChat:
             raise TransportError(reason, tries.retries, outgoing.sent, tries.timed_out + 1)
         if not self._line.met and tries.retries >= _RETRIES_UNMET:
             where = shown_url(self._endpoint.base_url)
-            raise self._end(
-                f"{where} cannot be reached ({reason}).", "Start the server, or check the network and --base-url."
-            )
+            if again.gone or again.timed_out:
+                raise self._end(
+                    f"{where} cannot be reached ({reason}).", "Start the server, or check the network and --base-url."
+                )
+            raise self._end(f"{where} gives no whole reply ({reason}).", "Is a model at this address? See --base-url.")
         if again.rate or again.gone:
             self._be_patient(reason)
         elif not again.timed_out:
@@ -298,6 +301,10 @@ class HttpChat:
         line.bad_since = None
         line.told = False
         self._limiter.went_well()
+        if line.out_of_turn and not self._warned:
+            self._warned = True
+            self._learnt.append("it sends replies that nobody asked for: some may answer another question")
+            self._say(f"{self._named}: {self._learnt[-1]}. From now on every question has a connection of its own.")
         exhausted = min(window_wait(came.headers), LONGEST_WAIT)
         if exhausted:
             self._limiter.pause(exhausted)

@@ -11,10 +11,12 @@ import time
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+from aiohttp.connector import Connection as Line
 
 from eqlab.core.errors import ModelError
 from eqlab.models.limiter import Limiter
@@ -24,6 +26,26 @@ from eqlab.models.wire.contract import Hopeless, Incoming, TryAgain
 _LARGEST_REPLY = 16 * 2**20
 _MOVED = (301, 302, 303, 307, 308)
 _REDIRECTS = 3
+_HEADERS, _HEADER = 1024, 65536
+"""Of a response, and bytes of one: gateways add many, and policies as long as pages."""
+
+
+class _Lines(aiohttp.TCPConnector):
+    """Connections that are kept. One on which something came while nobody had asked is not used again: the next
+    question would get it as its answer (a reply sent twice), or a farewell (408 to the idle)."""
+
+    out_of_turn = False
+    """Whether a reply came that nobody had asked for."""
+
+    async def connect(self, *args: Any, **named: Any) -> Line:
+        while True:
+            line = await super().connect(*args, **named)
+            if line.protocol is None or not line.protocol.should_close:
+                return line
+            if len(line.protocol):
+                message, _ = await line.protocol.read()
+                self.out_of_turn |= 200 <= message.code < 300
+            line.close()
 
 
 class Connection:
@@ -43,26 +65,35 @@ class Connection:
         """When an outage began, or a rate was first refused; None after a good reply of anybody."""
         self.told = False
         """Whether the user knows of the outage under way."""
-        self._session: aiohttp.ClientSession | None = None
+        self.out_of_turn = False
+        """Whether the server sent replies that nobody had asked for: from then on every question has its own line."""
+        self._sessions: list[aiohttp.ClientSession] = []
+        self._lines: _Lines | None = None
         self._proxies: dict[str, str | None] = {}
         self._tls: ssl.SSLContext | None = None
 
     @property
     def session(self) -> aiohttp.ClientSession:
-        if self._session is None:  # made late: a session belongs to the running event loop
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=75)
-            self._session = aiohttp.ClientSession(
-                connector=connector,
-                timeout=self.timeout,
-                cookie_jar=aiohttp.DummyCookieJar(),  # requests have nothing in common
-                auto_decompress=False,  # it would unpack a bomb whole, before anybody can look
-                headers={"Accept-Encoding": "gzip, deflate"},
+        noticed = self._lines is not None and self._lines.out_of_turn and not self.out_of_turn
+        self.out_of_turn |= noticed
+        if self._lines is None or noticed:  # made late: a session belongs to the running event loop
+            self._lines = _Lines(limit=0, force_close=True) if noticed else _Lines(limit=0, keepalive_timeout=75)
+            self._sessions.append(
+                aiohttp.ClientSession(
+                    connector=self._lines,
+                    timeout=self.timeout,
+                    cookie_jar=aiohttp.DummyCookieJar(),  # requests have nothing in common
+                    auto_decompress=False,  # it would unpack a bomb whole, before anybody can look
+                    headers={"Accept-Encoding": "gzip, deflate"},
+                    max_headers=_HEADERS,
+                    max_field_size=_HEADER,
+                )
             )
-        return self._session
+        return self._sessions[-1]
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
+        for session in self._sessions:
+            await session.close()
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Incoming | TryAgain | Hopeless:
         """What came back, or why nothing did."""
@@ -120,10 +151,7 @@ class Connection:
             what = "no reply" if took < self.waits.whole else "no whole reply"
             return TryAgain(f"{what} within {min(took, self.waits.whole):.3g} s", overload=True, timed_out=True)
         except aiohttp.ClientConnectorCertificateError as error:
-            return Hopeless(
-                f"its certificate is not trusted ({error.certificate_error})",
-                "Name your authority's certificates with SSL_CERT_FILE.",
-            )
+            return _untrusted(str(error.certificate_error))
         except aiohttp.ClientHttpProxyError as error:
             return Hopeless(f"the proxy refuses (HTTP {error.status})", "Check HTTPS_PROXY and NO_PROXY.")
         except aiohttp.ClientConnectorError as error:
@@ -153,6 +181,13 @@ class Connection:
                         f"{name} names {bundle}, which holds no certificates ({error}).", "Correct it or unset it."
                     ) from error
         return self._tls
+
+
+def _untrusted(reason: str) -> Hopeless:
+    hint = "Name your authority's certificates with SSL_CERT_FILE."
+    if "expired" in reason or "not yet valid" in reason:
+        hint = "Its owner has to renew it; or this machine's clock is wrong."
+    return Hopeless(f"its certificate is not trusted ({reason})", hint)
 
 
 def environment_proxy(url: str) -> str | None:
@@ -189,10 +224,15 @@ def unpacked(raw: bytes, encoding: str, largest: int) -> bytes:
 
 
 def _inflated(raw: bytes, bits: int, largest: int) -> bytes:
-    unpacking = zlib.decompressobj(bits)
-    found = unpacking.decompress(raw, largest + 1)
-    if len(found) <= largest and not unpacking.eof:
-        raise zlib.error("the packed reply is not whole")
+    found = b""
+    while len(found) <= largest:  # gzip may come in several members
+        unpacking = zlib.decompressobj(bits)
+        found += unpacking.decompress(raw, largest + 1 - len(found))
+        if len(found) <= largest and not unpacking.eof:
+            raise zlib.error("it is not whole")
+        raw = unpacking.unused_data.lstrip(b"\0")
+        if not raw:
+            break
     return found
 
 
@@ -209,8 +249,8 @@ def no_connection(error: aiohttp.ClientConnectorError) -> str:
         return f"no address is known for the name {error.host}"
     if isinstance(error, aiohttp.ClientConnectorSSLError):
         return f"{where} does not speak https"
-    refused = error.os_error.errno == errno.ECONNREFUSED or "ConnectionRefused" in type(error.os_error).__name__
-    if refused or "Connect call failed" in str(error.os_error):
+    # several addresses of one name: asyncio puts their errors into one text
+    if error.os_error.errno == errno.ECONNREFUSED or f"[Errno {errno.ECONNREFUSED}]" in str(error.os_error):
         return f"nothing listens at {where}"
     return f"no connection to {where}: {error.os_error.strerror or error.os_error}"
 
@@ -218,4 +258,10 @@ def no_connection(error: aiohttp.ClientConnectorError) -> str:
 def _broken_off(error: Exception) -> str:
     if isinstance(error, aiohttp.ServerDisconnectedError | ConnectionResetError | asyncio.IncompleteReadError):
         return "the server closed the connection before its reply was whole"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "the reply broke off in the middle"
+    if isinstance(error, aiohttp.ClientResponseError):  # its "400" is nobody's status
+        return f"what came back is no HTTP ({' '.join(error.message.split())[:200]})"
+    if isinstance(error, zlib.error):
+        return f"a reply that cannot be unpacked ({error})"
     return f"{type(error).__name__}: {error}"

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from eqlab.core.errors import StoreError
 from eqlab.core.secrets import without_secrets
 from eqlab.store.damage import damaged, is_damage
+from eqlab.store.place import sqlite_path
 from eqlab.store.schema import HEAD
 
 _WRITE = {"eqlab_write": True}
@@ -34,35 +35,37 @@ _OPENING = threading.Lock()
 
 def open_engine(where: str) -> Engine:
     """An engine for a path, `sqlite:///PATH` or `postgresql://…`, migrated to the newest tables."""
-    url = where if "://" in where else f"sqlite:///{where}"
-    if url.startswith(("postgresql://", "postgres://")):
-        url = "postgresql+psycopg://" + url.split("://", 1)[1]
+    path = sqlite_path(where)
+    url = where
+    if where.startswith(("postgresql://", "postgres://")):
+        url = "postgresql+psycopg://" + where.split("://", 1)[1]
     no_store = StoreError(
         f"'{without_secrets(where)}' is not a store.", "Give a path, sqlite:///PATH or postgresql://USER@HOST/NAME."
     )
-    if not url.startswith(("sqlite:", "postgresql+psycopg:")):
+    if path is None and not url.startswith("postgresql+psycopg:"):
         raise no_store
     try:
         with _OPENING:
-            engine = _sqlite(url) if url.startswith("sqlite:") else create_engine(url, pool_pre_ping=True)
+            engine = create_engine(url, pool_pre_ping=True) if path is None else _sqlite(path)
             _migrate(engine)
     except ArgumentError as error:
         raise no_store from error
     except ModuleNotFoundError as error:
         raise StoreError("PostgreSQL needs an extra.", "Install it with: pip install 'eqlab[postgres]'") from error
     except DBAPIError as error:
-        if is_damage(reason(error)) and url.startswith("sqlite:"):
-            raise damaged(_shown(url), reason(error)) from error
-        raise StoreError(f"The store {_shown(url)} cannot be opened: {reason(error)}.", "Check --store.") from error
+        shown = str(path or make_url(url).render_as_string(hide_password=True))
+        if is_damage(reason(error)) and path is not None:
+            raise damaged(shown, reason(error)) from error
+        raise StoreError(f"The store {shown} cannot be opened: {reason(error)}.", "Check --store.") from error
     return engine
 
 
-def _shown(url: str) -> str:
-    return make_url(url).render_as_string(hide_password=True)
+def _shown(engine: Engine) -> str:
+    """A SQLite store by its file, as its user calls it; another by its address, without a password."""
+    return (engine.dialect.name == "sqlite" and engine.url.database) or engine.url.render_as_string(hide_password=True)
 
 
-def _sqlite(url: str) -> Engine:
-    path = Path(make_url(url).database or "").expanduser()
+def _sqlite(path: Path) -> Engine:
     if not path.name:
         raise StoreError("The store needs a file name.", "Give --store PATH.")
     try:
@@ -73,7 +76,7 @@ def _sqlite(url: str) -> Engine:
         raise StoreError(
             f"The store {path} cannot be opened: {error.strerror}.", "Name another with --store."
         ) from error
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": BUSY})
+    engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY})
 
     @event.listens_for(engine, "connect")
     def _connected(connection: Any, _: Any) -> None:
@@ -126,7 +129,7 @@ def said_plainly(engine: Engine) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        where = engine.url.render_as_string(hide_password=True)
+        where = _shown(engine)
         if engine.dialect.name == "sqlite" and is_damage(reason(error)):
             raise damaged(where, reason(error)) from error
         if not isinstance(error, OperationalError):
@@ -200,7 +203,7 @@ def _migrate(engine: Engine) -> None:
     if version == HEAD:
         return
     if foreign:
-        where = engine.url.render_as_string(hide_password=True)
+        where = _shown(engine)
         raise StoreError(f"{where} is another program's database, or a corrupt store.", "Name another with --store.")
     if version is not None and version > HEAD:
         raise StoreError(f"The store was written by a newer eqlab (tables {version}, known {HEAD}).", "Upgrade eqlab.")

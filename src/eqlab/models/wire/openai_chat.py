@@ -100,7 +100,7 @@ def read_chat(outgoing: Outgoing, incoming: Incoming) -> Verdict:
     try:
         streamed = is_stream(incoming.headers, incoming.raw)
         body = _gathered(incoming.raw) if streamed else json.loads(incoming.raw)
-        if "choices" not in body and body.get("error"):  # a failure after the 200 was sent
+        if not body.get("choices") and body.get("error"):  # a failure after the 200 was sent
             return not_taken(outgoing, incoming, said_in(body))
         return read_body(body, outgoing, incoming.latency)
     except BROKEN as error:

@@ -27,7 +27,12 @@ _CONTEXT = re.compile(
     r"maximum context length is (\d+) tokens.*?"
     r"(\d+) (?:input tokens|tokens from the input|in the messages|of text input)"
 )
-_SPENT = re.compile(r"insufficient[_ ]quota|credit balance is too low|insufficient (?:credits|balance)", re.IGNORECASE)
+_SPENT = re.compile(
+    r"insufficient[_ ]quota|credit balance is too low|insufficient (?:credits|balance)|used all (?:of )?\w* ?credits"
+    r"|(?:spending|billing|monthly|per[- ]month)[\w ]{0,20} (?:limit|quota|cap|budget)"
+    r"|(?:limit|quota|cap|budget)[\w ]{0,20} (?:per|for (?:this|the)) month",
+    re.IGNORECASE,
+)
 _FAULTS = (ValueError, RecursionError)
 
 
@@ -50,10 +55,20 @@ def read_error(raw: bytes) -> Said:
     try:
         body = json.loads(text)
     except _FAULTS:
-        return Said(" ".join(text.split()))
+        page = page_title(raw)
+        return Said(" ".join(text.split()) if page is None else f"a web page ({page or 'without a title'})")
     if isinstance(body, list) and body:  # Google's streams
         body = body[0]
     return said_in(body)
+
+
+def page_title(raw: bytes) -> str | None:
+    """What a web page is called, or begins with; None for what is no page."""
+    start = raw[:4000].decode("utf-8", "replace")
+    if not re.match(r"\s*<(?:!doctype|html|\?xml)", start, re.IGNORECASE):
+        return None
+    title = re.search(r"<title[^>]*>([^<]*)", start, re.IGNORECASE)
+    return " ".join((title[1] if title else re.sub(r"<[^>]*>", " ", start)).split())[:80]
 
 
 def said_in(body: Any) -> Said:

@@ -1,13 +1,12 @@
 """From a status and an error to a verdict: the same rules for every provider."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from eqlab.models.chat import FILTERED, ChatReply
 from eqlab.models.fit import Adaptation
 from eqlab.models.wire.contract import Adapt, Hopeless, Incoming, Outgoing, TryAgain, Verdict
-from eqlab.models.wire.said import Said, filter_code, is_spent, limit_named, named_field
+from eqlab.models.wire.said import Said, filter_code, is_spent, limit_named, named_field, page_title, read_error
 from eqlab.models.wire.waits import wait_asked
 
 _SHOWN = 300
@@ -15,18 +14,19 @@ _NOT_THERE = (405, 406, 410, 415)
 """Statuses of an address at which no model will ever answer; another strange one may be one request's alone."""
 _AGAIN = (408, 409, 425, 429)
 _OVERLOAD = (503, 529)
-_GATEWAY = (502, 503, 504, 521, 522, 523, 524, 529)
+_GATEWAY = (502, 503, 504, *range(520, 528), 529, 530)
+"""Cloudflare's 52x and 530 among them: nobody behind the gateway."""
 
 
 def unreadable(error: Exception, incoming: Incoming) -> TryAgain:
     """A reply that is none: broken on the way, or a page of some gateway, which is told by its title."""
-    start = incoming.raw[:4000].decode("utf-8", "replace")
-    if re.match(r"\s*<(?:!doctype|html|\?xml)", start, re.IGNORECASE):
-        title = re.search(r"<title[^>]*>([^<]*)", start, re.IGNORECASE)
-        text = " ".join((title[1] if title else re.sub(r"<[^>]*>", " ", start)).split())
-        return TryAgain(f"a web page instead of a reply ({text[:80] or 'without a title'})")
+    page = page_title(incoming.raw)
+    if page is not None:
+        return TryAgain(f"a web page instead of a reply ({page or 'without a title'})")
     if not incoming.raw.strip():
         return TryAgain(f"an empty body (HTTP {incoming.status})")
+    if isinstance(error, KeyError | IndexError | TypeError | AttributeError):  # JSON, but no reply: its own words tell
+        return TryAgain(f"JSON that is no reply: {read_error(incoming.raw).text}"[:_SHOWN])
     return TryAgain(f"a reply that cannot be read ({type(error).__name__}: {error})"[:_SHOWN])
 
 
