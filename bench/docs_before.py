@@ -125,7 +125,8 @@ def _take_part(study: Path, people: int) -> None:
 def _strict(stack: contextlib.ExitStack) -> None:
     """OpenAI's gpt-5 on loopback, as strict as its documentation."""
     _tests()
-    from strict_servers import gpt5, serving
+    from strict_openai import gpt5
+    from strict_servers import serving
 
     server = stack.enter_context(serving(gpt5))
     os.environ.update({"OPENAI_API_KEY": _KEY, "OPENAI_BASE_URL": server.base("/v1")})

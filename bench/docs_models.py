@@ -134,7 +134,7 @@ def stand_ins() -> Iterator[str]:
         body = await request.json()
         text = reply(body, known)
         usage = {"prompt_tokens": len(str(body["messages"])) // 4, "completion_tokens": len(text) // 4 + 1}
-        message = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        message = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         return web.json_response({"model": body["model"], "choices": [message], "usage": usage})
 
     loop, begun, address = asyncio.new_event_loop(), threading.Event(), []

@@ -45,7 +45,7 @@ _RUN = re.compile(
     r"(?:(?<=[Rr]un )|(?<=show )|(?<=compare )|(?<=report )|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f]))[0-9a-f]{10}\b"
 )
 """A run's id; one of digits alone is known by the word before it."""
-_PROGRESS = re.compile(r"trials? to ask|\d answered|% copied|^[\w ,.:-]*\d$")
+_PROGRESS = re.compile(r"trials? to ask|^\d+ of \d+ simul|\d answered|% copied|^[\w ,.:-]*\d$")
 """Lines that say how far a run is: they depend on the machine's speed."""
 _ALWAYS = (
     (r"\b20\d\d-\d\d-\d\d \d\d:\d\d(?::\d\d)? UTC", "2026-11-15 12:00 UTC"),

@@ -51,7 +51,7 @@ def _print_table(results: Sequence[Result], groups: dict[str, list[Result]]) -> 
         rows.append(
             [
                 _name(result),
-                result.title,
+                f"{result.title}: {head.name}" if " − " in head.name else result.title,
                 number(head.value, head.digits) if head.value is not None else _none(result),
                 interval(head) if head.value is not None else "",
                 count_of(head),
