@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from functools import cached_property
 from typing import Any
 
 from eqlab.analysis.intervals import mean_estimate
