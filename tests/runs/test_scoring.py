@@ -9,6 +9,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import UsageError
 from eqlab.runs import score as scoring
+from eqlab.runs import together
 from eqlab.runs.others import Others
 
 
@@ -30,11 +31,11 @@ def begin(store, benchmark):
 
 def test_several_processes_find_the_same_in_the_same_order(store, monkeypatch):
     runs = [begin(store, "emotionbench"), begin(store, "eqbench")]
-    alone = scoring.results_of(store, runs)
+    alone = together.results_of(store, runs)
     assert [one.subject for _, results in alone for one in results] == ["model:a", "model:b"] * 2
     assert all(one.counts["planned"] and one.headline.value is not None for _, results in alone for one in results)
-    monkeypatch.setattr(scoring, "MANY", 0)
-    assert scoring.results_of(store, runs, processes=2) == alone
+    monkeypatch.setattr(together, "MANY", 0)
+    assert together.results_of(store, runs, processes=2) == alone
 
 
 def test_a_failure_in_another_process_keeps_its_way_out(store, monkeypatch):
@@ -42,11 +43,11 @@ def test_a_failure_in_another_process_keeps_its_way_out(store, monkeypatch):
     unknown = dataclasses.replace(stored.config.benchmarks[0], name="nonesuch")
     broken = dataclasses.replace(stored, config=dataclasses.replace(stored.config, benchmarks=(unknown,)))
     runs = [broken, stored]  # another process begins with the first
-    monkeypatch.setattr(scoring, "MANY", 0)
+    monkeypatch.setattr(together, "MANY", 0)
     with pytest.raises(UsageError, match="nonesuch") as alone:
-        scoring.results_of(store, runs)
+        together.results_of(store, runs)
     with pytest.raises(UsageError, match="nonesuch") as raised:
-        scoring.results_of(store, runs, processes=2)
+        together.results_of(store, runs, processes=2)
     assert str(raised.value) == str(alone.value)
 
 
@@ -69,13 +70,13 @@ def test_whose_answers_they_are_is_said_first(store, role):
 
 def test_processes_of_a_command_serve_several_times(store, monkeypatch):
     runs = [begin(store, "emotionbench"), begin(store, "eqbench")]
-    alone = scoring.results_of(store, runs)
-    monkeypatch.setattr(scoring, "MANY", 0)
+    alone = together.results_of(store, runs)
+    monkeypatch.setattr(together, "MANY", 0)
     with Others(2) as others:
         assert not others.started
-        assert scoring.results_of(store, runs, others=others) == alone
+        assert together.results_of(store, runs, others=others) == alone
         assert others.started
-        assert scoring.results_of(store, runs[:1], others=others) == alone[:1]
+        assert together.results_of(store, runs[:1], others=others) == alone[:1]
         assert others.submit(abs, -3).result() == 3
     with pytest.raises(RuntimeError):
         others.submit(abs, -3)

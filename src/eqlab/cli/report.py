@@ -60,7 +60,7 @@ def _write(names: list[str], last: int, output: Path, items: bool, store: str, d
 
     from eqlab.publish.report.write import write_results
     from eqlab.runs.others import Others
-    from eqlab.runs.score import cores
+    from eqlab.runs.together import cores
 
     ending = output.suffix.lower()
     if ending == ".pdf":
@@ -94,7 +94,7 @@ def found_runs(
         return beside  # needs no store
     from eqlab.runs.panel import with_panels
     from eqlab.runs.pool import pooled
-    from eqlab.runs.score import cores, results_of
+    from eqlab.runs.together import cores, results_of
     from eqlab.store.looking import open_reader
 
     opened = open_reader(store)

@@ -1,9 +1,7 @@
 """Every subject's result on every benchmark of some runs, scored again from the stored answers."""
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 
 from eqlab.benchmarks.registry import load
@@ -13,15 +11,12 @@ from eqlab.core.benchmark import NO_CONTEXT, Context, Scored, Seated
 from eqlab.core.results import ItemScore, Result, Results
 from eqlab.core.runs import OWN, TITLE, BenchmarkConfig, ModelConfig
 from eqlab.runs.context import Known, StoreContext
-from eqlab.runs.others import Others
 from eqlab.runs.spent import usage_of
 from eqlab.store.reader import Reader, StoredRun
 
 EMBEDDED_CAVEAT = (
     "The embedded model is a tiny one (135M parameters) that proves the pipeline works; its score carries no signal."
 )
-MANY = 20_000
-"""Planned trials from which on other processes are worth their start."""
 Job = tuple[StoredRun, str, BenchmarkConfig]
 
 
@@ -31,23 +26,6 @@ def results(store: Reader, stored: StoredRun | str, known: Known | None = None) 
     stored = store.find_run(stored) if isinstance(stored, str) else stored
     about = known or Known(store)
     return Results(result_of(about, (stored, subject, asked)) for subject, asked in stored.config.pairs())
-
-
-def results_of(
-    store: Reader, runs: Sequence[StoredRun], *, processes: int = 1, others: Others | None = None
-) -> list[tuple[StoredRun, list[Result]]]:
-    """Runs with their results; on so many processes, or with the `others` that a command has."""
-    jobs = [(one, subject, asked) for one in runs for subject, asked in one.config.pairs()]
-    with nullcontext(others) if others else Others(min(processes, len(jobs))) as beside:
-        if beside.count > 0 and len(jobs) > 1 and _planned(store, runs) >= MANY:
-            from eqlab.runs.together import together
-
-            found = together(store, jobs, beside)
-        else:
-            known = Known(store)
-            found = [result_of(known, job) for job in jobs]
-    made = iter(found)
-    return [(one, [next(made) for _ in one.config.pairs()]) for one in runs]
 
 
 def score(
@@ -130,17 +108,8 @@ def _with_shown(items: Sequence[ItemScore], scored: Sequence[Scored]) -> tuple[I
     return tuple(item if item.shown else item.showing(shown.get(item.trial, "")) for item in items)
 
 
-def cores() -> int:
-    """How many processes can work at once here, within reason: each takes about 120 MB."""
-    return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-
-
 def result_of(known: Known, job: Job) -> Result:
     stored, subject, asked = job
     model = next((model for model in stored.config.models if model.subject == subject), None)
     scored = known.store.scored(stored.id, subject, asked.name)
     return score(subject, asked, scored, StoreContext(known, asked.name, model), model)
-
-
-def _planned(store: Reader, runs: Sequence[StoredRun]) -> int:
-    return sum(store.planned_count(one.id, {subject for subject, _ in one.config.pairs()}) for one in runs)

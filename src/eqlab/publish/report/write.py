@@ -11,7 +11,7 @@ from eqlab.data.files import write_whole
 from eqlab.runs.others import Others
 from eqlab.runs.panel import with_panels
 from eqlab.runs.pool import pooled
-from eqlab.runs.score import results_of
+from eqlab.runs.together import results_of
 from eqlab.store.reader import Reader, StoredRun
 
 
