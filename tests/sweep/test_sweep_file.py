@@ -143,7 +143,7 @@ def test_all_mistakes_are_told_at_once_each_with_its_line():
         parse(GOOD.replace("limit = 3", "limit = 0") + 'start = "serve"\nkey = "sk-abc 1"\nmodle = 1\n')
     said = str(error.value).splitlines()
     assert said[0] == "s.toml has 5 problems:"
-    assert [line.split(": ")[0] + ": " + line.split(": ")[1] for line in said[1:]] == [
+    assert [line.split(": ")[0] + ": " + line.split(": ")[1] for line in said[1:6]] == [
         "s.toml:3: limit", "s.toml:8: models[1].start", "s.toml:8: models[1].start", "s.toml:9: models[1].key",
         "s.toml:10: models[1].modle",
     ]  # fmt: skip
