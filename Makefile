@@ -57,7 +57,7 @@ lint: setup          ## lint, types and import rules
 docs: setup          ## this documentation as a site in site/; a broken link is an error
 	$(BIN)/zensical build --strict
 
-docs-output: setup   ## make the output that the documentation shows anew (minutes: the embedded model is asked)
+docs-output: setup   ## make the output that the documentation shows (minutes: the embedded model is asked)
 	$(BIN)/python bench/docs_output.py
 
 bench: setup         ## speed against a floor measured in the same run

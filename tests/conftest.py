@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sqlite3
 import sys
 import threading
 import traceback
@@ -18,12 +19,25 @@ from aiohttp import web
 from hypothesis import settings
 from in_thread import served
 from postgres import OwnPostgres, own_postgres
+from sqlalchemy import event
+from sqlalchemy.pool import Pool
 
 ROOT = Path(__file__).parent.parent
 
 # A slow machine is no failure: speed is measured in bench/.
 settings.register_profile("eqlab", deadline=None)
 settings.load_profile("eqlab")
+
+
+def _no_plug_is_pulled(connection: Any, *_: object) -> None:
+    """Nobody pulls the plug of a test: SQLite need not wait for the disk in this process, neither before our own
+    settings, which want it to, nor after them."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous=OFF")
+
+
+for _moment in ("connect", "checkout"):
+    event.listen(Pool, _moment, _no_plug_is_pulled)
 
 
 def absent(what: str) -> NoReturn:
@@ -197,6 +211,16 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     from sqlalchemy.engine import make_url
 
     return make_url(uri).set(database=name, drivername="postgresql").render_as_string(hide_password=False)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Any]:
+    """An empty SQLite store."""
+    from eqlab.store.open import open_store
+
+    opened = open_store(str(tmp_path / "s.db"))
+    yield opened
+    opened.close()
 
 
 class Clock:

@@ -189,6 +189,17 @@ def test_what_the_documentation_shows_is_what_commands_print(published, monkeypa
                 assert now[1].splitlines() == then[1].splitlines(), f"{name} is stale: make docs-output"
 
 
+def test_every_output_that_is_shown_is_made_by_its_command():
+    """A block with `$ ` commands and lines of output is marked for docs_output.py, or held by a test of its own."""
+    held = TEXT["dialogue.md"]  # tests/runs/test_dialogue_docs.py
+    for name, text in TEXT.items():
+        for mark, body in re.findall(r"(<!-- [^\n]* -->\n)?^```\w*\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE):
+            commands = re.findall(r"^\$ (?:.*\\\n)*.*$", body, flags=re.MULTILINE)
+            shown = re.sub(r"^\$ (?:.*\\\n)*.*$", "", body, flags=re.MULTILINE).strip()
+            if commands and shown and text is not held:
+                assert mark.startswith("<!-- output"), f"{name}: {commands[0]}"
+
+
 def test_what_the_readme_says_a_run_costs_is_what_a_dry_run_says(eqlab):
     import json
 

@@ -182,7 +182,7 @@ def test_a_key_on_the_command_line_is_refused(more):
 def test_what_is_no_address_is_said_in_a_line(address):
     from eqlab.models.providers import locate
 
-    with pytest.raises(UsageError, match="no web address"):
+    with pytest.raises(UsageError, match="not a web address"):
         locate("m", address)
 
 

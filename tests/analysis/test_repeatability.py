@@ -63,3 +63,9 @@ def test_repeats_nobody_answered_do_not_count():
     assert found.repeats == 3
     assert found.items == 40
     assert found.identical == 0.0
+
+
+def test_a_variation_of_few_repeats_has_no_interval():
+    """From two repeats it would reach from half the value to thirty times it."""
+    assert score_variation([69.0, 70.0, 71.0, 70.0]).low is None
+    assert score_variation([69.0, 70.0, 71.0, 70.0, 69.0]).low is not None

@@ -1,5 +1,7 @@
 """The leaderboard in a real browser, from disk: sorting, filtering, a model page, a comparison, and no network."""
 
+import re
+
 import pytest
 
 pytest.importorskip("playwright")
@@ -45,22 +47,26 @@ def check(page):
     assert found.violations_count == 0, found.generate_report()
 
 
+def shown(page):
+    return page.locator("table.scores tbody:visible th a")
+
+
 def names(page):
-    return page.locator("table.scores tbody:visible th a").all_inner_texts()
+    return shown(page).all_inner_texts()
 
 
 @on("desktop", "phone", "dark")
 def test_the_front_page(page, built):
     page.goto((built.folder / "index.html").as_uri())
     check(page)
-    assert "cannot be told apart" in page.locator(".lead").inner_text()
+    expect(page.locator(".lead")).to_contain_text("cannot be told apart")
     scores = names(page)
     assert scores[0] == "gpt-4-0314"
     page.get_by_role("searchbox").fill("gpt-4")
-    assert names(page) == ["gpt-4-0314", "gpt-4-0613"]
-    assert "of" in page.get_by_role("status").inner_text()
+    expect(shown(page)).to_have_text(["gpt-4-0314", "gpt-4-0613"])
+    expect(page.get_by_role("status")).to_contain_text("of")
     page.get_by_role("searchbox").fill("")
-    assert names(page) == scores
+    expect(shown(page)).to_have_text(scores)
 
 
 @on("desktop")
@@ -70,11 +76,11 @@ def test_sorting_by_keyboard(page, built):
     button = page.get_by_role("button", name="Score")
     button.focus()
     page.keyboard.press("Enter")
-    assert names(page) == scores
+    expect(shown(page)).to_have_text(scores)
     page.keyboard.press("Enter")
-    assert names(page) == scores[::-1]
+    expect(shown(page)).to_have_text(scores[::-1])
     page.get_by_role("button", name="Who").click()
-    assert names(page)[0] == "allenai/tulu-2-dpo-70b"
+    expect(shown(page).first).to_have_text("allenai/tulu-2-dpo-70b")
     assert sorted(names(page)) == sorted(scores)
 
 
@@ -82,7 +88,7 @@ def test_sorting_by_keyboard(page, built):
 def test_a_model_page_and_its_items(page, built):
     page.goto((built.folder / "index.html").as_uri())
     page.get_by_role("link", name="gpt-4-0613", exact=True).click()
-    assert "gpt-4-0613" in page.title()
+    expect(page).to_have_title(re.compile(re.escape("gpt-4-0613")))
     check(page)
     page.get_by_role("link", name="101–171").click()
     expect(page.locator("tbody tr")).to_have_count(71)
@@ -99,16 +105,14 @@ def test_a_comparison_has_the_numbers_of_our_own_statistics(page, built):
     check(page)
     for a, b in ((one, other), (other, one)):
         found = paired(board.row(a), board.row(b))
-        facts = page.locator("#facts").inner_text()
-        assert f"{found.value:.2f}" in facts
-        assert f"{found.low:.2f} to {found.high:.2f}" in facts
-        assert str(found.n) in facts
-        assert f"{found.se:.2f}" in facts
+        for fact in (f"{found.value:.2f}", f"{found.low:.2f} to {found.high:.2f}", str(found.n), f"{found.se:.2f}"):
+            expect(page.locator("#facts")).to_contain_text(fact)
         page.get_by_role("button", name="Swap").click()
-    said = page.locator("#said").inner_text()
-    assert said.startswith(f"{first.name} is better than {last.name} by ")
+    expect(page.locator("#said")).to_have_text(
+        re.compile("^" + re.escape(f"{first.name} is better than {last.name} by "))
+    )
     page.locator("#b").select_option(label="gpt-4-0613")
-    assert "cannot be told apart" in page.locator("#said").inner_text()
+    expect(page.locator("#said")).to_contain_text("cannot be told apart")
 
 
 @on("desktop")
@@ -134,7 +138,7 @@ def test_without_scripts_everything_but_the_comparison_is_there(browser, built):
     opened.goto((built.folder / "index.html").as_uri())
     assert names(opened)[0] == "gpt-4-0314"
     opened.goto((built.folder / "compare.html").as_uri())
-    assert "needs scripts" in opened.locator("body").inner_text()
+    expect(opened.locator("body")).to_contain_text("needs scripts", use_inner_text=True)
     context.close()
 
 
@@ -142,16 +146,16 @@ def test_without_scripts_everything_but_the_comparison_is_there(browser, built):
 def test_the_switch_to_equal_length_by_keyboard(page, built):
     page.goto((built.folder / "index.html").as_uri())
     plain, equal = page.locator("table.scores"), page.locator(".at-length table")
-    assert plain.is_visible()
-    assert not equal.is_visible()
+    expect(plain).to_be_visible()
+    expect(equal).to_be_hidden()
     page.get_by_role("radio", name="as scored").focus()
     page.keyboard.press("ArrowRight")
-    assert equal.is_visible()
-    assert not plain.is_visible()
+    expect(equal).to_be_visible()
+    expect(plain).to_be_hidden()
     expect(equal.locator("tbody")).to_have_count(54)
     check(page)
     page.get_by_role("radio", name="as scored").check()
-    assert plain.is_visible()
+    expect(plain).to_be_visible()
 
 
 def test_the_switch_needs_no_script(browser, built):
@@ -159,8 +163,8 @@ def test_the_switch_needs_no_script(browser, built):
     page = context.new_page()
     page.goto((built.folder / "index.html").as_uri())
     page.get_by_role("radio", name="at equal length").check()
-    assert page.locator(".at-length table").is_visible()
-    assert not page.locator("table.scores").is_visible()
+    expect(page.locator(".at-length table")).to_be_visible()
+    expect(page.locator("table.scores")).to_be_hidden()
     context.close()
 
 

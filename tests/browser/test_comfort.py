@@ -100,7 +100,7 @@ def test_on_a_phone_eleven_points_stand_in_one_row_and_nothing_is_said_of_keys(s
             assert high["x"] + high["width"] >= boxes[-1]["x"] + boxes[-1]["width"] - 1
             seen.add("numbers")
         if page.locator("#keys").count():
-            assert not page.locator("label.keys").is_visible()
+            expect(page.locator("label.keys")).to_be_hidden()
             seen.add("keys")
         answer(page)
         go_on(page)
@@ -155,7 +155,7 @@ def test_speakers_the_thing_to_rate_time_and_contact(study, visit):
     for _ in range(3):
         if page.locator(".speaker").count():
             assert page.locator(".speaker").all_inner_texts() == ["Urs:", "Meret:"]
-            assert page.locator(".asked").inner_text() == "How does Meret feel at the end?"
+            expect(page.locator(".asked")).to_have_text("How does Meret feel at the end?")
             seen.add("dialogue")
         if page.locator("blockquote").count():
             quotes = page.locator("blockquote")

@@ -70,4 +70,4 @@ def test_log_in_watch_and_export(study, page, monkeypatch):
     page.get_by_role("button", name="Log out").click()
     expect(page.locator("h1")).to_have_text("Log in")
     page.goto(f"{study.url}/researcher/small/status.json")
-    assert page.locator("h1").inner_text() == "Please log in"
+    expect(page.locator("h1")).to_have_text("Please log in")

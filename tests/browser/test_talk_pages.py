@@ -75,7 +75,7 @@ def test_a_talk_from_beginning_to_end(tmp_path, server, visit, device):
         expect(page.locator("#announce")).to_contain_text("The other one: That is answer 1")
         expect(page.locator("#talk")).to_have_attribute("data-state", "say")
         expect(page.locator(".line")).to_have_count(2)
-        assert page.locator(".line.you p").inner_text() == "My week was <b>hard</b>."
+        expect(page.locator(".line.you p")).to_have_text("My week was <b>hard</b>.")
         assert page.evaluate("document.activeElement.id") == "feel"
         if device == "large":
             page.evaluate("document.documentElement.style.fontSize = '200%'")

@@ -88,7 +88,7 @@ def test_serve_refuses_to_be_open_to_the_world_without_secrets(study_file):
     assert isinstance(result.exception, UsageError)
     assert "EQLAB_STUDY_SECRET" in str(result.exception)
     result = CliRunner().invoke(app, ["study", "serve", str(study_file), "--public-url", "study.example.org"])
-    assert "no web address" in str(result.exception)
+    assert "not a web address" in str(result.exception)
 
 
 def test_password_is_kept_as_a_hash(tmp_path, monkeypatch):

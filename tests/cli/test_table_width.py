@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.cli.output import _widths, print_rows
+from eqlab.cli.layout import shares
+from eqlab.cli.output import print_rows
 
 COLUMNS = ("item", "n", "difficulty (mean)", "discrimination", "with the rest", "… upper half", "information")
 ROWS = [
@@ -20,7 +21,7 @@ def test_no_word_is_lost(width, monkeypatch, capsys):
     shown = capsys.readouterr().out
     assert all(len(line) <= width for line in shown.splitlines())
     words = shown.split()
-    for cell in (*COLUMNS[1:], *(cell for row in ROWS for cell in row)):  # as lines, the first has no head
+    for cell in (*COLUMNS[1:], *(cell for row in ROWS for cell in row)):  # as facts, the first column has no head
         for word in cell.split():
             assert word in words
 
@@ -30,7 +31,37 @@ def test_the_room_is_shared_and_never_exceeded(columns, more):
     words = [word for word, _ in columns]
     whole = [word + lack for word, lack in columns]
     room = sum(words) + more
-    found = _widths(whole, words, room)
+    found = shares(whole, words, room)
     assert all(word <= width <= most for word, width, most in zip(words, found, whole, strict=True))
     assert sum(found) <= room
     assert found == whole or room - sum(found) < len(found)
+
+
+NAMES = ("my-organisation/some-very-long-model-name-7B-instruct-v2", "steady")
+RANKED = [[f"{place}–4", "yes", name, "51.94 (33.85 … 70.03, n = 20)", "0"] for place, name in enumerate(NAMES, 1)]
+
+
+@pytest.mark.parametrize("width", [56, 60, 80, 100])
+def test_no_name_and_no_interval_is_broken(width, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_rows("", ("rank", "may be first", "who", "score", "lost"), RANKED)
+    shown = capsys.readouterr().out
+    assert all(len(line) <= width for line in shown.splitlines())
+    assert NAMES[0] in shown
+    assert shown.count("33.85 … 70.03") == 2
+    assert shown.count("51.94 (33.85 … 70.03, n = 20)") == 2
+
+
+def test_a_long_name_stands_above_its_numbers(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    print_rows("", ("rank", "may be first", "who", "score", "lost"), RANKED)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "who"
+    assert lines[2] == NAMES[0]
+    assert lines[3].split() == ["1–4", "yes", "51.94", "(33.85", "…", "70.03,", "n", "=", "20)", "0"]
+
+
+def test_a_column_with_nothing_in_it_is_left_out(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    print_rows("", ("who", "p", "n"), [["a", "", "3"], ["b", "", "4"]])
+    assert capsys.readouterr().out == "who  n\na    3\nb    4\n"

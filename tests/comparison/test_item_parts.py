@@ -95,7 +95,7 @@ def test_people_alone_are_judges_of_items():
     assert both.sentence.startswith("20 models, 30 items.")
     assert any("people and models" in table.title for table in both.tables)
     few = item_report(dict(list(models.items())[:7]), {}, people={})
-    assert "too few subjects to look at" in few.sentence
+    assert "too few to look at" in few.sentence
     assert few.tables[1].rows == ()
 
 

@@ -44,4 +44,4 @@ def test_the_published_board(eqlab):
     assert sum(one["upper"] < 0 for one in body["items"]) == 30
     assert sum(one["rest"] < 0 for one in body["items"]) == 0
     shown = eqlab("items", "report", "published", "--limit", "3")
-    assert "among the upper half of the subjects 30 of 171" in " ".join(shown.out.split())
+    assert "among the better half 30 of 171" in " ".join(shown.out.split())

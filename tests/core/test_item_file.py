@@ -37,6 +37,22 @@ def test_the_three_formats_make_the_same_question():
     assert toml.reference == {"Calm": 2.0, "Sad": 7.5, "Proud": 0.0, "Angry": 3.0}
 
 
+def test_the_text_of_an_item_may_be_called_text():
+    (toml,) = dialogues(TOML.replace("dialogue =", "text =").encode(), "own/w.toml")
+    assert toml == dialogues(TOML.encode(), "own/w.toml")[0]
+    (csv,) = prompts(b"id,text\np1,I lost my keys.\n", "p.csv")
+    assert csv.utterance == "I lost my keys."
+    with pytest.raises(DataError, match=r"text .*stands beside dialogue"):
+        dialogues((TOML + 'text = "Ann: Fine."\n').encode(), "own/w.toml")
+
+
+@pytest.mark.parametrize("cell", ["Calm=2|Sad=7.5|Proud=0|Angry=3", "Calm 2 | Sad 7.5 | Proud: 0 | Angry 3"])
+def test_four_emotions_in_one_cell(cell):
+    (one,) = dialogues(f"id,dialogue,emotions\nw1,Ann: Fine.,{cell}\n".encode(), "own/w.csv")
+    assert one.reference == {"Calm": 2.0, "Sad": 7.5, "Proud": 0.0, "Angry": 3.0}
+    assert one.character == "Ann"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
@@ -57,6 +73,12 @@ def test_the_three_formats_make_the_same_question():
             "id,character,dialogue,emotion1,reference1\na,A,x,Calm,high\n",
             "w.csv:2: item[1].emotions[1].reference (a)",
         ),
+        (
+            "w.csv",
+            "id,dialogue,emotions\na,A: x,Calm 2 | Sad much | Proud 0 | Angry 3\n",
+            "'Sad' is not a number from 0 to 10",
+        ),
+        ("w.csv", "id,dialogue,emotions\na,A: x,Calm 2 | Sad | Proud 0 | Angry 3\n", "there are 3 different words"),
         ("w.jsonl", '{"id": "a"}\n[1]\n', "w.jsonl:2: not an object"),
         ("w.jsonl", '{"id": "a"\n', "w.jsonl:1: this is not JSON"),
     ],
@@ -124,7 +146,7 @@ def test_emobench_and_dialogue_read_the_three_formats_too(read, one):
 
 
 def test_a_list_in_a_cell_is_checked_like_any():
-    with pytest.raises(DataError, match=r"x\.csv:2: item\[1\]\.label \(s1\): is none of its choices"):
+    with pytest.raises(DataError, match=r"x\.csv:2: item\[1\]\.label \(s1\): is not one of its choices"):
         scenarios(as_csv({**SCENARIO, "label": "Help."}), "own/x.csv")
     with pytest.raises(DataError, match=r"item\[1\]\.age \(ann-1\)"):
         personas(as_csv({**PERSONA, "age": "forty"}), "own/x.csv")
@@ -183,7 +205,7 @@ emotions = { Sad = 7, Relieved = 0, Angry = 5.5, Proud = 0 }
     (one,) = dialogues(text, "mine.toml")
     assert (one.character, one.emotions) == ("Bo", ("Sad", "Relieved", "Angry", "Proud"))
     assert one.reference == {"Sad": 7.0, "Relieved": 0.0, "Angry": 5.5, "Proud": 0.0}
-    with pytest.raises(DataError, match=r"emotions \(t1\): 'Sad' is no number from 0 to 10"):
+    with pytest.raises(DataError, match=r"emotions \(t1\): 'Sad' is not a number from 0 to 10"):
         dialogues(text.replace(b"Sad = 7", b"Sad = 11"), "mine.toml")
     with pytest.raises(DataError, match=r"there are 3 different words"):
         dialogues(text.replace(b", Proud = 0", b""), "mine.toml")

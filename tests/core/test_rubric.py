@@ -79,7 +79,7 @@ def test_the_hash_is_of_what_raters_are_told():
         (('instruction = "Rate the kindness."\n', ""), "instruction: is missing"),
         (("choose =", "chose ="), "rubric.toml:4: chose: is not known here (did you mean choose?)"),
         (('title = "Kindness"', "title = 3"), "rubric.toml:2: title: is a whole number, not text"),
-        (('name = "kind"', 'name = "kind"\nof = "essay"'), "rubric.toml:2: of: 'essay' is none of the values"),
+        (('name = "kind"', 'name = "kind"\nof = "essay"'), "rubric.toml:2: of: 'essay' is not one of the values"),
         (('"quite", ', ""), "scale[2].labels: are 4 for the values 1 to 5"),
         (
             ("reverse = true", 'reverse = true\n[words]\nfeels = "Es fühlt"'),

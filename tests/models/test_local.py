@@ -266,7 +266,7 @@ def test_files_that_are_no_models_are_refused(tmp_path: Path) -> None:
     cut.write_bytes(b"GGUF\x03\x00\x00\x00")
     with pytest.raises(ModelError, match="No such file"):
         open_local(f"gguf:{tmp_path / 'absent.gguf'}")
-    with pytest.raises(ModelError, match="no GGUF file"):
+    with pytest.raises(ModelError, match="not a GGUF file"):
         open_local(f"gguf:{text}")
     with pytest.raises(ModelError, match="ends within its header"):
         open_local(f"gguf:{cut}")

@@ -179,7 +179,7 @@ def test_sensitivity(report):
 
 
 def test_simulated_power_is_that_of_the_formula(report):
-    """200 raters per arm against a Gemini-size gap: the published design had about two chances in three."""
+    """200 raters per group against a Gemini-size gap: the published design had about two chances in three."""
     found = report["power"]["simulated_two_arm"]["human vs Gemini"]
     assert (found["p_reference"], found["p_other"]) == pytest.approx((0.493, 0.5405), abs=1e-6)
     predicted = gap_power(0.493, 0.5405, 200, design_effect=1.74, ratings_per_rater=10)

@@ -40,13 +40,6 @@ def answer(references, off):
     return reply
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def go(server, store, published, **options):
     request = api.Request(
         benchmarks="eqbench",

@@ -35,13 +35,6 @@ def go(server, store, **request):
     return outcome, api.results(store, store.find_run(outcome.run)), heard
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def test_a_run_asks_every_trial_once_and_stores_it(server, store):
     server.reply = good
     outcome, (result,), heard = go(server, store)

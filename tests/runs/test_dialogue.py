@@ -6,52 +6,19 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.resources import files
+from functools import partial
 
 import pytest
-from scripted import is_speaker, speak, talk
+from scripted import PERSONAS, hold, is_speaker, prepared, talk
 
 import eqlab as api
-from eqlab.benchmarks.dialogue.personas import parse_open
 from eqlab.benchmarks.dialogue.talked import talks_of
-from eqlab.benchmarks.registry import load
 from eqlab.core.errors import UsageError
-from eqlab.data.rubric_files import shipped
-
-PERSONAS = {one.id: one for one in parse_open(files("eqlab.data").joinpath("open/dialogue.toml").read_bytes())}
-
-
-def prepared(server, *models, speaker="s", **more):
-    named = [one.partition(" ") for one in speaker.split(",")]
-    there = ",".join(f"{name}@{server.url}{blank}{settings}" for name, blank, settings in named)
-    options = {"speaker": there, **more.pop("options", {})}
-    return api.prepare(
-        api.Request(
-            models or ("good",),
-            ("dialogue",),
-            base_url=server.url,
-            options=options,
-            **{"limit": 3, "profile": "full"} | more,
-        )
-    )
 
 
 @pytest.fixture
 def held(server, tmp_path):
-    """Runs talks and returns (run, talks of the first listener, results)."""
-
-    def hold(*models, reply=talk, **more):
-        server.reply = reply
-        store = api.open_store(str(tmp_path / "s.db"))
-        made = prepared(server, *models, **more)
-        api.run(made, store, concurrency=8)
-        subject = made.config.models[0].subject
-        talks = talks_of(store.scored(made.config.id, subject, "dialogue"))
-        results = api.results(store, store.find_run(made.config.id))
-        store.close()
-        return made, talks, results
-
-    return hold
+    return partial(hold, server, tmp_path)
 
 
 def test_talks_take_their_course(held, server):
@@ -144,114 +111,6 @@ def test_a_speaker_that_cannot_be_read(held):
     assert any("unreadable" in caveat and "too many" in caveat for caveat in result.caveats)
 
 
-def test_fixed_lines_ask_nobody_else_and_have_no_score(server, tmp_path):
-    server.reply = talk
-    made = api.prepare(api.Request(("good",), ("dialogue",), base_url=server.url, profile="full", limit=2))
-    store = api.open_store(str(tmp_path / "s.db"))
-    api.run(made, store)
-    assert len(server.requests) == 2 * 4
-    talks = talks_of(store.scored(made.config.id, "model:good", "dialogue"))
-    for one in talks:
-        assert tuple(line.text for line in one.said if line.seat == "speaker") == PERSONAS[one.persona].fixed
-    (result,) = api.results(store, store.find_run("last"))
-    assert result.headline.value is None
-    assert "--speaker" in result.headline.note
-    rows = list(load("dialogue").replies("x", store.scored(made.config.id, "model:good", "dialogue")))
-    assert len(rows) == 2
-    assert rows[0].reply.count("\nB: ") == 4
-
-
-def test_quick_is_four_personas_and_four_replies(server):
-    made = api.prepare(api.Request(("m",), ("dialogue",), base_url=server.url, profile="quick"))
-    trials = [trial for _, _, trial, _ in made.plan()]
-    assert {trial.items[0] for trial in trials} == {one.id for one in PERSONAS.values() if one.quick}
-    assert {trial.key["replies"] for trial in trials} == {4}
-
-
-def test_speakers_belong_to_a_runs_identity(server):
-    one = prepared(server, speaker="a,b").config
-    assert prepared(server, speaker="b,a").config.id == one.id, "their order means nothing"
-    assert prepared(server, speaker="a").config.id != one.id
-    wrongs = ("a,a", "", "fixed@http://127.0.0.1/v1", "m@http://user:secret@127.0.0.1/v1", "fixed temperature=0")
-    wrongs += ("temperature=0", "m warm", "m api_key=x", "m model=x", "m structured=2", "m temperature=[1,2]")
-    for wrong in wrongs:
-        with pytest.raises(UsageError, match="--speaker"):
-            api.prepare(api.Request(("m",), ("dialogue",), base_url=server.url, options={"speaker": wrong}))
-
-
-def test_a_speaker_has_settings_of_its_own(server, tmp_path, eqlab):
-    """The listeners' settings do not reach the speaker, nor its own them; they are part of the run's identity."""
-    server.reply = talk
-    command = ["run", "good", "--set", "temperature=0.1", "--base-url", server.url, "--limit", "1", "--store", "s.db"]
-    settings = "temperature=1.2 max_tokens=600 top_p=0.9 reasoning_effort=low"
-    done = eqlab(*command, "--speaker", f"hot {settings}", "--speaker", "usual")
-    assert done.code == 0, done.err
-    by = {
-        who: {
-            (body.get("temperature"), body.get("max_tokens"), body.get("top_p"))
-            for body in server.requests
-            if body["model"] == who
-        }
-        for who in ("good", "hot", "usual")
-    }
-    assert {ask[0] for ask in by["good"]} == {0.1}
-    assert {ask[0] for ask in by["usual"]} == {0.7}
-    assert {(ask[0], ask[2]) for ask in by["hot"]} == {(1.2, 0.9)}
-    one = prepared(server, speaker="hot temperature=1.2 top_p=0.9")
-    assert prepared(server, speaker="hot top_p=0.90 temperature=1.2").config.id == one.config.id
-    assert prepared(server, speaker="hot temperature=1.3 top_p=0.9").config.id != one.config.id
-    assert "temperature=1.2" in one.config.benchmarks[0].options["speaker"]
-
-
-def test_a_speaker_asked_for_json(held, server):
-    def reply(body, number):
-        if not is_speaker(body):
-            return talk(body, number)
-        assert body["response_format"]["type"] == "json_schema"
-        return '{"feeling": "f", "emotion": 55, "leaves": 0, "says": "And then?"}'
-
-    _, talks, _ = held("good", speaker="s structured=true", reply=reply, limit=2)
-    assert {(one.end, one.final) for one in talks} == {("turns", 55)}
-
-
-def test_a_setting_of_a_speaker_that_makes_no_sense(server, tmp_path, eqlab):
-    done = eqlab("run", "good", "--speaker", "s temperature=warm", "--base-url", server.url, "--store", "s.db")
-    assert done.code == 2
-    assert "temperature is 'warm'" in done.err
-    assert not server.requests
-
-
-def test_several_speakers_and_how_much_is_theirs(held):
-    """One speaker feels 4 points more with every reply: the report says so beside the one number."""
-
-    def reply(body, number):
-        return speak(body, lean=4 * (body["model"] == "warm")) if is_speaker(body) else talk(body, number)
-
-    _, talks, (result, _) = held("plain", "bad", speaker="cold,warm", reply=reply, limit=12)
-    assert len(talks) == 24
-    assert "with cold" in result.sentence
-    assert "with warm" in result.sentence
-    assert "% is the speaker's" in result.sentence
-    assert result.sentence.split(". ", 1)[1] in result.caveats
-    assert result.headline.n == 12
-    by = next(table for table in result.tables if table.title == "By speaker")
-    cold, warm = (row[1].value for row in by.rows)
-    assert warm - cold == pytest.approx(4 * 8, abs=12)  # some end at 100
-    # two speakers say little of all speakers: the interval is wider than over personas alone
-    alone = by.rows[0][1]
-    assert result.headline.high - result.headline.low > 2 * (alone.high - alone.low)
-    titles = [table.title for table in result.tables]
-    assert "Where the end of a talk comes from" in titles
-    assert "How many personas and speakers for ±5" in titles
-    assert {item.repeat for item in result.items} == {0, 1}
-
-
-def test_one_speaker_is_named_too(held):
-    _, _, (result,) = held("good", limit=2)
-    assert "s's word" in result.sentence
-    assert result.headline.note == "by one speaker, s"
-
-
 def test_sages_people_open_the_talk_themselves(held, server, published):
     _, talks, (result,) = held("good", items="published", data=published, limit=3)
     first = server.requests[0]
@@ -323,26 +182,6 @@ def test_a_refusal_on_disk_does_not_hold_up_its_talk(server, tmp_path):
     assert [trial.seat for _, trial, _ in following] == ["speaker:s"]
 
 
-def test_a_sweep_says_that_it_has_no_seats(tmp_path, server):
-    from eqlab.sweep.cells import make_cells
-    from eqlab.sweep.file import read_sweep
-
-    text = """
-[[models]]
-spec = "m"
-base_url = "URL"
-
-[benchmarks.dialogue]
-options = {speaker = "SPEAKER"}
-""".replace("URL", server.url)
-    path = tmp_path / "sweep.toml"
-    path.write_text(text.replace("SPEAKER", "fixed"))
-    assert make_cells(read_sweep(path))
-    path.write_text(text.replace("SPEAKER", "openai/x"))
-    with pytest.raises(UsageError, match=r"speaker:openai/x.*cannot open"):
-        make_cells(read_sweep(path))
-
-
 def test_feeling_as_bad_as_can_be_is_no_satisfaction(held):
     """What a speaker ticks and what it feels may differ; the ends of the scale decide."""
 
@@ -353,57 +192,3 @@ def test_feeling_as_bad_as_can_be_is_no_satisfaction(held):
 
     _, talks, _ = held("good", reply=reply, limit=2)
     assert {one.end for one in talks} == {"hurt"}
-
-
-def test_judges_read_whole_talks(server, tmp_path, eqlab):
-    """A rater sees what was said, and nothing of feelings, sheets or names."""
-    server.reply = talk
-    where = str(tmp_path / "s.db")
-    store = api.open_store(where)
-    api.run(prepared(server, "good", limit=2), store)
-    store.close()
-    asked = len(server.requests)
-    server.reply = lambda body, number: "\n".join(f"{scale.key}: 3" for scale in shipped("dialogue").scales)
-    done = eqlab("judge", "j", "--on", "last", "--base-url", server.url, "--store", where)
-    assert done.code == 0, done.err
-    shown = ["\n".join(m["content"] for m in body["messages"]) for body in server.requests[asked:]]
-    assert len(shown) >= 2
-    for text in shown:
-        assert "A: Line after" in text
-        assert "B: A good reply" in text
-        assert "Emotion" not in text
-        assert "I heard" not in text
-
-
-def test_two_listeners_talks_with_one_persona_are_a_pair(server, tmp_path, eqlab):
-    """`judge --pairwise`: the same persona and speaker, both orders, and nothing but what was said."""
-    server.reply = talk
-    where = str(tmp_path / "s.db")
-    store = api.open_store(where)
-    api.run(prepared(server, "good", "plain", speaker="s,t", limit=2), store)
-    store.close()
-    asked = len(server.requests)
-    server.reply = lambda body, number: "First" if "A good reply" in body["messages"][-1]["content"] else "Tie"
-    done = eqlab("judge", "j", "--on", "last", "--pairwise", "--base-url", server.url, "--store", where)
-    assert done.code == 0, done.err
-    shown = ["\n".join(m["content"] for m in body["messages"]) for body in server.requests[asked:]]
-    assert len(shown) == 2 * 2 * 2, "personas × speakers, each in both orders"
-    for text in shown:
-        assert "B: A good reply" in text
-        assert "B: A plain reply" in text
-        assert text.count("A: " + next(p.opening for p in PERSONAS.values() if p.opening in text)) == 2
-        assert "Emotion" not in text
-
-
-def test_a_talk_is_shown_turn_by_turn(server, tmp_path, eqlab):
-    server.reply = talk
-    where = str(tmp_path / "s.db")
-    store = api.open_store(where)
-    api.run(prepared(server, "plain", speaker="s,t", limit=2, options={"turns": "2"}), store)
-    store.close()
-    item = next(iter(PERSONAS))
-    done = eqlab("show", "--item", item, "--store", where)
-    heads = re.findall(r"item (\S+ ·? ?[^─]*)", done.out)
-    said = [head.partition(" · ")[2].strip() for head in heads]
-    one = ["", "turn 2 · speaker:{}", "turn 3", "turn 4 · speaker:{}"]
-    assert said == [line.format(name) for name in "st" for line in one], done.out

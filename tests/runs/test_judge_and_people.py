@@ -12,13 +12,6 @@ from eqlab.publish.groups import RunRecord, group
 from eqlab.runs import judge as judging
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def world(body, number=0):
     """Two models that reply, and a judge that finds the warm one's replies good."""
     prompt = body["messages"][-1]["content"]

@@ -24,13 +24,6 @@ from eqlab.runs.panel import panel_of
 LEVELS = {"m0": 0, "m1": 2, "m2": 4, "m3": 9}
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def reply_file(tmp_path, arms=("m0", "m1", "m2", "m3"), prompts=30, name="replies.csv"):
     path = tmp_path / name
     with path.open("w", newline="") as file:
@@ -74,7 +67,7 @@ def test_which_arms_meet(server, store, tmp_path, pairs, met):
 
 
 def test_an_unknown_design(server, store, tmp_path):
-    with pytest.raises(UsageError, match="--pairs 'mm' is no arm"):
+    with pytest.raises(UsageError, match="--pairs 'mm' is not one of"):
         judge(server, store, [reply_file(tmp_path, prompts=6)], pairs="mm")
 
 
@@ -95,7 +88,7 @@ def test_rounds_until_the_ranks_are_narrow(server, store, tmp_path):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"adaptive": True}, "When shall an adaptive run stop"),
+        ({"adaptive": True}, "When should an adaptive run stop"),
         ({"width": 1.5}, "--width is for an adaptive run"),
         ({"adaptive": True, "width": 0.5}, "cannot be 0.5 ranks wide"),
         ({"adaptive": True, "width": float("nan")}, "cannot be nan ranks wide"),

@@ -18,13 +18,6 @@ from eqlab.runs.judge_plan import Budget, balanced_order, half_width, plan_judgi
 KINDS = ("sad", "proud", "afraid", "hopeful", "angry")
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def rows(prompts, arms=("m0", "m1", "m2", "m3")):
     return [
         ReplyRow(arm, f"p{p:04}", f"Reply {p} of {arm}. " * 3, KINDS[p % 5], "", "", f"Hello {p}. " * (1 + p % 4))
@@ -91,7 +84,7 @@ def test_amounts(text, budget):
 
 @pytest.mark.parametrize("text", ["", "-5", "0", "five", "5 euros", "1e400", "nan", "5calls more"])
 def test_no_amounts(text):
-    with pytest.raises(UsageError, match="is no amount"):
+    with pytest.raises(UsageError, match="is not an amount"):
         read_budget(text)
 
 

@@ -24,13 +24,6 @@ def prepared(server):
     return make
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def test_run_works_inside_a_running_loop(prepared, store):
     async def cell():
         return api.run(prepared(), store)
@@ -107,8 +100,11 @@ def test_frames_tables_and_reprs(prepared, store):
         assert "<b>two" not in shown._repr_html_()
         assert len(repr(shown)) < 1000
     assert "&lt;b&gt;two" in found._repr_html_()
-    with pytest.raises(UsageError, match="is no result"):
+    assert api.compare_runs(outcome, store=store).to_frame().equals(pairs)
+    with pytest.raises(UsageError, match="is not a result"):
         api.to_frame([1])
+    with pytest.raises(UsageError, match="one by one"):
+        api.compare_runs([outcome.run], store=store)
 
 
 def test_pandas_when_it_is_there(prepared, store):

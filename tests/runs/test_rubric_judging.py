@@ -20,13 +20,6 @@ from eqlab.runs.panel import panel_of
 KEYS = ("cognitive", "affective", "motivational")
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def number_of(prompt):
     return sum(map(ord, prompt)) % 3
 

@@ -103,7 +103,7 @@ def test_a_large_run_of_talks_says_its_size_before_it_asks(eqlab, server, tmp_pa
     done = eqlab(*command, "--dry-run")
     assert done.code == 0, done.err
     assert re.search(r"bad +480 +0 +[\d,]+ to [\d,]+ ", done.out), done.out
-    assert re.search(r"s \(in a seat\) +480 ", done.out), done.out
+    assert re.search(r"s \(as speaker\) +480 ", done.out), done.out
     assert "full length" in done.out
     done = eqlab(*command, "--dry-run", "--json")
     rows = json.loads(done.out)["models"]
@@ -112,4 +112,4 @@ def test_a_large_run_of_talks_says_its_size_before_it_asks(eqlab, server, tmp_pa
     assert not server.requests
     done = eqlab(*command, "--store", "s.db", "--limit", "40")
     assert "bad: 320 calls, about" in done.err
-    assert "s (in a seat): 320 calls" in done.err
+    assert "s (as speaker): 320 calls" in done.err

@@ -32,7 +32,7 @@ def test_what_is_no_database(eqlab, tmp_path):
     for command in (*COMMANDS, ("store", "check"), ("run", "m", "--base-url", "http://127.0.0.1:9/v1")):
         done = eqlab(*command, "--store", "s.db")
         assert done.code == 1, command
-        assert "s.db is no store, or a corrupt one" in done.err, done.err
+        assert "s.db is not a store, or a corrupt one" in done.err, done.err
         assert "--store" in done.err
         assert len(done.err.splitlines()) == 1
 

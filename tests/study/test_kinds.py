@@ -261,8 +261,8 @@ def test_quotas_are_balanced_over_the_arms_and_end_with_their_number(make):
 @pytest.mark.parametrize(
     ("quota", "said"),
     [
-        ('question = "age"\nplaces = { "Woman" = 1 }', "is no question of [[before]] with one answer"),
-        ('question = "gender"\nplaces = { "Women" = 1 }', "is no answer to it (there are: Woman, Man, Another)"),
+        ('question = "age"\nplaces = { "Woman" = 1 }', "is not a question of [[before]] with one answer"),
+        ('question = "gender"\nplaces = { "Women" = 1 }', "is not an answer to it (there are: Woman, Man, Another)"),
         ('question = "gender"', "quota.places: are missing"),
     ],
 )

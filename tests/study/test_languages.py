@@ -113,7 +113,7 @@ def test_a_users_file_goes_before_ours(own):
 
 
 def test_an_unknown_language_is_named_with_those_that_are():
-    with pytest.raises(DataError, match="language: 'xx' is none of the values"):
+    with pytest.raises(DataError, match="language: 'xx' is not one of the values"):
         read_study(study_text("rating", language="xx"))
 
 

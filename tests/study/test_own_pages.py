@@ -145,7 +145,7 @@ def test_the_api_takes_and_tells_every_field(site):
     ("question", "said"),
     [
         ('key = "a"\nask = "one"\ntext = "t"', "before[1].options: are too few"),
-        ('key = "a"\nask = "pick"\ntext = "t"', "before[1].ask: 'pick' is none of the values"),
+        ('key = "a"\nask = "pick"\ntext = "t"', "before[1].ask: 'pick' is not one of the values"),
         ('key = "a"\nask = "number"\ntext = "t"', "before[1].high: and low are missing"),
         ('key = "a"\nask = "text"\ntext = "t"\nlow = 1', "before[1].low: is for numbers"),
         ('key = "a"\nask = "number"\ntext = "t"\nlow = 5\nhigh = 1', "before[1].high: 1 is out of range"),

@@ -8,8 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from small_study import small_design, take
-from test_web_security import HASH, PASSWORD
-from web_case import PROLIFIC
+from web_case import HASH, PASSWORD, PROLIFIC
 
 from eqlab.core.results import Estimate
 from eqlab.core.studied import Recovered

@@ -141,18 +141,14 @@ def _comes_in(base, address):
 
 
 @pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
-def test_several_processes_share_sessions_and_limits(store_url, tmp_path):
+def test_several_processes_share_sessions_and_limits(store_url, tmp_path, eqlab):
     """Whoever comes in by one process goes on by another, and the limit counts for all."""
     study = Path(tmp_path / "study.toml")
     environment = {**os.environ, "EQLAB_HOME": str(tmp_path / "home"), "PYTHONPATH": os.pathsep.join(sys.path)}
-    eqlab = [sys.executable, "-c", "from eqlab.cli.main import main; main()"]
-    subprocess.run(
-        [*eqlab, "study", "init", "eqbench", "-o", str(study), "--store", store_url],
-        env=environment, check=True, capture_output=True, timeout=120,
-    )  # fmt: skip
+    assert eqlab("study", "init", "eqbench", "-o", study, "--store", store_url).code == 0
     server = subprocess.Popen(
-        [*eqlab, "study", "serve", str(study), "--port", "0", "--workers", "2", "--store", store_url,
-         "--proxy", "127.0.0.1", "--per-address", "3"],
+        [sys.executable, "-c", "from eqlab.cli.main import main; main()", "study", "serve", str(study), "--port", "0",
+         "--workers", "2", "--store", store_url, "--proxy", "127.0.0.1", "--per-address", "3"],
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:

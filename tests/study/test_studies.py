@@ -17,13 +17,6 @@ from eqlab.study.file import read_study
 from eqlab.study.kinds.registry import kind_names
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def study(store, kind, **more):
     text = template_text(kind, store) if kind == "pairwise" else study_text(kind, store)
     return replace(read_study(text.replace("CHANGE ME", "…") if kind == "talk" else text), **more)
@@ -87,7 +80,7 @@ def test_files_are_found_beside_the_study(store, tmp_path):
     read, design = open_study(folder / "s.toml", store, None, said.append)
     assert read == text
     assert [(batch.arm, len(batch.trials)) for batch in design.batches] == [("ours", 2), ("mine", 2)]
-    assert any("94 prompts lack a reply of some arm" in line for line in said)
+    assert any("94 prompts lack somebody" in line for line in said)
 
 
 def test_a_study_file_that_is_no_text(store, tmp_path):
@@ -281,7 +274,7 @@ def test_answers_of_the_other_kinds_are_answers_of_their_benchmark(store, kind):
 
 def test_a_reference_that_is_no_arm_is_refused(store):
     one = study(store, "evoked")
-    with pytest.raises(UsageError, match=r"'Joy' is none of its arms. They are: Anger"):
+    with pytest.raises(UsageError, match=r"'Joy' is not one of its arms. They are: Anger"):
         design_of(replace(one, analysis=replace(one.analysis, reference="Joy")), store)
 
 

@@ -18,13 +18,6 @@ from eqlab.study.simulation.simulate import Simulation, cast
 MODELS = ("good-model-x1", "bad-model-x2")
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def simulated(server, store, personas):
     """Every persona simulated, with both models that people talked with."""
     server.reply = lambda body, n: speak(body, lean=-4) if is_speaker(body) else talk(body, n)

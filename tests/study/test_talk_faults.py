@@ -37,7 +37,7 @@ def test_a_model_that_is_down_keeps_the_place_and_can_be_tried_again(tmp_path, s
         person.page = person.post("retry")
         person.until_answered()
         assert person.lines == [("you", "Hello."), ("other", "I am back.")]
-        assert [call.state for call in calls(site)] == ["lost", "done"]
+        assert [call.state for call in calls(site)] == ["retried", "done"]
         events = [event.kind for event in read_participants(site.participation).events]
         assert events.count("down") == 1
 

@@ -1,15 +1,10 @@
-"""The kind talk without a web server: its file, its design, its statistics, its simulated people, and what leaves a
-study: export, public release, the analysis done again, comparisons with simulated speakers."""
+"""The kind talk without a web server: its file, its design, its statistics, its simulated people, and comparisons with
+simulated speakers."""
 
-import csv
-import io
-import json
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import select
 from talk_case import talk_design, talk_text
-from web_case import open_desks
 
 from eqlab.benchmarks.dialogue.people_result import contrasts, people_result
 from eqlab.benchmarks.dialogue.talked import talks_of
@@ -17,18 +12,12 @@ from eqlab.comparison.speakers import Talk, compare_speakers, talks_in
 from eqlab.core.answers import Answer
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.studied import Truth
-from eqlab.store.schema import talk_calls
 from eqlab.store.store import Store
-from eqlab.store.study.erase import export_person
 from eqlab.study.build_design import check_costs, design_of
 from eqlab.study.file import read_study
 from eqlab.study.results import flow
 from eqlab.study.results.analysis import analyse_roll
 from eqlab.study.results.analysis import people_result as of_kind
-from eqlab.study.results.bundle import redo
-from eqlab.study.results.export import export_all
-from eqlab.study.results.participants import read_participants
-from eqlab.study.results.public import publish
 from eqlab.study.simulation.in_memory import rehearse
 from eqlab.study.simulation.simulate import Simulation, cast, recovered, simulate
 from eqlab.study.talk.seen import settled
@@ -258,114 +247,7 @@ def test_nobody_yet_is_said_plainly(design):
     assert contrasts([], "kestrel", 0.05) == ()
 
 
-# -- what leaves a study -------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def walked(tmp_path, design):
-    """A store with simulated people who talked over HTTP with scripted models."""
-    from eqlab.study.served import ServedStudy
-    from eqlab.study.simulation.scripted import scripted_models
-    from eqlab.study.simulation.simulate import at_once, walk
-    from eqlab.study.simulation.walk import Address
-    from eqlab.study.web.server import running
-    from eqlab.study.web.settings import ServerSettings
-
-    pytest.importorskip("fastapi")
-
-    def go(people=8, **more):
-        made = design(**more)
-        quick = replace(made, study=at_once(made.study))
-        store, _ = open_desks(tmp_path, [])
-        from eqlab.store.study.create import create_study
-        from eqlab.store.study.participation import Participation
-
-        create_study(store, quick, talk_text(), "test", {})
-        participation = Participation(store, quick)
-        with scripted_models(made) as models:
-            settings = ServerSettings(
-                b"0123456789abcdef0123456789abcdef", rehearsal=True, door_burst=1e9, door_rate=1e9
-            )
-            with running([ServedStudy(participation, models)], settings) as base:
-                done = walk(
-                    quick, Address(base, "talk", "", "x"), Simulation(people, Truth(10.0), HONEST), lambda _: None
-                )
-        return participation, done
-
-    return go
-
-
-def test_export_has_the_transcripts_and_suffices_for_the_analysis(tmp_path, walked):
-    participation, done = walked()
-    assert {one.end for one in done} == {"done"}
-    folder = tmp_path / "export"
-    export_all(participation, folder)
-    rows = list(csv.DictReader(io.StringIO((folder / "talks.csv").read_text())))
-    assert {row["seat"] for row in rows} == {"speaker", "listener"}
-    assert {(row["seat"], row["by"]) for row in rows} == {("speaker", "person"), ("listener", "model")}
-    first = [row for row in rows if row["turn"] == "0"]
-    assert len(first) == 8
-    assert all(row["text"] and row["emotion"] for row in first)
-    again, differences = redo(folder)
-    assert differences == []
-    assert again.result.headline.n == 8
-
-
-def test_the_public_release_has_no_word_of_anybody(tmp_path, walked):
-    participation, _ = walked()
-    folder = tmp_path / "public"
-    publish(participation, folder)
-    text = "".join(path.read_text() for path in folder.iterdir())
-    assert "something I want to tell" not in text
-    assert "I hear you" not in text
-    rows = list(csv.DictReader(io.StringIO((folder / "talks.csv").read_text())))
-    assert {row["seat"] for row in rows} == {"speaker", "listener"}
-    assert all(int(row["words"]) % 10 == 0 for row in rows)
-    assert "text" not in rows[0]
-
-
-def test_a_person_can_have_all_that_is_known_of_them(walked):
-    participation, _ = walked(2)
-    who = read_participants(participation).people[0].person
-    told = json.dumps(export_person(participation, who), default=str)
-    assert "something I want to tell" in told
-    assert "I hear you" in told
-
-
-def test_a_run_of_people_scores_and_reports_like_any_run(tmp_path, walked):
-    import eqlab.runs.score as scoring
-    from eqlab.publish.report.write import write_results
-
-    participation, _ = walked(6, talk=LISTENER, top="limit = 3", arms={"s": "speaker-m"})
-    stored = participation.store.read_run(participation.design.run.id)
-    (result,) = scoring.results(participation.store, stored)
-    assert (result.subject, result.benchmark, result.rules["people"]) == ("people", "dialogue", 6)
-    assert result.headline.n == 6
-    where = write_results([(stored, [result])], tmp_path / "report.html")
-    page = where.read_text()
-    assert "people" in page
-    assert "final emotion" in page
-
-
-def test_a_leaderboard_shows_no_word_of_people(tmp_path, walked):
-    from eqlab.publish.leaderboard.build import _shown
-    from eqlab.publish.leaderboard.entries import run_entries, without_texts
-
-    participation, _ = walked(6, talk=LISTENER, top="limit = 3", arms={"s": "speaker-m"})
-    stored = participation.store.read_run(participation.design.run.id)
-    (entry,) = run_entries(participation.store, stored, {})
-    shown = _shown(entry, True)
-    assert not shown.texts
-    assert "I am with you" not in str(without_texts(shown).result.items)
-
-
-def test_what_was_asked_is_counted(walked):
-    participation, _ = walked(3)
-    with participation.store.engine.connect() as connection:
-        rows = connection.execute(select(talk_calls)).all()
-    assert {row.state for row in rows} == {"done"}
-    turns = sum(not turn.trial.seat for person in read_participants(participation).people for turn in person.turns)
-    assert len(rows) == turns
+# -- the whole ---------------------------------------------------------------------------------------------------
 
 
 def test_the_whole_rehearsal_counts_everybody_and_every_answer(design, tmp_path):

@@ -135,7 +135,8 @@ def test_limits_count_what_is_under_way_at_its_worst(room):
     assert room.ask(one, CallLimits(None, None, 2, 100)).why == "spent"
     assert room.ask(one, CallLimits(None, None, 100, 1)).why == "spent"
     assert room.ask(one).why == ""
-    assert talking.spent_in(room.participation) == (3, 2.25)
+    found = talking.calls_in(room.participation)
+    assert (found.calls, found.cost) == (3, 2.25)
 
 
 def test_a_lost_call_settles_nothing_and_is_told(room):
@@ -144,7 +145,11 @@ def test_a_lost_call_settles_nothing_and_is_told(room):
     call = room.ask(who)
     assert room.end(who, call.id, text="", down="gone away") == "again"
     assert room.stand(who).pending is not None
+    assert room.ask(who).why == room.stand(who).asked == "failed", "not because another process looks"
+    talking.ask_again(room.participation, who, room.chain)
     assert room.ask(who).why == ""
+    talking.ask_again(room.participation, who, room.chain)
+    assert room.ask(who).why == "asked"
 
 
 def test_whoever_stops_or_is_erased_gets_no_late_reply(room):

@@ -82,7 +82,7 @@ def test_fuzzed_by_its_own_description(tmp_path):
     site.close()
 
 
-def fuzz(operation, cookie, seen):
+def fuzz(operation, cookie, seen, study="small"):
     """Half of the requests go to a study that is there."""
     cases = st.one_of(
         operation.as_strategy(),
@@ -100,7 +100,7 @@ def fuzz(operation, cookie, seen):
     @given(cases, st.booleans())
     def one(case, there):
         if there:
-            case.path_parameters = {"study": "small"}
+            case.path_parameters = {"study": study}
         reply = case.call(headers={"Cookie": cookie, "Sec-Fetch-Site": "same-origin"})
         seen.append(reply.status_code)
         case.validate_response(reply, checks=CHECKS)

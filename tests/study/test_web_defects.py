@@ -9,19 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from small_study import small_design
-from sqlalchemy import select
-from web_case import BASE, CODES, PROLIFIC, Site, choices_of, enter, fields_of, fill, resume, walk
+from web_case import BASE, CODES, PROLIFIC, Site, choices_of, enter, fields_of, fill, resume, rows, walk
 
 from eqlab.store.schema import answers, events, participants, places
 from eqlab.study.results.export import TABLES, export_table
 from eqlab.study.web.log import JsonLines
 
 RAW = "5f8c2a1b3d4e-9x@example.org"
-
-
-def rows(site, table):
-    with site.store.engine.connect() as connection:
-        return list(connection.execute(select(table)))
 
 
 def test_01_nothing_is_listed_without_a_login(make_site):

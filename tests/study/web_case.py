@@ -4,7 +4,9 @@ import html
 import re
 from dataclasses import replace
 
+from argon2 import PasswordHasher
 from small_study import small_design
+from sqlalchemy import select
 from starlette.testclient import TestClient
 
 from eqlab.core.study import Panel
@@ -22,6 +24,13 @@ PROLIFIC = Panel(
     CODES,
 )  # fmt: skip
 SECRET = b"0123456789abcdef0123456789abcdef"
+PASSWORD = "correct horse battery"
+HASH = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)  # cheap: tests check often
+
+
+def rows(site, table):
+    with site.store.engine.connect() as connection:
+        return list(connection.execute(select(table)))
 
 
 def with_language(design, language):

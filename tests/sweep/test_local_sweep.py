@@ -26,13 +26,6 @@ def _quick(monkeypatch):
     monkeypatch.setattr("eqlab.models.http.HttpChat._backoff", lambda self, retries: 0.005)
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def go(cells, store, **more):
     return run_here(cells, store, timeout=5, watch=Watch(**more))
 

@@ -77,12 +77,12 @@ def test_benchmarks_as_tables_override_the_defaults():
             GOOD + '[[models]]\nspec = "b"\nbase_url = "http://h/sk-0123456789abcdef0123/v1"',
             "holds more than an address",
         ),
-        (GOOD + '[[models]]\nspec = "b"\nbase_url = "http://h:99999/v1"', "is no web address"),
+        (GOOD + '[[models]]\nspec = "b"\nbase_url = "http://h:99999/v1"', "is not a web address"),
         (GOOD + '[[models]]\nspec = "b"\nbase_url = "http://u:p@h/v1"', "holds more than an address"),
-        (GOOD + '[[models]]\nspec = "b"\nbase_url = "h:1"', "is no web address"),
+        (GOOD + '[[models]]\nspec = "b"\nbase_url = "h:1"', "is not a web address"),
         (GOOD + "[[models]]\nname = 'b'", "models[2].spec: is missing"),
         (GOOD.replace("[0, 1]", "[0, 0]"), "different whole numbers"),
-        (GOOD.replace("limit = 3", "profile = 'fast'"), "'fast' is none of the values (there are: quick, full)"),
+        (GOOD.replace("limit = 3", "profile = 'fast'"), "'fast' is not one of the values (there are: quick, full)"),
         ("models = [1]\n" + 'benchmarks = ["eqbench"]', "[[models]]"),
     ],
 )
@@ -96,7 +96,7 @@ def test_a_mistake_is_named_with_its_key(text, said):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ('[[models]]\nspec = "b"\n', "'b' is no model"),
+        ('[[models]]\nspec = "b"\n', "'b' is not a model"),
         ('[[models]]\nspec = "a"\nname = "c"\nbase_url = "http://h:1/v1"', "are the same run"),
         ('max_concurrency = 2\n[[models]]\nspec = "b"\nbase_url = "http://h:1/v1"\nmax_concurrency = 3', "say it once"),
         ("[endpoints.nowhere]\nmax_concurrency = 2", "is no provider"),

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from eqlab.core.errors import UsageError
+from eqlab.core.results import FEWEST as FEWEST
 from eqlab.core.results import Estimate
 
-FEWEST = 5
-"""Values below which a mean has no interval: too few to know their spread by."""
 _NEARLY_ALL = 5
 """With fewer values than this beside the commonest one, the spread tells nothing and the count of them all."""
 

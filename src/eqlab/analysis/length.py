@@ -14,7 +14,7 @@ from eqlab.core.results import Estimate
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
-ONE_SUBJECT = "one subject alone: its length cannot be told from its skill"
+ONE_SUBJECT = "one model alone: its length cannot be told from its skill"
 SAME_LENGTH = "the replies to a question are as long as each other, or longer by the same factor everywhere"
 FEW_ITEMS = "fewer than five items, or nothing left to judge a slope by"
 SAME_POINTS = "all replies were rated alike"

@@ -71,7 +71,7 @@ def pool(ratings: PanelRatings) -> Pooled:
     severity = _solve(normal.sum(axis=0), right.sum(axis=0))
     if severity is None:
         raise UsageError(
-            "Some judges share no reply with the others, not even through a chain: severities cannot be told apart.",
+            "Some judges rated no reply that the others rated: how severe each is cannot be told.",
             "Let two judges rate some of the same replies.",
         )
     counts = known.sum(axis=1)
@@ -157,12 +157,13 @@ def leave_one_out(ratings: PanelRatings) -> list[LeftOut]:
             means = pool(ratings.without(index)).means
         except UsageError:
             continue
-        found.append(LeftOut(name, _ranks(means), means))
+        found.append(LeftOut(name, ranks_of(means), means))
     return found
 
 
-def _ranks(means: dict[str, float]) -> dict[str, float]:
-    values = np.array(list(means.values()))
+def ranks_of(means: dict[str, float]) -> dict[str, float]:
+    """1 is best, ties at their mean; sums that differ by rounding only are ties."""
+    values = np.round(np.array(list(means.values())), 9)
     known = np.isfinite(values)
     above = (values[None, :] > values[:, None]) & known[None, :]
     same = (values[None, :] == values[:, None]) & known[None, :]

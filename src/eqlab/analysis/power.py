@@ -85,7 +85,7 @@ def gap_power(
     ratings_per_rater: int,
     alpha: float = 0.05,
 ) -> float:
-    """The power that so many raters per arm have (the larger tail)."""
+    """The power that so many raters per group have (the larger tail)."""
     effective = raters * ratings_per_rater / design_effect
     z = abs(p_other - p_reference) / math.sqrt(_variances(p_reference, p_other) / effective)
     return float(ndtr(z - ndtri(1 - alpha / 2)))
@@ -100,7 +100,7 @@ def minimum_gap(
     power: float = 0.8,
     alpha: float = 0.05,
 ) -> float:
-    """The smallest gap that so many raters per arm can find: (z_α/2 + z_β)·√(2pq·deff/ratings), with the reference's
+    """The smallest gap that so many raters per group can find: (z_α/2 + z_β)·√(2pq·deff/ratings), with the reference's
     variance in both arms, so the answer holds for a gap up or down."""
     variance = _variances(p_reference, p_reference) * design_effect / (raters * ratings_per_rater)
     return _z(alpha, power) * math.sqrt(variance)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtri, fdtri
 
-from eqlab.core.results import Estimate
+from eqlab.core.results import FEWEST, Estimate
 
 CV = "repeatability: variation of the score over repeats"
 AGREEMENT = "repeatability: agreement of an item's repeats (ICC)"
@@ -59,8 +59,10 @@ def score_variation(scores: npt.ArrayLike) -> Estimate:
     if mean <= 0:
         return Estimate(CV, None, len(each), unit="%", note="undefined: the mean score is not above 0")
     cv = 100 * sd / mean
-    low, high = (cv * math.sqrt(df / float(chdtri(df, tail))) for tail in (0.025, 0.975))
     note = f"CV, standard deviation {sd:.2f} points; n counts repeats"
+    if len(each) < FEWEST:  # from two repeats the interval would reach from half the value to thirty times it
+        return Estimate(CV, cv, len(each), unit="%", note=note)
+    low, high = (cv * math.sqrt(df / float(chdtri(df, tail))) for tail in (0.025, 0.975))
     return Estimate(CV, cv, len(each), None, low, high, "%", note)
 
 

@@ -138,7 +138,7 @@ def rerandomised(
     arm: Floats, reference: Floats, design: SequentialDesign, *, orders: int = 5000, seed: int = 20240607
 ) -> tuple[list[float], float]:
     """What the design would have saved: raters' means in random orders of arrival, Welch's z at each look.
-    (share of orders that stop at each look and, last, never; mean raters per arm used)."""
+    (share of orders that stop at each look and, last, never; mean raters per group used)."""
     random = np.random.default_rng(seed)
     full = min(len(arm), len(reference))
     sizes = [round(share * full) for share in design.looks]

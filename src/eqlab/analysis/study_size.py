@@ -159,15 +159,15 @@ def tables(size: StudySize, found: dict[str, Any]) -> list[Table]:
             f"To find {100 * size.gap:+.1f} points from {100 * size.baseline:.1f} % Good",
             ("what", "value"),
             (
-                (f"raters per arm for a power of {size.power:g}", found["raters_per_arm"]),
+                (f"raters per group for a power of {size.power:g}", found["raters_per_arm"]),
                 ("… if their ratings were independent", found["raters_if_independent"]),
                 (
-                    f"power with {found['raters']} raters per arm, by formula",
+                    f"power with {found['raters']} raters per group, by formula",
                     f"{100 * found['power_by_formula']:.1f} %",
                 ),
                 ("… by simulation", share),
                 (
-                    f"smallest gap that {found['raters']} raters per arm find",
+                    f"smallest gap that {found['raters']} raters per group find",
                     f"{100 * found['minimum_gap']:.1f} points",
                 ),
             ),
@@ -176,12 +176,12 @@ def tables(size: StudySize, found: dict[str, Any]) -> list[Table]:
         ),
         Table(
             f"With {size.looks} looks (O'Brien–Fleming)",
-            ("raters per arm so far", "stop if |z| exceeds", "probability to stop here"),
+            ("raters per group so far", "stop if |z| exceeds", "probability to stop here"),
             tuple(
                 (raters, bound, f"{100 * stop:.1f} %")
                 for raters, bound, stop in zip(looks["looks"], looks["bounds"], looks["stop"], strict=True)
             ),
-            f"Expected: {looks['expected_raters']:.0f} raters per arm instead of {found['raters']}; power "
+            f"Expected: {looks['expected_raters']:.0f} raters per group instead of {found['raters']}; power "
             f"{100 * looks['power']:.1f} %. For the same power as without looks: {looks['raters_for_the_same_power']}.",
         ),
     ]

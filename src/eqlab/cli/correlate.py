@@ -86,6 +86,6 @@ def _reliabilities(pairs: list[str], known: list[str]) -> dict[str, float]:
         if name not in known:
             raise UsageError(f"--reliability {name}: the file has no such score.", f"It has {', '.join(known)}.")
         if not 0 < value <= 1:
-            raise UsageError(f"--reliability {name}={text} is no number above 0 and up to 1.")
+            raise UsageError(f"--reliability {name}={text} must be a number above 0, at most 1.")
         found[name] = value
     return found

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag
+from eqlab.cli.plain import print_text
 
 if TYPE_CHECKING:
     from eqlab.data.published import PinnedFile
@@ -54,7 +55,7 @@ def list_files(data: DataFlag = None, as_json: JsonFlag = False) -> None:
         right=["kB"],
     )
     here = sum(bool(row["present"]) for row in rows)
-    typer.echo(f"\n{here} of {len(rows)} files are here. They keep their own licences; see docs/data.md.")
+    print_text(f"\n{here} of {len(rows)} files are here. They keep their own licences; see docs/data.md.")
 
 
 @app.command()
@@ -80,7 +81,7 @@ def fetch(sources: Source = None, data: DataFlag = None) -> None:
 
     fetch_files(wanted, folder, say)
     failed = len(reasons)
-    typer.echo(f"{outcomes.count('fetched')} fetched, {outcomes.count('kept')} kept, {failed} failed, in {folder}")
+    print_text(f"{outcomes.count('fetched')} fetched, {outcomes.count('kept')} kept, {failed} failed, in {folder}")
     if failed:
         for reason in reasons[:_REASONS]:
             out.print(harmless(reason), markup=False)
@@ -99,9 +100,9 @@ def verify(sources: Source = None, data: DataFlag = None) -> None:
     states = {pinned.name: state(pinned, folder) for pinned in _chosen(sources)}
     changed = [name for name, found in states.items() if found == "changed"]
     for name in changed:
-        typer.echo(f"changed: {name}")
+        print_text(f"changed: {name}")
     counts = {kind: list(states.values()).count(kind) for kind in ("ok", "changed", "missing")}
-    typer.echo(f"{counts['ok']} ok, {counts['changed']} changed, {counts['missing']} missing, in {folder}")
+    print_text(f"{counts['ok']} ok, {counts['changed']} changed, {counts['missing']} missing, in {folder}")
     if changed:
         raise DataError(
             f"{len(changed)} files differ from the published ones.", "'eqlab data fetch' replaces them in the cache."

@@ -10,12 +10,20 @@ LIMIT_EXIT = 4
 """The exit code of a run that a limit of cost or tokens ended."""
 
 
-def next_step(run: str, subjects: Sequence[str]) -> str:
-    """The last line of a session that went well: what there is now, and what to do with it."""
+def next_step(run: str, subjects: Sequence[str], *, own_items: bool = False, to_be_rated: bool = False) -> str:
+    """The last line of a session that went well: what there is now, and what to do with it. `own_items`: the questions
+    came from a file of the user's; `to_be_rated`: nothing but replies, which have no score before somebody rates them.
+    """
     who = [subject.partition(":")[2] for subject in subjects]
     if all(subject.startswith("judge:") for subject in subjects):
         return f"Next, every rated reply beside its rating: eqlab report {run} --items"
+    if to_be_rated:
+        return f"Next, have the replies rated by a model: eqlab judge PROVIDER/MODEL --on {run}"
     if all(name == "embedded" for name in who):
+        if own_items:
+            return (
+                "Everything works. Now a model of yours, with the same questions: eqlab run PROVIDER/MODEL --items FILE"
+            )
         return (
             "Everything works. The report opens with twelve published models on one axis; to see where yours stands: "
             "eqlab run PROVIDER/MODEL"

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.flags import StoreFlag, check_writable
+from eqlab.cli.plain import print_text
 
 
 def export(
@@ -29,4 +30,4 @@ def export(
     path = output or Path(f"{stored.id}.parquet")
     check_writable(path)
     rows = write_answers(opened, stored, path)
-    typer.echo(f"{rows} rows: {path.resolve()}")
+    print_text(f"{rows} rows: {path.resolve()}")

@@ -82,7 +82,10 @@ def judge(
     pairwise: Annotated[bool, typer.Option("--pairwise", help="Two replies at a time, in both orders.")] = False,
     pairs: Annotated[
         str,
-        typer.Option(metavar="all|ring|ARM", help="With --pairwise: all arms meet, each its next, or all one arm."),
+        typer.Option(
+            metavar="all|ring|ARM",
+            help="With --pairwise: compare every two (all), each with the next (ring), or all with this one.",
+        ),
     ] = "all",
     adaptive: Annotated[
         bool, typer.Option("--adaptive", help="With --pairwise: in rounds, the pairs that narrow the ranks most.")
@@ -94,7 +97,7 @@ def judge(
     anchor: Annotated[
         str,
         typer.Option(
-            metavar="RUN", help="With --pairwise: add arms to this run's ranking; nobody's strength in it moves."
+            metavar="RUN", help="With --pairwise: add models to this run's ranking; the strengths in it do not change."
         ),
     ] = "",
     budget: Annotated[
@@ -155,7 +158,7 @@ def judge(
     if not calibrating and against != "published":
         raise UsageError("--against is for a calibration.", "Write 'eqlab judge calibrate MODEL --against RUN'.")
     if not calibrating and not on:
-        raise UsageError("Whose replies shall be judged?", "Add --on RUN, --on published or --on FILE.")
+        raise UsageError("Which replies should be judged?", "Add --on RUN, --on published or --on FILE.")
     if within is not None and not calibrating:
         raise UsageError("--within is for a calibration.", "Write 'eqlab judge calibrate MODEL --within 0.1'.")
     out = errors()

@@ -21,7 +21,7 @@ def build(
         typer.Option("--from", metavar="FOLDER", help="Folder of files that 'eqlab submit' wrote; may be repeated."),
     ] = None,
     published: Annotated[
-        bool, typer.Option("--published", help="Add the published EQ-Bench results, scored anew.")
+        bool, typer.Option("--published", help="Add the published EQ-Bench results, scored again.")
     ] = False,
     runs: Annotated[bool, typer.Option("--runs/--no-runs", help="Take the runs of the store.")] = True,
     texts: Annotated[

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from eqlab.cli.plain import print_text
+
 if TYPE_CHECKING:
     from eqlab.core.results import Result
     from eqlab.core.usage import Usage
@@ -81,17 +83,17 @@ def show_forecast(
         for one in found
     ]
     print_rows("", columns, rows, right=columns[1:])
-    typer.echo(
+    print_text(
         f"\nEstimated at {CHARACTERS_PER_TOKEN} characters a token. From: replies as short as the form, no thinking. "
         "To: every reply uses all its room."
     )
     if any(one.thinks for one in found):
-        typer.echo("Room for thinking is billed as far as it is used; --effort and --set thinking_tokens=N change it.")
+        print_text("Room for thinking is billed as far as it is used; --effort and --set thinking_tokens=N change it.")
     if _talks(prepared):
-        typer.echo("Talks are counted at their full length, all that was said before sent again with every turn.")
-    typer.echo("A reply that cannot be read is asked for again, which is not counted here.")
+        print_text("Talks are counted at their full length, all that was said before sent again with every turn.")
+    print_text("A reply that cannot be read is asked for again, which is not counted here.")
     for line in _sources(found):
-        typer.echo(line)
+        print_text(line)
 
 
 def say_size(prepared: "Prepared", store: "Reader", spending: Spending, out: Any) -> None:
@@ -122,7 +124,7 @@ def _talks(prepared: "Prepared") -> bool:
 
 
 def _who(one: "Forecast") -> str:
-    return f"{one.model.spec} (in a seat)" if one.model.role == "seat" else one.model.spec
+    return f"{one.model.spec} (as speaker)" if one.model.role == "seat" else one.model.spec
 
 
 def _first(prepared: "Prepared", many: int) -> Any:

@@ -62,4 +62,5 @@ def print_text(text: str, *, dim: bool = False) -> None:
 def print_rule(title: str) -> None:
     """A line across the terminal with a title near its end."""
     width = shutil.get_terminal_size((100, 24)).columns
-    typer.secho(f"{'─' * max(2, width - len(title) - 4)} {harmless(title)} ──", dim=True)
+    for part in wrapped(harmless(title), width - 6):
+        typer.secho(f"{'─' * max(2, width - len(part) - 4)} {part} ──", dim=True)

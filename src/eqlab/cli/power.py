@@ -9,12 +9,12 @@ from eqlab.cli.flags import JsonFlag
 
 def power(
     gap: Annotated[float, typer.Option(help="Difference in P(Good) worth finding, as a share.")] = 0.05,
-    baseline: Annotated[float, typer.Option(help="P(Good) of the arm to compare with.")] = 0.493,
+    baseline: Annotated[float, typer.Option(help="P(Good) of the group to compare with.")] = 0.493,
     power: Annotated[float, typer.Option(help="Power wanted.")] = 0.8,
     alpha: Annotated[float, typer.Option(help="Level of the test.")] = 0.05,
     ratings_per_rater: Annotated[int, typer.Option(min=1, help="Ratings each rater gives.")] = 10,
     design_effect: Annotated[float, typer.Option(help="Design effect of ratings within raters.")] = 1.57,
-    raters: Annotated[int | None, typer.Option(min=2, help="Raters per arm, if they are given.")] = None,
+    raters: Annotated[int | None, typer.Option(min=2, help="Raters per group, if their number is given.")] = None,
     looks: Annotated[int, typer.Option(min=1, max=20, help="Looks at the data, the last one included.")] = 4,
     studies: Annotated[int, typer.Option(min=100, help="Simulated studies.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,

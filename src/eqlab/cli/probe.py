@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.flags import BaseUrlFlag, ConcurrencyFlag, DataFlag, JsonFlag, SettingFlag, TimeoutFlag
+from eqlab.cli.plain import print_text
 from eqlab.core.pairs import read_settings
 from eqlab.models.waits import WHOLE
 
@@ -44,6 +45,6 @@ def probe(
         print_json([{**asdict(one), "sentence": probing.sentence(one)} for one in found])
         return
     for one in found:
-        typer.echo(probing.sentence(one))
+        print_text(probing.sentence(one))
     typer.echo("")
     print_table(probing.table(found))

@@ -51,8 +51,8 @@ def _print_table(results: Sequence[Result], groups: dict[str, list[Result]]) -> 
         rows.append(
             [
                 _name(result),
-                result.title,
-                number(head.value, head.digits) if head.value is not None else "none yet",
+                f"{result.title}: {head.name}" if " − " in head.name else result.title,
+                number(head.value, head.digits) if head.value is not None else _none(result),
                 interval(head) if head.value is not None else "",
                 count_of(head),
                 *(str(result.counts.get(name, 0)) for name in statuses),
@@ -95,6 +95,13 @@ def _print_group(
         say(text, style=style)
 
 
+def _none(result: Result) -> str:
+    """Why there is no score, in two words: it is a table, it may still come, or not."""
+    if "see the table" in result.headline.note:
+        return "see below"
+    return "none yet" if result.counts.get("ok") or result.counts.get("unanswered") else "none"
+
+
 def _another(result: Result) -> bool:
     """Whether another model answered than was asked, or several did."""
     return any(replaced(result.subject, result.answered_as))
@@ -105,6 +112,8 @@ def _name(result: Result) -> str:
 
 
 def _floor(result: Result) -> str:
+    if result.headline.value is None:  # there is nothing to compare with it
+        return ""
     return ", ".join(f"{baseline.name} {baseline.value:.1f}" for baseline in result.baselines)
 
 

@@ -106,7 +106,7 @@ def run(
         str,
         typer.Option(metavar="TEXT", help="What is behind the model's name this time; another label is another run."),
     ] = "",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Ask everything anew: a run labelled with the time.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Ask everything again: a run labelled with the time.")] = False,
     report: ReportFlag = REPORT,
     store: StoreFlag = "",
     data: DataFlag = None,
@@ -175,7 +175,9 @@ def _fresh(label: str) -> str:
     if label:
         raise UsageError("--fresh makes a label of its own.", "Drop --fresh, or --label.")
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
-    typer.echo(f"Asking anew; to go on with this run later, write --label '{made}' in place of --fresh.", err=True)
+    typer.echo(
+        f"Asking everything again; to go on with this run later, write --label '{made}' in place of --fresh.", err=True
+    )
     return made
 
 

@@ -44,7 +44,7 @@ def work(
     from eqlab.cli.results import print_results, result_json
     from eqlab.publish.report.write import write_results
     from eqlab.runs.ask import Listener, run
-    from eqlab.runs.score import cores, results_of
+    from eqlab.runs.together import cores, results_of
 
     check_writable(report)
     out = errors()
@@ -78,7 +78,7 @@ def work(
     if beside:
         found = [replace(one, tables=(beside(one), *one.tables)) for one in found]
     path = write_results([(stored, [*([whole] if whole else []), *found])], report)
-    said = conclusions(scored)
+    said, unusable = conclusions(scored), without_answers(found)
     if as_json:
         body: dict[str, Any] = {"run": outcome.run, "report": str(path), "conclusions": [one.data for one in said]}
         if whole:
@@ -98,15 +98,27 @@ def work(
         say(f"\nRun {outcome.run} · item by item: eqlab show {outcome.run}")
         say(f"Report: {path.resolve()}")
         if not progress.heard and progress.planned and not outcome.failures:
-            say("0 requests were sent: this run exists and is complete. --fresh asks anew.")
-        if not (outcome.failures or outcome.lost or outcome.interrupted):
-            say(next_step(outcome.run, [model.subject for model in prepared.config.models]))
+            say("0 requests were sent: this run exists and is complete. --fresh asks again.")
+        if not (outcome.failures or outcome.lost or outcome.interrupted or unusable):
+            say(_next(outcome.run, prepared, found))
     store.close()
-    unusable = without_answers(found)
     for text in unusable:
         out.print(harmless(text), markup=False, style="red")
     failed = bool(outcome.failures or outcome.lost)
     end(interrupted=outcome.interrupted, failed=failed, unusable=bool(unusable), limit=outcome.limit)
+
+
+def _next(run: str, prepared: "Prepared", found: "Sequence[Result]") -> str:
+    from eqlab.core.benchmark import Rated
+    from eqlab.core.runs import OWN
+
+    rated = all(isinstance(asked.benchmark, Rated) for asked in prepared.asked.values())
+    return next_step(
+        run,
+        [model.subject for model in prepared.config.models],
+        own_items=any(asked.item_set == OWN for asked in prepared.config.benchmarks),
+        to_be_rated=rated and all(result.headline.value is None for result in found),
+    )
 
 
 def say_changed(names: Sequence[str], out: Any) -> None:
@@ -179,7 +191,7 @@ class Progress:
             if self._live:
                 self._bars[subject] = self._progress.add_task(name, total=total, completed=done, last="")
             else:
-                self.say(f"{name}: {total - done} trials to ask.")
+                self.say(f"{name}: {total - done} {'trial' if total - done == 1 else 'trials'} to ask.")
 
     @property
     def planned(self) -> int:
@@ -190,7 +202,7 @@ class Progress:
         with self._lock:
             before, self._totals[subject] = self._totals[subject], total
             if self._live:
-                self._progress.update(self._bars[subject], total=total)
+                self._lengthen(subject, total)
             else:
                 self.say(f"{_name(subject)}: not sure enough yet; {total - before} more to ask.")
 
@@ -199,7 +211,13 @@ class Progress:
         with self._lock:
             self._totals[subject] = total
             if self._live:
-                self._progress.update(self._bars[subject], total=total)
+                self._lengthen(subject, total)
+
+    def _lengthen(self, subject: str, total: int) -> None:
+        """`update` forgets the pace: in talks, which grow at every turn, the time left would never be known."""
+        for task in self._progress.tasks:
+            if task.id == self._bars[subject]:
+                task.total = total
 
     def stored(self, answers: "Sequence[Answer]") -> None:
         with self._lock:
@@ -227,5 +245,7 @@ def _brief(answer: "Answer") -> str:
 
     if answer.status != "ok":
         return answer.status
+    if any(isinstance(value, bool | str) for value in answer.values.values()):  # words, and what was noticed in them
+        return harmless(" ".join(answer.text.split()))[:70].replace("[", "(")
     values = ", ".join(f"{key} {value}" for key, value in answer.values.items())
     return harmless(values)[:70].replace("[", "(").replace("\n", " ")

@@ -7,6 +7,7 @@ import typer
 
 from eqlab.cli import study_analyze, study_data, study_kinds, study_manage, study_simulate
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.plain import print_text
 from eqlab.core.pairs import read_pairs
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def init(
     for line in dict.fromkeys(said):
         out.print(line, markup=False)
     write_whole(path, text)
-    typer.echo(f"{path} is written. Read it, change it, then:\n  eqlab study check {path}\n  eqlab study serve {path}")
+    print_text(f"{path} is written. Read it, change it, then:\n  eqlab study check {path}\n  eqlab study serve {path}")
 
 
 @app.command()
@@ -103,25 +104,25 @@ def _show(design: "Design", found: "Overview", heard: tuple[str, ...], power: st
 
     study = design.study
     rows = [[arm.name, str(arm.batches), _span(arm.fewest, arm.most), str(arm.places)] for arm in found.arms]
-    typer.echo(f"{study.title} (study '{study.id}', {study.kind})\n")
+    print_text(f"{study.title} (study '{study.id}', {study.kind})\n")
     print_rows("", ["arm", "batches", "trials each", "places"], rows, right=["batches", "trials each", "places"])
     pages = _span(*found.pages)
-    typer.echo(f"\n{found.places} places. A person gets {pages} pages, about {found.minutes:.0f} minutes.")
+    print_text(f"\n{found.places} places. A person gets {pages} pages, about {found.minutes:.0f} minutes.")
     if study.instruments:
-        typer.echo(f"Questionnaires first: {', '.join(study.instruments)}.")
+        print_text(f"Questionnaires first: {', '.join(study.instruments)}.")
     if found.hourly is not None:
         currency = study.pay.currency
-        typer.echo(
+        print_text(
             f"Pay: {study.pay.reward:.2f} {currency} each, about {found.hourly:.2f} an hour; {found.rewards:.2f} in all"
             f" and {found.fees:.2f} fees: {found.cost:.2f} {currency}."
         )
     if study.talk is not None:
-        typer.echo(_talks(study.talk))
-    typer.echo(f"Power: {power}")
+        print_text(_talks(study.talk))
+    print_text(f"Power: {power}")
     for warning in heard:
         console().print(f"! {warning}", markup=False, style="yellow")
     if not heard:
-        typer.echo("Nothing to mend.")
+        print_text("Nothing to correct.")
 
 
 def _talks(terms: "TalkTerms") -> str:

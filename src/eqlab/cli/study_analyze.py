@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
-from eqlab.cli.study_data import File, begun_study
+from eqlab.cli.plain import print_text
+from eqlab.cli.study_named import File, begun_study
 
 if TYPE_CHECKING:
     from eqlab.study.results.analysis import StudyAnalysis
@@ -37,7 +38,7 @@ def analyze(
         return
     show(found)
     if written:
-        typer.echo(f"\nReport: {written.resolve()}")
+        print_text(f"\nReport: {written.resolve()}")
 
 
 def show(found: "StudyAnalysis") -> None:

@@ -2,33 +2,13 @@
 data."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
-
-if TYPE_CHECKING:
-    from eqlab.store.study.participation import Participation
-
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A study file.")]
-PersonFlag = Annotated[str, typer.Option("--person", metavar="NAME", help="The person's pseudonym, as in exports.")]
-PanelFlag = Annotated[
-    str, typer.Option("--panel-id", metavar="ID", help="The panel's id of the person; needs the server's secret.")
-]
-
-
-def begun_study(file: Path, store: str, data: Path | None) -> "Participation":
-    """The participation of a study that has begun in this store."""
-    from eqlab.store.open import open_store
-    from eqlab.store.study.create import check_begun
-    from eqlab.store.study.participation import Participation
-    from eqlab.study.build_design import open_study
-
-    opened = open_store(store, existing=True)
-    _, design = open_study(file, opened, data)
-    check_begun(opened, design)
-    return Participation(opened, design)
+from eqlab.cli.plain import print_text
+from eqlab.cli.study_named import File, PanelFlag, PersonFlag, begun_study, find_person
 
 
 def lock(
@@ -64,17 +44,17 @@ def lock(
     made, new = lock_plan(participation, *analysis_code(), who=current_user())
     stands = standing(participation, *analysis_code())
     opened.close()
-    typer.echo(f"{'Locked' if new else 'Was locked before, with the same plan,'} on {moment(made.at)}.")
-    typer.echo(f"sha256 {made.sha256} (eqlab {made.version})")
+    print_text(f"{'Locked' if new else 'Was locked before, with the same plan,'} on {moment(made.at)}.")
+    print_text(f"sha256 {made.sha256} (eqlab {made.version})")
     path = output or Path(f"{design.study.id}.lock.json")
     content = lock_file(design.study.id, design.study.title, made)
     write_lock_file(path, content)
     by = f"signed by key {signer(content)}" if content["signature"] else "not signed: pip install 'eqlab[study]'"
-    typer.echo(f"{path} ({by})")
+    print_text(f"{path} ({by})")
     if PLACEHOLDER in text:
-        typer.echo(f"! {file} still says '{PLACEHOLDER}': people will read it, and locked texts stay.")
+        print_text(f"! {file} still says '{PLACEHOLDER}': people will read it, and locked texts stay.")
     called = "confirmatory" if stands.confirmatory else stands.label
-    typer.echo(f"Results will be {called}: {stands.reason}.")
+    print_text(f"Results will be {called}: {stands.reason}.")
 
 
 def verify(
@@ -91,14 +71,14 @@ def verify(
     from eqlab.study.results.lock_file import read_lock_file, signer
 
     content = read_lock_file(path)
-    typer.echo(f"Study '{content['study']}', locked on {moment(content['locked_at'])} with eqlab {content['eqlab']}.")
-    typer.echo(f"sha256 {content['sha256']}; signed by key {signer(content)}: the signature is right.")
+    print_text(f"Study '{content['study']}', locked on {moment(content['locked_at'])} with eqlab {content['eqlab']}.")
+    print_text(f"sha256 {content['sha256']}; signed by key {signer(content)}: the signature is right.")
     if export_folder is not None:
         about = json.loads((export_folder / "study.json").read_text(encoding="utf-8"))
         there = (about["standing"]["lock"] or {}).get("sha256")
         if there != content["sha256"] or about["study"] != content["study"]:
             raise DataError(f"{export_folder} was not made under this lock.", "Is it the same study?")
-        typer.echo(f"{export_folder} was made under this lock; its results are {about['standing']['label']}.")
+        print_text(f"{export_folder} was made under this lock; its results are {about['standing']['label']}.")
 
 
 def export(
@@ -117,7 +97,7 @@ def export(
 
     participation = begun_study(file, store, data)
     for path, rows in export_all(participation, output):
-        typer.echo(f"{path}" + ("" if rows is None else f"  {rows} rows"))
+        print_text(f"{path}" + ("" if rows is None else f"  {rows} rows"))
     participation.store.close()
 
 
@@ -132,13 +112,13 @@ def publish(
     store: StoreFlag = "",
     data: DataFlag = None,
 ) -> None:
-    """Write a release for everybody: names and order drawn anew, no dates, whole seconds, rare values merged, nothing
+    """Write a release for everybody: names and order at random, no dates, whole seconds, rare values merged, nothing
     that people wrote themselves."""
     from eqlab.study.results.public import publish as release
 
     participation = begun_study(file, store, data)
     for path in release(participation, output, smallest):
-        typer.echo(str(path))
+        print_text(str(path))
     participation.store.close()
 
 
@@ -156,9 +136,9 @@ def redo(
         print_json({**analysis_json(found), "differences": different})
     else:
         show(found)
-        typer.echo("\nThe same as in the export." if not different else "\nNot the same as in the export:")
+        print_text("\nThe same as in the export." if not different else "\nNot the same as in the export:")
         for line in different:
-            typer.echo(f"  {line}")
+            print_text(f"  {line}")
     if different:
         raise typer.Exit(1)
 
@@ -187,7 +167,7 @@ def person(
         typer.echo(text)
         return
     write_whole(output, text + "\n")
-    typer.echo(f"{output}  {len(found['answers'])} answers")
+    print_text(f"{output}  {len(found['answers'])} answers")
 
 
 def erase(
@@ -215,7 +195,7 @@ def erase(
         typer.confirm(f"Erase {who} ({state}, {len(known['answers'])} answers) for good?", abort=True)
     gone = erase_person(participation, who, "researcher", current_user())
     participation.store.close()
-    typer.echo(f"Erased: {who} and {gone} answers. Exports and backups made before still hold them: delete them there.")
+    print_text(f"Erased: {who} and {gone} answers. Exports and backups made before still hold them: delete them there.")
 
 
 def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
@@ -226,25 +206,4 @@ def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
     participation = begun_study(file, store, data)
     gone = clear_simulated(participation, current_user())
     participation.store.close()
-    typer.echo(f"Deleted: {gone} simulated people. Their places are open again.")
-
-
-def find_person(participation: "Participation", name: str, panel_id: str) -> str:
-    from eqlab.core.errors import UsageError
-
-    if bool(name) == bool(panel_id):
-        raise UsageError("Name one person.", "Give --person NAME or --panel-id ID.")
-    if name:
-        return name
-    from eqlab.core.folders import data_folder
-    from eqlab.store.study.erase import find_by_panel
-    from eqlab.study.panel_ids import panel_hash
-    from eqlab.study.web.credentials import known_secret
-
-    found = find_by_panel(participation, panel_hash(known_secret(data_folder()), panel_id))
-    if found is None:
-        raise UsageError(
-            f"Nobody with this panel id takes part in study '{participation.study.id}'.",
-            "Check the id, and that the secret is the server's.",
-        )
-    return found
+    print_text(f"Deleted: {gone} simulated people. Their places are open again.")

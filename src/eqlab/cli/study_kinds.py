@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.flags import DataFlag, StoreFlag, check_writable
-from eqlab.cli.study_data import File, begun_study
+from eqlab.cli.plain import print_text
+from eqlab.cli.study_named import File, begun_study
 
 
 def kinds() -> None:
@@ -43,13 +44,13 @@ def language(
             for name in languages()
         ]
         print_rows("", ["language", "words inside trials that stay English"], rows)
-        typer.echo(f"\nYour own: {own_folder()}")
+        print_text(f"\nYour own: {own_folder()}")
         return
     path = output or own_folder() / f"{check_code(code)}.toml"
     if path.exists():
         raise UsageError(f"{path} exists and is not overwritten.", "Name another file with -o, or delete it.")
     write_whole(path, language_text(code))
-    typer.echo(f"{path} is written. Translate what stands in quotes; 'eqlab study language' says what is missing.")
+    print_text(f"{path} is written. Translate what stands in quotes; 'eqlab study language' says what is missing.")
 
 
 def replies(
@@ -75,4 +76,4 @@ def replies(
     content, n, marked = replies_csv(participation)
     participation.store.close()
     write_whole(output, content)
-    typer.echo(f"{output}: {n} replies, {marked} with a mark. Write yes into the column 'use' of those to be used.")
+    print_text(f"{output}: {n} replies, {marked} with a mark. Write yes into the column 'use' of those to be used.")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
-from eqlab.cli.study_data import File, PanelFlag, PersonFlag, begun_study, find_person
+from eqlab.cli.study_named import File, PanelFlag, PersonFlag, begun_study, find_person
 
 researcher = typer.Typer(help="Who may look at the studies of a store, and act on them.", no_args_is_help=True)
 
@@ -202,7 +202,7 @@ def drop_researcher(name: Annotated[str, typer.Argument(help="Who.")], store: St
     opened = open_store(store, existing=True)
     remove_researcher(opened, name, time.time(), current_user())
     opened.close()
-    typer.echo(f"{name} is no researcher any more.")
+    typer.echo(f"{name} is not a researcher any more.")
 
 
 @researcher.command("list")

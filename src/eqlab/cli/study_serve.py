@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.plain import print_text
 
 if TYPE_CHECKING:
     from socket import socket
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from eqlab.core.design import Design
     from eqlab.store.store import Store
     from eqlab.study.results.status import StudyStatus
+    from eqlab.study.talk.money import ModelCalls
     from eqlab.study.web.settings import ServerSettings
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Study files; one server serves them all.")]
@@ -71,7 +73,7 @@ def serve(
     from eqlab.study.web.credentials import credentials
 
     if public_url and not public_url.startswith(("https://", "http://")):
-        raise UsageError(f"--public-url '{public_url}' is no web address.", "Write https://… or http://…")
+        raise UsageError(f"--public-url '{public_url}' is not a web address.", "Write https://… or http://…")
     if public_url and not proxy and is_local(host, "") and not is_local(host, public_url):
         raise UsageError(
             f"Others reach this server only through a proxy, since it listens on {host}; --proxy does not name it.",
@@ -142,7 +144,6 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     from eqlab.core.errors import UsageError
     from eqlab.store.open import open_store
     from eqlab.store.study.participation import Participation
-    from eqlab.store.study.talking import spent_in
     from eqlab.study.build_design import open_study
     from eqlab.study.results.status import study_status
 
@@ -150,16 +151,15 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     _, design = open_study(file, opened, data)
     participation = Participation(opened, design)
     found = study_status(participation)
-    asked, cost = spent_in(participation) if design.talks else (0, 0.0)
     opened.close()
     if not found.places:
         raise UsageError(f"Study '{found.study}' has not begun in this store.", "'eqlab study serve' begins it.")
     if as_json:
-        print_json(asdict(found) | ({"model_calls": asked, "model_cost": cost} if design.talks else {}))
+        print_json(asdict(found))
         return
     _print_status(found)
-    if design.talks:
-        typer.echo(f"\nModels were asked {asked} times, at a cost of {cost:.4f} as far as prices are known.")
+    if found.models:
+        typer.echo(f"\n{_asked(found.models)}")
 
 
 def password() -> None:
@@ -170,7 +170,7 @@ def password() -> None:
 
     chosen = typer.prompt("Password (at least 10 characters)", hide_input=True, confirmation_prompt=True)
     path = keep_password(data_folder(), chosen)
-    typer.echo(f"Its hash is in {path}; it counts from the next start of the server.")
+    print_text(f"Its hash is in {path}; it counts from the next start of the server.")
 
 
 # -- steps of the above ----------------------------------------------------------------------------------------
@@ -218,18 +218,18 @@ def _serve(
             return
         base = settings.public_url or f"http://{_shown(host)}:{actual}"
         for served in studies:
-            typer.echo(f"{served.study.title}")
-            typer.echo(f"  participants  {base}/s/{served.study.id}{_example(served.study.panel.person)}")
-            typer.echo(f"  researcher    {base}/researcher/{served.study.id}")
+            print_text(f"{served.study.title}")
+            print_text(f"  participants  {base}/s/{served.study.id}{_example(served.study.panel.person)}")
+            print_text(f"  researcher    {base}/researcher/{served.study.id}")
         if made_up:
-            typer.echo(f"Password of the researcher's page, for this start: {made_up}")
-        typer.echo("Ctrl-C stops; everything acknowledged is stored.")
+            print_text(f"Password of the researcher's page, for this start: {made_up}")
+        print_text("Ctrl-C stops; everything acknowledged is stored.")
 
     run_server(studies, settings, host, port, ready, listening)
     if watch is not None:
         watch.stop()
     if not quiet:
-        typer.echo("Stopped.")
+        print_text("Stopped.")
 
 
 def _example(parameter: str) -> str:
@@ -253,7 +253,7 @@ def _shown(host: str) -> str:
 def _print_status(now: "StudyStatus") -> None:
     from eqlab.cli.output import interval, number, print_rows
 
-    typer.echo(f"{now.title} (study '{now.study}'): {now.done} of {now.places} places done\n")
+    print_text(f"{now.title} (study '{now.study}'): {now.done} of {now.places} places done\n")
     arms = [[arm.arm, *(str(n) for n in (arm.open, arm.held, arm.done, arm.extra))] for arm in now.arms]
     print_rows("", ["arm", "open", "held", "done", "extra"], arms, right=["open", "held", "done", "extra"])
     typer.echo("")
@@ -286,6 +286,20 @@ def _print_status(now: "StudyStatus") -> None:
         for page in now.pages
     ]
     print_rows("", columns, pages, right=[name for name in columns if name != "kind"])
+
+
+def _asked(models: "ModelCalls") -> str:
+    from eqlab.core.text import money
+
+    known = models.totals
+    limit = "" if models.max_cost is None else f" of {models.max_cost:g} at most"
+    cost = f"cost {money(models.cost, models.currency)}{limit}"
+    if models.cost is not None and models.unpriced:
+        cost += f" without {', '.join(models.unpriced)}, whose price is not known"
+    return (
+        f"Models were asked {known.calls:,} times of {models.max_calls:,} at most ({known.under_way} under way, "
+        f"{known.failed} failed): {known.tokens:,} tokens, {cost}."
+    )
 
 
 def _seconds(value: float | None) -> str:

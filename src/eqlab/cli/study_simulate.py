@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
-from eqlab.cli.study_data import File
+from eqlab.cli.plain import print_text
+from eqlab.cli.study_named import File
 from eqlab.core.pairs import read_pairs
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _show(
     from eqlab.study.simulation.personas import PERSONAS
     from eqlab.study.simulation.simulate import coverage, power
 
-    typer.echo(f"{wanted.people} simulated people walked {url or 'a server of their own on loopback'} over HTTP.")
+    print_text(f"{wanted.people} simulated people walked {url or 'a server of their own on loopback'} over HTTP.")
     came: Counter[str] = Counter(walked.player.persona for walked in outcome.walked)
     ends: Counter[tuple[str, str]] = Counter((walked.player.persona, walked.end) for walked in outcome.walked)
     rows = [
@@ -168,7 +169,7 @@ def _show(
     for table in outcome.analysis.people[:2]:
         typer.echo("")
         print_table(table)
-    typer.echo(f"\nPut in: {wanted.truth.effect:g} ({form_of(design).effect_words}).")
+    print_text(f"\nPut in: {wanted.truth.effect:g} ({form_of(design).effect_words}).")
     found = [
         [one.name, f"{one.put_in:.2f}", number(one.found.value), interval(one.found), str(one.found.n), _word(one)]
         for one in outcome.recovered
@@ -176,14 +177,14 @@ def _show(
     if found:
         print_rows("", ["", "put in", "found", "95 % interval", "n", "inside"], found, right=["put in", "found", "n"])
     else:
-        typer.echo("The analysis could not estimate it: too few people, or a model that does not fit.")
+        print_text("The analysis could not estimate it: too few people, or a model that does not fit.")
     answers = f"{outcome.acknowledged} answers acknowledged, {outcome.stored} stored"
     people = f"{len(outcome.walked)} people came, {outcome.known} counted"
-    typer.echo(f"\n{answers}; {people}, {outcome.states.get('left', 0)} of them left on the way.")
+    print_text(f"\n{answers}; {people}, {outcome.states.get('left', 0)} of them left on the way.")
     for complaint in outcome.complaints:
         typer.secho(f"! {complaint}", fg=typer.colors.RED)
     if len(more) > 1:
-        typer.echo(
+        print_text(
             f"\n{len(more)} simulations: the first over HTTP, {len(more) - 1} with the same personas straight into the "
             "analysis."
         )
@@ -199,7 +200,7 @@ def _show(
             print_rows(
                 "", ["", "power, %", "95 % interval", "simulations"], found_it, right=["power, %", "simulations"]
             )
-            typer.echo("Found: by the plan's test at its alpha, after Holm; else a 95 % interval without 0.")
+            print_text("Found: by the plan's test at its alpha, after Holm; else a 95 % interval without 0.")
 
 
 def _word(one: "Recovered") -> str:

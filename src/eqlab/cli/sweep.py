@@ -69,7 +69,7 @@ def sweep(
             outcome = run_on_ray(cells, opened, wanted, watch=table.watch)
         else:
             outcome = _here(cells, opened, read, table.watch)
-    finish(cells, opened, outcome, report=report, as_json=as_json)
+    finish(file, cells, opened, outcome, report=report, as_json=as_json)
 
 
 def _here(cells: "list[Cell]", store: "Store", read: "Sweep", watch: "Watch") -> "SweepOutcome":

@@ -58,14 +58,16 @@ def _cell_json(cell: "Cell") -> dict[str, Any]:
     return {"run": cell.run, "model": cell.target.model.name, "benchmark": cell.benchmark, "seed": cell.seed}
 
 
-def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, report: Path, as_json: bool) -> None:
+def finish(
+    file: Path, cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, report: Path, as_json: bool
+) -> None:
     """Results of all cells that were begun, the report, the failures; then the exit code."""
     from eqlab.cli.conclusions import conclusions, print_conclusions, without_answers
     from eqlab.cli.output import errors, harmless, print_json, say
     from eqlab.cli.results import result_json
     from eqlab.publish.report.write import write_results
     from eqlab.runs.pool import pooled
-    from eqlab.runs.score import cores, results_of
+    from eqlab.runs.together import cores, results_of
 
     known = set(store.run_ids())
     begun = [cell for cell in cells if cell.run in known]
@@ -95,7 +97,7 @@ def finish(cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, 
         _print_cells(cells, found)
         if path:
             say(f"\nReport: {path.resolve()}")
-            say("Next, every pair with its interval: eqlab compare --sweep FILE; item by item: eqlab show RUN")
+            say(f"Next, every pair with its interval: eqlab compare --sweep {file}; item by item: eqlab show RUN")
     store.close()
     _failures(cells, outcome)
     unusable = without_answers([result for _, results in together for result in results])

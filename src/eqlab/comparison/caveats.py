@@ -39,7 +39,7 @@ def caveats(found: Comparison, missing: str) -> list[str]:
     if len(apart) > loose:
         said.append(
             f"{len(apart) - loose} of {len(found.pairs)} pairs are compared by the two displayed scores and their "
-            f"intervals: their scores are no means over the same {things}."
+            f"intervals: their scores are not means over the same {things}."
         )
     if any(pair.needed for pair in found.pairs):
         said.append(

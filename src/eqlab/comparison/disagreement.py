@@ -42,19 +42,20 @@ def disagreement(scores: Mapping[str, Mapping[str, float]], titles: Mapping[str,
     if not apart:
         return None
     names = list(scores)[:MOST_NAMES]
+    everybody = all(len(one.points) == len(scores) for one in apart[:MOST])
     rows = tuple(
         (
             f"{one.title} ({one.item})" if one.title else one.item,
             *(one.points.get(name) for name in names),
             one.range,
-            len(one.points),
+            *(() if everybody else (len(one.points),)),
         )
         for one in apart[:MOST]
     )
     left_out = f" The first {MOST_NAMES} of {len(scores)} have columns." if len(scores) > MOST_NAMES else ""
     return Table(
         "Where they disagree most",
-        ("item", *names, "range, points", "answered by"),
+        ("item", *names, "range, points", *(() if everybody else ("answered by",))),
         rows,
         f"The {len(rows)} of {len(apart)} shared items with the largest range, chosen because they are extreme: look "
         f"at them, but do not count them as evidence.{left_out}",

@@ -141,7 +141,7 @@ def why_undefined(result: Result) -> str:
         return result.why_no_points
     if result.headline.value is None:
         return result.headline.note or "it has no score"
-    return f"'{result.headline.name}' is no score in which more is better"
+    return f"'{result.headline.name}' is not a score in which more is better"
 
 
 def _entry(

@@ -11,7 +11,7 @@ from eqlab.analysis.length import EqualLength, LengthReply, at_equal_length
 from eqlab.comparison.contender import item_means
 from eqlab.core.results import Estimate, ItemScore, Result
 
-NO_MEAN = "the score is no mean over items"
+NO_MEAN = "the score is not a mean over items"
 RATED = "what is rated is somebody else's reply: its run's report has the shares of Good at equal length"
 NO_WORDS = "the items' points do not belong to single replies"
 

@@ -60,5 +60,7 @@ def _number(text: str, path: Path, line: int, column: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise DataError(f"{path}, line {line}: {column} is '{text}', no number.", "Leave unknown cells empty.")
+        raise DataError(
+            f"{path}, line {line}: {column} is '{text}', which is not a number.", "Leave unknown cells empty."
+        )
     return value

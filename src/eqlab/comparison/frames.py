@@ -11,17 +11,29 @@ from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
 
 if TYPE_CHECKING:
+    from eqlab.runs.ask import Outcome
     from eqlab.store.store import Store
 
 Kind = Literal["polars", "pandas"]
 
 
 def compare_runs(
-    *names: str, store: "Store | str" = "", data: Path | None = None, joint: bool = False
+    *names: "str | Outcome", store: "Store | str" = "", data: Path | None = None, joint: bool = False
 ) -> "Comparisons":
-    """What `eqlab compare` says of runs (ids, or `last`), `published:MODEL` and result files."""
+    """What `eqlab compare` says of runs (ids, `last`, or what `eqlab.run` returned), `published:MODEL` and result
+    files."""
     where = store if isinstance(store, str) else store.where
-    return Comparisons(compare(*entries(read_sources(names or ("last",), where, data)), joint=joint))
+    asked = [name if isinstance(name, str) else _run_of(name) for name in names]
+    return Comparisons(compare(*entries(read_sources(asked or ("last",), where, data)), joint=joint))
+
+
+def _run_of(outcome: "Outcome") -> str:
+    run = getattr(outcome, "run", None)
+    if not isinstance(run, str):
+        raise UsageError(
+            f"{type(outcome).__name__} does not name a run.", "Give ids or outcomes one by one: compare_runs(a, b)."
+        )
+    return run
 
 
 class Comparisons(list[Comparison]):
@@ -49,7 +61,7 @@ def to_frame(
             rows += _items(one) if items else [_result(one)]
         else:
             raise UsageError(
-                f"A {type(one).__name__} is no result.", "Give what eqlab.results or eqlab.compare_runs returns."
+                f"A {type(one).__name__} is not a result.", "Give what eqlab.results or eqlab.compare_runs returns."
             )
     if kind == "polars":
         return pl.DataFrame(rows, infer_schema_length=None)

@@ -130,4 +130,4 @@ def _row(one: PlannedPrecision) -> tuple[int, int, int, float, str]:
 
 
 def _named(term: str) -> str:
-    return "asking again" if term == RESIDUAL else term.replace(":", " × ")
+    return "asking again" if term == RESIDUAL else term.replace(SUBJECT, "who").replace(":", " × ")

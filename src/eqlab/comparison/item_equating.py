@@ -53,9 +53,10 @@ def _items(points: Points) -> list[str]:
 
 def _sentence(found: Equated, suspects: int) -> str:
     easier = "easier" if found.shift > 0 else "harder"
+    bounds = (found.shift_low, found.shift_high) if found.shift > 0 else (-found.shift_high, -found.shift_low)
     said = (
         f"Through {found.n} models that answered both: the second set is {abs(found.shift):.1f} points {easier} (95 % "
-        f"interval {found.shift_low:+.1f} to {found.shift_high:+.1f}); a point on the first is {found.slope:.2f} "
+        f"interval {bounds[0]:.1f} to {bounds[1]:.1f}); a point on the first is {found.slope:.2f} "
         f"({found.slope_low:.2f} to {found.slope_high:.2f}) on the second."
     )
     left = len(found.models) - found.n

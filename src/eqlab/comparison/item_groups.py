@@ -57,6 +57,6 @@ def _table(
         f"Items that differ between {first[0]} and {second[0]} at equal ability",
         ("item", f"{first[0]} − {second[0]}, points", "p, corrected"),
         rows,
-        f"{len(flagged)} of {len(found)} items at 5 % after Benjamini and Hochberg; {first[1]} and {second[1]} "
-        "subjects.",
+        f"{len(flagged)} of {len(found)} items at 5 % after Benjamini and Hochberg, from {first[1]} of {first[0]} "
+        f"and {second[1]} of {second[0]}.",
     )

@@ -40,7 +40,7 @@ def item_report(
     items = list(dict.fromkeys(item for own in judges.values() for item in own))
     if len(judges) < FEWEST or len(items) < FEWEST:
         raise UsageError(
-            f"Items are judged by many subjects: there are {len(judges)} {what} and {len(items)} items.",
+            f"It takes many models or people to judge items: there are {len(judges)} {what} and {len(items)} items.",
             f"Name runs of at least {FEWEST} models on the same items, a study of people, or 'published'.",
         )
     table = np.array([[own.get(item, np.nan) for item in items] for own in judges.values()])
@@ -62,7 +62,7 @@ def _answered(table: Floats, items: Sequence[str]) -> tuple[Floats, list[str]]:
     enough = np.isfinite(table).sum(axis=0) >= 4
     if enough.sum() < FEWEST:
         raise UsageError(
-            f"Only {int(enough.sum())} items were answered by four subjects or more.", "Name more runs of these items."
+            f"Only {int(enough.sum())} items were answered by four models or people.", "Name more runs of these items."
         )
     return table[:, enough], [item for item, kept in zip(items, enough.tolist(), strict=True) if kept]
 
@@ -72,8 +72,8 @@ def _said(found: Sequence[ItemQuality]) -> str:
     said = f"{below} of {known} items correlate negatively with the rest"
     (upper, among), (lower, below_them) = _negative(found, "upper"), _negative(found, "lower")
     if not among or not below_them:
-        return f"{said}; too few subjects to look at their upper and lower half."
-    halves = f"among the upper half of the subjects {upper} of {among}, among the lower half {lower} of {below_them}"
+        return f"{said}; too few to look at their upper and lower half."
+    halves = f"among the better half {upper} of {among}, among the weaker half {lower} of {below_them}"
     return f"{said}; {halves}."
 
 
@@ -87,7 +87,7 @@ def _without_copies(table: Floats, names: Sequence[str]) -> str:
     if np.isfinite(alone).sum(axis=0).min() < 4:
         return ""
     below, known = _negative(item_quality(alone), "upper")
-    return f" With near copies of one subject taken together ({len(kept)} subjects): {below} of {known}."
+    return f" With near copies of one model taken together ({len(kept)} left): {below} of {known}."
 
 
 def _mean(rows: Floats) -> Floats:
@@ -129,7 +129,7 @@ def _items(named: Sequence[tuple[str, ItemQuality]], shown: int) -> Table:
             *("… upper half", "… lower half", "information"),
         ),
         rows,
-        "With the rest: correlation with the mean of the other items. Below 0 in the upper half: better subjects do "
+        "With the rest: correlation with the mean of the other items. Below 0 in the upper half: the better ones do "
         "worse on it. Near copies of one model make items look better than they are.",
     )
 
@@ -137,6 +137,6 @@ def _items(named: Sequence[tuple[str, ItemQuality]], shown: int) -> Table:
 def _curve(table: Floats) -> Table:
     title, columns = "Where the items tell most", ("score", "standard error of ability, SD")
     if np.median(np.isfinite(table).sum(axis=0)) < ENOUGH:
-        return Table(title, columns, (), f"Told from {ENOUGH} subjects an item on; there are fewer.")
+        return Table(title, columns, (), f"It takes {ENOUGH} answers an item, and there are fewer.")
     rows = tuple((score, error) for score, error in information_curve(table))
-    return Table(title, columns, rows, "Where the error rises, the items tell subjects apart least.")
+    return Table(title, columns, rows, "Where the error rises, the items tell apart least.")

@@ -1,7 +1,7 @@
 """What results are called and what they may be compared with."""
 
 from eqlab.core.results import Result
-from eqlab.core.runs import RunConfig
+from eqlab.core.runs import PEOPLE, RunConfig
 from eqlab.core.text import short_name
 
 MODES = {"text": "free-text answers", "json": "structured (JSON) answers", "form": "people on a form"}
@@ -12,7 +12,7 @@ def rules_name(result: Result) -> str:
 
 
 def mode_name(result: Result) -> str:
-    mode = str(result.rules.get("mode", ""))
+    mode = "form" if result.subject == PEOPLE else str(result.rules.get("mode", ""))
     return MODES.get(mode, f"answer mode {mode}" if mode else "answer mode not recorded")
 
 

@@ -70,9 +70,9 @@ def _rated(verdict: Verdict, things: str, rater: str) -> str:
     if len(same) == len(pairs):
         said.append(f"No two neighbours can be told apart{_with(pairs, things)}.")
     elif same:
-        said.append(f"Not to be told apart{_with(pairs, things)}: {listed(same)}.")
+        said.append(f"Cannot be told apart{_with(pairs, things)}: {listed(same)}.")
     if len(apart) > _MOST_NAMES:
-        said.append(f"The other {len(apart) - _MOST_NAMES} stand in the tables.")
+        said.append(f"The other {len(apart) - _MOST_NAMES} are in the tables.")
     return f"{opening} {' '.join(said)}"
 
 

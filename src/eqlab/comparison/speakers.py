@@ -262,9 +262,9 @@ def sentence(found: Speakers) -> str:
     """The first thing to know."""
     bias = found.bias
     if bias.value is None or bias.low is None or bias.high is None:
-        much = "is too little known to say how far"
+        much = "cannot be told: too few talks"
     elif bias.low <= 0 <= bias.high:
-        much = f"is not told apart from 0 ({bias.value:+.1f} points, 95 % CI {bias.low:.1f} to {bias.high:.1f})"
+        much = f"cannot be told from 0 ({bias.value:+.1f} points, 95 % CI {bias.low:.1f} to {bias.high:.1f})"
     else:
         much = f"is {bias.value:+.1f} points (95 % CI {bias.low:.1f} to {bias.high:.1f})"
     sure = sum(flip.certain for flip in found.flips)

@@ -14,10 +14,12 @@ from eqlab.comparison.pair import Pair
 from eqlab.comparison.sentences import chance_words, conclusion, p_words, pair_sentence, round_up
 from eqlab.comparison.verdict import Rank, Verdict
 from eqlab.core.results import POINTS, Estimate, Table
+from eqlab.core.text import number
 
 ALL_PAIRS = 10
 """With more subjects than this only neighbours are listed; all pairs are tested all the same."""
 _LOST = ("unparseable", "refused", "error", "unanswered")
+FROM_INTERVALS = "from intervals"
 Cell = str | int | float | Estimate | None
 
 
@@ -46,8 +48,16 @@ def tables(found: Comparison) -> list[Table]:
         listed.append(apart)
     left = [(one.contender.name, one.contender.why_no_rank) for one in found.verdict.standings if not one.rank]
     if left or found.undefined:
-        listed.append(Table("Without a rank", ("who", "why"), (*left, *found.undefined)))
+        listed.append(_unranked((*left, *found.undefined)))
     return listed
+
+
+def _unranked(found: Sequence[tuple[str, str]]) -> Table:
+    """Those of one reason in one row."""
+    names: dict[str, list[str]] = {}
+    for name, why in found:
+        names.setdefault(why, []).append(name)
+    return Table("Without a rank", ("who", "why"), tuple((", ".join(own), why) for why, own in names.items()))
 
 
 def rank_words(rank: Rank | None) -> str:
@@ -61,19 +71,23 @@ def _standings(found: Comparison) -> Table:
     several = len(found.verdict.ranked) > 1
     joint = any(one.jointly for one in found.verdict.ranked)
     again = any(spread.variation is not None for spread in found.spreads.values())
+    counted = any(len(entry.items) != entry.score.n for entry in found.entries)  # else n says it
+    repeated = any(entry.asked > 1 for entry in found.entries)
     lost = [status for status in _LOST if any(entry.counts.get(status) for entry in found.entries)]
     rows: list[tuple[Cell, ...]] = []
     for one, entry in zip(found.verdict.standings, found.entries, strict=True):
         row: list[Cell] = [rank_words(one.rank), "yes" if one.may_be_first else ""] if several else []
         row += [rank_words(one.jointly)] if joint else []
-        row += [entry.name, entry.score, len(entry.items), entry.asked]
+        row += [entry.name, entry.score]
+        row += [len(entry.items)] if counted else []
+        row += [entry.asked] if repeated else []
         row += [entry.counts.get(status, 0) for status in lost]
         spread = found.spreads[entry.name]
         rows.append(tuple([*row, spread.variation, spread.agreement] if again else row))
     columns = ["rank", "may be first"] if several else []
     columns += ["rank, jointly"] if joint else []
     columns += ["who", _measure(found)]
-    columns += [found.things, "repeats", *lost]
+    columns += [*([found.things] if counted else []), *(["repeats"] if repeated else []), *lost]
     columns += ["CV over repeats, %", "agreement of repeats (ICC)"] if again else []
     note = " ".join([RANK, FIRST, *([JOINTLY] if joint else [])]) if several else ""
     title = f"{found.title}: {found.rater}" if found.rater else found.title
@@ -96,28 +110,42 @@ def _pairs(found: Comparison) -> Table:
         shown = tuple(pair for pair in found.pairs if order[pair.b.name] - order[pair.a.name] == 1)
         note += f" Only the {len(shown)} neighbours are shown; --json has all."
     several = len(found.pairs) > 1
-    rows = tuple(_pair_row(pair, several) for pair in shown)
+    basis = {_basis(pair) for pair in shown}
+    rows = tuple(_pair_row(pair, several, with_basis=len(basis) > 1) for pair in shown)
     columns: tuple[str, ...] = ("A", "B", "A − B", "P(A is better)", "effect", "A higher on", "p")
     columns += ("p, all pairs",) if several else ()
-    columns = (*columns, "told apart", found.things, "would take")
+    columns += ("told apart", *((found.things,) if len(basis) > 1 else ()), "would take")
+    if len(basis) == 1 and (n := shown[0].difference.n):
+        how = _how(shown[0])
+        note += f" {how[:1].upper()}{how[1:]}{'' if how == FROM_INTERVALS else f' over {n} {found.things}'}."
     return Table("Every two" if count <= ALL_PAIRS else "Neighbours", columns, rows, note)
 
 
-def _pair_row(pair: Pair, several: bool) -> tuple[Cell, ...]:
+def _how(pair: Pair) -> str:
+    return pair.difference.method if pair.a.points and pair.b.points else FROM_INTERVALS
+
+
+def _basis(pair: Pair) -> str:
+    return f"{pair.difference.n} {_how(pair)}"
+
+
+def _pair_row(pair: Pair, several: bool, *, with_basis: bool) -> tuple[Cell, ...]:
     gap = pair.difference
     jointly: tuple[Cell, ...] = (p_words(pair.p_jointly),) if several else ()
-    how = gap.method if pair.a.points and pair.b.points else "from intervals"
+    alike = pair.separated is False and gap.low is None  # too few of the items differ for an interval
     return (
         pair.a.name,
         pair.b.name,
-        Estimate("A − B", gap.value, gap.n, gap.se, gap.low, gap.high),
-        chance_words(gap.probability),
+        f"{number(gap.value, 2)} ({pair.why})"
+        if alike and gap.value is not None
+        else Estimate("A − B", gap.value, gap.n, gap.se, gap.low, gap.high),
+        "" if alike else chance_words(gap.probability),
         "undefined" if gap.effect is None else f"{gap.effect:+.2f}",
         "undefined" if gap.superiority is None else f"{100 * gap.superiority:.0f} %",
-        p_words(gap.p),
-        *jointly,
+        "" if alike else p_words(gap.p),
+        *(("",) if alike and several else jointly),
         {True: "yes", False: "no", None: "too few"}[pair.separated],
-        f"{gap.n} {how}",
+        *((_basis(pair),) if with_basis else ()),
         "" if pair.needed is None else f"about {round_up(pair.needed):,}",
     )
 

@@ -1,4 +1,4 @@
-"""Errors a user can mend. Each says what is wrong and the way out; the command line prints them as one line.
+"""Errors a user can put right. Each says what is wrong and the way out; the command line prints them as one line.
 
 EqlabError
 ├── UsageError      a flag, a name or a value that makes no sense
@@ -20,7 +20,8 @@ class EqlabError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message} {self.hint}".strip()
+        between = "\n" if "\n" in self.message else " "  # a list of problems, then the way out
+        return f"{self.message}{between}{self.hint}".strip()
 
 
 class UsageError(EqlabError):

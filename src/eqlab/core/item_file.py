@@ -16,8 +16,8 @@ from eqlab.core.toml_lines import Path
 from eqlab.core.toml_section import Notes, Section
 
 T = TypeVar("T")
-ABOUT = ("title", "version", "licence", "language", "provenance", "author", "instruction", "instruction_before")
-"""What an item file may say of itself, and to the models."""
+ABOUT = ("title", "version", "licence", "language", "provenance", "author", "instruction")
+"""What an item file may say of itself, and to the models; some benchmarks have a second instruction."""
 HINT = "The format is in docs/own-items.md."
 _TABLES = (".csv", ".jsonl")
 _BETWEEN = "|"
@@ -42,15 +42,18 @@ def read_items(
     keys: Sequence[str],
     make: Callable[[Section, Section], T],
     row: Callable[[Mapping[str, Any]], dict[str, Any]] = dict,
+    text_as: str = "",
+    about: Sequence[str] = (),
 ) -> list[T]:
     """The items in the order of the file, each made of its own table and the file's top. `row`: from the columns of a
-    CSV or the keys of a JSON line to the keys of an item in TOML. No id may be there twice."""
+    CSV or the keys of a JSON line to the keys of an item in TOML; `text_as`: the key that may also be called `text`;
+    `about`: what else the top may say. No id may be there twice."""
     name = PurePath(path).name
     text = decoded(content, name)
     kind = PurePath(path).suffix.lower()
 
     def items(top: Section) -> list[T]:
-        entries = top.tables("item", keys)
+        entries = top.tables("item", (*keys, "text") if text_as else keys)
         if not entries and isinstance(top.values.get("item", []), list):
             top.wrong("item", "is missing: there is no item (begin each with a line [[item]])")
         seen: set[str] = set()
@@ -59,11 +62,13 @@ def read_items(
             if isinstance(own, str) and own.strip() and own.strip() in seen:
                 one.wrong("id", f"'{own[:40]}' is there twice (give each item an id of its own)")
             seen.add(own.strip() if isinstance(own, str) else "")
+            if text_as and "text" in one.values:
+                _called(one, text_as)
         return [make(one, top) for one in entries]
 
     if kind not in _TABLES:
         try:
-            return read_toml(text, name, (*ABOUT, "item"), items, HINT)
+            return read_toml(text, name, (*ABOUT, *about, "item"), items, HINT)
         except DataError as error:
             raise DataError(_with_ids(error.message, _entries(text)), error.hint) from error
     rows = _csv(text, name) if kind == ".csv" else _json_lines(text, name)
@@ -76,6 +81,14 @@ def read_items(
     if notes.problems:
         raise DataError(_with_ids(problems_text(notes, name), entries), HINT)
     return made
+
+
+def _called(one: Section, key: str) -> None:
+    """What the author calls `text`, under the benchmark's own name."""
+    if key in one.values:
+        one.wrong("text", f"stands beside {key}, which is the same (write one of them)")
+    else:
+        one.values = {**one.values, key: one.values["text"]}
 
 
 def columns(
@@ -123,7 +136,7 @@ def instruction(top: Section, needs: Sequence[str], may: Sequence[str] = (), key
         if text and slot not in named:
             top.wrong(key, f"lacks {{{slot}}} (write it where that part of an item goes in)")
     for slot in sorted(named - {*needs, *may}):
-        known = ", ".join(f"{{{one}}}" for one in (*needs, *may))
+        known = ", ".join(f"{{{one}}}" for one in (*needs, *may)) or "none here"
         top.wrong(key, f"{{{slot}}} is not known (there are: {known})")
     return text
 

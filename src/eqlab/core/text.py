@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from eqlab.core.results import Estimate, ItemScore, Table
+from eqlab.core.results import FEWEST, Estimate, ItemScore, Table
 from eqlab.core.secrets import is_secret, without_secrets
 from eqlab.core.usage import Usage
 
 UNDEFINED = "undefined"
+TOO_FEW = "too few"
 
 _KEPT = "\n\t\u200c\u200d"  # line, tab, and the joiners that Persian and emoji need
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -88,14 +89,20 @@ def value_of(estimate: Estimate) -> str:
 
 def interval_of(estimate: Estimate) -> str:
     if not (is_number(estimate.low) and is_number(estimate.high)):
-        return UNDEFINED
+        return TOO_FEW if few(estimate) else UNDEFINED
     return f"{number(estimate.low, estimate.digits)} to {number(estimate.high, estimate.digits)}"
 
 
 def basis_of(estimate: Estimate) -> str:
     """What stands behind the number: "95 % CI 51.20 to 63.40, n = 58"."""
-    interval = interval_of(estimate)
-    return f"{f'95 % CI {interval}' if interval != UNDEFINED else 'no interval'}, n = {count_of(estimate)}"
+    if is_number(estimate.low) and is_number(estimate.high):
+        return f"95 % CI {interval_of(estimate)}, n = {count_of(estimate)}"
+    return f"{'too few for an interval' if few(estimate) else 'no interval'}, n = {count_of(estimate)}"
+
+
+def few(estimate: Estimate) -> bool:
+    """Whether it has no interval because there is too little to make one of: fewer than five, or as its note says."""
+    return is_number(estimate.value) and (estimate.n < FEWEST or estimate.note.startswith(TOO_FEW))
 
 
 def count_of(estimate: Estimate) -> str:
@@ -153,12 +160,17 @@ def item_keys(item: ItemScore) -> list[str]:
     return list(dict.fromkeys([*item.values, *item.reference, *item.reasons]))
 
 
+def level(value: Any) -> str:
+    """A value of an item, in a table: a mean of people's ratings to two decimals."""
+    return plain(round(value, 2) if isinstance(value, float) and math.isfinite(value) else value)
+
+
 def versus(item: ItemScore) -> str:
     """ "Surprised 3 (5), Angry none (0)": each value, its reference in brackets."""
     parts = []
     for key in dict.fromkeys([*item.values, *item.reference]):
-        value = short(plain(item.values[key])) if key in item.values else "none"
-        reference = f" ({short(plain(item.reference[key]))})" if key in item.reference else ""
+        value = short(level(item.values[key])) if key in item.values else "none"
+        reference = f" ({short(level(item.reference[key]))})" if key in item.reference else ""
         parts.append(f"{short(str(key), 40)} {value}{reference}")
     return ", ".join(parts)
 

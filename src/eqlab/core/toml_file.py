@@ -24,9 +24,13 @@ def read_toml(text: str, name: str, known: Sequence[str], make: Callable[[Sectio
         at = _AT.search(str(error))
         line = at.group(1) if at and at.group(1) else str(text.count("\n") + 1)
         what = _AT.sub("", str(error)).strip()
-        raise DataError(f"{name}:{line}: this is not TOML: {what}.", "Mend the line, or the one before it.") from error
+        raise DataError(
+            f"{name}:{line}: this is not TOML: {what}.", "Correct the line, or the one before it."
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{name}:1: this cannot be read as TOML ({type(error).__name__}).", "Begin anew.") from error
+        raise DataError(
+            f"{name}:1: this cannot be read as TOML ({type(error).__name__}).", "Write the file again."
+        ) from error
     notes = Notes({})
     made = make(Section(data, (), notes, known))
     if notes.problems:

@@ -92,7 +92,7 @@ class Section:
     def choice(self, key: str, choices: Sequence[str], default: str | None = None) -> str:
         value = self.text(key, default)
         if value and value not in choices and isinstance(self.values.get(key), str):
-            self.wrong(key, f"'{_brief(value)}' is none of the values ({_suggestion(value, choices)})")
+            self.wrong(key, f"'{_brief(value)}' is not one of the values ({_suggestion(value, choices)})")
         return value if value in choices else default or choices[0]
 
     def whole(self, key: str, default: int, low: int, high: int) -> int:
@@ -127,7 +127,7 @@ class Section:
         value = self.values.get(key, list(default))
         fine = isinstance(value, list) and all(type(one) is int and low <= one <= high for one in value)
         if not fine or not value or len(set(value)) < len(value):
-            self.wrong(key, f"is no list of different whole numbers from {low} to {high} (write {key} = [0, 1, 2])")
+            self.wrong(key, f"is not a list of different whole numbers from {low} to {high} (write {key} = [0, 1, 2])")
             return default
         return tuple(value)
 

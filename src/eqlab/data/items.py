@@ -36,7 +36,7 @@ def _in_package(source: Source) -> bytes:
     except (ModuleNotFoundError, OSError, TypeError, ValueError) as error:
         raise DataError(
             f"The package '{source.package}' has no file '{source.path}' ({type(error).__name__}).",
-            "Install it anew, with its data files.",
+            "Install it again, with its data files.",
         ) from error
 
 

@@ -60,7 +60,9 @@ def published_folder(named: Path | None = None) -> Path:
     if not named.is_dir():
         raise DataError(f"The data folder {named} does not exist or is no folder.", "Name another with --data DIR.")
     if not os.access(named, os.R_OK | os.X_OK):
-        raise DataError(f"The data folder {named} cannot be read.", "Mend its permissions or name another with --data.")
+        raise DataError(
+            f"The data folder {named} cannot be read.", "Change its permissions or name another with --data."
+        )
     return named
 
 
@@ -76,7 +78,7 @@ def read(name: str, folder: Path) -> bytes:
             f"Get it with 'eqlab data fetch {source}', or name a folder that has it with --data DIR.",
         ) from None
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.", "Mend its permissions.") from error
+        raise DataError(f"{path} cannot be read: {error.strerror}.", "Change its permissions.") from error
 
 
 def find(pattern: str, folder: Path) -> list[Path]:

@@ -78,7 +78,7 @@ def explain_failure(path: Path) -> str:
 
 
 def read_header(data: memoryview) -> Header:
-    """Raises ValueError when the bytes are no GGUF file of version 2 or 3, or end within the header."""
+    """Raises ValueError when the bytes are not a GGUF file of version 2 or 3, or end within the header."""
     cursor = _Cursor(data)
     try:
         if cursor.take("4s") != MAGIC or cursor.take("I") not in (2, 3):

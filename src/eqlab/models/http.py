@@ -222,7 +222,9 @@ class HttpChat:
         if not self._line.met and tries.retries >= _RETRIES_UNMET:
             where = shown_url(self._endpoint.base_url)
             if again.gone or again.timed_out:
-                raise self._end(f"{where} cannot be reached ({reason}).", "Start the server, or mend --base-url.")
+                raise self._end(
+                    f"{where} cannot be reached ({reason}).", "Start the server, or check the network and --base-url."
+                )
             raise self._end(f"{where} gives no whole reply ({reason}).", "Is a model at this address? See --base-url.")
         if again.rate or again.gone:
             self._be_patient(reason)

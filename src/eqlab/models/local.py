@@ -279,7 +279,7 @@ def _require_gguf(path: Path) -> None:
                 return
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}.", "Check the path after 'gguf:'.") from error
-    raise ModelError(f"{path} is no GGUF file.", "Give the path of a model in GGUF format.")
+    raise ModelError(f"{path} is not a GGUF file.", "Give the path of a model in GGUF format.")
 
 
 def _load(runtime: Any, path: Path, threads: int, context: int, *, fused: bool, batch: int = 1) -> Any:

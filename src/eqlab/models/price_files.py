@@ -42,9 +42,11 @@ def _own(name: str) -> list[Price]:
     try:
         text = Path(name).expanduser().read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise DataError(f"There is no price table {name}.", f"Mend --prices or {VARIABLE}.") from None
+        raise DataError(f"There is no price table {name}.", f"Correct --prices or {VARIABLE}.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"The price table {name} cannot be read: {error}.", f"Mend --prices or {VARIABLE}.") from error
+        raise DataError(
+            f"The price table {name} cannot be read: {error}.", f"Correct --prices or {VARIABLE}."
+        ) from error
     return read_prices(text, name)
 
 

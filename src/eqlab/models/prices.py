@@ -72,7 +72,7 @@ def read_prices(text: str, name: str) -> list[Price]:
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{name} is no TOML file: {error}.", "Mend that line.") from error
+        raise DataError(f"{name} is not a TOML file: {error}.", "Correct that line.") from error
     notes = Notes(lines_of(text.replace("\r\n", "\n")))
     head = Section(values, (), notes, ("currency", "date", "source", "price"))
     common = {key: head.text(key, default) for key, default in (("currency", "USD"), ("date", ""), ("source", name))}
@@ -81,7 +81,7 @@ def read_prices(text: str, name: str) -> list[Price]:
         notes.add((), "has no price (begin each with a line [[price]])")
     if notes.problems:
         said = "; ".join(f"line {one.line}: {one.key} {one.what}" for one in sorted(notes.problems)[:5])
-        raise DataError(f"{name}: {said}.", "Mend these lines; see docs/models.md for the format.")
+        raise DataError(f"{name}: {said}.", "Correct these lines; see docs/models.md for the format.")
     return found
 
 

@@ -96,7 +96,7 @@ def locate(spec: str, base_url: str = "", key_variable: str = "", dialect: str =
     wire = named_wire(dialect) if dialect else provider.wire if provider else "openai_chat"
     if base_url:
         if not is_web_address(base_url):
-            raise UsageError(f"'{base_url}' is no web address.", "Give --base-url like http://localhost:8000/v1.")
+            raise UsageError(f"'{base_url}' is not a web address.", "Give --base-url like http://localhost:8000/v1.")
         variable = key_variable or (provider and provider.key_variable) or "EQLAB_API_KEY"
         streams = provider is not None and provider.streams
         known = name if provider else ""
@@ -106,7 +106,7 @@ def locate(spec: str, base_url: str = "", key_variable: str = "", dialect: str =
     if provider is None or not model:
         known = ", ".join(PROVIDERS)
         raise UsageError(
-            f"'{spec}' is no model: write embedded, gguf:PATH or provider/name.",
+            f"'{spec}' is not a model: write embedded, gguf:PATH or provider/name.",
             f"Providers: {known}, {LITELLM}. For another server add --base-url.",
         )
     address = _own_address(provider) or provider.base_url
@@ -125,7 +125,7 @@ def _own_address(provider: Provider) -> str:
     if not address:
         return ""
     if not is_web_address(address):
-        raise UsageError(f"{provider.url_variable} holds no web address.", "Write it like https://host/path.")
+        raise UsageError(f"{provider.url_variable} is not a web address.", "Write it like https://host/path.")
     tail = provider.url_tail
     return address if not tail or address.endswith(tail) or f"{tail}/" in address else address + tail
 

@@ -87,14 +87,14 @@ def effort_named(value: Any) -> Effort:
             return effort
     if value == "xhigh":
         return "max"
-    raise UsageError(f"'{value}' is no effort.", f"Choose {', '.join(EFFORTS)}.")
+    raise UsageError(f"'{value}' is not a level of effort.", f"Choose {', '.join(EFFORTS)}.")
 
 
 def _number(name: str, value: Any) -> float | None:
     if value is None:
         return None  # not to be sent
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UsageError(f"The setting {name} is '{value}', which is no number.", f"Write --set {name}=0.7.")
+        raise UsageError(f"The setting {name} is '{value}', which is not a number.", f"Write --set {name}=0.7.")
     return value
 
 
@@ -106,5 +106,5 @@ def _count(name: str, value: Any) -> int | None:
         or not isinstance(value, int)
         or (value < 0 if name == "thinking_tokens" else value < 1 and name != "seed")
     ):
-        raise UsageError(f"The setting {name} is '{value}', which is no count.", f"Write --set {name}=8000.")
+        raise UsageError(f"The setting {name} is '{value}', which is not a whole number.", f"Write --set {name}=8000.")
     return value

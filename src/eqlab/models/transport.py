@@ -4,6 +4,7 @@ Redirects to another origin are never followed: neither prompts nor keys go wher
 certificates of the environment are used."""
 
 import asyncio
+import errno
 import os
 import ssl
 import time
@@ -110,7 +111,7 @@ class Connection:
                 target = urljoin(url, came.headers.get("Location") or "")
                 there = _origin(target)
             except ValueError:  # brackets that hold no IPv6, a port above 65535
-                return Hopeless("it redirects to what is no address", "Check the address.")
+                return Hopeless("it redirects to something that is not an address", "Check the address.")
             if there != _origin(url):
                 return Hopeless(
                     f"it redirects to {there}, where neither prompts nor the key are sent",
@@ -154,15 +155,9 @@ class Connection:
         except aiohttp.ClientHttpProxyError as error:
             return Hopeless(f"the proxy refuses (HTTP {error.status})", "Check HTTPS_PROXY and NO_PROXY.")
         except aiohttp.ClientConnectorError as error:
-            return TryAgain(f"{type(error).__name__}: {error}", gone=True)
-        except aiohttp.ClientResponseError as error:  # its "400" is nobody's status
-            return TryAgain(f"what came back is no HTTP ({' '.join(error.message.split())[:200]})")
-        except aiohttp.ClientPayloadError:
-            return TryAgain("the reply broke off in the middle")
-        except zlib.error as error:
-            return TryAgain(f"a reply that cannot be unpacked ({error})")
-        except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
-            return TryAgain(f"{type(error).__name__}: {error}")
+            return TryAgain(no_connection(error), gone=True)
+        except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError, zlib.error) as error:
+            return TryAgain(_broken_off(error))
 
     def _proxy(self, url: str) -> str | None:
         origin = _origin(url)
@@ -183,7 +178,7 @@ class Connection:
                         self._tls.load_verify_locations(capath=bundle)
                 except OSError as error:
                     raise ModelError(
-                        f"{name} names {bundle}, which holds no certificates ({error}).", "Mend or unset it."
+                        f"{name} names {bundle}, which holds no certificates ({error}).", "Correct it or unset it."
                     ) from error
         return self._tls
 
@@ -245,3 +240,28 @@ def _origin(url: str) -> str:
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     return f"{parts.scheme}://{parts.hostname}:{port}"
+
+
+def no_connection(error: aiohttp.ClientConnectorError) -> str:
+    """Why a server cannot be connected to, in words: aiohttp's own hold addresses, modules and brackets."""
+    where = f"{error.host}:{error.port}"
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return f"no address is known for the name {error.host}"
+    if isinstance(error, aiohttp.ClientConnectorSSLError):
+        return f"{where} does not speak https"
+    # several addresses of one name: asyncio puts their errors into one text
+    if error.os_error.errno == errno.ECONNREFUSED or f"[Errno {errno.ECONNREFUSED}]" in str(error.os_error):
+        return f"nothing listens at {where}"
+    return f"no connection to {where}: {error.os_error.strerror or error.os_error}"
+
+
+def _broken_off(error: Exception) -> str:
+    if isinstance(error, aiohttp.ServerDisconnectedError | ConnectionResetError | asyncio.IncompleteReadError):
+        return "the server closed the connection before its reply was whole"
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return "the reply broke off in the middle"
+    if isinstance(error, aiohttp.ClientResponseError):  # its "400" is nobody's status
+        return f"what came back is no HTTP ({' '.join(error.message.split())[:200]})"
+    if isinstance(error, zlib.error):
+        return f"a reply that cannot be unpacked ({error})"
+    return f"{type(error).__name__}: {error}"

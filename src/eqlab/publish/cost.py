@@ -55,7 +55,7 @@ def cost_chart(title: str, measure: str, some: Sequence[Spent], width: int) -> s
     missing = [one.name for one in some if one.name not in {priced.name for priced in found}]
     said = "; ".join(f"{one.name} {number(one.score.value, one.score.digits)} at {_amount(one.each)}" for one in found)
     words = escape(visible(f"{title}: {measure} against {axis}. {said}"))
-    under = "The dashed line joins those whom no cheaper model beats."
+    under = "The dashed line joins those that no cheaper model beats."
     if missing:
         under += f" Not drawn, because their cost is unknown: {', '.join(missing[:5])}{' …' * (len(missing) > 5)}."
     parts = [

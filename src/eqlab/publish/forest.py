@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 
 from eqlab.core.results import Estimate
 from eqlab.core.text import (
+    TOO_FEW,
     UNDEFINED,
     estimate_text,
     interval_of,
@@ -141,7 +142,7 @@ def _words(line: Line, baseline: int, linked: bool, ranked: bool) -> str:
     if linked and line.anchor:
         name = f'<a href="#{escape(line.anchor)}">{name}</a>'
     value = "no score" if not is_number(line.estimate.value) else value_of(line.estimate)
-    if (bounds := interval_of(line.estimate)) != UNDEFINED:
+    if (bounds := interval_of(line.estimate)) not in (UNDEFINED, TOO_FEW):
         value += f" ({bounds})"
     value += rank_text(line.rank) if ranked else ""
     return name + f'<text class="f-value" x="100%" y="{baseline}" text-anchor="end">{escape(visible(value))}</text>'

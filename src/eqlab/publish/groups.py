@@ -5,6 +5,7 @@ Results are compared only inside a group: same benchmark, protocol, rules, answe
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from eqlab.analysis.intervals import mean_estimate
@@ -49,7 +50,7 @@ class Row:
     def people(self) -> bool:
         return self.result.subject == PEOPLE
 
-    @property
+    @cached_property
     def words(self) -> Estimate:
         """Length of a reply, which is no merit and no fault but must be seen beside a score."""
         lengths = [item.words for item in self.result.items if item.words]
@@ -201,7 +202,7 @@ def _sentence(results: Sequence[Result], verdicts: Sequence[tuple[str, Verdict]]
         else result.sentence
         for result in results
     ]
-    return " ".join(said)
+    return "\n".join(said)
 
 
 def _order(pair: tuple[RunRecord, Result]) -> tuple[bool, float]:

@@ -26,7 +26,7 @@ WIDTH = 1280
 def check(where: Path) -> None:
     """Before anything is read: a wrong ending or folder is said at once."""
     if where.suffix.lower() not in ENDINGS:
-        raise UsageError(f"'{where.name}' is no picture.", f"Write a file that ends with {', '.join(ENDINGS)}.")
+        raise UsageError(f"'{where.name}' is not a picture file.", f"Write a file that ends with {', '.join(ENDINGS)}.")
     if not where.resolve().parent.is_dir():
         raise UsageError(f"There is no folder {where.resolve().parent}.", "Make it, or write elsewhere.")
 

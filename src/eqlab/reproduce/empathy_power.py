@@ -97,7 +97,7 @@ def _clustered(groups: Mapping[str, Any], effects: Mapping[str, float], n: int) 
 
 
 def _simulated(crossed: OrdinalFit, n: int, groups: Mapping[str, Any]) -> dict[str, Any]:
-    """From the mixed model's variance components: the power that 200 raters per arm had. The threshold is moved so
+    """From the mixed model's variance components: the power that 200 raters per group had. The threshold is moved so
     that the reference has the observed share of Good, not the model's, which bends to proportional odds."""
     fitted = PowerComponents((crossed.coefficients["2|3"].est,), crossed.sd["rater"], crossed.sd["item"])
     human = groups["human"]["good"] / n

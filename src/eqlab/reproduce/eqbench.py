@@ -1,4 +1,4 @@
-"""EQ-Bench's published leaderboard, scored anew from the raw text of every result file that is there, or from the
+"""EQ-Bench's published leaderboard, scored again from the raw text of every result file that is there, or from the
 figures that ship with the package."""
 
 from dataclasses import asdict
@@ -113,7 +113,7 @@ def tables(report: dict[str, Any]) -> list[Table]:
     summary = report["summary"]
     return [
         Table(
-            f"EQ-Bench, scored anew from {_FIGURES if summary['from_figures'] else 'the raw model text'}",
+            f"EQ-Bench, scored again from {_FIGURES if summary['from_figures'] else 'the raw model text'}",
             ("model", "recorded", "recomputed", "difference", "SE", "n", "used", "strict", "n strict", "explanation"),
             tuple(
                 (

@@ -22,7 +22,9 @@ def anchored(
     looked up later: if the earlier run goes on, this one stays what it is."""
     asked = next((one for one in stored.config.benchmarks if one.name == Ratings.name), None)
     if asked is None or not asked.options["pairwise"] or not stored.config.models:
-        raise UsageError(f"Run {stored.id} is no run of judges with pairs.", "Name one made with 'judge --pairwise'.")
+        raise UsageError(
+            f"Run {stored.id} is not a run in which judges compared pairs.", "Name one made with 'judge --pairwise'."
+        )
     if asked.options.get("rubric_sha256", rubric.sha256) != rubric.sha256:
         raise UsageError(
             f"Run {stored.id} was judged by another rubric ({asked.options['rubric']}).",
@@ -45,7 +47,7 @@ def anchored(
         strengths[SUBJECT] = _strengths(stored, everybody, anchors_of(asked.options, SUBJECT))
     arms = sorted({arm for own in strengths.values() for arm in own})
     if not any(row.arm not in arms for row in rows):
-        raise UsageError(f"All these arms have strengths in run {stored.id} already.", "Name a new run with --on.")
+        raise UsageError(f"All of these have strengths in run {stored.id} already.", "Name a new run with --on.")
     fresh = [row for row in rows if row.arm not in arms]
     options = {"anchors": {"run": stored.id, "arms": arms, "strengths": strengths}}
     return options, [*fresh, *_old_replies(given, {row.prompt: row for row in fresh})]

@@ -86,13 +86,8 @@ def run(
     """Start the run, or continue it where it stopped. Seconds: `timeout` for a whole reply, `silence` without a byte
     of it, `patience` while nothing good comes from an address at all. `limits` end it before they are passed; with
     `batch` it is asked by batches, at that pace; with `mixed` only those models that take them."""
-    prepared = prepare(prepared) if isinstance(prepared, Request) else prepared
     terms = AskTerms(limits or Limits(), batch, mixed)
-    if batch is not None:
-        _check_batches(prepared, mixed=mixed)
-    own = Handle()
-    waits = Waits(timeout, silence, patience)
-    return here(partial(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own), own)
+    return here(*_job(prepared, store, concurrency, Waits(timeout, silence, patience), listener, terms))
 
 
 async def arun(
@@ -110,13 +105,24 @@ async def arun(
 ) -> Outcome:
     """The same for who has a loop already, which goes on meanwhile: the work is done in a thread of its own. Cancelled,
     it asks nothing new, waits for the answers under way, and has stored all of them."""
-    prepared = prepare(prepared) if isinstance(prepared, Request) else prepared
     terms = AskTerms(limits or Limits(), batch, mixed)
-    if batch is not None:
-        _check_batches(prepared, mixed=mixed)
+    return await beside(*_job(prepared, store, concurrency, Waits(timeout, silence, patience), listener, terms))
+
+
+def _job(
+    given: Prepared | Request,
+    store: Store,
+    concurrency: int,
+    waits: Waits,
+    listener: Listener | None,
+    terms: AskTerms,
+) -> tuple[Callable[[], Outcome], Handle]:
+    """The work, and what it can be stopped by."""
+    prepared = prepare(given) if isinstance(given, Request) else given
+    if terms.batch is not None:
+        _check_batches(prepared, mixed=terms.mixed)
     own = Handle()
-    waits = Waits(timeout, silence, patience)
-    return await beside(partial(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own), own)
+    return partial(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own), own
 
 
 def _work(

@@ -281,7 +281,7 @@ class Batching:
             self._settle(batch, Amount())
             if not look.too_much or batch.items == 1:
                 raise ModelError(
-                    f"{self._name}: the provider refused the batch ({look.why}).", "Mend that and run it again."
+                    f"{self._name}: the provider refused the batch ({look.why}).", "Fix that and run it again."
                 )
             self._most_items = max(1, batch.items // 2)
             self._desk.say(f"{self._name}: the provider takes no batch as large ({look.why}). Smaller ones follow.")

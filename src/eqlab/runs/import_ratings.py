@@ -50,7 +50,9 @@ def import_ratings(store: Store, path: Path, name: str, data: Path | None = None
     found, bad = read_ratings(content, path.name, Prompts(known_prompts(data)), lambda rater: hashed(rater, key))
     if not found:
         why = "; ".join(f"line {one.line}: {one.reason}" for one in bad[:3])
-        raise DataError(f"{path} has no usable rating ({len(bad)} bad rows: {why}).", "Mend the rows and import again.")
+        raise DataError(
+            f"{path} has no usable rating ({len(bad)} bad rows: {why}).", "Correct the rows and import again."
+        )
     benchmark = Ratings()
     options = {**benchmark.options("imported", {"purpose": "people"}), "imported_as": name}
     config = RunConfig((), (configured(benchmark, options, {"ratings": content}),), "full", None, None, 0)
@@ -119,7 +121,9 @@ def rater_key() -> bytes:
             pass
         key = path.read_bytes()
     except OSError as error:
-        raise DataError(f"{path} cannot be written or read: {error.strerror}.", "Mend it or set EQLAB_HOME.") from error
+        raise DataError(
+            f"{path} cannot be written or read: {error.strerror}.", "Change its permissions or set EQLAB_HOME."
+        ) from error
     if len(key) < 32:
         raise DataError(f"{path} is too short to be a key.", "Delete it; ratings imported later get new pseudonyms.")
     return key

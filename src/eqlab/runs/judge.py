@@ -11,10 +11,11 @@ from eqlab.benchmarks.empathy.published import PATH, parse_published
 from eqlab.benchmarks.rating.benchmark import RUBRIC_FILE, Ratings, with_rubric
 from eqlab.benchmarks.rating.imported import Prompts, bad_rows_text, read_replies
 from eqlab.benchmarks.rating.known import same_scale, scaled
+from eqlab.benchmarks.rating.pair_trials import designed, on_prompts
 from eqlab.benchmarks.rating.prompt import quoted_blocks
 from eqlab.benchmarks.rating.rated import rated
-from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, from_jsonl, in_all_arms, to_jsonl
-from eqlab.benchmarks.rating.trials import SCALES, choose, designed, is_published, on_prompts
+from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, choose, from_jsonl, in_all_arms, to_jsonl
+from eqlab.benchmarks.rating.trials import SCALES, is_published
 from eqlab.benchmarks.registry import find
 from eqlab.core.benchmark import Rated, RatedBy, Source
 from eqlab.core.errors import DataError, UsageError
@@ -121,7 +122,7 @@ def _given(request: JudgeRequest) -> dict[str, str]:
                 raise UsageError(f"{flag} is for pairs.", "Add --pairwise.")
         return given
     if request.adaptive and request.width is None:
-        raise UsageError("When shall an adaptive run stop?", "Add --width 1.5: how many ranks a model may still have.")
+        raise UsageError("When should an adaptive run stop?", "Add --width 1.5: how many ranks a model may still have.")
     if request.width is not None and not request.adaptive:
         raise UsageError("--width is for an adaptive run.", "Add --adaptive.")
     if request.width is not None and not request.width >= 1:
@@ -312,7 +313,7 @@ def file_replies(path: Path, data: Path | None, say: Say) -> list[ReplyRow]:
     for line in bad_rows_text(bad):
         say(f"{path.name}, {line}: left out.")
     if not rows:
-        raise DataError(f"{path} has no usable reply ({len(bad)} bad rows).", "Mend the rows named above.")
+        raise DataError(f"{path} has no usable reply ({len(bad)} bad rows).", "Correct the rows named above.")
     if bad:
         say(f"{path.name}: {len(rows)} replies taken, {len(bad)} rows left out.")
     return rows
@@ -325,7 +326,7 @@ def read_file(path: Path) -> bytes:
     except FileNotFoundError:
         raise DataError(f"There is no file {path}.", "Check the name; runs are named without an ending.") from None
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.", "Mend its permissions.") from error
+        raise DataError(f"{path} cannot be read: {error.strerror}.", "Change its permissions.") from error
 
 
 def open_prompts() -> list[EmpathyItem]:
@@ -346,9 +347,9 @@ def comparable(rows: Sequence[ReplyRow], say: Say) -> list[ReplyRow]:
     kept, lost = in_all_arms(rows)
     if not kept:
         arms = ", ".join(sorted({row.arm for row in rows}))
-        raise UsageError(f"No prompt has a reply of every arm ({arms}).", "Judge sources of the same items together.")
+        raise UsageError(f"No prompt has a reply by each of {arms}.", "Judge sources of the same items together.")
     if lost:
-        say(f"{lost} prompts lack a reply of some arm and are left out, so that all arms are rated on the same.")
+        say(f"{lost} prompts lack somebody's reply and are left out, so that all are rated on the same prompts.")
     return kept
 
 

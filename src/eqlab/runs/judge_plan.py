@@ -46,7 +46,9 @@ def read_budget(text: str) -> Budget:
     found = _AMOUNT.fullmatch(text.strip().lower())
     amount = float(found[1].replace(",", "").replace("_", "")) if found else 0.0
     if found is None or amount <= 0:
-        raise UsageError(f"--budget '{text}' is no amount.", "Write money (5 or 12.50), 2000calls or 1000000tokens.")
+        raise UsageError(
+            f"--budget '{text}' is not an amount.", "Write money (5 or 12.50), 2000calls or 1000000tokens."
+        )
     unit: Unit = "money" if not found[2] else ("calls" if found[2].startswith("call") else "tokens")
     return Budget(amount, unit)
 

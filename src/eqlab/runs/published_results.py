@@ -130,7 +130,7 @@ def _open(path: Path, folder: Path) -> ResultFile:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}.", "Mend its permissions, or remove it.") from error
+        raise DataError(f"{path} cannot be read: {error.strerror}.", "Change its permissions, or remove it.") from error
     inside = path.resolve().is_relative_to(folder.resolve())
     name = path.resolve().relative_to(folder.resolve()).as_posix() if inside else str(path)
     return open_file(content, name, path.stem)

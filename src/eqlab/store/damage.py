@@ -16,7 +16,7 @@ def is_damage(words: str) -> bool:
 def damaged(where: str, words: str) -> StoreError:
     """`where`: the store as it is shown, without a password."""
     if "not a database" in words:
-        return StoreError(f"{where} is no store, or a corrupt one: {words}.", "Check --store, or go back to a copy.")
+        return StoreError(f"{where} is not a store, or a corrupt one: {words}.", "Check --store, or go back to a copy.")
     file = where.removeprefix("sqlite:///")
     return StoreError(
         f"The store {where} is corrupt: {words}.",

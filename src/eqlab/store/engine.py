@@ -40,7 +40,7 @@ def open_engine(where: str) -> Engine:
     if where.startswith(("postgresql://", "postgres://")):
         url = "postgresql+psycopg://" + where.split("://", 1)[1]
     no_store = StoreError(
-        f"'{without_secrets(where)}' is no store.", "Give a path, sqlite:///PATH or postgresql://USER@HOST/NAME."
+        f"'{without_secrets(where)}' is not a store.", "Give a path, sqlite:///PATH or postgresql://USER@HOST/NAME."
     )
     if path is None and not url.startswith("postgresql+psycopg:"):
         raise no_store
@@ -162,7 +162,7 @@ def _way_out(words: str) -> str:
         return "Make room and run the same command again."
     if "locked" in words:
         return "Another program holds it; end that and run the same command again."
-    return "Mend it and run the same command again."
+    return "Fix that and run the same command again."
 
 
 def take_turn(connection: Connection, what: str) -> None:

@@ -204,7 +204,8 @@ talk_calls = Table(
     Index("talk_calls_by_person", "study_id", "person"),
 )
 """Questions to models on behalf of people, written down before they are sent: `asked` (at its worst cost, and nobody
-else asks the same before `until`), `done` (at what it took) or `lost`. Who is erased leaves a row without a name."""
+else asks the same before `until`), `done` (at what it took), `lost`, or `retried`: lost, and the person asked for
+another. Who is erased leaves a row without a name."""
 
 panel_events = Table(
     "panel_events",

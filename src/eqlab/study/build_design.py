@@ -106,7 +106,7 @@ def _check_reference(design: Design) -> None:
     reference = design.study.analysis.reference
     if reference and reference not in named:
         raise UsageError(
-            f"Study '{design.study.id}': analysis.reference '{reference}' is none of its arms.",
+            f"Study '{design.study.id}': analysis.reference '{reference}' is not one of its arms.",
             f"They are: {', '.join(named)}.",
         )
 

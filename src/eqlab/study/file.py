@@ -173,7 +173,7 @@ def _option(table: Section, name: str, form: StudyForm) -> str | None:
     if isinstance(value, int) and abs(value) < 10**9:
         value = str(value)
     if not isinstance(value, str):
-        table.wrong(name, "is no value of an option (write text, a whole number, true or false)")
+        table.wrong(name, "is not a value that an option can have (write text, a whole number, true or false)")
         return None
     for option, wrong, why in form.not_for_people:
         if (name, value) == (option, wrong):
@@ -187,7 +187,7 @@ def _instruments(top: Section) -> tuple[str, ...]:
     by_name = {key.casefold(): key for key in INSTRUMENTS}
     for key in top.texts("instruments"):
         if key.casefold() not in by_name:
-            top.wrong_element("instruments", key, f"is no instrument (there are: {', '.join(INSTRUMENTS)})")
+            top.wrong_element("instruments", key, f"is not an instrument (there are: {', '.join(INSTRUMENTS)})")
         else:
             found.append(by_name[key.casefold()])
     return tuple(found)
@@ -197,7 +197,7 @@ def _not_after(top: Section) -> tuple[str, ...]:
     found = top.texts("not_after")
     for one in found:
         if not _SLUG.fullmatch(one):
-            top.wrong_element("not_after", one, "is no id of a study (write the id as in its file)")
+            top.wrong_element("not_after", one, "is not a study's id (write the id as in its file)")
         elif one == top.values.get("id"):
             top.wrong_element("not_after", one, "is this study itself (delete it; nobody takes part twice anyway)")
     return found

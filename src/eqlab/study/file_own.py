@@ -89,12 +89,12 @@ def quota(top: Section, before: tuple[OwnQuestion, ...]) -> Quota:
     asked = single.get(name)
     if name and asked is None:
         known = ", ".join(single) or "none"
-        table.wrong("question", f"'{name[:40]}' is no question of [[before]] with one answer (there are: {known})")
+        table.wrong("question", f"'{name[:40]}' is not a question of [[before]] with one answer (there are: {known})")
     places = table.table("places", None)
     found = []
     for option in places.values:
         if asked is not None and option not in asked.options:
-            places.wrong(option, f"is no answer to it (there are: {', '.join(asked.options)[:200]})")
+            places.wrong(option, f"is not an answer to it (there are: {', '.join(asked.options)[:200]})")
         found.append((option, places.whole(option, 1, 1, 100_000)))
     if not found:
         table.wrong("places", 'are missing (write places = { "Woman" = 30, "Man" = 30 })')

@@ -51,7 +51,7 @@ def checks(table: Section, instruction: str) -> Checks:
     default = Checks()
     instruction = table.text("instruction", instruction)
     if "{answer}" not in instruction and isinstance(table.values.get("instruction"), str):
-        table.wrong("instruction", "does not say what to choose (write {answer} where the answer shall stand)")
+        table.wrong("instruction", "does not say what to choose (write {answer} where the answer goes)")
     return Checks(
         table.whole("attention", default.attention, 0, 20),
         table.number("least_seconds", default.least_seconds, 0, 600),
@@ -112,14 +112,14 @@ def panel(table: Section) -> Panel:
     if panel.complete_url and (
         not re.match(r"https?://\S+$", panel.complete_url) or "{code}" not in panel.complete_url
     ):
-        table.wrong("complete_url", "is no address with a place for the code (write https://…{code})")
+        table.wrong("complete_url", "is not an address with a place for the code (write https://…{code})")
     if name.casefold() not in PANELS and not panel.person:
         table.wrong("person", f"is missing (panel '{name[:40]}' is not known: name the parameter with a person's id)")
     if panel.person and "complete" not in given:
         table.wrong("codes", 'lacks the code of those who complete (write complete = "…" under [panel.codes])')
     for ending, code in given.items():
         if code and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", code):
-            codes.wrong(ending, "is no completion code (write letters, digits, _ and - only)")
+            codes.wrong(ending, "is not a completion code (write letters, digits, _ and - only)")
     return panel
 
 
@@ -128,7 +128,7 @@ def _pattern(table: Section, known: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:
-        table.wrong("id_pattern", f"is no regular expression ({error})")
+        table.wrong("id_pattern", f"is not a regular expression ({error})")
     return pattern
 
 
@@ -143,13 +143,13 @@ def analysis(table: Section, arms: tuple[tuple[str, str], ...], *, one_scale: bo
     exclude = table.texts("exclude", default.exclude)
     for one in exclude:
         if one not in EXCLUSIONS:
-            table.wrong_element("exclude", one, f"is no reason to exclude (there are: {', '.join(EXCLUSIONS)})")
+            table.wrong_element("exclude", one, f"is not a reason to exclude (there are: {', '.join(EXCLUSIONS)})")
         elif one == "straight_lining" and one_scale:
             table.wrong_element("exclude", one, ONE_SCALE)
     reference = table.text("reference", "", may_be_empty=True)
     names = [name for name, _ in arms]
     if reference and names and reference not in names:
-        table.wrong("reference", f"'{reference[:40]}' is none of the arms (there are: {', '.join(names)[:200]})")
+        table.wrong("reference", f"'{reference[:40]}' is not one of the arms (there are: {', '.join(names)[:200]})")
     alpha = table.number("alpha", default.alpha, 0.0001, 0.5)
     return AnalysisPlan(
         cast(tuple[Exclusion, ...], exclude), reference, alpha, table.text("note", "", may_be_empty=True)

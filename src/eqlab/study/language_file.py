@@ -50,7 +50,7 @@ def check_code(language: str) -> str:
     """A language's code: two or three letters, with a part after a hyphen at most."""
     first, _, rest = language.partition("-")
     if not (first.isascii() and first.isalpha() and first.islower() and 2 <= len(first) <= 3 and rest.isascii()):
-        raise UsageError(f"'{language}' is no code of a language.", "Write one such as es, pt-BR or fil.")
+        raise UsageError(f"'{language}' is not the code of a language.", "Write one such as es, pt-BR or fil.")
     return language
 
 

@@ -213,7 +213,7 @@ def _address(one: Section) -> str:
         return ""
     parts = urlsplit(url) if is_web_address(url) else None
     if parts is None:
-        one.wrong("base_url", "is no web address (write one such as http://gpu1:8000/v1)")
+        one.wrong("base_url", "is not a web address (write one such as http://gpu1:8000/v1)")
     elif parts.username or parts.password or parts.query or holds_secret(url):
         one.wrong("base_url", 'holds more than an address (name the key\'s variable: key = "MY_KEY")')
     return url.rstrip("/")

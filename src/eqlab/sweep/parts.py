@@ -59,7 +59,7 @@ class Parts:
                 self._files.makedirs(folder, exist_ok=True)
                 self._files.pipe_file(f"{folder}/{name}.parquet", content)
         except OSError as error:
-            raise StoreError(f"No part can be written to {folder}: {error}.", "Mend --parts.") from error
+            raise StoreError(f"No part can be written to {folder}: {error}.", "Fix --parts.") from error
 
     def merge(self, run: str, store: Store) -> int:
         """Move what has arrived for a run into the store; returns how many answers were new."""
@@ -72,7 +72,7 @@ class Parts:
                 added += add_absent(store, [one for one in from_parquet(self._files.cat_file(name)) if one.run == run])
                 self._files.rm_file(name)
         except OSError as error:
-            raise StoreError(f"The parts in {folder} cannot be read: {error}.", "Mend --parts and go on.") from error
+            raise StoreError(f"The parts in {folder} cannot be read: {error}.", "Fix --parts and go on.") from error
         return added
 
 

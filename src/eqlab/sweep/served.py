@@ -60,7 +60,7 @@ async def _healthy(model: SweepModel, warden: subprocess.Popen[bytes], url: str,
             if loop.time() > deadline:
                 raise ModelError(
                     f"The server of {model.name} was not healthy within {model.start_timeout:g} s: {_last(said)}.",
-                    "Raise start_timeout, or mend 'health'.",
+                    "Raise start_timeout, or fix 'health'.",
                 )
             await asyncio.sleep(pause)
             pause = min(2.0, pause * 1.5)

@@ -11,7 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eqlab.benchmarks.dialogue.characters import from_key, from_persona
 from eqlab.benchmarks.dialogue.personas import FIXED_LINES, KINDS, parse_open
+from eqlab.benchmarks.dialogue.prompt import speaker_system
+from eqlab.benchmarks.dialogue.speakers import Speaker
+from eqlab.benchmarks.dialogue.trials import first_trial
 from eqlab.core.errors import DataError
 
 OPEN = files("eqlab.data").joinpath("open")
@@ -220,9 +224,9 @@ def test_one_persona():
     [
         (b'need = "d"\n', b"", r"own.toml:3: item\[1\].need \(a-1\): is missing"),
         (b'id = "a-1"\n', b"", r"own.toml:3: item\[1\].id: is missing"),
-        (b'"a-1"', b'"A 1"', r"own.toml:4: item\[1\].id \(A 1\): is no id"),
+        (b'"a-1"', b'"A 1"', r"own.toml:4: item\[1\].id \(A 1\): is not an id"),
         (b'"a-1"', b"7", r"item\[1\].id: is a whole number, not text"),
-        (b'"joy"', b'"joi"', r"own.toml:6: item\[1\].kind \(a-1\): 'joi' is none of the values \(did you mean joy"),
+        (b'"joy"', b'"joi"', r"own.toml:6: item\[1\].kind \(a-1\): 'joi' is not one of the values \(did you mean joy"),
         (b'"joy"', b"[]", r"kind \(a-1\): is a list"),
         (b'kind = "joy"\n', b"", r"kind \(a-1\): is missing"),
         (b"age = 30", b"age = 0", r"own.toml:9: item\[1\].age \(a-1\): 0 is out of range .* from 1 to 120"),
@@ -296,3 +300,50 @@ def test_a_broken_file_is_a_data_error_or_personas(noise, start, cut):
     except DataError as error:
         said = [error.message] if error.message.startswith("own.toml") else []
     assert said
+
+
+SPEAKER = b"""
+instruction = "Jemand spricht mit dir. Antworte auf Deutsch."
+instruction_speaker = '''
+Du bist {name}, {age}. {happened} Du brauchst: {need}. Gut tut: {helps}. Weh tut: {hurts}.
+Antworte mit vier Zeilen, Feeling: Emotion: (anfangs {emotion}) Leaves: Says:
+'''
+"""
+
+
+def test_instructions_of_ones_own_are_all_that_is_said():
+    (persona,) = parse_open(SPEAKER + ONE, "own.toml")
+    character = from_persona(persona)
+    told = speaker_system(character, structured=False)
+    assert told.startswith("Du bist n, 30. h Du brauchst: d. Gut tut: x. Weh tut: y; z.")
+    assert "anfangs 100" in told
+    assert "You play" not in told
+    assert "JSON" in speaker_system(character, structured=True)
+    trial = first_trial(character, Speaker("fixed"), 4)
+    assert trial.system == "Jemand spricht mit dir. Antworte auf Deutsch."
+    assert from_key(trial.key["character"]) == character
+
+
+def test_without_one_the_trial_is_what_it_was():
+    (persona,) = parse_open(ONE, "own.toml")
+    assert not {"instruction", "told"} & set(first_trial(from_persona(persona), Speaker("fixed"), 4).key["character"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b"{happened}", b"", r"own.toml:3: instruction_speaker: lacks \{sheet\}"),
+        (b"Says:", b"", r"own.toml:3: instruction_speaker: does not say how to answer"),
+        (b"{need}", b"{wish}", r"own.toml:3: instruction_speaker: \{wish\} is not known"),
+        (
+            b"auf Deutsch",
+            b"auf {language}",
+            r"own.toml:2: instruction: \{language\} is not known .there are: none here",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_instruction_is_named_once(old, new, message):
+    two = SPEAKER.replace(old, new, 1) + ONE + ONE[ONE.index(b"[[item]]") :].replace(b"a-1", b"a-2")
+    with pytest.raises(DataError, match=message) as caught:
+        parse_open(two, "own.toml")
+    assert "has 1 problem" in str(caught.value)

@@ -47,7 +47,7 @@ def test_scenarios_and_their_lines(text):
     [
         ("", "no scenarios"),
         ("words only\n", "no scenarios"),
-        ("######## 1\n####### Prompt1\na\n######## 1\n####### Prompt1\nb", "line 4: scenario 1 stands there twice"),
+        ("######## 1\n####### Prompt1\na\n######## 1\n####### Prompt1\nb", "line 4: scenario 1 is there twice"),
         ("a\n########\n####### Prompt1\nb", "line 2: a scenario without a number"),
         ("########  | Work\n", "line 1: a scenario without a number"),
     ],
@@ -58,7 +58,7 @@ def test_a_broken_file_says_where(text, words):
 
 
 def test_a_file_that_is_no_text():
-    with pytest.raises(DataError, match=r"f\.txt is no UTF-8"):
+    with pytest.raises(DataError, match=r"f\.txt is not UTF-8"):
         parse_scenarios(b"########\xff", "f.txt")
 
 

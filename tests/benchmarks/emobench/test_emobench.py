@@ -213,9 +213,9 @@ def test_what_is_wrong_is_named(tmp_path):
         EB.options("open", {"language": "zh"})
     entry = '[[item]]\nid = "x"\ntask = "application"\ncategory = "c"\nquestion_type = "Action"\nsubject = "S"\n'
     entry += 'scenario = "T"\nchoices = ["a", "b"]\nlabel = "c"\n'
-    with pytest.raises(DataError, match=r"mine\.toml:9: item\[1\]\.label \(x\): is none of its choices"):
+    with pytest.raises(DataError, match=r"mine\.toml:9: item\[1\]\.label \(x\): is not one of its choices"):
         parse_open(entry.encode(), "mine.toml")
-    with pytest.raises(DataError, match=r"item\[1\]\.task \(x\): 'both' is none of the values"):
+    with pytest.raises(DataError, match=r"item\[1\]\.task \(x\): 'both' is not one of the values"):
         parse_open(entry.replace("application", "both").encode(), "mine.toml")
     with pytest.raises(DataError, match="'x' is there twice"):
         parse_open((entry.replace('"c"\n', '"a"\n') * 2).encode(), "mine.toml")

@@ -85,7 +85,7 @@ def test_what_is_put_in_is_found_again():
 
 def test_a_truth_that_is_no_share_is_refused():
     kind, design = made()
-    with pytest.raises(UsageError, match="no share"):
+    with pytest.raises(UsageError, match="not a share"):
         kind.simulated(design, Truth(1.5), 0)
 
 

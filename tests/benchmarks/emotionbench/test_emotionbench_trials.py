@@ -161,7 +161,7 @@ def test_sources_follow_the_options():
 def test_broken_files_are_named():
     with pytest.raises(DataError, match=r"emotionbench\.toml"):
         parse_open(b"[[item]]\nid = 'x'\n")
-    with pytest.raises(DataError, match="no factor"):
+    with pytest.raises(DataError, match="not a factor"):
         parse_open(b"[[item]]\nid='x'\nemotion='Anger'\nfactor='y'\ntext='z'\n")
     with pytest.raises(DataError, match=r"situations\.json"):
         parse_published(b"{}")

@@ -35,7 +35,7 @@ def test_three_open_prompts_for_each_emotion():
     ("content", "message"),
     [
         (ONE.replace(b'reply = "r"\n', b""), r"empathy\.toml:1: item\[1\]\.reply \(a\): is missing"),
-        (ONE.replace(b"proud", b"hungry"), r"emotion \(a\): 'hungry\' is none of the 32 emotions"),
+        (ONE.replace(b"proud", b"hungry"), r"emotion \(a\): 'hungry\' is not one of the 32 emotions"),
         (ONE.replace(b"positive", b"negative"), r"valence \(a\): does not belong to proud"),
         (ONE + ONE, r"id \(a\): 'a' is there twice"),
         (b"title = 1", "item: is missing"),

@@ -16,13 +16,6 @@ def words_of(prompt):
     return re.search(r"at the end\?\n((?:\w+\n){4})", prompt).group(1).split()
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 def run(store, server, **options):
     prepared = api.prepare(
         api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, limit=8, options=options)

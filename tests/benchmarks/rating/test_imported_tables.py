@@ -95,7 +95,7 @@ def test_every_bad_rating_row_is_named_and_no_id_with_it():
         (b"rater,rater,prompt,rating\nx,y,z,1\n", "r.csv", "same name"),
         (b"\xff\xfe\x00r", "r.csv", "UTF-8"),
         (b'rater,arm,prompt,rating\n"a"b,c,d,1\n', "r.csv", "line 2"),
-        (b'rater,arm,prompt,rating\n"a,c,d,1\n', "r.csv", "no CSV"),
+        (b'rater,arm,prompt,rating\n"a,c,d,1\n', "r.csv", "not CSV"),
     ],
 )
 def test_files_that_are_no_tables(content, name, words):

@@ -63,7 +63,7 @@ def test_pairs_come_in_both_orders():
     assert len(trials) == len(seen) == 6 * 3 * 2
     assert all((prompt, second, first) in seen for prompt, first, second in seen)
     assert trials[0].form.scales == (BETTER,)
-    with pytest.raises(UsageError, match="two arms"):
+    with pytest.raises(UsageError, match="two models"):
         planned(rows(arms=("human",)), pairwise="yes")
 
 

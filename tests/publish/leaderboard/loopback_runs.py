@@ -15,13 +15,6 @@ def scores_for(body, give):
 
 
 @pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def run(server, store):
     """Runs models that differ in what they say; returns the stored run."""
 

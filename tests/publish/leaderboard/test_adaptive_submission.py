@@ -43,7 +43,7 @@ def test_an_adaptive_run_is_accepted_with_its_caveat_and_ranked_by_its_interval(
     assert all(len(own) < 171 for own in asked)
     (board,) = boards(entries)
     assert board.items == ()
-    assert board.length.why == "the score is no mean over items"
+    assert board.length.why == "the score is not a mean over items"
     assert [line.name for line in board.lines if line.kind == "model"] == ["better", "m"]
     assert all(line.rank for line in board.lines if line.kind == "model")
     assert any("Estimated by an adaptive run" in caveat for caveat in entries[0].result.caveats)

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 from conftest import ROOT
+from loopback_runs import scores_for
 
 sys.path.insert(0, str(ROOT / "tests" / "runs"))
 from scripted import is_speaker, speak, talk
@@ -17,13 +18,6 @@ from eqlab.publish.leaderboard.site import BoardSite, site_files
 from eqlab.publish.leaderboard.submission import make_submission, write_submission
 from eqlab.publish.leaderboard.tables import boards
 from eqlab.publish.report.page import RunRecord
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -65,13 +59,16 @@ def test_every_talk_is_read_from_the_board(hold, store, tmp_path):
     assert "http://127" not in one
 
 
-def test_pages_of_talks_that_are_gone_are_removed(hold, store, tmp_path):
+def test_pages_of_talks_that_are_gone_are_removed(hold, store, server, tmp_path):
     hold("good")
     folder = tmp_path / "site"
     build(folder, Sources(store))
     assert (folder / "talks" / "talk-5.html").is_file()
     other = api.open_store(str(tmp_path / "other.db"))
-    build(folder, Sources(other, published=True))
+    server.reply = lambda body, number: scores_for(body, lambda index: index)
+    request = api.Request(("m",), ("eqbench",), base_url=server.url, profile="full", limit=6)
+    api.run(api.prepare(request), other)
+    build(folder, Sources(other))
     other.close()
     assert not list((folder / "talks").iterdir())
 

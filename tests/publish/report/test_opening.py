@@ -1,9 +1,11 @@
 """The first screen: what was found, and the picture of it; a real comparison before what the embedded model says."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from eqlab.core.results import Estimate, OfOthers
 from eqlab.publish.report.opening import LANDSCAPE, landscape
 from tests.publish.report.test_page import page, record, result
 
@@ -38,3 +40,27 @@ def test_what_holds_for_every_result_is_said_once():
     )
     assert html.count("All of them.") == 1
     assert html.count("Only a.") == 2  # in the table and in its section
+
+
+def test_caveats_of_the_only_result_are_on_the_first_screen_and_nowhere_else():
+    html = page(record(result("model:a", caveats=("Mind this.",))))
+    assert html.count("Mind this.") == 1
+    assert html.index("Mind this.") < html.index('id="scores"')
+
+
+@pytest.mark.parametrize(("rated", "said"), [(("a", "b"), True), (("a",), False)])
+def test_replies_that_a_judge_has_rated_are_not_called_unrated(rated, said):
+    """Unless the judge has seen only some of them."""
+    nothing = Estimate("P(Good)", None, 0, note="nobody has rated these replies")
+    own = [replace(result(f"model:{name}"), headline=nothing, title="Empathy") for name in "ab"]
+    shares = tuple((name, Estimate(name, 50.0, 9, 1.0, 40.0, 60.0)) for name in rated)
+    judged = replace(
+        result("judge:j"),
+        benchmark="rating",
+        title="Empathy, rated by a judge",
+        ranked=False,
+        others=OfOthers("Empathy", "replies called Good", shares),
+    )
+    html = page(record(*own), record(judged, seed=1))
+    assert ("These replies have been rated: see Empathy, rated by a judge." in html) is said
+    assert "nobody has rated" not in html.partition('<h2 id="scores">')[0]

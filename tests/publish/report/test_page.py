@@ -330,7 +330,7 @@ def test_numbers_in_words():
     full = Estimate("s", 57.314, 58, 3.11, 51.2, 63.4)
     assert text.estimate_text(full) == "57.31 ± 3.11 SE (95 % CI 51.20 to 63.40, n = 58)"
     assert text.estimate_text(Estimate("s", None, 0)) == "undefined (n = 0)"
-    assert text.estimate_text(Estimate("s", 0.5, 1, unit="%", digits=1)) == "0.5 % (no interval, n = 1)"
+    assert text.estimate_text(Estimate("s", 0.5, 1, unit="%", digits=1)) == "0.5 % (too few for an interval, n = 1)"
     assert text.number(-0.001) == "0.00"
     assert text.number(float("inf")) == "undefined"
 

@@ -108,7 +108,7 @@ def test_raters_are_not_ranked():
     (table,) = group([record(one), record(other, options=STUDY)])
     assert not table.ranks
     assert [row.rank for row in table.rows] == [None, None]
-    assert table.sentence == "judge:a alone. people alone."
+    assert table.sentence == "judge:a alone.\npeople alone."
 
 
 def take_part(store, prepared, answers, people=6):

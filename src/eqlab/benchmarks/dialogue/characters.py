@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from eqlab.benchmarks.dialogue.eqbench3 import Eqbench3Scenario
-from eqlab.benchmarks.dialogue.personas import Persona
+from eqlab.benchmarks.dialogue.personas import PARTS, SHEET, Persona
 from eqlab.benchmarks.dialogue.published import LANGUAGE, START, SagePersona
+from eqlab.core.item_file import filled
 
 _UNTOLD = 50
 """Nobody says how the speaker of a scenario feels, and nobody is asked."""
@@ -32,6 +33,10 @@ class Character:
     quick: bool = False
     task: bool = False
     """Whether the lines are a task with rules of their own, as EQ-Bench 3's: the listener is told nothing besides."""
+    instruction: str = ""
+    """A user's own words to the listener; empty: ours."""
+    told: str = ""
+    """A user's own words to a model that plays this character, all but how to answer; empty: ours."""
 
 
 def from_persona(persona: Persona) -> Character:
@@ -46,7 +51,15 @@ def from_persona(persona: Persona) -> Character:
         persona.lines,
         persona.language,
         persona.quick,
+        instruction=persona.instruction,
+        told=_told_by_user(persona),
     )
+
+
+def _told_by_user(persona: Persona) -> str:
+    parts = {part: getattr(persona, part) for part in PARTS}
+    words = {part: "; ".join(one) if isinstance(one, tuple) else str(one) for part, one in parts.items()}
+    return filled(persona.instruction_speaker, **words, **{SHEET: _sheet(persona)})
 
 
 def from_sage(persona: SagePersona) -> Character:
@@ -91,8 +104,9 @@ def to_key(character: Character) -> dict[str, Any]:
     """As a trial's key keeps it; the lines are a list, as in JSON."""
     body = asdict(character)
     del body["quick"]
-    if not body["task"]:  # it came later: a talk of before keeps its id
-        del body["task"]
+    for late in ("task", "instruction", "told"):  # they came later: a talk of before keeps its id
+        if not body[late]:
+            del body[late]
     return body | {"lines": list(character.lines)}
 
 

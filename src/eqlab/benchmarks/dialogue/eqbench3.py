@@ -33,7 +33,7 @@ def parse_scenarios(content: bytes, name: str) -> list[Eqbench3Scenario]:
     try:
         text = _OPENING.sub("", content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise DataError(f"{name} is no UTF-8 text (byte {error.start}).", "Get the file again.") from error
+        raise DataError(f"{name} is not UTF-8 text (byte {error.start}).", "Get the file again.") from error
     found: dict[str, Eqbench3Scenario] = {}
     heading, lines, spelled = "", list[list[str]](), True
     begun = 0
@@ -45,7 +45,7 @@ def parse_scenarios(content: bytes, name: str) -> list[Eqbench3Scenario]:
         id_, kind, title = ([part.strip() for part in heading.split("|", 2)] + ["", ""])[:3]
         id_ = id_.split()[0]
         if id_ in found:
-            raise DataError(f"{name}, line {begun}: scenario {id_} stands there twice.", "Get the file again.")
+            raise DataError(f"{name}, line {begun}: scenario {id_} is there twice.", "Get the file again.")
         found[id_] = Eqbench3Scenario(id_, kind, title, said, spelled)
 
     for number, raw in enumerate(text.split("\n"), 1):

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, fields
 from typing import Literal, cast
 
-from eqlab.core.item_file import columns, read_items
+from eqlab.core.item_file import columns, instruction, read_items
 from eqlab.core.toml_section import Section
 
 OPEN = "dialogue.toml"
@@ -44,6 +44,10 @@ class Persona:
     quick: bool = False
     language: str = "en"
     """Of the whole file."""
+    instruction: str = ""
+    """A user's own words to the listener, of the whole file; empty: ours."""
+    instruction_speaker: str = ""
+    """A user's own words to a model that speaks, with {names} where parts of the persona go in."""
 
     @property
     def fixed(self) -> tuple[str, ...]:
@@ -51,14 +55,24 @@ class Persona:
         return (self.opening, *self.lines)
 
 
-_KEYS = tuple(field.name for field in fields(Persona) if field.name != "language")
+_OF_FILE = ("language", "instruction", "instruction_speaker")
+_KEYS = tuple(field.name for field in fields(Persona) if field.name not in _OF_FILE)
+SHEET, HOW = "sheet", "how"
+PARTS = (
+    *("name", "age", "who", "happened", "need", "talks", "helps", "hurts", "leaves_satisfied", "leaves_hurt"),
+    "emotion",
+)
+"""Parts of a persona that a user's instruction may name; `sheet` is all of them in our words, `how` our way to answer.
+"""
+LABELS = ("Feeling", "Emotion", "Leaves", "Says")
+"""The lines of a speaker's answer, in whatever language the rest is."""
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 def parse_open(content: bytes, path: str = OPEN) -> list[Persona]:
     """The personas of a file, in its order. Raises DataError with all that is wrong with it."""
     row = columns(lists=("helps", "hurts", "lines"), numbers=("age", "emotion"), flags=("quick",))
-    return read_items(content, path, _KEYS, _persona, row)
+    return read_items(content, path, _KEYS, _persona, row, about=("instruction_speaker",))
 
 
 def _persona(entry: Section, top: Section) -> Persona:
@@ -82,13 +96,28 @@ def _persona(entry: Section, top: Section) -> Persona:
         lines=_lines(entry),
         quick=_flag(entry, "quick"),
         language=top.text("language", "en"),
+        instruction=instruction(top, ()),
+        instruction_speaker=_to_speaker(top),
     )
+
+
+def _to_speaker(top: Section) -> str:
+    key = "instruction_speaker"
+    text = instruction(top, (), (SHEET, HOW, *PARTS), key)
+    if text and not any(f"{{{part}}}" in text for part in (SHEET, "happened")):
+        top.wrong(
+            key, "lacks {sheet} (write it where the persona goes in, or its parts by name, {happened} among them)"
+        )
+    if text and f"{{{HOW}}}" not in text and not all(f"{label}:" in text for label in LABELS):
+        lines = ", ".join(f"{label}:" for label in LABELS)
+        top.wrong(key, f"does not say how to answer (write {{how}}, or ask for the four lines {lines})")
+    return text
 
 
 def _id(entry: Section) -> str:
     value = entry.text("id")
     if value and not _ID.fullmatch(value):
-        entry.wrong("id", "is no id (write small letters, digits and hyphens)")
+        entry.wrong("id", "is not an id (write small letters, digits and hyphens)")
     return value
 
 

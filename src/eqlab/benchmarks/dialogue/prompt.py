@@ -6,6 +6,7 @@ from typing import Any
 
 from eqlab.benchmarks.dialogue.characters import Character
 from eqlab.core.forms import Form, Scale, Writing
+from eqlab.core.item_file import filled
 
 LISTENER = (
     "Somebody is talking with you in a chat. Reply to what they say as you would in a conversation: in your own words, "
@@ -54,11 +55,15 @@ _LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "fr": "French", 
 
 
 def speaker_system(character: Character, *, structured: bool) -> str:
+    how = _AS_JSON if structured else _AS_LINES
+    if character.told:  # a user's words say all, but for how JSON is written
+        text = filled(character.told, how=how)
+        return f"{text}\n\n{how}" if structured and how not in text else text
     return _SPEAKER.format(
         sheet=character.sheet,
         emotion=character.emotion,
         language=_LANGUAGES.get(character.language, "the language of the text above"),
-        how=_AS_JSON if structured else _AS_LINES,
+        how=how,
     )
 
 

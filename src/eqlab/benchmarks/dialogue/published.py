@@ -146,7 +146,7 @@ def _turns(history: object, place: str) -> Iterator[SageTurn]:
         raise _broken(place, f"'history' is {_kind(history)}, not a list of turns")
     for position, turn in enumerate(history, 1):
         if not isinstance(turn, dict) or "role" not in turn:
-            raise _broken(place, f"turn {position} of 'history' is no object with a role")
+            raise _broken(place, f"turn {position} of 'history' is not an object with a role")
         if turn["role"] == "system":  # what a model was told, said by nobody
             continue
         seat = _SEATS.get(turn["role"]) if isinstance(turn["role"], str) else None
@@ -228,4 +228,4 @@ def _why(error: BaseException) -> str:
 
 
 def _broken(place: str, why: str) -> DataError:
-    return DataError(f"{place}: {why}.", "Get the file again with 'eqlab data fetch sage', or mend the line.")
+    return DataError(f"{place}: {why}.", "Get the file again with 'eqlab data fetch sage', or correct the line.")

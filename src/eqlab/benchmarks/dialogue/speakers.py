@@ -60,7 +60,7 @@ def _speaker(words: Sequence[str], text: str) -> Speaker:
     spec, at, rest = words[0].partition(_AT) if words else ("", "", "")
     if not spec or "=" in spec:
         raise UsageError(
-            f"{_FLAG} '{text}' names nobody.", f"Name a model, or '{FIXED}'; settings stand behind the name."
+            f"{_FLAG} '{text}' names no speaker.", f"Name a model, or '{FIXED}'; settings stand behind the name."
         )
     settings = read_settings(words[1:], f"{_FLAG} {spec}")
     address = at[1:] + rest if at else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from eqlab.benchmarks.contrasts import contrast_table, p_text
 from eqlab.benchmarks.dialogue.benchmark import Dialogue
 from eqlab.benchmarks.dialogue.characters import Character
 from eqlab.benchmarks.dialogue.people_result import RATED, contrasts, people_result
@@ -15,7 +16,6 @@ from eqlab.benchmarks.dialogue.speakers import Speaker, read_speakers
 from eqlab.benchmarks.dialogue.study_words import WORDS
 from eqlab.benchmarks.dialogue.trials import NAME, PERSON, first_trial, next_turn, person_first, person_next
 from eqlab.benchmarks.instructed import instructed
-from eqlab.benchmarks.rating.outcome import p_text
 from eqlab.benchmarks.spread import spread
 from eqlab.benchmarks.template import template
 from eqlab.core.benchmark import Turn
@@ -134,7 +134,7 @@ class TalkStudy:
             named = read_speakers(source)
             if len(named) != 1 or named[0].fixed:
                 raise UsageError(
-                    f"Study '{study.id}': arm '{arm}' is '{source}', which is no model.",
+                    f"Study '{study.id}': arm '{arm}' is '{source}', which is not a model.",
                     'Write one spec, such as "openai/gpt-4o-mini", "embedded" or "ollama/llama3.2@http://localhost:11434/v1".',
                 )
             (one,) = named
@@ -230,21 +230,9 @@ def planned_words(found: Sequence[Contrast], alpha: float) -> str:
 
 
 def planned_table(found: Sequence[Contrast], arms: int, alpha: float) -> Table:
-    rows = tuple(
-        (
-            one.arm, one.reference, one.estimate, f"{one.low:.1f} … {one.high:.1f}", p_text(one.p), p_text(one.p_holm),
-            "yes" if one.p_holm < alpha else "no",
-        )
-        for one in found
-    )  # fmt: skip
     why = "" if found else " There is one arm." if arms < 2 else " Too few talks have an end to compare the arms."
-    return Table(
-        "Planned contrasts",
-        (
-            "arm", "against", "difference of final emotion", f"{100 * (1 - alpha):g} % interval", "p", "p after Holm",
-            f"different at {alpha:g}",
-        ),
-        rows,
+    note = (
         "One value a person, adjusted for how they felt at the opening (analysis of covariance, HC3 errors, Student's "
-        f"t).{why}",
-    )  # fmt: skip
+        f"t).{why}"
+    )
+    return contrast_table(found, "arm", "difference of final emotion", alpha, note)

@@ -59,7 +59,7 @@ def first_trial(character: Character, speaker: Speaker, replies: int) -> Trial:
     key = {"character": to_key(character), "speaker": speaker.spec, "json": speaker.structured, "replies": replies}
     if character.task and not speaker.fixed:
         raise UsageError(
-            f"Scenario {character.id} has fixed lines, and nobody whom {speaker.spec} could play.",
+            f"Scenario {character.id} has fixed lines, and no character that {speaker.spec} could play.",
             "Drop --speaker, or write --speaker fixed.",
         )
     if character.opening:
@@ -131,7 +131,7 @@ def supposed(trial: Trial, characters: int) -> str:
 def _listener(
     character: Character, speaker: str, said: str, before: tuple[Message, ...], key: Mapping[str, Any] | None = None
 ) -> Trial:
-    told = "" if character.task else LISTENER
+    told = "" if character.task else character.instruction or LISTENER
     return Trial(NAME, (character.id,), speaker, said, Form(), said, system=told, key=dict(key or {}), messages=before)
 
 
@@ -149,7 +149,7 @@ def person_next(turns: Sequence[Turn], form: Form, system: str) -> Trial | None:
     if last.trial.seat:
         said = str(last.answer.values["says"])
         made = _listener(from_key(first.key["character"]), PERSON, said, _heard(turns))
-        return replace(made, system=system or LISTENER, id="")
+        return replace(made, system=system or made.system or LISTENER, id="")
     heard = last.answer.text if last.answer.status == "ok" else SILENCE
     return Trial(NAME, first.items, PERSON, heard, form, "", seat=first.seat)
 

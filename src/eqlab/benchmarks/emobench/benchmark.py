@@ -9,9 +9,7 @@ from eqlab.benchmarks.emobench.items import (
     OPEN,
     TASKS,
     UNDERSTANDING_FILE,
-    Scenario,
-    parse_open,
-    parse_published,
+    chosen_scenarios,
 )
 from eqlab.benchmarks.emobench.trials import plan
 from eqlab.benchmarks.options import read_options
@@ -53,24 +51,10 @@ class EmoBench:
     def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
         return (Source("file", path),)
 
-    def scenarios(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[Scenario]:
-        if options["item_set"] == "published":
-            found = parse_published(files)
-        else:
-            ((path, content),) = files.items()
-            found = parse_open(content, path)
-        task, language = options["task"], options["language"]
-        chosen = [one for one in found if task in ("both", one.task)]
-        if options["item_set"] == "published":
-            chosen = [one for one in chosen if language in ("both", one.language)]
-        if not chosen:
-            raise UsageError(f"There is no scenario of {task} in {language}.", "See 'eqlab benchmarks'.")
-        return chosen
-
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
     ) -> Iterator[tuple[Trial, int]]:
-        return plan(self.scenarios(files, options), options, selection)
+        return plan(chosen_scenarios(files, options), options, selection)
 
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         """Temperature 0: what varies is the order. Raised only after a reply that could not be read."""
@@ -101,4 +85,4 @@ class EmoBench:
         return {}
 
     def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
-        return {scenario.id: scenario.text for scenario in self.scenarios(files, options)}
+        return {scenario.id: scenario.text for scenario in chosen_scenarios(files, options)}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from eqlab.core.errors import DataError
+from eqlab.core.errors import DataError, UsageError
 from eqlab.core.item_file import columns, instruction, read_items
 from eqlab.core.toml_section import Section
 
@@ -52,9 +52,25 @@ NOT_SAID = "not said"
 """The category of a user's own scenario that names none."""
 
 
+def chosen_scenarios(files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[Scenario]:
+    """What the options leave of the files: one task or both, one language or both."""
+    if options["item_set"] == "published":
+        found = parse_published(files)
+    else:
+        ((path, content),) = files.items()
+        found = parse_open(content, path)
+    task, language = options["task"], options["language"]
+    chosen = [one for one in found if task in ("both", one.task)]
+    if options["item_set"] == "published":
+        chosen = [one for one in chosen if language in ("both", one.language)]
+    if not chosen:
+        raise UsageError(f"There is no scenario of {task} in {language}.", "See 'eqlab benchmarks'.")
+    return chosen
+
+
 def parse_open(content: bytes, path: str = OPEN) -> list[Scenario]:
     """Our own scenarios, or a user's. Raises DataError with all that is wrong with the file."""
-    return read_items(content, path, _KEYS, _own, columns(lists=_LISTS, flags=("quick",)))
+    return read_items(content, path, _KEYS, _own, columns(lists=_LISTS, flags=("quick",)), "scenario")
 
 
 def _own(one: Section, top: Section) -> Scenario:
@@ -85,7 +101,7 @@ def _choices(one: Section, key: str, choices: str, label: str) -> AskedScenario:
     if len(options) < 2 and isinstance(one.values.get(choices, []), list):
         one.wrong(choices, f'are too few (write {choices} = ["…", "…"])')
     elif right and right not in options:
-        one.wrong(label, f"is none of its choices (write one of {choices}, word for word)")
+        one.wrong(label, f"is not one of its choices (write one of {choices}, word for word)")
     return AskedScenario(key, options, right)
 
 
@@ -107,7 +123,9 @@ def parse_published(files: Mapping[str, bytes]) -> list[Scenario]:
                 item = f"e{'u' if task == 'understanding' else 'a'}-{int(entry['qid']):03d}"
                 language = str(entry["language"])
             except (ValueError, KeyError, TypeError) as error:
-                raise DataError(f"{path}, line {number}, is no scenario ({type(error).__name__}).", _FETCH) from error
+                raise DataError(
+                    f"{path}, line {number}, is not a scenario ({type(error).__name__}).", _FETCH
+                ) from error
             found.append(_scenario(f"{path}, line {number}", entry, item, language, task, names))
     return _checked(found, ", ".join(files))
 
@@ -135,7 +153,9 @@ def _question(name: str, key: str, options: Iterable[Any], right: Any) -> AskedS
     told = tuple(str(option).strip() for option in options)
     asked = AskedScenario(key, tuple(dict.fromkeys(told)), str(right).strip())
     if asked.right not in asked.options or len(asked.options) < 2:
-        raise DataError(f"{name}: the right {key} is none of its choices.", "The label is one of them, word for word.")
+        raise DataError(
+            f"{name}: the right {key} is not one of its choices.", "The label is one of them, word for word."
+        )
     return asked
 
 

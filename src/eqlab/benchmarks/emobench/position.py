@@ -36,7 +36,9 @@ def bias_estimates(read: Sequence[Mark]) -> list[Estimate]:
     answers = list(given(read))
     if not answers:
         return []
-    first = replace(excess(answers, 1), name="first choice taken too often, points", note="0: no liking for the place")
+    first = replace(
+        excess(answers, 1), name="first choice taken too often, points", note="0: no preference for the position"
+    )
     return [first, *_consistency(read)]
 
 
@@ -71,5 +73,7 @@ def bias_table(read: Sequence[Mark]) -> list[Table]:
             )
     if not rows:
         return []
-    note = "Excess: chosen minus right, in points, its interval over scenarios; all 0 without a liking for places."
+    note = (
+        "Excess: chosen minus right, in points, its interval over scenarios; all 0 without a preference for positions."
+    )
     return [Table("Where the choice stands", ("place", "chosen", "right there, %", "excess"), tuple(rows), note)]

@@ -179,7 +179,9 @@ def _caveats(
     if counts.get("unanswered"):
         said.append(f"{counts['unanswered']} questions are not answered yet; the result is preliminary.")
     if _orders(marks) == 1 and read:
-        said.append("Asked in one order of choices: a liking for a place cannot be told from knowledge (--repeats 4).")
+        said.append(
+            "Asked in one order of choices: a preference for a position cannot be told from knowledge (--repeats 4)."
+        )
     if options["item_set"] == "open":
         said.append("Open scenarios: the key is one author's, not a panel's; not comparable with published scores.")
     return tuple(said)

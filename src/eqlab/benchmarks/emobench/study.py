@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-from eqlab.benchmarks.emobench.benchmark import EmoBench
-from eqlab.benchmarks.emobench.items import Scenario
+from eqlab.benchmarks.emobench.items import Scenario, chosen_scenarios
 from eqlab.benchmarks.emobench.marks import by_chance
 from eqlab.benchmarks.emobench.prompt import QUESTIONS, question
+from eqlab.benchmarks.emobench.result import result
 from eqlab.benchmarks.emobench.trials import build_trial
 from eqlab.benchmarks.empathy.items import balanced_batches
 from eqlab.benchmarks.instructed import instructed
@@ -56,7 +56,7 @@ class EmoBenchStudy:
 
     def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
         """Scenarios dealt by seed into batches of all categories; the orders of choices take turns."""
-        scenarios = EmoBench().scenarios(files, options)
+        scenarios = chosen_scenarios(files, options)
         chosen = spread(scenarios, study.limit or len(scenarios))
         trials = [self._page(one, options, study.seed, place % _ORDERS) for place, one in enumerate(chosen)]
         groups = [one.category for one in chosen]
@@ -78,12 +78,12 @@ class EmoBenchStudy:
 
     def simulated(self, design: Design, truth: Truth, seed: int) -> "Knowers":
         if not 0 < truth.effect < 1:
-            raise UsageError(f"{truth.effect:g} is no share of scenarios.", "Put in a number between 0 and 1.")
+            raise UsageError(f"{truth.effect:g} is not a share of scenarios.", "Put in a number between 0 and 1.")
         return Knowers(truth)
 
     def result(self, design: Design, people: Analysed) -> PeopleResult:
         (asked,) = design.run.benchmarks
-        return PeopleResult(EmoBench().score(PEOPLE, people.scored, asked.options))
+        return PeopleResult(result(PEOPLE, people.scored, asked.options))
 
     def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
         headline = found.result.headline

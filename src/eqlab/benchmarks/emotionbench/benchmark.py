@@ -141,7 +141,7 @@ class EmotionBench:
         if trial.mode == "json":
             reading = read_json(text, trial.form)
             if any(value != int(value) for value in reading.values.values()):
-                return Reading("unparseable", note="an answer is no whole number")
+                return Reading("unparseable", note="an answer is not a whole number")
             return reading
         filled = read_form(text, trial.form)
         if filled.values is not None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from eqlab.analysis.intervals import FEWEST, t_bounds
 from eqlab.analysis.two_samples import describe, welch_comparison
+from eqlab.benchmarks.contrasts import contrast_table
 from eqlab.benchmarks.emotionbench.alignment import NEGATIVE
 from eqlab.benchmarks.emotionbench.measures import known
 from eqlab.benchmarks.emotionbench.people_paired import Paired
@@ -51,16 +52,8 @@ def hypothesis(
 
 
 def hypothesis_table(found: Sequence[Contrast], why: str, alpha: float) -> Table:
-    return Table(
-        "Planned contrast",
-        ("situations", "against", f"change in {NEGATIVE}", f"{100 * (1 - alpha):g} % interval", "p", "different"),
-        tuple(
-            (one.arm, one.reference, one.estimate, f"{one.low:.1f} … {one.high:.1f}", f"{one.p:.4g}",
-             "yes" if one.p < alpha else "no")
-            for one in found
-        ),
-        (why and f"Not tested: {why}.") or "Welch's test, two-sided, of the situations' mean changes within person.",
-    )  # fmt: skip
+    note = (why and f"Not tested: {why}.") or "Welch's test, two-sided, of the situations' mean changes within person."
+    return contrast_table(found, "situations", f"change in {NEGATIVE}", alpha, note)
 
 
 def hypothesis_words(found: Sequence[Contrast], why: str, alpha: float) -> str:

@@ -55,7 +55,7 @@ def _situation(one: Section, top: Section) -> Situation:
     if emotion and emotion not in CONTROLS and emotion not in FACTORS:
         one.wrong("emotion", f"'{emotion[:40]}' is not known (there are: {', '.join((*FACTORS, *CONTROLS))})")
     elif emotion in FACTORS and factor not in FACTORS[emotion]:
-        one.wrong("factor", f"'{factor[:40]}' is no factor of {emotion} (there are: {', '.join(FACTORS[emotion])})")
+        one.wrong("factor", f"'{factor[:40]}' is not a factor of {emotion} (there are: {', '.join(FACTORS[emotion])})")
     elif emotion in FACTORS:
         index = FACTORS[emotion].index(factor)
     return Situation(one.text("id"), emotion, index, factor, one.text("text"))
@@ -66,7 +66,8 @@ OWN_FACTOR = "own situations"
 
 def parse_own(content: bytes, path: str) -> list[Situation]:
     """A user's own situations: an id, a text and the emotion it should evoke; the factor may be left out."""
-    return read_items(content, path, ("id", "text", "emotion", "factor", "language"), _own_situation)
+    keys = ("id", "text", "emotion", "factor", "language")
+    return read_items(content, path, keys, _own_situation, about=("instruction_before",))
 
 
 def _own_situation(section: Section, top: Section) -> Situation:
@@ -92,7 +93,7 @@ def parse_published(content: bytes, path: str = SITUATIONS) -> list[Situation]:
                     place = (str(emotion["name"]), f, factor_name(emotion["name"], f))
                     found.append(Situation(f"{emotion['name']}-{f}-{s}", *place, str(text).strip()))
     except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError) as error:
-        raise DataError(f"{path} is no file of situations ({type(error).__name__}: {error}).", _FETCH) from error
+        raise DataError(f"{path} is not a file of situations ({type(error).__name__}: {error}).", _FETCH) from error
     return found
 
 

@@ -141,7 +141,7 @@ def _json_value(scale: Scale, value: Any) -> int:
         return read_value(scale, value)
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if isinstance(value, bool) or not whole:
-        raise UnclearError(f"{scale.key}: {value!r} is no whole number")
+        raise UnclearError(f"{scale.key}: {value!r} is not a whole number")
     return within(scale, int(value))
 
 

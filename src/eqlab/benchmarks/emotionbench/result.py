@@ -113,11 +113,8 @@ def scale_range(key: str) -> tuple[float, float]:
 
 def _readable(given: Sequence[Administration]) -> bool:
     """Whether enough of the default and of each kind of situation could be read."""
-    asked: Counter[str] = Counter()
-    good: Counter[str] = Counter()
-    for one in given:
-        asked[_kind(one)] += 1
-        good[_kind(one)] += one.status == "ok"
+    asked = Counter(map(_kind, given))
+    good = Counter(_kind(one) for one in given if one.status == "ok")
     return all(good[kind] >= MIN_READABLE * asked[kind] for kind in asked)
 
 
@@ -250,6 +247,8 @@ def _caveats(
         said.append("Not compared with people: add '-o people=yes' (needs the published data).")
     if options["instrument"] == "PANAS" and headline.value is None:
         said.append("The concordance needs controls: add '-o controls=yes'.")
+    if headline.value is not None and headline.low is None and headline.note:
+        said.append(f"{headline.note[:1].upper()}{headline.note[1:]} (--profile full).")
     if given and given[0].trial.mode == "json":
         said.append("Answers were forced into the form (structured); not comparable with free-text scores.")
     lost = sum(one.status in ("refused", "unparseable", "error") for one in given)

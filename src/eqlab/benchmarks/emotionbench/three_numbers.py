@@ -24,7 +24,7 @@ PUBLISHED_PEOPLE = Estimate(
     ORDER.n,
     note="people of the published study were asked negative situations only, and the concordance needs neutral and "
     f"positive ones too. Their mood before is above that after a negative situation in {ORDER.value:.1f} % (95 % CI "
-    f"{ORDER.low:.1f} to {ORDER.high:.1f}): beside this stands a subject's own 'neutral above bad', on its page",
+    f"{ORDER.low:.1f} to {ORDER.high:.1f}): compare it with a model's own 'neutral above bad', on its page",
     unit="%",
     digits=1,
     of="people",
@@ -77,7 +77,7 @@ def three_numbers(measures: Measures, changes: Mapping[int, float]) -> ThreeNumb
 
 def concordance_alone(measures: Measures, changes: Mapping[int, float]) -> float | None:
     """The headline's value by itself, for who needs it often."""
-    return moods.concordance(*_moods(measures, changes)).all.value
+    return moods.concordance_value(*_moods(measures, changes))
 
 
 def _moods(measures: Measures, changes: Mapping[int, float]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
@@ -103,7 +103,7 @@ def beside_people(found: ThreeNumbers, who: str = "subject") -> Table:
         ),
         "People are the 1,266 of the published study: single persons, before against after one negative situation, so "
         "they have no value for good situations; a second sample of them would show the profile correlation given, and "
-        "a subject exactly like their true means the ceiling. A subject's moods are means over its repeats.",
+        "one exactly like their true means would get the ceiling. A model's moods are means over its repeats.",
     )
 
 

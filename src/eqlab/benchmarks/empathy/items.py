@@ -42,7 +42,7 @@ def _item(one: Section, top: Section) -> EmpathyItem:
     item = EmpathyItem(**{key: one.text(key) for key in _KEYS})
     emotion = EMOTIONS.get(item.emotion)
     if item.emotion and emotion is None:
-        one.wrong("emotion", f"'{item.emotion[:40]}' is none of the 32 emotions (there are: {', '.join(EMOTIONS)})")
+        one.wrong("emotion", f"'{item.emotion[:40]}' is not one of the 32 emotions (there are: {', '.join(EMOTIONS)})")
     elif emotion is not None:
         for key, right in (("valence", emotion.valence), ("plutchik", emotion.plutchik)):
             if one.has(key) and getattr(item, key) != right:
@@ -57,7 +57,7 @@ NOT_SAID = "not said"
 
 def parse_own(content: bytes, path: str) -> list[EmpathyItem]:
     """A user's own prompts: an id and what the speaker says; everything else may be left out."""
-    return read_items(content, path, _OWN, _own_item)
+    return read_items(content, path, _OWN, _own_item, text_as="utterance")
 
 
 def _own_item(section: Section, top: Section) -> EmpathyItem:

@@ -106,7 +106,7 @@ _FOUR = 4
 
 def parse_own(content: bytes, path: str) -> list[Question]:
     """A user's own dialogues."""
-    return read_items(content, path, _OWN, _own_question, _nested)
+    return read_items(content, path, _OWN, _own_question, _nested, "dialogue")
 
 
 def _own_question(section: Section, top: Section) -> Question:
@@ -143,7 +143,7 @@ def _short(section: Section, found: Mapping[str, Any]) -> tuple[dict[str, float]
     for word, value in found.items():
         number = None if isinstance(value, bool) else value
         if not isinstance(number, int | float) or not 0 <= number <= 10:
-            section.wrong("emotions", f"'{word}' is no number from 0 to 10")
+            section.wrong("emotions", f"'{word}' is not a number from 0 to 10")
         else:
             reference[word] = float(number)
     return reference, {}
@@ -156,9 +156,12 @@ def _last_speaker(dialogue: object) -> str | None:
 
 
 def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns emotion1, reference1, reason1 … emotion4 as the list that TOML has."""
+    """The columns emotion1, reference1, reason1 … emotion4 as the list that TOML has; or one column, Sad 7 | …"""
     made = {key: value for key, value in row.items() if not re.fullmatch(r"(emotion|reference|reason)\d", key)}
-    if "emotions" not in made:
+    if isinstance(made.get("emotions"), str):
+        parts = [re.fullmatch(r"\s*(.*?)[\s=:]+(\S+)\s*", part) for part in made["emotions"].split("|")]
+        made["emotions"] = {part.group(1): as_number(part.group(2)) for part in parts if part}
+    elif "emotions" not in made:
         made["emotions"] = [
             {
                 name: as_number(row[f"{column}{k}"]) if column == "reference" else row[f"{column}{k}"]

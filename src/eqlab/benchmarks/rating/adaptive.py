@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from eqlab.analysis.next_pairs import next_pairs
+from eqlab.benchmarks.rating.pair_trials import Design, designed, on_prompts, pair
 from eqlab.benchmarks.rating.rated import RatedReply
-from eqlab.benchmarks.rating.reply_rows import ReplyRow
+from eqlab.benchmarks.rating.reply_rows import ReplyRow, choose
 from eqlab.benchmarks.rating.strengths import anchors_of, fitted
-from eqlab.benchmarks.rating.trials import Design, choose, designed, on_prompts, pair
 from eqlab.core.benchmark import Selection
 from eqlab.core.rubric import Rubric
 from eqlab.core.trials import Trial

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from eqlab.benchmarks.options import read_options
+from eqlab.benchmarks.rating.pair_trials import ALL
 from eqlab.benchmarks.rating.parse import read_rating
 from eqlab.benchmarks.rating.parse_scales import read_scales
 from eqlab.benchmarks.rating.prompt import prompt_sha256
 from eqlab.benchmarks.rating.rated import item_of, rated
 from eqlab.benchmarks.rating.reply_rows import FILE, from_jsonl
-from eqlab.benchmarks.rating.trials import ALL, SCALES, is_published, plan
+from eqlab.benchmarks.rating.trials import SCALES, is_published, plan
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
@@ -25,7 +26,10 @@ _OPTIONS = (
     OptionHelp("pairwise", "no", "two replies at a time, in both orders", ("yes", "no")),
     OptionHelp("purpose", "judging", "what the ratings are for", PURPOSES),
     OptionHelp(
-        "pairs", ALL, "which arms meet: all, ring (each its next), or the name of one that meets all", late=True
+        "pairs",
+        ALL,
+        "which are compared: all, ring (each with the next), or the name of one that all are compared with",
+        late=True,
     ),
     OptionHelp("adaptive", "no", "ask the pairs that narrow the ranks most, in rounds", ("yes", "no"), late=True),
     OptionHelp("width", "", "adaptive: mean width of the rank ranges at which to stop", late=True),

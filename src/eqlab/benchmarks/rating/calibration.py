@@ -192,7 +192,7 @@ def _own_family(pairs: Sequence[RatingPair], arms: Sequence[str], judge: str) ->
     gap = _bias(f"own family ({own}) − others", pairs, relatives, others)
     note = f"Own family: {', '.join(relatives)}; others: {', '.join(others)}."
     if all(arm in REFERENCE_ARMS for arm in others):
-        note += " The others are people's replies only, so a liking for model text in general looks the same."
+        note += " The others are people's replies only, so a preference for model text in general looks the same."
     return own, note, gap
 
 

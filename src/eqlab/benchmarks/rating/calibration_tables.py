@@ -34,19 +34,19 @@ def tables(found: Calibration) -> tuple[Table, ...]:
             "Calibration: bias by whose replies",
             ("replies by", "judge − people, scale points"),
             tuple(found.bias.items()),
-            "A judge that agrees with people as they agree with each other can still favour an arm.",
+            "A judge that agrees with people as they agree with each other can still favour one model.",
         ),
         Table(
             "Calibration: what the judge adds to differences",
             ("difference", "scale points"),
             (*((one.name, one) for one in found.distortion.values()), *family_row),
-            f"0: differences between arms are as people see them. {found.own_family_note}",
+            f"0: differences between models are as people see them. {found.own_family_note}",
         ),
         Table(
             "Calibration: length",
-            ("Spearman's correlation inside the arms", "value"),
+            ("Spearman's correlation within each model's replies", "value"),
             tuple(found.length.items()),
-            "Above 0: longer replies are rated better. The difference is the judge's own liking for length.",
+            "Above 0: longer replies are rated better. The difference is the judge's own preference for length.",
         ),
         Table(
             "Calibration: judge (rows) against people (columns)",

@@ -290,9 +290,7 @@ def _repeats(ratings: Sequence[RatedReply]) -> tuple[Estimate, ...]:
 def relatives(judge: str, arms: Sequence[str]) -> tuple[str, ...]:
     own = family(judge)
     if not own:
-        return (
-            f"The family of the judge {judge} is not known from its name; a liking for its own cannot be ruled out.",
-        )
+        return (f"The family of {judge} is not known from its name: it may favour its own kind.",)
     akin = [arm for arm in arms if family(arm) == own]
     return (f"The judge is of the family of {', '.join(akin)} ({own}) and may favour it.",) if akin else ()
 

@@ -32,8 +32,3 @@ def gap_words(arm: str, reference: str, gap: Estimate) -> str:
     if gap.high < 0:
         return f"{arm} is called Good less often than {reference} ({bounds})"
     return f"{arm} and {reference} cannot be told apart ({bounds})"
-
-
-def p_text(p: float | None) -> str | None:
-    """A p-value that never prints as 0."""
-    return None if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"

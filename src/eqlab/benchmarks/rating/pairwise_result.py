@@ -146,7 +146,7 @@ def _headline(preferred: Mapping[tuple[str, str], Estimate]) -> Estimate:
     if len(preferred) == 1:
         return next(iter(preferred.values()))
     n = sum(one.n for one in preferred.values())
-    return Estimate("preference", None, n, unit="%", note=f"{len(preferred)} pairs of arms: see the table", digits=1)
+    return Estimate("preference", None, n, unit="%", note=f"{len(preferred)} pairs: see the table", digits=1)
 
 
 def _table(met: Mapping[tuple[str, str], Sequence[Duel]], preferred: Mapping[tuple[str, str], Estimate]) -> Table:
@@ -171,10 +171,10 @@ def _places(ratings: Sequence[RatedReply]) -> Table:
 
 
 def _sentence(judge: str, preferred: Mapping[tuple[str, str], Estimate], bias: Estimate) -> str:
-    said = []
+    said, without = [], []
     for (arm, reference), share in preferred.items():
         if share.value is None:
-            said.append(f"{arm} and {reference} were not compared")
+            without.append(f"{arm} with {reference}")
             continue
         bounds = "no interval" if share.low is None else f"95 % interval {share.low:.1f} to {share.high:.1f}"
         if share.low is not None and share.low > 50:
@@ -184,7 +184,9 @@ def _sentence(judge: str, preferred: Mapping[tuple[str, str], Estimate], bias: E
         else:
             verdict = f"shows no clear preference between {arm} and {reference}"
         said.append(f"{verdict} ({share.value:.1f} % for {arm}, {bounds})")
-    text = f"Judge-only: {judge} {'; '.join(said)}." if said else f"{judge} compared nothing."
+    text = f"Judge-only: {judge} {'; '.join(said)}." if said else f"No verdict of {judge} could be read."
+    if said and without:
+        text += f" Not compared: {', '.join(without)}."
     if bias.low is not None and bias.high is not None and (bias.low > 0 or bias.high < 0):
         place = "first" if bias.low > 0 else "second"
         text += f" It favours the {place} place ({bias.value:+.1f} points), which asking in both orders evens out."

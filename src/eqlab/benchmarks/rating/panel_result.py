@@ -11,7 +11,7 @@ import numpy as np
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.analysis.panel import PanelRatings as Panel
-from eqlab.analysis.panel import Pooled, leave_one_out, most_disputed, pool
+from eqlab.analysis.panel import Pooled, leave_one_out, most_disputed, pool, ranks_of
 from eqlab.analysis.panel_agreement import effective_judges, panel_alpha, preferences
 from eqlab.benchmarks.rating.families import family
 from eqlab.benchmarks.rating.rated import RatedReply
@@ -57,7 +57,7 @@ def panel_result(given: Mapping[str, Sequence[RatedReply]], measure: Measure = G
         pooled = pool(panel)
     except UsageError:
         return None
-    arms = _arm_estimates(pooled)
+    arms = _arm_estimates(pooled, measure)
     judged = [one for one in arms if one.value is not None]
     if not judged:
         return None
@@ -205,12 +205,17 @@ def _people(replies: Mapping[Reply, RatedReply]) -> list[float] | None:
     return None if any(np.isnan(means)) else means
 
 
-def _arm_estimates(pooled: Pooled) -> list[Estimate]:
-    """Pooled means may leave the scale a little, so they have no bounds."""
-    return [
-        mean_estimate(name, [float(value) for value in row if np.isfinite(value)], unit=POINTS)
-        for name, row in zip(pooled.subjects, pooled.table, strict=True)
-    ]
+def _arm_estimates(pooled: Pooled, measure: Measure) -> list[Estimate]:
+    """Without its judge's severity a single rating may leave the scale a little; a true mean cannot, so its interval
+    ends where the scale does."""
+    found = []
+    for name, row in zip(pooled.subjects, pooled.table, strict=True):
+        one = mean_estimate(name, [float(value) for value in row if np.isfinite(value)], unit=POINTS)
+        if one.value is not None and one.low is not None and one.high is not None:
+            low, high = min(float(measure.low), one.value), max(float(measure.high), one.value)
+            one = replace(one, low=max(low, one.low), high=min(high, one.high))
+        found.append(one)
+    return found
 
 
 def _gaps(pooled: Pooled) -> list[tuple[str, str, Estimate]]:
@@ -251,7 +256,7 @@ def _worth_table(panel: Panel, first: Panel, people: Sequence[float] | None, mea
         "What the panel is worth",
         ("measure", "value", "of"),
         tuple(rows),
-        "Intervals: bootstrap over whole prompts. Judges who err alike are worth fewer than they are.",
+        "Intervals: bootstrap over whole prompts. Judges who make the same errors count as fewer.",
     )
 
 
@@ -267,14 +272,14 @@ def _severity(pooled: Pooled) -> Table:
 def _left_out(panel: Panel, pooled: Pooled) -> Table:
     means = pooled.means
     order = sorted(means, key=lambda arm: -means[arm])
-    whole = tuple(f"{place}" for place in range(1, len(order) + 1))
-    rows = [("nobody", *whole)]
+    whole = ranks_of(means)
+    rows = [("nobody", *(f"{whole[arm]:g}" for arm in order))]
     rows += [(one.judge, *(f"{one.ranks[arm]:g}" for arm in order)) for one in leave_one_out(panel)]
     return Table(
         "Ranks if a judge were left out",
         ("left out", *order),
         tuple(rows),
-        "A rank that changes hangs on one judge.",
+        "A rank that changes here depends on one judge.",
     )
 
 

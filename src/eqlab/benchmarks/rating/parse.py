@@ -21,7 +21,7 @@ def read_rating(trial: Trial, text: str) -> Reading:
     if trial.mode == "json":
         reading = read_json(text, trial.form)
         if reading.status == "ok" and reading.values[scale.key] != int(reading.values[scale.key]):
-            return Reading("unparseable", note=f"{reading.values[scale.key]} is no whole number")
+            return Reading("unparseable", note=f"{reading.values[scale.key]} is not a whole number")
         return reading
     value = read_choice(text, scale)
     if value is not None:

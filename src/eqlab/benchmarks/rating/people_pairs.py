@@ -11,9 +11,9 @@ from scipy.special import stdtrit
 from eqlab.analysis.bradley_terry import Strengths, Verdicts, strengths
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.analysis.maximise import FitError
-from eqlab.benchmarks.rating.outcome import RatingOutcome, p_text
+from eqlab.benchmarks.contrasts import contrast_table, corrected
+from eqlab.benchmarks.rating.outcome import RatingOutcome
 from eqlab.benchmarks.rating.people_result import FOLLOWS
-from eqlab.benchmarks.rating.planned import corrected
 from eqlab.benchmarks.rating.rated import RatedReply, arms_of
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Baseline, Estimate, Table
@@ -80,15 +80,8 @@ def pair_contrasts(choices: Sequence[ChosenReply], reference: str, alpha: float)
             low, high = gap.value - reach * gap.se, gap.value + reach * gap.se
             made.append(Contrast(arm, reference, named, one, one, low, high))
         found = corrected(made)
-    rows = tuple(
-        (one.arm, one.reference, one.estimate, f"{one.low:.2f} … {one.high:.2f}", p_text(one.p), p_text(one.p_holm),
-         "yes" if one.p_holm < alpha else "no")
-        for one in found
-    )  # fmt: skip
-    columns = ("replies by", "against", "log-odds of being chosen", f"{100 * (1 - alpha):g} % interval", "p",
-               "p after Holm", f"different at {alpha:g}")  # fmt: skip
     note = "Bradley–Terry with ties and the first place; errors over prompts and people (two-way jackknife)."
-    return found, Table("Planned contrasts", columns, rows, f"{note} {why}".strip())
+    return found, contrast_table(found, "replies by", "log-odds of being chosen", alpha, f"{note} {why}".strip())
 
 
 def outcome(ratings: Sequence[RatedReply], reference: str = "") -> RatingOutcome:

@@ -13,18 +13,19 @@ from eqlab.analysis.contingency import good_gain
 from eqlab.analysis.maximise import FitError
 from eqlab.analysis.ordinal import RandomEffect, fit_ordinal
 from eqlab.analysis.ordinal_effects import pooled_effects
+from eqlab.benchmarks.contrasts import corrected, p_text
 from eqlab.benchmarks.rating.arm_length import length_table
 from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares
 from eqlab.benchmarks.rating.judge_result import arm_table, by_group
-from eqlab.benchmarks.rating.outcome import RatingOutcome, gap_words, p_text
+from eqlab.benchmarks.rating.outcome import RatingOutcome, gap_words
 from eqlab.benchmarks.rating.people_checks import equivalence, proportional, several_raters
-from eqlab.benchmarks.rating.planned import contrasts_from, corrected, planned_words
+from eqlab.benchmarks.rating.planned import contrasts_from, planned_words
 from eqlab.benchmarks.rating.rated import GOOD, GivenRating, RatedReply, arms_of, given
 from eqlab.core.results import Estimate, Table
 
 FOLLOWS = (
-    "It follows how people like these raters see these replies to these prompts; not that anybody feels anything, "
-    "nor that the difference is the same for other prompts or in longer talks."
+    "This tells how people like these raters see these replies to these prompts. It does not tell whether anybody "
+    "feels anything, nor whether the difference is the same for other prompts or in longer talks."
 )
 
 

@@ -8,8 +8,7 @@ from scipy.special import stdtrit
 
 from eqlab.analysis.confirmatory import Decision, decide
 from eqlab.analysis.maximise import FitError
-from eqlab.analysis.multiplicity import holm
-from eqlab.benchmarks.rating.outcome import p_text
+from eqlab.benchmarks.contrasts import contrast_table, corrected, p_text
 from eqlab.benchmarks.rating.rated import GivenRating
 from eqlab.core.results import Estimate, Table
 from eqlab.core.studied import Contrast
@@ -58,16 +57,6 @@ def contrasts_from(made: Decision, reference: str, prefix: str, alpha: float, n:
     return tuple(found)
 
 
-def corrected(found: Sequence[Contrast]) -> tuple[Contrast, ...]:
-    """Holm's correction over all of them."""
-    from dataclasses import replace
-
-    adjusted = holm([one.p for one in found])
-    return tuple(
-        replace(one, p_holm=one.p if p_holm is None else p_holm) for one, p_holm in zip(found, adjusted, strict=True)
-    )
-
-
 def _model(made: Decision) -> str:
     lost = "".join(f" No {name} effect: {why}." for name, why in made.left_out.items() if why)
     return f"Random effects: {', '.join(made.random) or 'none'}.{lost}"
@@ -108,29 +97,5 @@ def _contrast_words(one: Contrast, alpha: float, unit: str) -> str:
 
 
 def planned_table(found: Sequence[Contrast], why: str, alpha: float) -> Table:
-    rows = tuple(
-        (
-            one.arm,
-            one.reference,
-            one.estimate,
-            f"{one.low:.2f} … {one.high:.2f}",
-            p_text(one.p),
-            p_text(one.p_holm),
-            "yes" if one.p_holm < alpha else "no",
-        )
-        for one in found
-    )
-    return Table(
-        "Planned contrasts",
-        (
-            "replies by",
-            "against",
-            "log-odds of a better rating",
-            f"{100 * (1 - alpha):g} % interval",
-            "p",
-            "p after Holm",
-            f"different at {alpha:g}",
-        ),
-        rows,
-        f"Cumulative logit with random raters, prompts and replies as far as the design has them. {why}",
-    )
+    note = f"Cumulative logit with random raters, prompts and replies as far as the design has them. {why}"
+    return contrast_table(found, "replies by", "log-odds of a better rating", alpha, note)

@@ -1,6 +1,7 @@
 """Replies on their way to raters: one row each, whoever wrote them; as JSON lines the items of a rating run."""
 
 import json
+import random
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -8,7 +9,17 @@ from typing import Any
 from eqlab.core.errors import DataError
 from eqlab.core.replies import ReplyRow
 
-__all__ = ["FILE", "REFERENCE_ARMS", "ReplyRow", "from_jsonl", "in_all_arms", "order_arms", "to_jsonl"]
+__all__ = [
+    "FILE",
+    "REFERENCE_ARMS",
+    "ReplyRow",
+    "choose",
+    "from_jsonl",
+    "in_all_arms",
+    "order_arms",
+    "prompt_key",
+    "to_jsonl",
+]
 
 FILE = "replies.jsonl"
 REFERENCE_ARMS = ("human", "author")
@@ -48,7 +59,7 @@ def from_jsonl(content: bytes, path: str = FILE) -> list[ReplyRow]:
             body["human_scales"] = tuple((str(rater), str(scale), int(value)) for rater, scale, value in scales)
             rows.append(ReplyRow(**body))
         except (ValueError, TypeError, KeyError) as error:
-            raise DataError(f"{path}: line {number} is no reply ({type(error).__name__}: {error}).") from error
+            raise DataError(f"{path}: line {number} is not a reply ({type(error).__name__}: {error}).") from error
     if not rows:
         raise DataError(f"{path} holds no replies.", "Name a run or a file with replies: eqlab judge MODEL --on RUN.")
     return rows
@@ -62,3 +73,16 @@ def in_all_arms(rows: Sequence[ReplyRow]) -> tuple[list[ReplyRow], int]:
     every = {row.arm for row in rows}
     common = {prompt for prompt, own in arms.items() if own == every}
     return [row for row in rows if row.prompt in common], len(arms) - len(common)
+
+
+def choose(rows: Sequence[ReplyRow], limit: int | None, seed: int) -> list[ReplyRow]:
+    """All replies to at most `limit` prompts, drawn by seed."""
+    prompts = sorted({row.prompt for row in rows})
+    if limit is None or limit >= len(prompts):
+        return list(rows)
+    kept = set(random.Random(seed).sample(prompts, limit))
+    return [row for row in rows if row.prompt in kept]
+
+
+def prompt_key(row: ReplyRow) -> dict[str, Any]:
+    return {"prompt": row.prompt, "emotion": row.emotion, "valence": row.valence, "utterance": row.utterance}

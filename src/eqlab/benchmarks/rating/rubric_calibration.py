@@ -109,7 +109,7 @@ def calibrated_tables(calibrated: ScaleCalibrations, reaches: Sequence[float] = 
             "Calibration: bias by whose replies",
             ("scale", "replies by", "judge − people, scale points"),
             tuple(by_arm),
-            "A judge that agrees with people as they agree with each other can still favour an arm.",
+            "A judge that agrees with people as they agree with each other can still favour one model.",
         ),
     )
 

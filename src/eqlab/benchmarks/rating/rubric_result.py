@@ -42,7 +42,7 @@ def rubric_result(subject: str, ratings: Sequence[RatedReply], options: Mapping[
     title = str(options["rubric_title"])
     snapshots = sorted({one.answer.model for one in ratings if one.answer is not None and one.answer.model})
     by_scale = {scale.key: _points(read[scale.key]) for scale in scales}
-    headline = found.headline if calibrating else _headline(shares, gaps)
+    headline = found.headline if calibrating else _headline(shares)
     sentence = found.sentence(judge) if calibrating else _sentence(judge, title, shares, scales, by_scale)
     means = _means_table(scales, by_scale, arms)
     return Result(
@@ -58,7 +58,7 @@ def rubric_result(subject: str, ratings: Sequence[RatedReply], options: Mapping[
         },
         sentence=sentence if valid or not asked else f"{sentence} But too few ratings could be read: not valid.",
         headline=headline,
-        score_range=(-0.2, 1.0) if calibrating else ((-100.0, 100.0) if len(arms) == 2 else (0.0, 100.0)),
+        score_range=(-0.2, 1.0) if calibrating else (0.0, 100.0),
         estimates=(
             *shares.values(),
             *(one for _, _, one in gaps),
@@ -140,10 +140,8 @@ def _gaps(
     return found
 
 
-def _headline(shares: Mapping[str, Estimate], gaps: Sequence[tuple[str, str, Estimate]]) -> Estimate:
+def _headline(shares: Mapping[str, Estimate]) -> Estimate:
     known = [one for one in shares.values() if one.value is not None]
-    if len(shares) == 2 and gaps:
-        return gaps[0][2]
     if not known:
         return Estimate("overall", None, 0, note="no rating could be read", digits=1)
     best = max(known, key=lambda one: one.value or 0.0)

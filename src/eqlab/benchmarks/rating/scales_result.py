@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from eqlab.analysis.correlation import pearson
+from eqlab.benchmarks.contrasts import corrected
 from eqlab.benchmarks.rating.arm_shares import arm_shares
 from eqlab.benchmarks.rating.people_result import FOLLOWS, first_arm
-from eqlab.benchmarks.rating.planned import contrasts_of, corrected, planned_table
+from eqlab.benchmarks.rating.planned import contrasts_of, planned_table
 from eqlab.benchmarks.rating.rated import GivenRating, rated
 from eqlab.benchmarks.rating.rubric_items import item_on_scales
 from eqlab.core.benchmark import Scored

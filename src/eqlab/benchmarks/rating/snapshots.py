@@ -15,7 +15,7 @@ def snapshots(ratings: Sequence[RatedReply]) -> Counter[str]:
 
 def snapshots_table(given: Mapping[str, Sequence[RatedReply]]) -> Table:
     rows = [(judge, answered_as.in_words(snapshots(ratings)) or "not reported") for judge, ratings in given.items()]
-    return Table("Who answered", ("judge asked", "answered as"), tuple(rows), "By the server's own word.")
+    return Table("Who answered", ("judge asked", "answered as"), tuple(rows), "As the server says.")
 
 
 def replaced(given: Mapping[str, Sequence[RatedReply]]) -> Iterator[str]:

@@ -68,7 +68,7 @@ def strengths_tables(
     if found is None:
         return ()
     if anchors:
-        note = f"Arms of run {run} keep its strengths; the new ones' intervals take those as given. {note}".strip()
+        note = f"Those of run {run} keep their strengths; the new ones' intervals take those as given. {note}".strip()
     over = "prompts and judges" if found.judge_table is not None else "prompts"
     ranges = rank_ranges(found, anchors)
     order = sorted(range(len(found.names)), key=lambda index: -found.ability[index])
@@ -153,7 +153,7 @@ def _place(found: Strengths) -> tuple[Table, ...]:
             "What the first place is worth",
             ("log odds", "odds of winning there, equals otherwise"),
             ((place, shares[0]),),
-            "0 and 1: no position bias. Both orders are asked, so it moves nobody's strength.",
+            "0 and 1: no position bias. Both orders are asked, so it does not change any strength.",
         ),
     )
 

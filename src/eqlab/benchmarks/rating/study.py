@@ -18,10 +18,10 @@ from eqlab.benchmarks.rating.moderation import moderation_table
 from eqlab.benchmarks.rating.people_result import first_arm, shares_words
 from eqlab.benchmarks.rating.planned import planned_contrasts, planned_table, planned_words
 from eqlab.benchmarks.rating.rated import GivenRating, given, rated
-from eqlab.benchmarks.rating.reply_rows import FILE, from_jsonl
+from eqlab.benchmarks.rating.reply_rows import FILE, choose, from_jsonl
 from eqlab.benchmarks.rating.scales_result import scale_contrasts, scales_result
 from eqlab.benchmarks.rating.simulated_people import Raters
-from eqlab.benchmarks.rating.trials import choose, single
+from eqlab.benchmarks.rating.trials import single
 from eqlab.benchmarks.template import template
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Scale

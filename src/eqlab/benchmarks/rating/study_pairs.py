@@ -11,12 +11,12 @@ from eqlab.benchmarks.instructed import instructed
 from eqlab.benchmarks.options import read_options
 from eqlab.benchmarks.rating import prompt as words_of
 from eqlab.benchmarks.rating.benchmark import Ratings
+from eqlab.benchmarks.rating.pair_trials import pair_key
 from eqlab.benchmarks.rating.people_pairs import chosen, pair_contrasts
 from eqlab.benchmarks.rating.rated import rated
-from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, from_jsonl
+from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, choose, from_jsonl
 from eqlab.benchmarks.rating.simulated_people import Raters
 from eqlab.benchmarks.rating.study import about_replies, reference_of
-from eqlab.benchmarks.rating.trials import choose, pair_key
 from eqlab.benchmarks.template import template
 from eqlab.core.benchmark import OptionHelp
 from eqlab.core.design import Batch, Design

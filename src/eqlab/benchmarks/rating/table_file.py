@@ -61,7 +61,7 @@ def _csv(text: str, path: str) -> tuple[list[TableRow], list[BadRow]]:
                 continue
             rows.append(TableRow(line, _cells(zip(header, cells, strict=True))))
     except csv.Error as error:
-        raise DataError(f"{path}: line {reader.line_num} is no CSV ({error}).", "Quote texts with commas.") from error
+        raise DataError(f"{path}: line {reader.line_num} is not CSV ({error}).", "Quote texts with commas.") from error
     return rows, bad
 
 

@@ -1,15 +1,14 @@
-"""Replies become trials: the scene and a reply above, Bad, Okay, Good below; or two replies, once in each order.
+"""Replies become trials: the scene and a reply above, Bad, Okay, Good below; or two replies (pair_trials.py).
 Who wrote a reply is in the trial's key, which no rater sees; the order of asking is shuffled."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
 from eqlab.benchmarks.rating import prompt as wording
-from eqlab.benchmarks.rating.reply_rows import ReplyRow, order_arms
+from eqlab.benchmarks.rating.pair_trials import designed, pairs
+from eqlab.benchmarks.rating.reply_rows import ReplyRow, choose, prompt_key
 from eqlab.core.benchmark import Selection
-from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale
 from eqlab.core.rubric import Rubric
 from eqlab.core.trials import Trial
@@ -35,15 +34,6 @@ def plan(
     for repeat in range(selection.repeats or 1):
         for trial in trials:
             yield trial, repeat
-
-
-def choose(rows: Sequence[ReplyRow], limit: int | None, seed: int) -> list[ReplyRow]:
-    """All replies to at most `limit` prompts, drawn by seed."""
-    prompts = sorted({row.prompt for row in rows})
-    if limit is None or limit >= len(prompts):
-        return list(rows)
-    kept = set(random.Random(seed).sample(prompts, limit))
-    return [row for row in rows if row.prompt in kept]
 
 
 def judged(row: ReplyRow, rubric: Rubric, selection: Selection) -> Trial:
@@ -93,7 +83,7 @@ def single(
 
 def _reply_key(row: ReplyRow) -> dict[str, Any]:
     return {
-        **_prompt_key(row),
+        **prompt_key(row),
         "arm": row.arm,
         "reply": row.reply,
         "words": len(row.reply.split()),
@@ -101,83 +91,3 @@ def _reply_key(row: ReplyRow) -> dict[str, Any]:
         "reply_repeat": row.repeat,
         "human": [list(one) for one in row.human],
     }
-
-
-Design = Sequence[tuple[str, str]]
-"""Which two arms meet."""
-
-
-def designed(rows: Sequence[ReplyRow], options: Mapping[str, Any]) -> Design:
-    """All pairs of arms; or every arm with its next in a ring; or every arm with one. Arms whose strength is known are
-    not compared again."""
-    arms = order_arms(row.arm for row in rows)
-    if len(arms) < 2:
-        raise UsageError("A pairwise comparison needs replies of two arms.", "Name a second run or file with --on.")
-    wanted = str(options.get("pairs", ALL))
-    known = options.get("anchors", {}).get("arms", ())
-    if wanted == RING and len(arms) > 2:
-        met = [(one, arms[(place + 1) % len(arms)]) for place, one in enumerate(arms)]
-    elif wanted in (ALL, RING):
-        met = list(combinations(arms, 2))
-    elif wanted in arms:
-        met = [(wanted, other) for other in arms if other != wanted]
-    else:
-        raise UsageError(
-            f"--pairs '{wanted}' is no arm.", f"Write {ALL}, {RING}, or one of the arms: {', '.join(arms)}."
-        )
-    met = [(one, other) for one, other in met if one not in known or other not in known]
-    if not met:
-        raise UsageError("All arms have strengths already: there is nothing to compare.", "Name a new arm with --on.")
-    return met
-
-
-ALL, RING = "all", "ring"
-
-
-def pairs(rows: Sequence[ReplyRow], rubric: Rubric, selection: Selection, met: Design) -> list[Trial]:
-    """These pairs on every prompt, in both orders: what the first place is worth can then be seen and removed."""
-    by_prompt = on_prompts(rows)
-    return [
-        pair(own[first], own[second], rubric, selection)
-        for own in by_prompt.values()
-        for one, other in met
-        if one in own and other in own
-        for first, second in ((one, other), (other, one))
-    ]
-
-
-def on_prompts(rows: Sequence[ReplyRow]) -> dict[str, dict[str, ReplyRow]]:
-    """The first reply of each arm to each prompt."""
-    found: dict[str, dict[str, ReplyRow]] = {}
-    for row in rows:
-        if row.repeat == 0:
-            found.setdefault(row.prompt, {})[row.arm] = row
-    return found
-
-
-def pair(first: ReplyRow, second: ReplyRow, rubric: Rubric, selection: Selection) -> Trial:
-    shown, replies = wording.shown_two(first, second, rubric)
-    return Trial(
-        benchmark="rating",
-        items=(first.prompt,),
-        condition="pairwise",
-        stimulus=shown + replies,
-        form=Form((wording.BETTER,)),
-        prompt=wording.build(rubric, shown, replies, pairwise=True, structured=selection.structured),
-        mode="json" if selection.structured else "text",
-        order_seed=selection.seed,
-        key=pair_key(first, second),
-    )
-
-
-def pair_key(first: ReplyRow, second: ReplyRow) -> dict[str, Any]:
-    return {
-        **_prompt_key(first),
-        "arms": [first.arm, second.arm],
-        "replies": [first.reply, second.reply],
-        "words": [len(first.reply.split()), len(second.reply.split())],
-    }
-
-
-def _prompt_key(row: ReplyRow) -> dict[str, Any]:
-    return {"prompt": row.prompt, "emotion": row.emotion, "valence": row.valence, "utterance": row.utterance}

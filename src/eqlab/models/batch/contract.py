@@ -109,7 +109,7 @@ class Way:
         try:
             return json.loads(came.raw)
         except ValueError as error:
-            raise self.broken(f"a reply that is no JSON ({error})") from error
+            raise self.broken(f"a reply that is not JSON ({error})") from error
 
     async def call(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None = None, *, once: bool = False

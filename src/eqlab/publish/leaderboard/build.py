@@ -133,7 +133,7 @@ def _last_build(folder: Path) -> Mapping[str, Any] | None:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(
             f"{path} cannot be read as the last build ({type(error).__name__}: {error}).",
-            "Remove it to start anew; nothing else in the folder is needed.",
+            "Remove it to start afresh; nothing else in the folder is needed.",
         ) from error
 
 

@@ -50,7 +50,7 @@ def _checked(body: Mapping[str, Any], data: Path | None) -> list[BoardEntry]:
 
 def _untouched(body: Mapping[str, Any]) -> None:
     if not isinstance(body["answers"], list):
-        raise Refused("its answers are no list")
+        raise Refused("its answers are not a list")
     try:
         found = answers_sha256(body["answers"])
         signed = signed_part(body)
@@ -59,7 +59,7 @@ def _untouched(body: Mapping[str, Any]) -> None:
     if found != body["answers_sha256"]:
         raise Refused("its answers were changed: their sha256 is not the one in the file")
     if not (isinstance(body["public_key"], str) and isinstance(body["signature"], str)):
-        raise Refused("its key or signature is no text")
+        raise Refused("its key or signature is not text")
     if not keys.verified(body["public_key"], body["signature"], signed):
         raise Refused("its signature does not fit: it was changed after signing, or signed with another key")
 
@@ -84,7 +84,7 @@ def _config(body: Mapping[str, Any]) -> RunConfig:
     if isinstance(created, bool) or not isinstance(created, int | float) or not 0 <= created < 1e11:
         raise Refused("its date makes no sense")
     if not isinstance(body["provenance"], dict) or len(canonical(body["provenance"])) > _MOST_PROVENANCE:
-        raise Refused("its provenance is no object, or too long")
+        raise Refused("its provenance is not an object, or too long")
     return config
 
 
@@ -127,7 +127,7 @@ def _possible(attempts: Mapping[Place, list[Answer]], trials: Mapping[Place, Tri
         given.sort(key=lambda answer: answer.attempt)
         numbers = [answer.attempt for answer in given]
         if len(set(numbers)) < len(numbers):
-            raise Refused(f"item {item}: attempt {max(n for n in numbers if numbers.count(n) > 1)} stands there twice")
+            raise Refused(f"item {item}: attempt {max(n for n in numbers if numbers.count(n) > 1)} is there twice")
         if numbers != list(range(1, len(numbers) + 1)):
             raise Refused(f"item {item}: attempts {numbers} are not counted from 1 without a gap")
         answered = [answer for answer in given if answer.answered]

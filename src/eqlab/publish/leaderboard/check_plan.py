@@ -27,7 +27,7 @@ def prepared(config: RunConfig, data: Path | None) -> Prepared:
     asked, files = {}, {}
     for one in config.benchmarks:
         if one.name not in names() or one.name in asked:
-            raise Refused(f"benchmark {one.name!r} cannot be submitted, or stands there twice")
+            raise Refused(f"benchmark {one.name!r} cannot be submitted, or is there twice")
         try:
             benchmark = load(one.name)
             _check_options(benchmark, one)
@@ -35,7 +35,7 @@ def prepared(config: RunConfig, data: Path | None) -> Prepared:
         except Refused:
             raise
         except EqlabError as error:
-            raise Refused(f"its items are not here, so it cannot be scored anew: {error}") from error
+            raise Refused(f"its items are not here, so it cannot be scored again: {error}") from error
         if one.protocol != benchmark.protocol:
             raise Refused(f"it was made with protocol {one.protocol!r} of {one.name}; this is {benchmark.protocol}")
         if one.items_sha256 != configured(benchmark, one.options, files[one.name]).items_sha256:

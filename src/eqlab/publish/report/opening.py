@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from eqlab.comparison.labels import subject_name
+from eqlab.core.results import Estimate
 from eqlab.core.text import is_number
 from eqlab.publish.forest import Forest, Line, widest
-from eqlab.publish.groups import Group, RunRecord, group
+from eqlab.publish.groups import Group, Row, RunRecord, group
 
 EMBEDDED = ("model:embedded", "judge:embedded")
 LANDSCAPE = (
@@ -38,7 +39,22 @@ class Opening:
 
 
 def openings(groups: Sequence[Group]) -> list[Opening]:
-    return [Opening(one.title, one.sentence, tuple(forests(one))) for one in groups]
+    return [Opening(one.title, _rated_in(one, groups) or one.sentence, tuple(forests(one))) for one in groups]
+
+
+def _rated_in(one: Group, groups: Sequence[Group]) -> str:
+    """Where on this page the replies of a table are rated that has no score of its own; empty: nowhere."""
+    names = {row.name for row in one.rows}
+    if any(is_number(row.result.headline.value) for row in one.rows):
+        return ""
+    titles = dict.fromkeys(
+        other.title for other in groups for row in other.rows if names <= {name for name, _ in _shares(row)}
+    )
+    return f"These replies have been rated: see {' and '.join(titles)}." if titles else ""
+
+
+def _shares(row: Row) -> tuple[tuple[str, Estimate], ...]:
+    return row.result.others.shares if row.result.others else ()
 
 
 def forests(one: Group, *, own: str = "") -> Iterator[Forest]:
@@ -91,8 +107,8 @@ def embedded_only(records: Sequence[RunRecord]) -> bool:
 
 
 def said_once(records: Sequence[RunRecord]) -> tuple[str, ...]:
-    """Caveats of every result of a page with several."""
+    """Caveats of every result of a page."""
     own = [result.caveats for record in records for result in record.results]
-    if len(own) < 2:
+    if not own:
         return ()
     return tuple(caveat for caveat in own[0] if all(caveat in other for other in own))

@@ -27,6 +27,9 @@ Attempts = Mapping[str, Sequence[Answer]]
 Chain = Callable[[Trial, Attempts], tuple[list[Turn], Trial | None]]
 """From the first trial of a talk and what was answered: the turns that are settled, and the one that comes next."""
 Kept = Literal["kept", "again", "ahead", "ended"]
+Asked = Literal["", "asked", "failed"]
+"""Of the turn that comes next: whether a model is being asked for it; or was, and nothing stands. Then it is asked
+again only when the person wants it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Standing:
     """At the pending turn, that settled nothing."""
     arm: str
     seed: int
+    asked: Asked = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +61,20 @@ class Call:
     """A question to a model that may be asked: its number; or why not."""
 
     id: int | None
-    why: Literal["", "asked", "spent", "gone"] = ""
-    """`asked`: somebody is at it; `spent`: a limit; `gone`: it is not this one's turn any more."""
+    why: Literal["", "asked", "failed", "spent", "gone"] = ""
+    """`asked`: somebody is at it; `failed`: somebody was, and the person has not asked for more; `spent`: a limit;
+    `gone`: it is not this one's turn any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallTotals:
+    calls: int
+    under_way: int
+    """Or left behind by a crash; their tokens and cost are counted at their worst."""
+    failed: int
+    """Without a reply, for whatever reason; what they took is counted as far as it is known."""
+    tokens: int
+    cost: float
 
 
 def stand(participation: Participation, person: str, chain: Chain) -> Standing | None:
@@ -123,7 +139,7 @@ def begin_call(
     chain: Chain,
 ) -> Call:
     """Write down a question to a model before it is sent, if the limits allow it with everything that is under way at
-    its worst, and nobody is asking the same."""
+    its worst, and nobody is asking the same or has in vain."""
     study, now = participation.study.id, participation.clock()
     mine = (talk_calls.c.study_id == study, talk_calls.c.person == person)
     with writing(participation.store.engine) as connection:
@@ -132,9 +148,8 @@ def begin_call(
         here = _standing(connection, participation, who, chain) if who else None
         if here is None or here.pending is None or here.pending.id != trial:  # another process has had the answer
             return Call(None, "gone")
-        asked = (talk_calls.c.trial_id == trial, talk_calls.c.state == "asked", talk_calls.c.until > now)
-        if connection.execute(select(talk_calls.c.id).where(*mine, *asked)).first() is not None:
-            return Call(None, "asked")
+        if here.asked:
+            return Call(None, here.asked)
         every = _spent(connection, (talk_calls.c.study_id == study,))
         own = _spent(connection, mine)
         tokens, cost = worst
@@ -150,6 +165,18 @@ def begin_call(
         }  # fmt: skip
         made = connection.execute(insert(talk_calls), row).inserted_primary_key
     return Call(int(made[0]) if made else None)
+
+
+def ask_again(participation: Participation, person: str, chain: Chain) -> None:
+    """The person wants a model to be asked once more that did not answer."""
+    with writing(participation.store.engine) as connection:
+        take_turn(connection, f"talk {participation.study.id}")
+        who = find_people(connection, participation.study.id, [person]).get(person)
+        here = _standing(connection, participation, who, chain) if who else None
+        if here is None or here.pending is None or here.asked != "failed":
+            return
+        own = _calls(participation, person, here.pending.id)
+        connection.execute(update(talk_calls).where(*own, talk_calls.c.state != "asked").values(state="retried"))
 
 
 def renew_call(participation: Participation, call: int, seconds: float) -> None:
@@ -197,10 +224,18 @@ def end_call(
         return "ended"
 
 
-def spent_in(participation: Participation) -> tuple[int, float]:
-    """(calls, cost) of a study so far, what is under way at its worst."""
+def calls_in(participation: Participation) -> CallTotals:
+    """All calls of a study so far."""
+    query = (
+        select(talk_calls.c.state, func.count(), func.sum(talk_calls.c.tokens), func.sum(talk_calls.c.cost))
+        .where(talk_calls.c.study_id == participation.study.id)
+        .group_by(talk_calls.c.state)
+    )
     with reading(participation.store.engine) as connection:
-        return _spent(connection, (talk_calls.c.study_id == participation.study.id,))
+        rows = {str(state): (int(n), int(tokens), float(cost)) for state, n, tokens, cost in connection.execute(query)}
+    calls, tokens, cost = (sum(row[at] for row in rows.values()) for at in range(3))
+    failed = sum(rows[state][0] for state in ("lost", "retried") if state in rows)
+    return CallTotals(int(calls), rows.get("asked", (0,))[0], failed, int(tokens), float(cost))
 
 
 # -- steps of the above ----------------------------------------------------------------------------------------
@@ -226,7 +261,21 @@ def _standing(connection: Connection, participation: Participation, who: Person,
     found = _answers(connection, participation, who.person)
     turns, pending = chain(first, found)
     tried = tuple(found.get(pending.id, ())) if pending else ()
-    return Standing(first, who.step, tuple(turns), pending, tried, who.arm or "", who.seed)
+    asked = _asked(connection, participation, who.person, pending.id) if pending else ""
+    return Standing(first, who.step, tuple(turns), pending, tried, who.arm or "", who.seed, asked)
+
+
+def _asked(connection: Connection, participation: Participation, person: str, trial: str) -> Asked:
+    query = select(talk_calls.c.state, talk_calls.c.until).where(*_calls(participation, person, trial))
+    rows = connection.execute(query).all()
+    if any(row.state == "asked" and row.until > participation.clock() for row in rows):
+        return "asked"
+    return "failed" if any(row.state in ("done", "lost") for row in rows) else ""
+
+
+def _calls(participation: Participation, person: str, trial: str) -> tuple[Any, ...]:
+    study = participation.study.id
+    return talk_calls.c.study_id == study, talk_calls.c.person == person, talk_calls.c.trial_id == trial
 
 
 def _answers(connection: Connection, participation: Participation, person: str) -> dict[str, list[Answer]]:

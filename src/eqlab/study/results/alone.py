@@ -41,11 +41,13 @@ def main(folder: Path) -> int:
 
 
 def analysed(folder: Path) -> set[str]:
-    """Who answered a trial and is left out by none of the plan's rules."""
+    """Who answered a trial, or talked, and is left out by none of the plan's rules."""
     plan = tomllib.loads((folder / "study.toml").read_text(encoding="utf-8")).get("analysis", {})
     rules = plan.get("exclude", ["failed_attention"])
     timed: dict[str, int] = {}
-    for person in {(row["person"], row["page"]) for row in table(folder, "answers") if _timed(row)}:
+    answers = table(folder, "answers")
+    answered = {row["person"] for row in answers if row["kind"] in ("trial", "talk")}
+    for person in {(row["person"], row["page"]) for row in answers if _timed(row)}:
         timed[person[0]] = timed.get(person[0], 0) + 1
     against: Mapping[str, Callable[[dict[str, str]], bool]] = {
         "failed_attention": lambda row: int(row["attention_failed"]) > 0,
@@ -58,7 +60,7 @@ def analysed(folder: Path) -> set[str]:
     return {
         row["person"]
         for row in table(folder, "participants")
-        if int(row["trials_answered"]) and row["state"] != "banned" and not any(against[rule](row) for rule in rules)
+        if row["person"] in answered and row["state"] != "banned" and not any(against[rule](row) for rule in rules)
     }
 
 
@@ -71,15 +73,15 @@ def redone(folder: Path) -> Found:
     study = json.loads((folder / "study.json").read_text(encoding="utf-8"))["design"]["study"]
     kept = analysed(folder)
     questions = {row["trial"]: json.loads(row["key"]) for row in table(folder, "questions")}
-    rows = [
-        row for row in table(folder, "answers")
-        if row["kind"] == "trial" and row["counts"] == "true" and row["person"] in kept
-    ]  # fmt: skip
     kinds = {"rating": _rating, "pairwise": _pairwise, "reply": _reply, "evoked": _evoked, "eqbench": _eqbench,
-             "emobench": _emobench}  # fmt: skip
+             "emobench": _emobench, "talk": _talk}  # fmt: skip
     if study["kind"] not in kinds:
         raise SystemExit(f"This script does not know studies of the kind '{study['kind']}'.")
-    return kinds[study["kind"]](rows, questions, study)
+    if study["kind"] == "talk":
+        rows = table(folder, "talks")
+    else:
+        rows = [row for row in table(folder, "answers") if row["kind"] == "trial" and row["counts"] == "true"]
+    return kinds[study["kind"]]([row for row in rows if row["person"] in kept], questions, study)
 
 
 def table(folder: Path, name: str) -> Rows:
@@ -220,6 +222,82 @@ def _emobench(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]
     for (person, _), good in right.items():
         people.setdefault(person, []).append(good)
     return {"right answers": (100 * fmean(fmean(own) for own in people.values()), EXACT)}
+
+
+def _talk(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
+    """Final emotion, one value a person; how talks ended; and every arm against the reference, adjusted for how people
+    felt at the opening (least squares)."""
+    speaking = study["talk"]["person"] == "speaker"
+    talks: dict[tuple[str, str], Rows] = {}
+    for row in sorted(rows, key=lambda row: int(row["turn"])):
+        talks.setdefault((row["person"], row["talk"]), []).append(row)
+    people: dict[str, list[tuple[str, float, float]]] = {}
+    gains: dict[str, list[float]] = {}
+    ends, replies, words = [], [], []
+    for (person, first), turns in talks.items():
+        start, end = float(questions[first]["character"]["emotion"]), _end(turns, questions[first], speaking)
+        if speaking and turns[0]["emotion"]:
+            start = float(turns[0]["emotion"])
+        said = [len(row["text"].split()) for row in turns if row["seat"] == "listener" and row["status"] == "ok"]
+        felt = [float(row["emotion"]) for row in turns[1:] if row["seat"] == "speaker" and row["status"] == "ok"]
+        words += said
+        replies += [len(said)] if end else []
+        ends += [end] if end in OVER else []
+        if end in OVER and felt:
+            people.setdefault(person, []).append((str(questions[first]["arm"]), start, felt[-1]))
+            gains.setdefault(turns[0]["item"], []).append(felt[-1] - start)
+    found: Found = {}
+    if people:
+        found["final emotion"] = (fmean(fmean(end for *_, end in own) for own in people.values()), EXACT)
+        found["change of emotion"] = (fmean(fmean(own) for own in gains.values()), EXACT)
+    for arm in sorted({arm for own in people.values() for arm, *_ in own}):
+        means = [fmean(end for its, _, end in own if its == arm) for own in people.values() if own[0][0] == arm]
+        found[f"final emotion, {arm}"] = (fmean(means), EXACT)
+    for name, which in (("success", ("satisfied",)), ("failure", ("hurt", "silence"))):
+        if ends:
+            found[name] = (100 * fmean(end in which for end in ends), EXACT)
+    found |= {"replies per talk": (fmean(replies), EXACT)} if replies else {}
+    found |= {"words per reply": (fmean(words), EXACT)} if words else {}
+    reference = study["analysis"]["reference"] or study["arms"][0][0]
+    return {**found, **(_adjusted(list(people.values()), reference) if speaking else {})}
+
+
+OVER = ("satisfied", "hurt", "silence", "turns", "left")
+"""Ends of talks that have a score."""
+
+
+def _end(turns: Rows, first: Mapping[str, Any], speaking: bool) -> str:
+    """How a talk is over, if it is. A number sends only a simulated speaker away."""
+    last, replies = turns[-1], sum(row["seat"] == "listener" for row in turns)
+    if any(row["status"] == "error" for row in turns):
+        return ""
+    if last["finish"] in ("left", "down"):
+        return last["finish"]
+    if last["seat"] == "listener" or not replies:
+        return ""
+    if last["status"] != "ok":
+        return "lost"
+    if turns[-2]["status"] != "ok":
+        return "silence"
+    leaves, emotion = int(last["leaves"]), int(last["emotion"])
+    if not speaking and (emotion < 10 or emotion >= 100):
+        return "hurt" if emotion < 10 else "satisfied"
+    return {1: "satisfied", 2: "hurt"}.get(leaves, "turns" if replies >= int(first["replies"]) else "")
+
+
+def _adjusted(people: Sequence[Sequence[tuple[str, float, float]]], reference: str) -> Found:
+    arms = [own[0][0] for own in people]
+    others = sorted(set(arms) - {reference})
+    if not others or min(arms.count(arm) for arm in (reference, *others)) < 2:
+        return {}
+    start = np.array([fmean(before for _, before, _ in own) for own in people])
+    final = np.array([fmean(after for *_, after in own) for own in people])
+    columns = [np.ones(len(arms)), *(np.array([arm == other for arm in arms], dtype=float) for other in others)]
+    design = np.column_stack([*columns, start - start.mean()] if np.ptp(start) > 0 else columns)
+    fit, _, rank, _ = np.linalg.lstsq(design, final)
+    if rank < design.shape[1] or len(arms) <= rank or (np.linalg.qr(design)[0] ** 2).sum(axis=1).max() > 1 - 1e-9:
+        return {}  # somebody alone decides a difference
+    return {f"final emotion, {arm} − {reference}": (float(fit[at]), EXACT) for at, arm in enumerate(others, start=1)}
 
 
 def _of_people(rows: Rows, value: Callable[[dict[str, str]], float]) -> float:

@@ -42,7 +42,7 @@ def read_lock_file(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read ({error}).", "Name a file that 'eqlab study lock' wrote.") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"{path} is no lock of a study.", "Name a file that 'eqlab study lock' wrote.")
+        raise DataError(f"{path} is not a study's lock file.", "Name a file that 'eqlab study lock' wrote.")
     if plan_sha256(content["plan"]) != content["sha256"]:
         raise DataError(f"{path}: the plan is not the one whose hash it names.", "The file has been changed.")
     body = {name: value for name, value in content.items() if name not in ("public_key", "signature")}

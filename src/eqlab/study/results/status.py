@@ -17,6 +17,7 @@ from eqlab.store.study.doors import read_status
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import read_places
 from eqlab.study.results.participants import Participant, Participants, read_participants
+from eqlab.study.talk.money import ModelCalls, model_calls
 
 _LAST_EVENTS = 20
 _HIDDEN = ("place", "batch")
@@ -119,6 +120,8 @@ class StudyStatus:
     """When each came to the end, in order, to the minute."""
     minutes: tuple[float, ...] = ()
     """What each of them needed, in order of length."""
+    models: ModelCalls | None = None
+    """What models were asked, in a study of talks."""
 
     @property
     def places(self) -> int:
@@ -132,7 +135,7 @@ class StudyStatus:
 def study_status(participation: Participation) -> StudyStatus:
     rooms = read_places(participation.store, participation.study.id)
     found = summarise(participation.design, read_participants(participation), rooms, participation.clock())
-    return replace(found, door=read_status(participation))
+    return replace(found, door=read_status(participation), models=model_calls(participation))
 
 
 def summarise(

@@ -155,7 +155,7 @@ def read_mix(pairs: Mapping[str, str]) -> dict[str, float]:
         except ValueError:
             share = -1.0
         if not 0 <= share < 1e6:
-            raise UsageError(f"--mix {name}={text}: this is no share.", "Write a number, e.g. honest=70.")
+            raise UsageError(f"--mix {name}={text}: this is not a share.", "Write a number, e.g. honest=70.")
         found[name] = share
     if found and not sum(found.values()):
         raise UsageError("--mix leaves nobody.", "Give at least one persona a share above 0.")

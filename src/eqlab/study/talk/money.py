@@ -1,13 +1,47 @@
 """What the talks of a study may cost: prices of its models, and the limits that its file sets."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from eqlab.core.errors import UsageError
 from eqlab.core.runs import ModelConfig
+from eqlab.core.studied import Conversing
 from eqlab.core.study import Study, TalkTerms
 from eqlab.models.price_files import known_prices
 from eqlab.runs.budget import Amount, Budget, Limits
-from eqlab.store.study.talking import CallLimits
+from eqlab.store.study.participation import Participation
+from eqlab.store.study.talking import CallLimits, CallTotals, calls_in
+from eqlab.study.kinds.registry import kind_of
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCalls:
+    """What the models of a study have been asked, and at what cost."""
+
+    totals: CallTotals
+    cost: float | None
+    """None where no price is known."""
+    currency: str
+    unpriced: tuple[str, ...]
+    """Models whose price is not known, and which the cost leaves out."""
+    max_calls: int
+    max_cost: float | None
+
+
+def model_calls(participation: Participation) -> ModelCalls | None:
+    """None where nobody talks with models."""
+    study = participation.study
+    kind = kind_of(study) if study.talk is not None else None
+    if study.talk is None or not isinstance(kind, Conversing):
+        return None
+    models = list(kind.models(study).values())
+    budget, totals = budget_of(study, models), calls_in(participation)
+    unpriced = tuple(sorted({model.spec for model in models if budget.prices[model.subject] is None}))
+    priced = any(price is not None for price in budget.prices.values())
+    terms = study.talk
+    return ModelCalls(
+        totals, totals.cost if priced else None, budget.currency, unpriced, terms.max_calls, terms.max_cost
+    )
 
 
 def limits_of(terms: TalkTerms) -> CallLimits:

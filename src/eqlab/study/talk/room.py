@@ -27,6 +27,7 @@ from eqlab.store.study.talking import (
     Call,
     Kept,
     Standing,
+    ask_again,
     begin_call,
     end_call,
     keep_turn,
@@ -80,7 +81,9 @@ class TalkRoom:
             self.models.values(), concurrency=_AT_ONCE, waits=waits, say=lambda _: None
         )
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._stuck: dict[str, State] = {}
+        self._stuck: dict[str, tuple[str, State]] = {}
+        """Trial and state of those for whom this process cannot ask; what was asked in vain is in the store, where
+        every process of a server sees it."""
         self.streams: Counter[str] = Counter()
         """Open streams by person."""
 
@@ -91,10 +94,17 @@ class TalkRoom:
         here = await self._stand(person)
         if here is None:
             return None
-        if here.pending is not None and not self._persons(here.pending) and person not in self._stuck:
+        state = self._state(person, here)
+        if state == "wait" and here.pending is not None and not self._persons(here.pending):
             self._ask(person)
-        here = self._held_back(here)
-        return seen(here, self.kind, self.study, self._stuck.get(person, "wait"))
+        return seen(self._held_back(here), self.kind, self.study, state)
+
+    def _state(self, person: str, here: Standing) -> State:
+        """While it is the model's turn."""
+        if here.asked == "failed":
+            return "down"
+        trial, state = self._stuck.get(person, ("", "wait"))
+        return state if here.pending is not None and trial == here.pending.id else "wait"
 
     async def wait(self, person: str, seconds: float) -> None:
         """Until the model's turn has ended, or so long."""
@@ -112,17 +122,15 @@ class TalkRoom:
 
     async def close_talk(self, person: str, number: int, why: str) -> Kept:
         """The person ends the talk without a turn: `left` because they want to, `down` because no reply comes."""
-        kept = await self._keep(person, number, self._answer("", "refused", {}, why), closed=why)
-        if kept == "kept":
-            self._stuck.pop(person, None)
-        return kept
+        return await self._keep(person, number, self._answer("", "refused", {}, why), closed=why)
 
     async def go_on(self, person: str, step: int) -> Kept:
         return await self._write(leave_talk, self.participation, person, step, self._chain)
 
-    def retry(self, person: str) -> None:
+    async def retry(self, person: str) -> None:
         """Ask a model again that did not answer."""
         self._stuck.pop(person, None)
+        await self._write(ask_again, self.participation, person, self._chain)
 
     async def _keep(self, person: str, number: int, answer: Answer, **detail: Any) -> Kept:
         here = await self._stand(person)
@@ -148,32 +156,28 @@ class TalkRoom:
 
     async def _turn(self, person: str) -> None:
         """Ask until the model's turn is settled or it is clear that it will not be."""
+        trial = ""
         try:
-            before = None
             while True:
                 here = await self._stand(person)
-                if here is None or here.pending is None or self._persons(here.pending):
+                if here is None or here.pending is None or self._persons(here.pending) or here.asked == "failed":
                     return
-                if here.pending.id == before:  # asked for as long as it could be, and not settled
-                    self._stuck[person] = "down"
-                    return
-                outcome = await self._once(person, here)
-                if outcome in ("down", "spent"):
-                    self._stuck[person] = outcome
+                trial = here.pending.id
+                outcome = here.asked or await self._once(person, here)
+                if outcome == "spent":
+                    self._stuck[person] = (trial, "spent")
                     return
                 if outcome == "asked":
                     await asyncio.sleep(_POLL)  # another process is at it, or a crash has left it behind
-                else:
-                    before = here.pending.id
         except EqlabError as error:
             _log.error("talk failed", extra={"why": type(error).__name__})
-            self._stuck[person] = "down"
+            self._stuck[person] = (trial, "down")
         finally:
             if self._tasks.get(person) is asyncio.current_task():
                 del self._tasks[person]
 
-    async def _once(self, person: str, here: Standing) -> Any:
-        """One question; "" when it was answered, else what became of it."""
+    async def _once(self, person: str, here: Standing) -> str:
+        """One question; "" when it was asked, else why not."""
         trial = here.pending
         if trial is None:
             return ""
@@ -193,7 +197,7 @@ class TalkRoom:
             self._chain,
         )
         if call.id is None:
-            return {"asked": "asked", "spent": "spent"}.get(call.why, "")
+            return call.why
         meter = self._metered(session)
         beat = asyncio.create_task(self._beat(call.id))
         down, took = "", Amount()
@@ -213,7 +217,7 @@ class TalkRoom:
         await self._write(
             end_call, self.participation, person, call.id, (took.tokens, took.cost), answers, self._chain, down[:300]
         )
-        return "down" if down else ""
+        return ""
 
     def _session(self, here: Standing, trial: Trial) -> tuple[Session, Planned, list[Answer]]:
         said: list[Answer] = []

@@ -43,8 +43,8 @@ class PageBody(BaseModel):
     """Of the page, from 0."""
     total: int
     kind: str | None
-    """consent, instrument, quiz, trial or debrief; null when taking part has ended. A check is a trial to whoever looks
-    from outside."""
+    """consent, question, instrument, quiz, trial, talk (its turns go to /talk) or debrief; null when taking part has
+    ended. A check is a trial to whoever looks from outside."""
     attempt: int
     stimulus: str
     form: list[FieldBody]
@@ -81,7 +81,7 @@ class Detail(BaseModel):
     detail: str
 
 
-_UNKNOWN: dict[int | str, dict[str, object]] = {
+UNKNOWN: dict[int | str, dict[str, object]] = {
     400: {"model": Detail, "description": "The body is no JSON"},
     401: {"model": Detail, "description": "No cookie of this study"},
     403: {"model": Detail, "description": "Not from our own page"},
@@ -90,13 +90,13 @@ _UNKNOWN: dict[int | str, dict[str, object]] = {
 }
 
 
-@router.get("/page", responses={key: _UNKNOWN[key] for key in (401, 404)})
+@router.get("/page", responses={key: UNKNOWN[key] for key in (401, 404)})
 async def read_page(request: Request, study: str) -> PageBody:
     """The participant's current page."""
     return _body(await visit_of(request).look())
 
 
-@router.post("/page", responses=_UNKNOWN)
+@router.post("/page", responses=UNKNOWN)
 async def post_page(request: Request, study: str, body: PostBody) -> SavedBody:
     """Keep the answer to a page. Repeating it changes nothing."""
     post = PostedPage(
@@ -108,7 +108,7 @@ async def post_page(request: Request, study: str, body: PostBody) -> SavedBody:
 
 def _kind(kind: str) -> str:
     """As little as a participant's page tells: whatever stands among the trials is one."""
-    return kind if kind in ("consent", "question", "instrument", "quiz", "debrief") else "trial"
+    return kind if kind in ("consent", "question", "instrument", "quiz", "talk", "debrief") else "trial"
 
 
 def _body(view: View) -> PageBody:

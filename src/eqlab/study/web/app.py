@@ -13,7 +13,7 @@ from starlette.types import Scope
 
 from eqlab.core.moves import Unknown
 from eqlab.study.served import ServedStudy
-from eqlab.study.web import api, hooks, pages, researcher
+from eqlab.study.web import api, api_talk, hooks, pages, researcher
 from eqlab.study.web.guard import Guard
 from eqlab.study.web.settings import ServerSettings
 from eqlab.study.web.site import Site, site_of
@@ -43,6 +43,7 @@ def create_app(studies: Sequence[ServedStudy], settings: ServerSettings) -> Fast
     app.state.site = site
     app.router.routes.extend(pages.ROUTES)
     app.include_router(api.router)
+    app.include_router(api_talk.router)
     app.include_router(hooks.router)
     app.include_router(researcher.router)
     app.add_api_route("/health", health, methods=["GET", "HEAD"], include_in_schema=False)

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
+from eqlab.core.text import money
 from eqlab.study.texts import Texts, load
 from eqlab.study.web.settings import ServerSettings
 from eqlab.study.web.shown import speaker
@@ -46,6 +47,7 @@ class Renderer:
         self._environment.filters["clock"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
         self._environment.filters["mail_parts"] = mail_parts
         self._environment.filters["speaker"] = speaker
+        self._environment.filters["money"] = money
         self._environment.globals["preview"] = settings.preview
 
     def texts(self, language: str) -> Texts:

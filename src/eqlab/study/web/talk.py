@@ -63,20 +63,20 @@ def read_turn(body: bytes) -> PostedTurn | None:
         int(numbers[0]),
         int(numbers[1]),
         do,
-        _plain(fields.get("v.says", "")),
-        " ".join(_plain(fields.get("v.feeling", "")).split()),
+        plain(fields.get("v.says", "")),
+        " ".join(plain(fields.get("v.feeling", "")).split()),
         fields.get("v.emotion", "").strip(),
         fields.get("script") != "1" or fields.get("moved") == "1",
     )
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """As it will be stored: no carriage returns, nothing that no text has."""
     return text.replace("\r\n", "\n").replace("\0", "").strip()
 
 
 async def post(request: Request) -> Response:
-    visit, room = _room(request)
+    visit, room = room_of(request)
     given = read_turn(await request.body())
     problems: dict[str, str] = {}
     outcome = "refused"
@@ -109,7 +109,7 @@ async def act(visit: Visit, room: TalkRoom, given: PostedTurn) -> tuple[str, dic
             return "again", {}
         if not await _allowed(visit, room):
             return "busy", {"": "busy"}
-        room.retry(person)
+        await room.retry(person)
         return "kept", {}
     if given.turn != view.turn:
         return ("again" if given.turn < view.turn else "ahead"), {}
@@ -234,7 +234,7 @@ def _word(room: TalkRoom, key: str, why: str) -> str:
 
 async def reply(request: Request) -> Response:
     """What the other one says after the lines that the page has already."""
-    visit, room = _room(request)
+    visit, room = room_of(request)
     asked = request.query_params.get("lines", "")
     lines = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0
     if room.streams[visit.person] >= _MOST_STREAMS:
@@ -289,7 +289,7 @@ def _event(name: str, data: dict[str, Any]) -> str:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
 
 
-def _room(request: Request) -> tuple[Visit, TalkRoom]:
+def room_of(request: Request) -> tuple[Visit, TalkRoom]:
     visit = visit_of(request)
     if visit.served.talks is None:
         raise HTTPException(404, "There is no talk in this study.")

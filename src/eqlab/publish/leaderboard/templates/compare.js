@@ -90,12 +90,12 @@ function draw() {
   const items = table.items.length > 0;
   const found = items ? paired(table, a, b) : fromIntervals(a, b);
   const d = table.digits;
-  at("said").textContent = a === b ? "Choose two different subjects." : sentence(a, b, found, d);
+  at("said").textContent = a === b ? "Choose two different ones." : sentence(a, b, found, d);
   const facts = [["A on the shared items", shown(found.a, d)], ["B on the shared items", shown(found.b, d)], ["Difference A − B", shown(found.value, d)],
     ["95 % interval", found.low === null ? "undefined" : `${shown(found.low, d)} to ${shown(found.high, d)}`], [items ? "n (items that both have)" : "n (of both together)", String(found.n)]];
   if (items) facts.push(["Standard error", shown(found.se, d)], ["Items on which A is higher, ties half", found.above === null ? "undefined" : `${(100 * found.above).toFixed(0)} %`]);
   at("facts").replaceChildren(...facts.map(([name, value]) => line(name, value)));
-  at("how").textContent = (items ? "Paired over items, Student's t." : "From both intervals, taken for independent (Zou & Donner 2008); the score is no mean over items.") + " This pair by itself: the rank ranges take into account how many are compared.";
+  at("how").textContent = (items ? "Paired over items, Student's t." : "From both intervals, taken for independent (Zou & Donner 2008); the score is not a mean over items.") + " This pair by itself: the rank ranges take into account how many are compared.";
   at("by-item").hidden = !items;
   const largest = [...found.items].sort((x, y) => Math.abs(y.gap) - Math.abs(x.gap)).slice(0, 20);
   at("gaps").replaceChildren(...largest.map((one) => gapRow(one, d)));
@@ -129,5 +129,5 @@ if (data.tables.length) {
   window.addEventListener("hashchange", start);
   start();
 } else {
-  at("said").textContent = "No table has two subjects to compare.";
+  at("said").textContent = "No table has two to compare.";
 }

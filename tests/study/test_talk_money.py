@@ -1,0 +1,87 @@
+"""What the models of a talk study were asked and cost, for the researcher: on the page, as JSON, in the terminal."""
+
+import json
+import re
+
+import pytest
+from aiohttp import web
+from talk_case import ARMS, talk_text, talking
+from web_case import HASH, PASSWORD, Site
+
+from eqlab.study.talk.money import model_calls
+
+pytest.importorskip("fastapi")
+LIMITS = "max_cost = 2.0\nmax_calls = 50\nmax_calls_person = 10"
+
+
+@pytest.fixture
+def asked(tmp_path, server, monkeypatch):
+    """A study in which one reply came and another did not."""
+
+    def go(priced, talk=LIMITS):
+        prices = tmp_path / "prices.toml"
+        rows = "".join(f'[[price]]\nmodels = ["{spec}"]\ninput = 1000.0\noutput = 2000.0\n' for spec in priced)
+        prices.write_text(f'date = "2026-01-01"\ncurrency = "EUR"\nsource = "test"\n{rows}')
+        monkeypatch.setenv("EQLAB_PRICES", str(prices))
+        server.reply = lambda body, number: "Mhm." if number == 1 else web.Response(status=500)
+        with talking(tmp_path, server, talk=talk) as site:
+            person = site.person().begin().say("One.", 40).until_answered()
+            assert person.say("Two.", 50).until_answered().state == "down"
+            return site.participation.design, model_calls(site.participation)
+
+    return go
+
+
+def page_of(folder, design):
+    site = Site(folder, design, password_hash=HASH)
+    client = site.browser()
+    assert client.post("/researcher/login", data={"password": PASSWORD}).status_code == 200
+    text = client.get("/researcher/talk").text
+    told = client.get("/researcher/talk/status.json").json()
+    site.close()
+    found = re.findall(r"<dt>([^<]*)</dt><dd[^>]*>([^<]*)<small>([^<]*)</small>", text)
+    return {name: (value, more) for name, value, more in found}, told
+
+
+def test_calls_tokens_and_money_against_their_limits(asked, tmp_path, eqlab, server):
+    design, found = asked(ARMS.values())
+    taken = found.totals
+    assert (taken.calls, taken.under_way, taken.failed) == (2, 0, 1)
+    assert found.cost == pytest.approx((11 * 1000 + 7 * 2000) / 1e6), "one reply; a server that fails bills nothing"
+    assert taken.tokens == 18
+    cards, told = page_of(tmp_path, design)
+    assert cards["Models asked"] == ("2", "of 50 calls at most; 0 under way, 1 failed")
+    assert cards["Tokens of models"][0] == "18"
+    assert cards["Cost of models"] == ("0.03 EUR", "of 2.00 EUR at most")
+    assert told["models"]["totals"]["calls"] == 2
+    (tmp_path / "talk.toml").write_text(talk_text(server.url, talk=LIMITS))
+    said = eqlab("study", "status", "talk.toml", "--store", "store.db")
+    assert (
+        "Models were asked 2 times of 50 at most (0 under way, 1 failed): 18 tokens, cost 0.03 EUR of 2 at" in said.out
+    )
+    whole = json.loads(eqlab("study", "status", "talk.toml", "--store", "store.db", "--json").out)
+    assert whole["models"]["currency"] == "EUR"
+
+
+def test_a_price_that_is_not_known_is_no_zero(asked, tmp_path):
+    design, found = asked(["another"], "")
+    assert (found.cost, found.unpriced) == (None, tuple(sorted(ARMS.values())))
+    cards, _ = page_of(tmp_path, design)
+    assert cards["Cost of models"] == ("unknown", "no limit is set; no price is known of bad-model-x2, good-model-x1")
+
+
+def test_what_is_left_out_of_the_cost_is_said(asked, tmp_path, eqlab, server):
+    _, found = asked(["good-model-x1"], "")
+    assert found.cost is not None
+    assert found.unpriced == ("bad-model-x2",)
+    (tmp_path / "talk.toml").write_text(talk_text(server.url))
+    said = " ".join(eqlab("study", "status", "talk.toml", "--store", "store.db").out.split())
+    assert "without bad-model-x2, whose price is not known." in said
+
+
+def test_studies_without_talks_have_no_such_thing(make_site):
+    site = make_site(password_hash=HASH)
+    assert model_calls(site.participation) is None
+    client = site.browser()
+    client.post("/researcher/login", data={"password": PASSWORD})
+    assert "Models asked" not in client.get("/researcher/small").text

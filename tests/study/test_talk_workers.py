@@ -1,0 +1,176 @@
+"""Talks at a server of several processes: a turn asked by one is seen at another, no question is asked twice, and what
+one process has learnt of a model that is down holds at all."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
+
+import httpx
+import pytest
+from talk_case import PANEL, Person, TalkSite, calls, talk_design, talk_text
+from web_case import SECRET
+
+from eqlab.store.store import Store
+from eqlab.store.study.create import create_study
+from eqlab.store.study.participation import Participation
+
+pytest.importorskip("fastapi")
+
+
+class Held:
+    """Replies that wait until they are let go."""
+
+    def __init__(self, server):
+        self.gate = threading.Event()
+        server.before, server.reply = self.wait, lambda body, number: f"Reply to {body['messages'][-1]['content']}"
+
+    async def wait(self, body):
+        import asyncio
+
+        await asyncio.get_running_loop().run_in_executor(None, self.gate.wait, 30)
+
+
+@pytest.fixture
+def two(tmp_path, store_url, server):
+    """Two servers on one store, each with connections of its own, as two processes have them."""
+    from eqlab.study.served import ServedStudy
+    from eqlab.study.web.server import running
+    from eqlab.study.web.settings import ServerSettings
+
+    design = talk_design(tmp_path, server.url)
+    design = replace(design, study=replace(design.study, panel=PANEL))
+    with ExitStack() as open_:
+        sites = []
+        for _ in range(2):
+            store = Store(store_url)
+            open_.callback(store.close)
+            create_study(store, design, "", "test", {})
+            served = ServedStudy(Participation(store, design))
+            base = open_.enter_context(running([served], ServerSettings(secret=SECRET, rehearsal=True)))
+            sites.append(TalkSite(base, served))
+        yield sites
+        for person in (one for site in sites for one in site.people):
+            person.client.close()
+
+
+def elsewhere(person, site):
+    """The same browser at the other process."""
+    other = object.__new__(Person)
+    other.base, other.page = site.base, person.page
+    other.client = httpx.Client(
+        base_url=site.base,
+        headers={"Origin": site.base},
+        cookies=dict(person.client.cookies),
+        follow_redirects=True,
+        timeout=60,
+    )
+    site.people.append(other)
+    return other
+
+
+def send(person, says, emotion):
+    """Without waiting for the reply."""
+    told = person.look().post(v_says=says, v_emotion=emotion, headers={"Accept": "application/json"})
+    assert told.json()["outcome"] == "kept", told.text
+
+
+def test_asked_by_one_and_seen_at_the_other(two, server):
+    held = Held(server)
+    here = two[0].person().begin()
+    there = elsewhere(here, two[1])
+    send(here, "One.", 40)
+    with ThreadPoolExecutor(8) as pool:
+        looks = list(pool.map(lambda one: elsewhere(one, site_of(one, two)).look().state, [here, there] * 4))
+    assert set(looks) == {"wait"}
+    held.gate.set()
+    assert there.until_answered().lines == [("you", "One."), ("other", "Reply to One.")]
+    send(there, "Two.", 50)
+    assert here.until_answered().lines[-1] == ("other", "Reply to Two.")
+    assert [body["messages"][-1]["content"] for body in server.requests] == ["One.", "Two."]
+    assert [row.state for row in calls(two[0])] == ["done", "done"]
+
+
+def site_of(person, two):
+    return next(site for site in two if site.base == person.base)
+
+
+def test_a_model_that_is_down_is_down_everywhere_and_is_asked_again_once(two, server):
+    from aiohttp import web
+
+    server.reply = lambda body, number: web.Response(status=500)
+    here = two[0].person().begin()
+    there = elsewhere(here, two[1])
+    assert here.say("One.", 40).state == "down"
+    asked = len(server.requests)
+    for _ in range(3):
+        assert (there.look().state, here.look().state) == ("down", "down")
+    assert len(server.requests) == asked, "nobody is asked because somebody looks"
+    server.reply = lambda body, number: f"Reply to {body['messages'][-1]['content']}"
+    there.page = there.post("retry")
+    assert there.until_answered().lines[-1] == ("other", "Reply to One.")
+    assert here.look().state == "say"
+    assert len(server.requests) == asked + 1
+    here.say("Two.", 50)
+    assert here.lines[-1] == ("other", "Reply to Two."), "what was wrong with the first reply is over"
+    assert [row.state for row in calls(two[0])] == ["retried", "done", "done"]
+
+
+def test_asking_again_at_both_is_one_question(two, server):
+    from aiohttp import web
+
+    server.reply = lambda body, number: web.Response(status=500)
+    here = two[0].person().begin()
+    there = elsewhere(here, two[1])
+    assert here.say("One.", 40).state == "down"
+    there.look()
+    asked, held = len(server.requests), Held(server)
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(one.post, "retry", headers={"Accept": "application/json"}) for one in (here, there)]
+        told = [one.result().json()["outcome"] for one in waiting]
+    assert set(told) <= {"kept", "again"}
+    held.gate.set()
+    assert there.until_answered().lines[-1] == here.until_answered().lines[-1] == ("other", "Reply to One.")
+    assert len(server.requests) == asked + 1
+
+
+@pytest.mark.parametrize("store_url", ["postgresql"], indirect=True)
+def test_the_real_server_with_two_processes(tmp_path, store_url, server):
+    """Every request on a new connection, to whichever process takes it."""
+    server.reply = lambda body, number: f"Reply to {body['messages'][-1]['content']}"
+    (tmp_path / "talk.toml").write_text(talk_text(server.url, patience=20))
+    environment = {**os.environ, "EQLAB_HOME": str(tmp_path / "home"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from eqlab.cli.main import main; main()", "study", "serve", "talk.toml", "--port", "0",
+         "--workers", "2", "--store", store_url],
+        cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        found = next(one for line in process.stdout if (one := re.search(r"participants\s+(http://[^/]+)/s/", line)))
+        people = [Person(found.group(1), f"p-{number}") for number in range(3)]
+
+        def talk(number):
+            person = people[number]
+            person.client.headers["Connection"] = "close"
+            person.page = person.client.post("/s/talk/start")
+            person.begin()
+            for turn in range(3):
+                person.say(f"{number} {turn}", 50)
+                person.until_answered()
+                assert person.lines[-1] == ("other", f"Reply to {number} {turn}")
+            person.client.close()
+
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(talk, range(3)))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(40) in (0, -signal.SIGTERM)
+        process.stdout.close()
+    asked = Counter(body["messages"][-1]["content"] for body in server.requests)
+    assert asked == {f"{number} {turn}": 1 for number in range(3) for turn in range(3)}
