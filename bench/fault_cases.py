@@ -9,6 +9,7 @@ import hostile_wire as low
 from fault_server import (
     Fault,
     another_model,
+    bucket,
     cut,
     drip,
     elsewhere,
@@ -127,7 +128,7 @@ CASES = (
     Case("a filter takes every third reply", filtered, stays=True),
     Case("another model answers from the middle on", another_model),
     Case("20 requests in 5 s allowed, no Retry-After, 16 at once", rate(20, 5.0), trials=40, at_once=16),
-    Case("60 a minute, no Retry-After, 16 at once", rate(60, 60.0), trials=60, at_once=16, long=True),
+    Case("one a second, no Retry-After, 16 at once", bucket(60, 60.0), trials=60, at_once=16, long=True),
     Case("15 a minute, no Retry-After, 16 at once", rate(15, 60.0), trials=60, at_once=16, long=True),
     Case("429 with Gemini's retryDelay of 2 s", limited({}, [{"retryDelay": "2s"}])),
     Case("429 with anthropic-ratelimit-requests-reset", limited(ANTHROPIC)),

@@ -265,6 +265,22 @@ def rate(most: int, seconds: float) -> Fault:
     return fault
 
 
+def bucket(most: int, seconds: float, burst: int = 5) -> Fault:
+    """So many in a while, one after the other: a bucket that refills, as most providers have."""
+    left, at = float(burst), 0.0
+
+    async def fault(asked: Asked) -> web.StreamResponse | None:
+        nonlocal left, at
+        now = asyncio.get_running_loop().time()
+        left, at = min(float(burst), left + (now - at) * most / seconds), now
+        if left < 1:
+            return web.json_response({"error": {"message": "slow down"}}, status=429)
+        left -= 1
+        return None
+
+    return fault
+
+
 def outage(after: int, seconds: float) -> Fault:
     """A gateway with nobody behind it, for a while."""
     began: list[float] = []

@@ -213,7 +213,7 @@ def test_a_server_that_shows_what_it_was_sent_gets_no_key_into_the_store(server,
     server.reply = lambda body, n: f"{good(body)}\n\nYour headers: Bearer {KEY}"
     done = eqlab("run", "-b", "eqbench", "m", "--limit", "2", "--base-url", server.url, "--store", "s.db")
     assert done.returncode == 0, done.stderr
-    assert "(your key)" in eqlab("show", "last", "--store", "s.db").stdout
+    assert "(your-key)" in eqlab("show", "last", "--store", "s.db").stdout
     assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 

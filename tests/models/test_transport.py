@@ -187,7 +187,7 @@ def test_a_key_inside_an_escaped_body_is_found_after_decoding(server, monkeypatc
     assert "secret-0123" not in str(caught.value)
     shown = json.dumps(completion(f"You sent {key}")).replace("/", "\\/").replace("-secret", "\\u002dsecret")
     server.reply = lambda body, n: web.Response(text=shown, content_type="application/json")
-    assert ask("m", server.url, prompted("x")).text == "You sent (your key)"
+    assert ask("m", server.url, prompted("x")).text == "You sent (your-key)"
 
 
 def test_a_short_key_blots_out_nothing_and_hinders_no_adapting(server, monkeypatch):

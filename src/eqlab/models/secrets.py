@@ -4,7 +4,7 @@ import re
 
 from eqlab.core.secrets import without_secrets
 
-HIDDEN = "(your key)"
+HIDDEN = "(your-key)"  # one word, so that what is found twice is hidden once
 _KEY = 8
 """Characters. A shorter key (`x`, `EMPTY`, `none`) stands in a text by chance and is no secret."""
 _LONG_KEY = 16

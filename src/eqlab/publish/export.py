@@ -19,6 +19,8 @@ _SCHEMA = {
     "tokens_in": int, "tokens_out": int, "finish": str, "at": float, "order_seed": int, "prompt": str, "system": str,
 }  # fmt: skip
 
+_ASK = 65536
+"""Bytes with which a disk is asked once more what is the matter."""
 _PART = 10_000
 """Rows that are Python objects at a time."""
 
@@ -37,8 +39,10 @@ def write_answers(store: Reader, stored: StoredRun, path: Path) -> int:
             frame = pl.concat([pl.DataFrame(schema=_SCHEMA), *parts], rechunk=False)
             try:
                 frame.write_parquet(file)
-            except pl.exceptions.ComputeError as error:  # how polars says that a disk is full
-                raise OSError(str(error).rpartition("error: ")[2]) from error
+            except pl.exceptions.ComputeError as error:  # whatever the disk said is lost in it
+                file.write(bytes(_ASK))
+                file.flush()
+                raise OSError(str(error)) from error
             return frame.height
         if path.suffix == ".csv":
             file.write(safe_csv(pl.DataFrame(schema=_SCHEMA)))
