@@ -189,6 +189,20 @@ TORN: dict[str, Behaviour] = {
 }
 
 
+def mixed(most: int = 2) -> Behaviour:
+    """Up to `most` torn replies a prompt, one after the other, then an odd one."""
+    odd, torn = list(ODD.values()), list(TORN.values())
+
+    async def behave(call: Call) -> None:
+        kind = sum(call.good)  # each prompt has its own fate
+        if call.seen <= kind % (most + 1):
+            await torn[(kind + call.seen) % len(torn)](call)
+        else:
+            await odd[kind % len(odd)](call)
+
+    return behave
+
+
 # -- out of turn ---------------------------------------------------------------------------------------------------
 
 

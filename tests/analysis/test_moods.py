@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, pearsonr
 from sklearn.metrics import roc_auc_score
 
-from eqlab.analysis.moods import concordance, movement, profile
+from eqlab.analysis.moods import concordance, concordance_value, movement, profile
 from eqlab.core.errors import UsageError
 
 
@@ -35,6 +35,15 @@ def test_neither_default_nor_scale_matter(seed, shift, factor):
     values, kinds = moods(seed)
     assert concordance(factor * values + shift, kinds) == concordance(values, kinds)
     assert concordance(-values, kinds).all.value == pytest.approx(100 - concordance(values, kinds).all.value)
+
+
+@given(st.integers(0, 300), st.sampled_from([(60, 24, 24), (3, 1, 2), (5, 0, 5), (0, 0, 0)]))
+@settings(max_examples=40, deadline=None)
+def test_the_value_alone_is_the_same_to_the_last_digit(seed, sizes):
+    values, kinds = moods(seed, sizes=sizes)
+    values = np.round(values, 1)
+    values[::7] = np.nan
+    assert concordance_value(values, kinds) == concordance(values, kinds).all.value
 
 
 def test_a_subject_at_the_ceiling_can_still_be_in_order():

@@ -160,7 +160,7 @@ def test_order_and_shift_do_not_matter():
 def test_intervals_of_an_effect_hold_over_personas_and_speakers():
     """The usual interval over personas alone would not: speakers differ more."""
     inside = total = 0
-    for seed in range(24):
+    for seed in range(16):
         y, factors = crossed(seed, sizes=(2, 20, 6), sd=(0.0, 2.0, 0.0, 1.0, 1.0), missing=0.1)
         random = np.random.default_rng(1000 + seed)
         y = y + random.normal(0, 2, (2, 6))[factors["listener"], factors["speaker"]]

@@ -19,7 +19,7 @@ from eqlab.publish.leaderboard.published import published_entries, published_rea
 from eqlab.publish.leaderboard.tables import boards
 from eqlab.runs.pool import pooled
 from eqlab.runs.published_runs import published_runs
-from eqlab.runs.score import results_of
+from eqlab.runs.together import results_of
 
 
 def ranks_of_board(board):

@@ -128,6 +128,46 @@ def test_a_full_disk_is_one_line_and_the_old_file_stays(eqlab, server, tmp_path,
     assert "Traceback" not in done.err
 
 
+@pytest.mark.parametrize("file", ["x.csv", "x.parquet", "x.jsonl"])
+def test_a_disk_that_is_full_while_it_is_written_to(eqlab, server, tmp_path, monkeypatch, file):
+    """Each writer meets the real error, and not all call it by its name."""
+    from contextlib import contextmanager
+
+    from server import answer_to
+
+    import eqlab.data.files as files
+
+    @contextmanager
+    def beside(path, durable):
+        with open("/dev/full", "wb") as full:
+            yield full
+
+    server.reply = lambda body, n: answer_to(body["messages"][-1]["content"])
+    assert eqlab("run", "m", "-b", "eqbench", "--limit", "2", "--base-url", server.url).code == 0
+    monkeypatch.setattr(files, "_beside", beside)
+    done = eqlab("export", "-o", file)
+    assert done.code == 1
+    assert done.err.startswith(f"eqlab: {file} cannot be written: No space left on device")
+    assert "Traceback" not in done.err
+
+
+def test_a_board_that_cannot_be_finished_keeps_its_old_front_page(eqlab, tmp_path, monkeypatch):
+    import eqlab.publish.leaderboard.build as build
+
+    assert eqlab("leaderboard", "build", "site", "--published").code == 0
+    front = (tmp_path / "site" / "index.html").stat().st_mtime_ns
+    real, left = build._write, iter(range(5))
+
+    def some(path, content):
+        if next(left, None) is None:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        real(path, content)
+
+    monkeypatch.setattr(build, "_write", some)
+    assert eqlab("leaderboard", "build", "site", "--published").code == 1
+    assert (tmp_path / "site" / "index.html").stat().st_mtime_ns == front
+
+
 def test_a_study_export_that_fails_leaves_the_old_one(make_participation, tmp_path, monkeypatch):
     from eqlab.study.results.export import export_all
 

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,30 @@ def test_a_writer_that_begins_meanwhile_is_noticed(frozen, monkeypatch):
         reader.run_ids()
     connection.close()
     reader.close()
+
+
+def test_a_full_disk_is_read_as_what_cannot_be_written(place, server):
+    """SQLite would make a file beside the store even to read it."""
+    disk = place / "disk"
+    disk.mkdir()
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)], capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        server.reply = lambda body, n: answer_to(body["messages"][-1]["content"])
+        store = api.open_store(str(disk / "s.db"))
+        api.run(api.prepare(api.Request(("m",), ("eqbench",), limit=3, base_url=server.url)), store)
+        store.close()
+        with (disk / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+            while True:
+                filler.write(bytes(4096))
+        for command in (("show", "last"), ("runs",), ("report", "-o", "r.html"), ("export", "-o", "x.csv")):
+            done = eqlab(place, *command, "--store", disk / "s.db")
+            assert done.returncode == 0, done.stderr
+        done = eqlab(place, "run", "m", "-b", "eqbench", "--base-url", server.url, "--store", disk / "s.db")
+        assert done.returncode == 1
+        assert "Make room" in done.stderr
+        assert "Traceback" not in done.stderr
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=False)

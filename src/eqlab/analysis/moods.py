@@ -69,6 +69,15 @@ def concordance(moods: npt.ArrayLike, kinds: npt.ArrayLike, units: Labels | None
     return Concordance(whole, *each)
 
 
+def concordance_value(moods: npt.ArrayLike, kinds: npt.ArrayLike) -> float | None:
+    """The value of `concordance(…).all` by itself, for who needs it often."""
+    values, kind = np.asarray(moods, dtype=float), np.asarray(kinds, dtype=int)
+    known = [values[np.isfinite(values) & (kind == one)] for one in (0, 1, 2)]
+    if not all(map(len, known)):
+        return None
+    return 100 * float(np.mean([float(_wins(known[low], known[high]).mean()) for low, high in PAIRS]))
+
+
 def concordance_points(moods: npt.ArrayLike, kinds: npt.ArrayLike) -> Floats:
     """Each situation's pseudo-value in percent: the concordance plus n times the situation's pull at it. Their mean is
     the concordance, their standard error DeLong's, so subjects can be compared in pairs over shared situations."""
@@ -86,11 +95,16 @@ def _area(values: Floats, kind: Ints, low: int, high: int) -> tuple[float | None
     below, above = values[kind == low], values[kind == high]
     if not len(below) or not len(above):
         return None, pull
-    wins = np.sign(above[:, None] - below[None, :]) / 2 + 0.5
+    wins = _wins(below, above)
     area = float(wins.mean())
     pull[kind == high] = (wins.mean(axis=1) - area) / len(above)
     pull[kind == low] = (wins.mean(axis=0) - area) / len(below)
     return area, pull
+
+
+def _wins(below: Floats, above: Floats) -> Floats:
+    """For every two values 1 where the one above is higher, a half where they are the same."""
+    return np.asarray(np.sign(above[:, None] - below[None, :]) / 2 + 0.5)
 
 
 def _shares(name: str, area: float | None, pull: Floats, unit: Ints, smallest: int) -> Estimate:

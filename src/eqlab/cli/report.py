@@ -9,6 +9,7 @@ from eqlab.cli.flags import DataFlag, StoreFlag, check_writable
 
 if TYPE_CHECKING:
     from eqlab.core.results import Result
+    from eqlab.runs.others import Others
     from eqlab.store.reader import StoredRun
 
 
@@ -58,6 +59,8 @@ def _write(names: list[str], last: int, output: Path, items: bool, store: str, d
     import tempfile
 
     from eqlab.publish.report.write import write_results
+    from eqlab.runs.others import Others
+    from eqlab.runs.together import cores
 
     ending = output.suffix.lower()
     if ending == ".pdf":
@@ -68,17 +71,19 @@ def _write(names: list[str], last: int, output: Path, items: bool, store: str, d
             page = write_results(found_runs(names, last, store, data), Path(folder, "report.html"))
             print_page(page, output)
         return output
-    found = found_runs(names, last, store, data)
     if ending == ".md":
         from eqlab.data.files import write_whole
         from eqlab.publish.summary import summary
 
-        write_whole(output, summary(found))
+        write_whole(output, summary(found_runs(names, last, store, data)))
         return output
-    return write_results(found, output, items=items)
+    with Others(cores()) as others:
+        return write_results(found_runs(names, last, store, data, others), output, items=items, others=others)
 
 
-def found_runs(names: list[str], last: int, store: str, data: Path | None) -> "list[tuple[StoredRun, list[Result]]]":
+def found_runs(
+    names: list[str], last: int, store: str, data: Path | None, others: "Others | None" = None
+) -> "list[tuple[StoredRun, list[Result]]]":
     """Runs of the store, seeds of one model pooled, then published results, with their results."""
     from eqlab.runs.published_runs import is_published, published_runs
 
@@ -89,7 +94,7 @@ def found_runs(names: list[str], last: int, store: str, data: Path | None) -> "l
         return beside  # needs no store
     from eqlab.runs.panel import with_panels
     from eqlab.runs.pool import pooled
-    from eqlab.runs.score import cores, results_of
+    from eqlab.runs.together import cores, results_of
     from eqlab.store.looking import open_reader
 
     opened = open_reader(store)
@@ -98,5 +103,5 @@ def found_runs(names: list[str], last: int, store: str, data: Path | None) -> "l
     else:
         opened.find_run("last")  # an empty store is said plainly
         stored = [opened.read_run(run) for run in reversed(opened.run_ids()[:last])]
-    found = pooled(opened, results_of(opened, stored, processes=cores()))
+    found = pooled(opened, results_of(opened, stored, processes=cores(), others=others))
     return [*with_panels(opened, found), *beside]

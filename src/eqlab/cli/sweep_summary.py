@@ -67,7 +67,7 @@ def finish(
     from eqlab.cli.results import result_json
     from eqlab.publish.report.write import write_results
     from eqlab.runs.pool import pooled
-    from eqlab.runs.score import cores, results_of
+    from eqlab.runs.together import cores, results_of
 
     known = set(store.run_ids())
     begun = [cell for cell in cells if cell.run in known]

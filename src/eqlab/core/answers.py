@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
 
+from eqlab.core.frozen import made_fast
+
 Status = Literal["ok", "unparseable", "refused", "error"]
 PROVIDER_REFUSED = ("content_filter", "refusal")
 """The finish of an answer that a provider, and not the model's text, refused: it stands, and is not asked again."""
@@ -24,6 +26,7 @@ class Reading:
     """Why it could not be read, for people."""
 
 
+@made_fast
 @dataclass(frozen=True, slots=True)
 class Answer:
     run: str
@@ -59,6 +62,11 @@ class Answer:
         """Whether the subject said something, readable or not."""
         return self.status != "error"
 
+    @property
+    def batch(self) -> bool:
+        """Whether it came with many others, hours later and cheaper."""
+        return "batch" in self.sent
+
 
 def stands(outcomes: Iterable[tuple[str | None, str | None]]) -> bool:
     """Whether attempts, each as (status, finish), settle their trial whatever tries are left: a good answer does, and
@@ -78,6 +86,8 @@ def outcomes(attempts: Iterable[Answer]) -> Iterator[tuple[str, str]]:
 def final(attempts: Iterable[Answer]) -> Answer | None:
     """The attempt that counts: the first good one, else the last that was answered, else the last."""
     ordered = sorted(attempts, key=attrgetter("attempt"))
+    if len(ordered) == 1:
+        return ordered[0]
     for answer in ordered:
         if answer.status == "ok":
             return answer

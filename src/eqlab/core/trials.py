@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from sys import intern
 from typing import Any, Literal
 
@@ -87,7 +88,12 @@ def from_json(text: str, trial_id: str = "") -> Trial:
 
 
 def _scale(key: str, label: str, low: int, high: int, anchors: list[Any], reverse: bool) -> Scale:
-    """The same few keys and words again and again: kept once, they are also found faster."""
+    return _kept(key, label, low, high, tuple(map(tuple, anchors)), reverse)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _kept(key: str, label: str, low: int, high: int, anchors: tuple[tuple[int, str], ...], reverse: bool) -> Scale:
+    """The same few scales in every order again and again: kept once, they are made and found faster."""
     labels = tuple((value, intern(name)) for value, name in anchors)
     return Scale(intern(key), intern(label), low, high, labels, reverse)
 

@@ -3,12 +3,29 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
+from typing import Any, Protocol
+
+
+class Took(Protocol):
+    """What an attempt says about that: an answer does, and so does a `Use`."""
+
+    @property
+    def answered(self) -> bool: ...
+    @property
+    def tokens_in(self) -> int | None: ...
+    @property
+    def tokens_out(self) -> int | None: ...
+    @property
+    def latency(self) -> float | None: ...
+    @property
+    def usage(self) -> Mapping[str, Any]: ...
+    @property
+    def batch(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What one stored attempt says about that."""
+    """What one stored attempt took, without its text."""
 
     answered: bool
     """False: the request was lost."""
@@ -31,9 +48,13 @@ class Use:
 
     @property
     def timed_out(self) -> int:
-        """Requests of this attempt that were given up, and were probably billed."""
-        value = self.usage.get("timed_out", 0)
-        return value if isinstance(value, int) else 0
+        return timed_out(self.usage)
+
+
+def timed_out(usage: Mapping[str, Any]) -> int:
+    """Requests of an attempt that were given up, and were probably billed."""
+    value = usage.get("timed_out", 0)
+    return value if isinstance(value, int) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +74,22 @@ class Usage:
     """The median time of a reply; None where most were not waited for (batches)."""
 
 
-def total(uses: Iterable[Use], costs: Iterable[float | None], currency: str) -> Usage:
+def total(uses: Iterable[Took], costs: Iterable[float | None], currency: str) -> Usage:
     """`costs` go with `uses`: None for what is not known. A cost stands only where it is known of some answer."""
     answers = uncounted = tokens_in = tokens_out = 0
     seconds: list[float] = []
     known: list[float] = []
     for use, cost in zip(uses, costs, strict=True):
-        uncounted += use.timed_out + (use.answered and not use.counted)
+        if use.usage:
+            uncounted += timed_out(use.usage)
         if not use.answered:
             continue
         answers += 1
-        tokens_in += use.tokens_in or 0
-        tokens_out += use.tokens_out or 0
+        asked, said = use.tokens_in, use.tokens_out
+        if asked is None or said is None:
+            uncounted += 1
+        tokens_in += asked or 0
+        tokens_out += said or 0
         if cost is not None:
             known.append(cost)
         if use.latency is not None:

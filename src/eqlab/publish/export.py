@@ -35,7 +35,10 @@ def write_answers(store: Reader, stored: StoredRun, path: Path) -> int:
     with whole_file(path) as file:
         if path.suffix == ".parquet":
             frame = pl.concat([pl.DataFrame(schema=_SCHEMA), *parts], rechunk=False)
-            frame.write_parquet(file)
+            try:
+                frame.write_parquet(file)
+            except pl.exceptions.ComputeError as error:  # how polars says that a disk is full
+                raise OSError(str(error).rpartition("error: ")[2]) from error
             return frame.height
         if path.suffix == ".csv":
             file.write(safe_csv(pl.DataFrame(schema=_SCHEMA)))

@@ -2,11 +2,6 @@
 
 from collections.abc import Sequence
 
-from eqlab.benchmarks.rating.benchmark import Ratings
-from eqlab.benchmarks.rating.known import people_ratings, with_people
-from eqlab.benchmarks.rating.panel_result import pairwise_panel, panel_result
-from eqlab.benchmarks.rating.rated import rated
-from eqlab.benchmarks.rating.rubric_panel import rubric_panel
 from eqlab.core.results import Result
 from eqlab.runs.context import Known, StoreContext
 from eqlab.store.reader import Reader, StoredRun
@@ -14,9 +9,17 @@ from eqlab.store.reader import Reader, StoredRun
 
 def panel_of(store: Reader, stored: StoredRun) -> Result | None:
     """The pooled result; None for one judge, and for a calibration."""
-    asked = next((one for one in stored.config.benchmarks if one.name == Ratings.name), None)
     judges = [model for model in stored.config.models if model.subject.startswith("judge:")]
-    if asked is None or len(judges) < 2 or asked.options["purpose"] == "calibration":
+    if len(judges) < 2:
+        return None  # before ratings are loaded, which most reports have none of
+    from eqlab.benchmarks.rating.benchmark import Ratings
+    from eqlab.benchmarks.rating.known import people_ratings, with_people
+    from eqlab.benchmarks.rating.panel_result import pairwise_panel, panel_result
+    from eqlab.benchmarks.rating.rated import rated
+    from eqlab.benchmarks.rating.rubric_panel import rubric_panel
+
+    asked = next((one for one in stored.config.benchmarks if one.name == Ratings.name), None)
+    if asked is None or asked.options["purpose"] == "calibration":
         return None
     if asked.options["pairwise"]:
         return pairwise_panel(

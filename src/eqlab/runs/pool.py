@@ -9,7 +9,6 @@ from eqlab.core.benchmark import Scored
 from eqlab.core.results import Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig
 from eqlab.runs.score import score
-from eqlab.runs.spent import usage_of
 from eqlab.store.reader import Reader, StoredRun
 
 Found = tuple[StoredRun, list[Result]]
@@ -30,13 +29,12 @@ def pooled(store: Reader, found: Sequence[Found]) -> list[Found]:
             continue
         (first, index), *others = places
         subject, asked = found[first][0].config.pairs()[index]
-        whole = score(subject, asked, _scored(store, runs, subject, asked))
+        model = next(one for one in found[first][0].config.models if one.subject == subject)
+        whole = score(subject, asked, _scored(store, runs, subject, asked), model=model)
         seeds = [str(found[place][0].config.seed) for place, _ in places]
         named = f"seeds {', '.join(seeds)}; {', '.join(runs)}"
         said = f"{len(runs)} runs of this model, taken together as repeats ({named})."
-        model = next(one for one in found[first][0].config.models if one.subject == subject)
-        used = usage_of(store, runs, model, asked)
-        kept[first][index] = replace(whole, caveats=(*whole.caveats, said), usage=used)
+        kept[first][index] = replace(whole, caveats=(*whole.caveats, said))
         for place, other in others:
             del kept[place][other]
     return [(stored, [own[index] for index in sorted(own)]) for (stored, _), own in zip(found, kept, strict=True)]

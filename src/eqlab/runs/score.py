@@ -1,29 +1,22 @@
-"""Every subject's result on every benchmark of some runs, scored again from the stored answers; many answers on several
-processes, because no result needs another."""
+"""Every subject's result on every benchmark of some runs, scored again from the stored answers."""
 
-import gc
-import os
-import signal
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from multiprocessing import get_context
 
 from eqlab.benchmarks.registry import load
-from eqlab.core.answered_as import names_of, replaced
+from eqlab.core.answered_as import replaced
+from eqlab.core.answers import Answer
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored, Seated
 from eqlab.core.results import ItemScore, Result, Results
 from eqlab.core.runs import OWN, TITLE, BenchmarkConfig, ModelConfig
 from eqlab.runs.context import Known, StoreContext
 from eqlab.runs.spent import usage_of
-from eqlab.store.quick import open_quickly
 from eqlab.store.reader import Reader, StoredRun
 
 EMBEDDED_CAVEAT = (
     "The embedded model is a tiny one (135M parameters) that proves the pipeline works; its score carries no signal."
 )
-MANY = 20_000
-"""Planned trials from which on other processes are worth their start."""
 Job = tuple[StoredRun, str, BenchmarkConfig]
 
 
@@ -32,33 +25,31 @@ def results(store: Reader, stored: StoredRun | str, known: Known | None = None) 
     gives what is `known` from one to the next."""
     stored = store.find_run(stored) if isinstance(stored, str) else stored
     about = known or Known(store)
-    return Results(_result(about, (stored, subject, asked)) for subject, asked in stored.config.pairs())
+    return Results(result_of(about, (stored, subject, asked)) for subject, asked in stored.config.pairs())
 
 
-def results_of(store: Reader, runs: Sequence[StoredRun], *, processes: int = 1) -> list[tuple[StoredRun, list[Result]]]:
-    """Runs with their results. Each further process imports the main program anew, which must allow that
-    (`if __name__ == "__main__"`)."""
-    jobs = [(one, subject, asked) for one in runs for subject, asked in one.config.pairs()]
-    processes = min(processes, len(jobs))
-    if processes > 1 and _planned(store, runs) >= MANY:
-        found = _together(store, jobs, processes)
-    else:
-        known = Known(store)
-        found = (_result(known, job) for job in jobs)
-    return [(one, [next(found) for _ in one.config.pairs()]) for one in runs]
-
-
-def score(subject: str, asked: BenchmarkConfig, scored: Iterable[Scored], context: Context = NO_CONTEXT) -> Result:
-    """One subject's result on one benchmark, from the answers."""
+def score(
+    subject: str,
+    asked: BenchmarkConfig,
+    scored: Iterable[Scored],
+    context: Context = NO_CONTEXT,
+    model: ModelConfig | None = None,
+) -> Result:
+    """One subject's result on one benchmark, from the answers; of a `model` with what they took."""
     seen = _Seen()
     benchmark = load(asked.name)
-    result = benchmark.score(subject, seen.watch(scored), asked.options, context)
+    watched = seen.watch(scored)
+    result = benchmark.score(subject, watched, asked.options, context)
+    for _ in watched:  # what the benchmark did not look at was asked too
+        pass
     seats = benchmark.seats(asked.options) if isinstance(benchmark, Seated) else {}
+    names = seen.names()
     result = replace(
         result,
-        items=tuple(_with_shown(item, seen.shown) for item in result.items),
-        answered_as=dict(seen.names.get("", {})),
-        caveats=(*_replaced(subject, seats, seen.names), *result.caveats),
+        items=_with_shown(result.items, seen.scored),
+        answered_as=dict(names.get("", {})),
+        caveats=(*_replaced(subject, seats, names), *result.caveats),
+        usage=usage_of(seen.attempts(), model, asked) if model else result.usage,
     )
     result = titled(result, asked)
     if subject == "model:embedded":
@@ -78,20 +69,27 @@ def titled(result: Result, asked: BenchmarkConfig) -> Result:
 
 
 class _Seen:
-    """What is kept of the trials on their way to the benchmark."""
+    """What is kept of the trials on their way to the benchmark, so that they are read once."""
 
     def __init__(self) -> None:
-        self.shown: dict[str, str] = {}
-        """What each trial showed, so that every item can be read beside its answer."""
-        self.names: dict[str, Counter[str]] = {}
-        """Who answered, by seat."""
+        self.scored: list[Scored] = []
 
     def watch(self, scored: Iterable[Scored]) -> Iterator[Scored]:
         for one in scored:
-            self.shown[one.trial.id] = one.trial.stimulus
-            for name in names_of(one.attempts):
-                self.names.setdefault(one.trial.seat, Counter())[name] += 1
+            self.scored.append(one)
             yield one
+
+    def attempts(self) -> list[tuple[str, Answer]]:
+        """All, each after the seat that it was made in."""
+        return [(one.trial.seat, answer) for one in self.scored for answer in one.attempts]
+
+    def names(self) -> dict[str, Counter[str]]:
+        """Who answered, by seat; lost requests and replies without a name are passed over."""
+        found: dict[str, Counter[str]] = {}
+        told = ((seat, answer.model) for seat, answer in self.attempts() if answer.model and answer.status != "error")
+        for (seat, name), count in Counter(told).items():
+            found.setdefault(seat, Counter())[name] = count
+        return found
 
 
 def _replaced(subject: str, seats: Mapping[str, ModelConfig], names: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
@@ -101,62 +99,17 @@ def _replaced(subject: str, seats: Mapping[str, ModelConfig], names: Mapping[str
         yield from replaced(asked.get(seat, ""), seen)
 
 
-def _with_shown(item: ItemScore, shown: Mapping[str, str]) -> ItemScore:
-    text = shown.get(item.trial, "")
-    return replace(item, shown=text) if text and not item.shown else item
+def _with_shown(items: Sequence[ItemScore], scored: Sequence[Scored]) -> tuple[ItemScore, ...]:
+    """Items with what their trials showed, so that each can be read beside its answer, where the benchmark left it to
+    us."""
+    if all(item.shown for item in items):
+        return tuple(items)
+    shown = {one.trial.id: one.trial.stimulus for one in scored}
+    return tuple(item if item.shown else item.showing(shown.get(item.trial, "")) for item in items)
 
 
-def cores() -> int:
-    """How many processes can work at once here, within reason: each takes about 120 MB."""
-    return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-
-
-def _result(known: Known, job: Job) -> Result:
+def result_of(known: Known, job: Job) -> Result:
     stored, subject, asked = job
     model = next((model for model in stored.config.models if model.subject == subject), None)
     scored = known.store.scored(stored.id, subject, asked.name)
-    found = score(subject, asked, scored, StoreContext(known, asked.name, model))
-    return found if model is None else replace(found, usage=usage_of(known.store, [stored.id], model, asked))
-
-
-def _planned(store: Reader, runs: Sequence[StoredRun]) -> int:
-    return sum(store.planned_count(one.id, {subject for subject, _ in one.config.pairs()}) for one in runs)
-
-
-def _together(store: Reader, jobs: Sequence[Job], processes: int) -> Iterator[Result]:
-    """In the order of the jobs: other processes work from the first on, this one from the last, until they meet. The
-    others are started afresh, not forked: a copy of a process with open databases is no sound one."""
-    from concurrent.futures import ProcessPoolExecutor
-
-    pool = ProcessPoolExecutor(processes - 1, get_context("spawn"), _begin, (store.where,))
-    try:
-        theirs = [pool.submit(_result_elsewhere, job) for job in jobs]
-        own: list[Result] = []
-        known = Known(store)
-        while theirs and theirs[-1].cancel():
-            theirs.pop()
-            own.append(_result(known, jobs[len(theirs)]))
-        yield from (one.result() for one in theirs)
-        yield from reversed(own)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-_opened: list[Known] = []
-"""In another process: what it knows of its own store."""
-
-
-def _begin(where: str) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
-    gc.disable()  # results hold no cycles, and looking for some takes a tenth of the time
-    _opened.append(Known(open_quickly(where) or _open_fully(where)))
-
-
-def _open_fully(where: str) -> Reader:
-    from eqlab.store.store import Store
-
-    return Store(where)
-
-
-def _result_elsewhere(job: Job) -> Result:
-    return _result(_opened[0], job)
+    return score(subject, asked, scored, StoreContext(known, asked.name, model), model)

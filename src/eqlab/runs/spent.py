@@ -4,9 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 from eqlab.benchmarks.registry import load
+from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Seated
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
-from eqlab.core.usage import Usage, Use, total
+from eqlab.core.usage import Took, Usage, total
 from eqlab.models.price_files import known_prices
 from eqlab.models.prices import FREE, Price
 from eqlab.store.reader import Reader
@@ -15,25 +16,23 @@ _CHARACTERS_IN, _CHARACTERS_OUT = 3, 2
 """Characters a token, at the worst: for answers whose server counted none. A stored trial is longer than its prompt."""
 
 
-def usage_of(store: Reader, runs: Sequence[str], model: ModelConfig, asked: BenchmarkConfig) -> Usage:
-    """What a model's answers to a benchmark took, those of the others in its talks included."""
+def usage_of(attempts: Sequence[tuple[str, Answer]], model: ModelConfig, asked: BenchmarkConfig) -> Usage:
+    """What a model's answers to a benchmark took, those of the others in its talks included; each after its seat."""
     prices = known_prices()
     benchmark = load(asked.name)
     by_seat = {"": prices.of(model)}
     if isinstance(benchmark, Seated):
         by_seat |= {name: prices.of(other) for name, other in benchmark.seats(asked.options).items()}
     currencies = {price.currency for price in by_seat.values() if price and price.currency}
-    talks = len(by_seat) > 1
-    uses = [use for run in runs for use in store.used(run, model.subject, asked.name, whole=talks)]
     one = len(currencies) < 2  # amounts in two currencies have no sum
-    costs = [cost_of(use, by_seat.get(use.seat)) if one else None for use in uses]
+    costs = [cost_of(answer, by_seat.get(seat)) if one else None for seat, answer in attempts]
     free = by_seat[""] == FREE and not currencies
-    return total(uses, costs, "" if free else next(iter(currencies), "USD"))
+    return total([answer for _, answer in attempts], costs, "" if free else next(iter(currencies), "USD"))
 
 
-def cost_of(use: Use, price: Price | None) -> float | None:
+def cost_of(use: Took, price: Price | None) -> float | None:
     """What one attempt cost: as the provider said, in US dollars, else by its price; None where that is unknown."""
-    said = use.usage.get("cost")
+    said = use.usage.get("cost") if use.usage else None
     if isinstance(said, int | float) and (price is None or price.currency == "USD"):
         return float(said)
     if price is None or use.tokens_in is None or use.tokens_out is None:

@@ -56,7 +56,9 @@ def open_engine(where: str) -> Engine:
         shown = str(path or make_url(url).render_as_string(hide_password=True))
         if is_damage(reason(error)) and path is not None:
             raise damaged(shown, reason(error)) from error
-        raise StoreError(f"The store {shown} cannot be opened: {reason(error)}.", "Check --store.") from error
+        full = "full" in reason(error) or "disk I/O" in reason(error)
+        way = _way_out(reason(error)) if full else "Check --store."
+        raise StoreError(f"The store {shown} cannot be opened: {reason(error)}.", way) from error
     return engine
 
 

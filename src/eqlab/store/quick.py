@@ -15,6 +15,8 @@ from eqlab.store.reader import Reader
 from eqlab.store.unstored import waiting
 
 _Stamp = tuple[int, int, bool]
+_ROOM = 65536
+"""Bytes that SQLite needs beside a store to read it: an index of its log."""
 
 
 class QuickReader(Reader):
@@ -56,8 +58,12 @@ def open_quickly(where: str) -> QuickReader | None:
 
 
 def may_write(path: Path) -> bool:
-    """SQLite writes beside its file too, even to read."""
-    return os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)
+    """SQLite writes beside its file too, even to read; on a full disk it cannot."""
+    folder = path.resolve().parent
+    if not (os.access(path, os.W_OK) and os.access(folder, os.W_OK)):
+        return False
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize >= _ROOM
 
 
 def connect_frozen(path: Path) -> tuple[sqlite3.Connection, Path | None]:
@@ -83,7 +89,7 @@ def _read_only(where: str, path: Path) -> QuickReader:
         version = _version(found)
     except StoreError as error:
         found.close()
-        if "unable to open" not in error.message:
+        if not any(words in error.message for words in ("unable to open", "disk I/O", "full")):
             raise
         raise StoreError(
             f"The store {found.shown} was not closed, and cannot be read where nothing can be written.",

@@ -4,10 +4,13 @@ speakers a score needs. All factors are random and crossed; cells may be missing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from eqlab.analysis.generalizability import needed, planned
-from eqlab.analysis.reml import Variances, variances
 from eqlab.core.results import Estimate, Table
+
+if TYPE_CHECKING:
+    from eqlab.analysis.reml import Variances
 
 LISTENER, PERSONA, SPEAKER = "listener", "persona", "speaker"
 FACTORS = (LISTENER, PERSONA, SPEAKER)
@@ -35,7 +38,7 @@ class Cell:
 class Facets:
     n: int
     levels: Mapping[str, int]
-    fitted: Variances | None
+    fitted: "Variances | None"
     """None where the talks cannot tell the factors apart."""
 
     def share(self, factor: str) -> float | None:
@@ -59,11 +62,13 @@ def facets(cells: Sequence[Cell]) -> Facets:
     return Facets(len(cells), levels, _fit([cell.final for cell in cells], several))
 
 
-def _fit(finals: Sequence[float], factors: Mapping[str, Sequence[str]]) -> Variances | None:
+def _fit(finals: Sequence[float], factors: Mapping[str, Sequence[str]]) -> "Variances | None":
     """With all crossings of two factors, or with as many as the cells that are there allow; without the speaker where
     nothing tells it from the listeners."""
     if len(set(finals)) < 2 or PERSONA not in factors:
         return None
+    from eqlab.analysis.reml import variances  # slow to load, and most talks are not fitted
+
     crossings = [":".join(pair) for pair in combinations(factors, 2)]
     without = [name for name in factors if name != SPEAKER]
     for terms in ([*factors, *crossings], [*factors, *crossings[:1]], [*factors], without):
@@ -137,7 +142,7 @@ def tables(found: Facets) -> tuple[Table, ...]:
     return (shares, _designs(fitted)) if LISTENER in fitted.variance else (shares,)
 
 
-def _numbers(fitted: Variances, term: str) -> tuple[Estimate, Estimate]:
+def _numbers(fitted: "Variances", term: str) -> tuple[Estimate, Estimate]:
     low, high = fitted.interval(term) or (None, None)
     share = fitted.share[term]
     return (
@@ -150,7 +155,7 @@ def _named(term: str) -> str:
     return "rest" if term == "residual" else term.replace(":", " × ")
 
 
-def _designs(fitted: Variances) -> Table:
+def _designs(fitted: "Variances") -> Table:
     """Half widths for a listener's score and for the difference of two, and the personas it takes for ±5."""
     of_score, of_difference = (f"± of a {what}, {_USUAL} personas" for what in ("score", "difference"))
     return Table(

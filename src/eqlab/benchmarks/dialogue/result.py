@@ -43,9 +43,10 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any], c
     felt = [talk for talk in talks if talk.final is not None]
     speakers = sorted({talk.speaker for talk in talks})
     headline = final_emotion(felt)
-    if not felt and talks and all(talk.speaker == "fixed" for talk in talks):
+    unfelt = not felt and bool(talks) and all(talk.speaker == "fixed" for talk in talks)
+    if unfelt:
         headline = replace(headline, note=UNFELT)
-    found = _facets(subject, felt, options, context)
+    found = no_facets(felt) if unfelt else _facets(subject, felt, options, context)  # others were told nothing either
     line = speaker_line(felt, found)
     return Result(
         noun="talks" if len(speakers) < 2 else "personas",

@@ -8,6 +8,7 @@ from typing import Literal
 from eqlab.benchmarks.dialogue.trials import PERSON, End, end_of
 from eqlab.core.answers import final
 from eqlab.core.benchmark import Scored, Turn
+from eqlab.core.frozen import made_fast
 from eqlab.core.replies import ReplyRow
 from eqlab.core.runs import PERSON as PEOPLES
 
@@ -17,6 +18,7 @@ _OUTCOMES: dict[End, Outcome] = {
 }  # fmt: skip
 
 
+@made_fast
 @dataclass(frozen=True, slots=True)
 class Said:
     seat: Literal["speaker", "listener"]
@@ -26,6 +28,7 @@ class Said:
     feeling: str = ""
 
 
+@made_fast
 @dataclass(frozen=True, slots=True)
 class Talked:
     persona: str

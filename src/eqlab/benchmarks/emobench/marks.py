@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
+from eqlab.core.frozen import made_fast
 from eqlab.core.results import ItemScore
 from eqlab.core.trials import Trial
 
 
+@made_fast
 @dataclass(frozen=True, slots=True)
 class Mark:
     """One trial with the answer that counts."""
@@ -76,4 +78,5 @@ def shown(one: Mark) -> ItemScore:
         reference={key: words[key][value] for key, value in one.trial.key["correct"].items()},
         attempts=one.attempts,
         points=points,
+        shown=one.trial.stimulus,
     )

@@ -71,6 +71,7 @@ def _item(
         attempts=sum(one.n_attempts for one in own),
         points=three.points.get(item) if three else None,
         topics=(str(trial.key["emotion"]),),
+        shown=shown.trial.stimulus,
     )
 
 

@@ -113,11 +113,8 @@ def scale_range(key: str) -> tuple[float, float]:
 
 def _readable(given: Sequence[Administration]) -> bool:
     """Whether enough of the default and of each kind of situation could be read."""
-    asked: Counter[str] = Counter()
-    good: Counter[str] = Counter()
-    for one in given:
-        asked[_kind(one)] += 1
-        good[_kind(one)] += one.status == "ok"
+    asked = Counter(map(_kind, given))
+    good = Counter(_kind(one) for one in given if one.status == "ok")
     return all(good[kind] >= MIN_READABLE * asked[kind] for kind in asked)
 
 

@@ -77,7 +77,7 @@ def three_numbers(measures: Measures, changes: Mapping[int, float]) -> ThreeNumb
 
 def concordance_alone(measures: Measures, changes: Mapping[int, float]) -> float | None:
     """The headline's value by itself, for who needs it often."""
-    return moods.concordance(*_moods(measures, changes)).all.value
+    return moods.concordance_value(*_moods(measures, changes))
 
 
 def _moods(measures: Measures, changes: Mapping[int, float]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:

@@ -10,12 +10,14 @@ from eqlab.benchmarks.empathy.prompt import MOST_WORDS
 from eqlab.benchmarks.empathy.replies import describe, reply_text
 from eqlab.core.answers import STATUSES, Answer, Status, final
 from eqlab.core.benchmark import Scored
+from eqlab.core.frozen import made_fast
 from eqlab.core.results import Estimate, ItemScore, Result, Table
 from eqlab.core.trials import Trial
 
 UNRATED = "replies are scored by raters: a judge ('eqlab judge MODEL --on RUN') or people ('eqlab ratings')"
 
 
+@made_fast
 @dataclass(frozen=True, slots=True)
 class GivenReply:
     """One planned trial with the reply that counts."""
@@ -138,6 +140,7 @@ def _item(one: GivenReply) -> ItemScore:
         | {label: "yes" for fact, label in said.items() if one.facts.get(fact)},
         attempts=one.n_attempts,
         topics=(str(one.trial.key["emotion"]), str(one.trial.key["valence"])),
+        shown=one.trial.stimulus,
     )
 
 

@@ -69,8 +69,8 @@ def build(folder: Path, sources: Sources, say: Callable[[str], None] = lambda _:
     made = "1 table" if len(built.boards) == 1 else f"{len(built.boards)} tables"
     say(f"{count} in {made}; writing {folder}")
     files = dict(site_files(site))  # all of it, before the first byte is written
-    for name, content in files.items():
-        _write(folder / name, content)
+    for name in sorted(files, key=lambda name: name == _FRONT):  # until the end the front page is the old one
+        _write(folder / name, files[name])
     _write(folder / _STATE, whole(site, list(files), tables))
     _remove(folder, (last["files"] if last else ()), set(files))
     built.files, built.front_bytes = len(files) + 1, len(files[_FRONT])

@@ -8,17 +8,25 @@ from typing import Any
 from markupsafe import Markup
 
 from eqlab.publish import forest
-from eqlab.publish.groups import RunRecord, group
+from eqlab.publish.groups import Group, RunRecord, group
 from eqlab.publish.report import item_pages, opening, sections
 from eqlab.publish.report.templating import policy, source
 from eqlab.publish.report.words import item_rows, page_environment
 
 
-def render(records: Sequence[RunRecord], *, generated_at: float, version: str, items: str = "", talks: str = "") -> str:
+def render(
+    records: Sequence[RunRecord],
+    *,
+    generated_at: float,
+    version: str,
+    items: str = "",
+    talks: str = "",
+    groups: Sequence[Group] = (),
+) -> str:
     """The whole report as one HTML page that loads nothing. `items`: the folder with item pages that it links to;
-    `talks`: the address of the list of talks."""
+    `talks`: the address of the list of talks; `groups`: the records' tables, by who has made them already."""
     made = page_environment()
-    groups = group(records)
+    groups = groups or group(records)
     style, script = source(made, "report.css"), source(made, "report.js")
     return made.get_template("report.html.j2").render(
         records=records,
@@ -40,14 +48,14 @@ def render(records: Sequence[RunRecord], *, generated_at: float, version: str, i
 
 
 def item_files(
-    records: Sequence[RunRecord], *, back: str, generated_at: float, version: str
+    records: Sequence[RunRecord], *, back: str, generated_at: float, version: str, groups: Sequence[Group] = ()
 ) -> Iterator[tuple[str, bytes]]:
     """(name, content) of every item page and every list by emotion; `back` is the report's own address from there."""
     made = page_environment()
     style = source(made, "report.css")
     frame: dict[str, Any] = {"style": Markup(style), "script": Markup(""), "policy": policy(style)}
     frame |= {"generated_at": generated_at, "version": version, "back": back}
-    groups = group(records)
+    groups = groups or group(records)
     known = sections.links_to("", groups).places
     for row in (row for one in groups for row in one.rows if not row.again):
         own, items = known[row.anchor], row.result.items

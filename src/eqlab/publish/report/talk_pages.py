@@ -9,8 +9,9 @@ from typing import Any
 from markupsafe import Markup
 
 from eqlab.comparison.labels import subject_name
+from eqlab.core.frozen import made_fast
 from eqlab.core.results import Transcript
-from eqlab.publish.groups import RunRecord, group
+from eqlab.publish.groups import Group, RunRecord, group
 from eqlab.publish.report.templating import policy, source
 from eqlab.publish.report.words import page_environment
 
@@ -25,6 +26,7 @@ MOST_TALKS = 2000
 _WIDTH, _HEIGHT, _EDGE = 132.0, 28.0, 4.0
 
 
+@made_fast
 @dataclass(frozen=True, slots=True)
 class TalkPage:
     """A talk with its place among the others."""
@@ -81,35 +83,42 @@ def talk_files(
     records: Sequence[RunRecord], *, back: str, generated_at: float, version: str
 ) -> Iterator[tuple[str, bytes]]:
     """(name, content) of every page beside a report; nothing where no result has talks. `back` is its address."""
-    rows = [row for one in group(records) for row in one.rows if not row.again and row.result.transcripts]
-    listened = [(row.name, row.result.transcripts) for row in rows]
-    return reader_files(listened, Home("Report", back, generated_at, version))
+    return reader_files(listened_in(group(records)), Home("Report", back, generated_at, version))
+
+
+def listened_in(groups: Sequence[Group]) -> list[Listened]:
+    rows = [row for one in groups for row in one.rows if not row.again and row.result.transcripts]
+    return [(row.name, row.result.transcripts) for row in rows]
 
 
 def reader_files(listened: Sequence[Listened], home: Home) -> Iterator[tuple[str, bytes]]:
     """(name, content) of every page; nothing where nobody talked."""
     every = talk_pages(listened)
-    if not every:
-        return
-    pages = first_personas(every, MOST_TALKS)
+    return page_files(first_personas(every, MOST_TALKS), len(every), home) if every else iter(())
+
+
+def page_files(pages: Sequence[TalkPage], every: int, home: Home) -> Iterator[tuple[str, bytes]]:
+    """The same from the pages themselves, of `every` talk that there is."""
     made = page_environment()
     style = source(made, "report.css") + source(made, "talks.css")
     script = source(made, "talks.js")
+    words: Any = made.get_template("_talk.html.j2").module  # once for all pages that show the same
     frame: dict[str, Any] = {"style": Markup(style), "script": Markup(script), "policy": policy(style, script)}
     frame |= {"generated_at": home.generated_at, "version": home.version, "home": home, "course": course, "mark": mark}
     room = max(_LEAST, SEARCHED // len(pages))
     listed = [(page, searched(page.talk, room)) for page in pages]
     cut = any(len(_words(page.talk)) > room for page in pages)
-    yield INDEX, _page("talk_list.html.j2", frame, listed=listed, pages=pages, every=len(every), cut=cut, room=room)
-    by_persona: dict[str, list[TalkPage]] = {}
-    for page in pages:
-        by_persona.setdefault(page.persona, []).append(page)
-    for page in pages:
-        others = [one for one in by_persona[page.persona] if one is not page]
-        near = [pages[place] for place in (page.number - 2, page.number) if 0 <= place < len(pages)]
-        yield page.href, _page("talk.html.j2", frame, page=page, others=others[:MOST_OTHERS], near=near)
-    for href, own in by_persona.items():
-        yield href, _page("talk_beside.html.j2", frame, pages=own)
+    yield INDEX, _page("talk_list.html.j2", frame, listed=listed, pages=pages, every=every, cut=cut, room=room)
+    for href, together in groupby(pages, key=lambda page: page.persona):
+        own = list(together)
+        said = {page.number: Markup(words.lines(page, course, mark)) for page in own}
+        links = {page.number: Markup(words.link(page)) for page in own[: MOST_OTHERS + 1]}
+        for page in own:
+            near = [pages[place] for place in (page.number - 2, page.number) if 0 <= place < len(pages)]
+            others = [link for number, link in links.items() if number != page.number][:MOST_OTHERS]
+            shown = {"page": page, "said": said[page.number], "others": Markup("".join(others)), "near": near}
+            yield page.href, _page("talk.html.j2", frame, **shown)
+        yield href, _page("talk_beside.html.j2", frame, pages=own, said=said)
 
 
 def _page(name: str, frame: Mapping[str, object], **values: object) -> bytes:

@@ -4,18 +4,15 @@ import time
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from eqlab.core.results import Result
 from eqlab.data.files import write_whole
+from eqlab.runs.others import Others
 from eqlab.runs.panel import with_panels
 from eqlab.runs.pool import pooled
-from eqlab.runs.score import results_of
+from eqlab.runs.together import results_of
 from eqlab.store.reader import Reader, StoredRun
-
-if TYPE_CHECKING:
-    from eqlab.publish.groups import RunRecord
 
 
 def write_report(
@@ -29,15 +26,20 @@ def write_report(
 ) -> Path:
     """Write the HTML report of some runs, and of results from elsewhere beside them; with `items` every item too, on
     pages in a folder beside it."""
-    found = with_panels(store, pooled(store, results_of(store, stored, processes=processes)))
-    return write_results([*found, *beside], where, items=items)
+    with Others(processes) as others:
+        found = with_panels(store, pooled(store, results_of(store, stored, others=others)))
+        return write_results([*found, *beside], where, items=items, others=others)
 
 
 def write_results(
-    found: Sequence[tuple[StoredRun, Sequence[Result]]], where: Path | str, *, items: bool = False
+    found: Sequence[tuple[StoredRun, Sequence[Result]]],
+    where: Path | str,
+    *,
+    items: bool = False,
+    others: Others | None = None,
 ) -> Path:
-    """Write the HTML report of runs whose results are there already."""
-    from eqlab.publish.groups import RunRecord
+    """Write the HTML report of runs whose results are there already; many talks by the `others`, meanwhile."""
+    from eqlab.publish.groups import RunRecord, group
     from eqlab.publish.report.page import (
         item_files,
         render,  # here, so that whoever only asks need not load it
@@ -45,39 +47,30 @@ def write_results(
 
     path = Path(where)
     records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
+    groups = group(records)
     now, eqlab = time.time(), version("eqlab")
-    folder = item_folder(path)
+    folder, back = item_folder(path), f"../{quote(path.name)}"
     if items:
         written = set()
-        for name, content in item_files(records, back=f"../{quote(path.name)}", generated_at=now, version=eqlab):
+        for name, content in item_files(records, back=back, generated_at=now, version=eqlab, groups=groups):
             write_whole(folder / name, content, durable=False)
             written.add(name)
         for old in folder.glob("subject-*.html"):  # of an earlier report with more items
             if old.name not in written:
                 old.unlink()
-    read = _write_talks(records, path, now, eqlab)
-    html = render(records, generated_at=now, version=eqlab, items=quote(folder.name) if items else "", talks=read)
-    write_whole(path, html)
+    talks, writing = "", None
+    if any(row.result.transcripts for one in groups for row in one.rows):
+        from eqlab.publish.report.talk_folder import INDEX, Home, write_talks
+
+        beside = path.with_name(f"{path.stem}-talks")
+        talks = f"{quote(beside.name)}/{INDEX}"
+        writing = write_talks(beside, groups, Home("Report", back, now, eqlab), others)
+    linked = quote(folder.name) if items else ""
+    html = render(records, generated_at=now, version=eqlab, items=linked, talks=talks, groups=groups)
+    if writing:
+        writing.result()
+    write_whole(path, html)  # last, so that it never leads to what is not there
     return path
-
-
-def _write_talks(records: "Sequence[RunRecord]", report: Path, now: float, eqlab: str) -> str:
-    """Talks on pages of their own, where there are some: the address of their list from the report, or nothing."""
-    if not any(result.transcripts for record in records for result in record.results):
-        return ""
-    from eqlab.publish.report.talk_pages import INDEX, talk_files
-
-    folder = report.with_name(f"{report.stem}-talks")
-    folder.mkdir(exist_ok=True)
-    written = set()
-    for name, content in talk_files(records, back=f"../{quote(report.name)}", generated_at=now, version=eqlab):
-        write_whole(folder / name, content, durable=False)
-        written.add(name)
-    for pattern in ("talk-*.html", "persona-*.html"):  # of an earlier report with more talks
-        for old in folder.glob(pattern):
-            if old.name not in written:
-                old.unlink()
-    return f"{quote(folder.name)}/{INDEX}"
 
 
 def item_folder(report: Path) -> Path:
