@@ -26,7 +26,7 @@ _KEY = "sk-strict-0123456789"
 
 
 def set_up(name: str, url: str, run: Run, stack: contextlib.ExitStack) -> None:
-    {
+    prepared: dict[str, Callable[[], object]] = {
         "ratings": lambda: Path("ratings.csv").write_text(RATINGS, encoding="utf-8"),
         "replies": lambda: run(f"eqlab run warm cold -b empathy --limit 40 --base-url {SHOWN}"),
         "four-replies": lambda: run(f"eqlab run kind plain -b empathy --limit 40 --base-url {SHOWN}"),
@@ -40,14 +40,12 @@ def set_up(name: str, url: str, run: Run, stack: contextlib.ExitStack) -> None:
         "batch": lambda: _batch(stack),
         "keys": lambda: [os.environ.setdefault(f"{one}_API_KEY", "none") for one in ("OPENAI", "ANTHROPIC")],
         "talk-help": lambda: _replace("talk.toml", r'help = ".*"', 'help = "Call 000 at any hour."'),
-        "ward-mistakes": lambda: (
-            _replace("ward.toml", "character", "charakter"),
-            _replace("ward.toml", "reference = 2", "reference = 11"),
-        ),
+        "ward-mistakes": _ward_mistakes,
         "corrupt": _corrupt,
         "mistakes": _mistakes,
         "my-model": lambda: os.environ.update({"LOCAL_API_KEY": "none", "OPENAI_API_KEY": "none"}),
-    }[name]()
+    }
+    prepared[name]()
 
 
 def _external() -> None:
@@ -120,6 +118,11 @@ def _take_part(study: Path, people: int) -> None:
             clock.now += _PAGE
             participation.save(person, view.number, view.attempt, values, shown_at=clock.now - _PAGE)
     store.close()
+
+
+def _ward_mistakes() -> None:
+    _replace("ward.toml", "character", "charakter")
+    _replace("ward.toml", "reference = 2", "reference = 11")
 
 
 def _strict(stack: contextlib.ExitStack) -> None:
