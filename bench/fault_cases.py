@@ -162,7 +162,7 @@ CASES = (
     Case("a stream nobody asked for, events twice", saying(stream_twice)),
     Case("NaN and Infinity as token counts", nan_usage),
     Case("key revoked after 6 answers", revoked(6)),
-    Case("file size limit in the middle", none, file_limit(300_000), trials=60),
+    Case("a limit of 300 kB a file", none, file_limit(300_000), trials=60),
     Case("a file system of 12 MB that fills up", slowly, around=filled, trials=60, disk=12),
     Case("wall clock jumps by days and years", refusing(429, {"Retry-After": "1"}, 2), CLOCK),
     Case("store locked for 3 s by another program", none, around=locked),

@@ -6,7 +6,6 @@ from test_faults import TRIALS, all_well, run
 
 import eqlab as api
 from eqlab.models.http import HttpChat
-from eqlab.runs.ask import Listener
 
 
 @pytest.fixture(autouse=True)
@@ -74,14 +73,3 @@ def test_a_reply_that_nobody_asked_for_is_nobodys_answer(store):
         assert server.requests == 3
     (line,) = said
     assert "replies that nobody asked for" in line
-
-
-def test_what_came_out_of_turn_is_said_in_a_run(store):
-    said = []
-    with wire.serving(wire.every_reply_twice) as server:
-        prepared = api.prepare(
-            api.Request(models=("m",), base_url=server.url, benchmarks=("eqbench",), profile="full", limit=40)
-        )
-        outcome = api.run(prepared, store, concurrency=4, listener=Listener(said.append))
-    assert sum("nobody asked for" in line for line in said) == 1
-    all_well(store, outcome.run, ok=40)

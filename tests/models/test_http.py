@@ -180,7 +180,7 @@ def test_overload_halves_what_is_sent_at_once(server):
     async def main():
         line = Connection(16, 5.0)
         chat = HttpChat(resolve("m", server.url), line)
-        server.reply = lambda body, n: web.Response(status=429, headers={"Retry-After": "0"}) if n <= 5 else "hi"
+        server.reply = lambda body, n: web.Response(status=503, headers={"Retry-After": "0"}) if n <= 5 else "hi"
         await asyncio.gather(*(chat.ask(HELLO) for _ in range(16)))
         await chat.close()
         return line.limiter.limit

@@ -100,6 +100,32 @@ def test_a_rate_without_retry_after_is_learnt(play, window, allowed, count, long
     assert server.asked - count <= 16 + count // 4  # the first burst, then few
 
 
+def test_a_model_that_is_refused_holds_up_no_other_at_its_address(play):
+    """Rates are each model's own. The refused one waits; it is given up only when nobody has a good reply any more."""
+
+    async def main(now):
+        async def post(outgoing):
+            await asyncio.sleep(0.1)
+            if outgoing.body["model"] == "b":
+                return Incoming(429, {"Retry-After": "20"}, TOO_MANY)
+            return Incoming(200, {}, GOOD)
+
+        line = Connection(16, patience=60.0)
+        a, b = (HttpChat(Endpoint("http://h/v1", name), line, post=post) for name in "ab")
+        refused = asyncio.create_task(ask_all(b, 8, at_once=8))
+        await asyncio.sleep(1)
+        started = now()
+        replies = await ask_all(a, 80, at_once=8)
+        took = now() - started
+        with pytest.raises(ModelError, match="has not answered"):
+            await refused
+        return len(replies), took
+
+    (count, took), _ = play(main)
+    assert count == 80
+    assert took < 5
+
+
 def test_what_a_server_asks_for_is_kept(play):
     """Gemini says it in the body; an absurd Retry-After is capped and said."""
     delay = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "17s"}

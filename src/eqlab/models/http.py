@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from eqlab.core.errors import ModelError
 from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, Unasked
 from eqlab.models.fit import Adaptation, Fit, changed, room
+from eqlab.models.limiter import Limiter
 from eqlab.models.providers import shown_url
 from eqlab.models.secrets import reply_without_key, without_key
 from eqlab.models.transport import Connection
@@ -52,6 +53,8 @@ class HttpChat:
         self._endpoint = endpoint
         self._line = line
         self._limiter = line.limiter
+        self._pace = Limiter(line.limiter.highest)
+        """Rates are each model's own: one that is refused holds up no other at its address."""
         self._say = say
         self._post: Post = post or self._over_http
         self._wire = wire(endpoint.wire)
@@ -141,20 +144,24 @@ class HttpChat:
         while True:
             if self._hopeless is not None:
                 raise self._hopeless
-            started = await self._limiter.acquire(self._nap)
+            started = await self._pace.acquire(self._nap)
             try:
-                outgoing = self._wire.build(self._endpoint, request, self._fit)
-                came = await self._post(outgoing)
-                verdict = self._wire_of(outgoing).read(outgoing, came) if isinstance(came, Incoming) else came
-                self._note_met(came)
-                if type(verdict) is ChatReply:
-                    reply = self._took(request, verdict, came, tries.retries)
-                    if not tries.timed_out:
-                        return reply
-                    return replace(reply, usage={**reply.usage, "timed_out": tries.timed_out})
-                wait = await self._judge(outgoing, verdict, started, tries)
+                await self._limiter.acquire(self._nap)
+                try:
+                    outgoing = self._wire.build(self._endpoint, request, self._fit)
+                    came = await self._post(outgoing)
+                    verdict = self._wire_of(outgoing).read(outgoing, came) if isinstance(came, Incoming) else came
+                    self._note_met(came)
+                    if type(verdict) is ChatReply:
+                        reply = self._took(request, verdict, came, tries.retries)
+                        if not tries.timed_out:
+                            return reply
+                        return replace(reply, usage={**reply.usage, "timed_out": tries.timed_out})
+                    wait = await self._judge(outgoing, verdict, started, tries)
+                finally:
+                    self._limiter.release()
             finally:
-                self._limiter.release()
+                self._pace.release()
             if wait:
                 await self._nap(wait)
 
@@ -212,9 +219,9 @@ class HttpChat:
             self._say(f"{self._named} asks to wait {wait:.0f} s; waiting {LONGEST_WAIT:.0f} s.")
             wait = LONGEST_WAIT
         if again.rate:
-            self._limiter.refused(started, wait)
+            self._pace.refused(started, wait)
         if again.rate or again.overload:
-            self._limiter.overloaded(wait or 0.0)
+            (self._pace if again.rate else self._limiter).overloaded(wait or 0.0)
         if again.timed_out:
             self._slow(outgoing)
         if again.timed_out and tries.timed_out >= _REPEATED:
@@ -301,13 +308,14 @@ class HttpChat:
         line.bad_since = None
         line.told = False
         self._limiter.went_well()
+        self._pace.went_well()
         if line.out_of_turn and not self._warned:
             self._warned = True
             self._learnt.append("it sends replies that nobody asked for: some may answer another question")
             self._say(f"{self._named}: {self._learnt[-1]}. From now on every question has a connection of its own.")
         exhausted = min(window_wait(came.headers), LONGEST_WAIT)
         if exhausted:
-            self._limiter.pause(exhausted)
+            self._pace.pause(exhausted)
         if exhausted > _TOLD:
             self._say(f"{self._named}: its allowance is used up; waiting {exhausted:.0f} s for the next, as it says.")
         if request.schema is not None and reply.finish != LENGTH and not reply.refusal:
