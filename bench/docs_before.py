@@ -2,12 +2,14 @@
 servers."""
 
 import contextlib
+import importlib
 import os
 import re
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 Run = Callable[[str], object]
 SHOWN = "http://127.0.0.1:8000/v1"
@@ -26,7 +28,7 @@ _KEY = "sk-strict-0123456789"
 
 
 def set_up(name: str, url: str, run: Run, stack: contextlib.ExitStack) -> None:
-    {
+    known: dict[str, Callable[[], object]] = {
         "ratings": lambda: Path("ratings.csv").write_text(RATINGS, encoding="utf-8"),
         "replies": lambda: run(f"eqlab run warm cold -b empathy --limit 40 --base-url {SHOWN}"),
         "four-replies": lambda: run(f"eqlab run kind plain -b empathy --limit 40 --base-url {SHOWN}"),
@@ -40,14 +42,12 @@ def set_up(name: str, url: str, run: Run, stack: contextlib.ExitStack) -> None:
         "batch": lambda: _batch(stack),
         "keys": lambda: [os.environ.setdefault(f"{one}_API_KEY", "none") for one in ("OPENAI", "ANTHROPIC")],
         "talk-help": lambda: _replace("talk.toml", r'help = ".*"', 'help = "Call 000 at any hour."'),
-        "ward-mistakes": lambda: (
-            _replace("ward.toml", "character", "charakter"),
-            _replace("ward.toml", "reference = 2", "reference = 11"),
-        ),
+        "ward-mistakes": _ward_mistakes,
         "corrupt": _corrupt,
         "mistakes": _mistakes,
         "my-model": lambda: os.environ.update({"LOCAL_API_KEY": "none", "OPENAI_API_KEY": "none"}),
-    }[name]()
+    }
+    known[name]()
 
 
 def _external() -> None:
@@ -124,27 +124,23 @@ def _take_part(study: Path, people: int) -> None:
 
 def _strict(stack: contextlib.ExitStack) -> None:
     """OpenAI's gpt-5 on loopback, as strict as its documentation."""
-    _tests()
-    from strict_openai import gpt5
-    from strict_servers import serving
-
+    gpt5, serving = _of_tests("strict_openai").gpt5, _of_tests("strict_servers").serving
     server = stack.enter_context(serving(gpt5))
     os.environ.update({"OPENAI_API_KEY": _KEY, "OPENAI_BASE_URL": server.base("/v1")})
 
 
 def _batch(stack: contextlib.ExitStack) -> None:
     """The same, with batches."""
-    _tests()
-    from batch_servers import housed
-
-    house = stack.enter_context(housed("openai"))
+    house = stack.enter_context(_of_tests("batch_servers").housed("openai"))
     os.environ.update({"OPENAI_API_KEY": _KEY, "OPENAI_BASE_URL": house.url})
 
 
-def _tests() -> None:
+def _of_tests(module: str) -> Any:
+    """The strict servers are helpers of the tests."""
     folder = str(_ROOT / "tests" / "models")
     if folder not in sys.path:
         sys.path.insert(0, folder)
+    return importlib.import_module(module)
 
 
 def _corrupt() -> None:
@@ -159,6 +155,11 @@ def _corrupt() -> None:
     with Path("s.db").open("r+b") as file:
         file.seek(8192)
         file.write(b"\xff" * 200_000)
+
+
+def _ward_mistakes() -> None:
+    _replace("ward.toml", "character", "charakter")
+    _replace("ward.toml", "reference = 2", "reference = 11")
 
 
 def _replace(name: str, old: str, new: str) -> None:

@@ -136,7 +136,7 @@ def away(seconds: float) -> Callable[[World], Iterator[None]]:
 
 def two_at_once(world: World) -> Iterator[None]:
     """Another run of the same model begins meanwhile, in the same store."""
-    yield from _in_the_middle(world, lambda _: world.beside() and None)
+    yield from _in_the_middle(world, lambda _: world.beside())
 
 
 def filled(world: World) -> Iterator[None]:
@@ -200,7 +200,7 @@ def overwritten(world: World) -> Iterator[None]:
     path.unlink()
 
 
-def _in_the_middle(world: World, happen: Callable[[threading.Event], None], after: int = 4) -> Iterator[None]:
+def _in_the_middle(world: World, happen: Callable[[threading.Event], object], after: int = 4) -> Iterator[None]:
     """As soon as so many answers were sent; `happen` gets what is set when the run is over."""
     over = threading.Event()
 

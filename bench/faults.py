@@ -20,10 +20,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import hostile_wire
 from fault_cases import CASES, KEY, Case
-from fault_server import serving
+from fault_server import FaultServer, serving
 from fault_world import World, disk_of, store_of, stored_now
 from server import answer_to
 
@@ -64,7 +65,8 @@ def play(case: Case, folder: Path) -> Seen:
         def beside() -> Session:
             return _session(case, folder, server.url, where, "", (*case.flags, "--seed", "7"), [])
 
-        signalled = World(server, where, folder, restart, lambda number: running[0].send_signal(number), beside)
+        door = cast(FaultServer, server)  # no case below JSON closes it
+        signalled = World(door, where, folder, restart, lambda number: running[0].send_signal(number), beside)
         with _around(case, signalled):
             first = _session(case, folder, server.url, where, case.prelude, case.flags, running)
         stored_first = stored_now(where)
@@ -110,7 +112,7 @@ def _session(
     arguments += ["--max-concurrency", str(case.at_once), "--timeout", str(case.timeout), "--store", where]
     arguments += flags
     code = f"{prelude}\nfrom eqlab.cli.main import main\nmain()"
-    environment = os.environ | {"EQLAB_HOME": str(folder / "home"), "EQLAB_API_KEY": KEY} | case.environment
+    environment = os.environ | {"EQLAB_HOME": str(folder / "home"), "EQLAB_API_KEY": KEY, **case.environment}
     environment["COLUMNS"] = "400"  # nobody reads it in a terminal
     command = [sys.executable, "-c", code, *arguments]
     pipe = subprocess.PIPE

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from fault_server import completion
 from in_thread import in_thread
@@ -121,7 +122,7 @@ def _stream(good: bytes) -> bytes:
     """Events with an odd character inside, which chunks of three bytes cut in the middle of it and of `data:`."""
     whole = json.loads(good)
     text = whole["choices"][0]["message"]["content"]
-    pieces = [{"choices": [{"delta": {"content": part}}]} for part in ("é 🙂 \n", text)]
+    pieces: list[dict[str, Any]] = [{"choices": [{"delta": {"content": part}}]} for part in ("é 🙂 \n", text)]
     pieces.append({"choices": [{"delta": {}, "finish_reason": "stop"}], "model": whole["model"]})
     events = "".join(f"event: x\r\nid: 1\r\ndata: {json.dumps(one, ensure_ascii=False)}\r\n\r\n" for one in pieces)
     return f": keep-alive\r\n\r\n{events}".encode()

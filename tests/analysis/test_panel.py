@@ -65,7 +65,7 @@ def test_severity_intervals_hold_the_truth():
 
 def test_judges_without_common_replies_cannot_be_pooled():
     values = np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 3.0], [np.nan, 1.0]])
-    with pytest.raises(UsageError, match="share no reply"):
+    with pytest.raises(UsageError, match="rated no reply"):
         pool(PanelRatings(values, list("abcd"), list("xxyy"), ["j", "k"]))
     with pytest.raises(UsageError, match="one row"):
         PanelRatings(values, ["a"], ["x"], ["j", "k"])

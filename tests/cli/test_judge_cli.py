@@ -110,7 +110,7 @@ def test_ratings_from_a_file(eqlab, tmp_path):
         (["judge", "j", "--on", "no/file.csv"], ["no/file.csv"]),
         (["judge", "j", "--on", "author", "--limit", "0"], ["--limit"]),
         (["judge", "nobody/x", "--on", "author"], ["nobody/x", "provider/name"]),
-        (["judge", "j", "--on", "author", "--pairwise", "--base-url", "http://127.0.0.1:9"], ["two arms"]),
+        (["judge", "j", "--on", "author", "--pairwise", "--base-url", "http://127.0.0.1:9"], ["two models"]),
         (["ratings", "import", "nothing.csv"], ["nothing.csv"]),
         (["ratings", "export"], ["export"]),
         (["run", "-b", "rating", "m", "--base-url", "http://127.0.0.1:9"], ["eqlab judge"]),

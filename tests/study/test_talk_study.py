@@ -74,7 +74,11 @@ def test_without_talk_nothing_works_and_others_may_not_have_it():
 
 def test_an_arm_must_be_one_model_without_a_key_in_its_address(tmp_path, design):
     store = Store(str(tmp_path / "s.db"))
-    for spec, told in (("fixed", "no model"), ("a,b", "no model"), ("m@http://u:secret@h/v1", "password or a key")):
+    for spec, told in (
+        ("fixed", "not a model"),
+        ("a,b", "not a model"),
+        ("m@http://u:secret@h/v1", "password or a key"),
+    ):
         study = read_study(talk_text("", arms={"x": spec}))
         with pytest.raises(UsageError, match=told):
             design_of(study, store)

@@ -44,7 +44,7 @@ def two(tmp_path, store_url, server):
     from eqlab.study.web.server import running
     from eqlab.study.web.settings import ServerSettings
 
-    design = talk_design(tmp_path, server.url)
+    design = talk_design(tmp_path, server.url, patience=25)  # a busy machine is not a model that is down
     design = replace(design, study=replace(design.study, panel=PANEL))
     with ExitStack() as open_:
         sites = []

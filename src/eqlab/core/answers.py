@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
 
-from eqlab.core.frozen import made_fast
-
 Status = Literal["ok", "unparseable", "refused", "error"]
 PROVIDER_REFUSED = ("content_filter", "refusal")
 """The finish of an answer that a provider, and not the model's text, refused: it stands, and is not asked again."""
@@ -26,7 +24,6 @@ class Reading:
     """Why it could not be read, for people."""
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Answer:
     run: str

@@ -8,7 +8,6 @@ from pathlib import PurePath
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from eqlab.core.answers import Answer, Reading
-from eqlab.core.frozen import made_fast
 from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
@@ -75,7 +74,6 @@ class Asking:
         return round(self.temperature + failed * self.temperature_step, 6)
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Scored:
     """A planned trial with all its attempts, as scoring gets it."""
@@ -187,7 +185,6 @@ class Adaptive(Protocol):
         ...
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One trial of a talk with the attempt that counts: a good one, or the last where the tries were used up."""

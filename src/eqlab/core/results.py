@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import Any
 
 from eqlab.core.answers import Status
-from eqlab.core.frozen import made_fast
 from eqlab.core.usage import Usage
 
 FEWEST = 5
@@ -17,7 +16,6 @@ POINTS = "points"
 """The unit of ratings on a scale, and of differences; shares are in %."""
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A number that never travels without its n and its interval."""
@@ -44,7 +42,6 @@ class Baseline:
     value: float
 
 
-@made_fast
 @dataclass(frozen=True, slots=True, repr=False)
 class ItemScore:
     """One trial's outcome, as shown item by item."""
@@ -123,7 +120,6 @@ class ByEmotion:
     note: str = ""
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Line:
     """One turn of a talk, as a reader sees it."""
@@ -136,7 +132,6 @@ class Line:
     """Why, in its own words; kept apart from what it says."""
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """A whole talk, for reading."""

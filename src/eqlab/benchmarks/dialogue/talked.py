@@ -8,7 +8,6 @@ from typing import Literal
 from eqlab.benchmarks.dialogue.trials import PERSON, End, end_of
 from eqlab.core.answers import final
 from eqlab.core.benchmark import Scored, Turn
-from eqlab.core.frozen import made_fast
 from eqlab.core.replies import ReplyRow
 from eqlab.core.runs import PERSON as PEOPLES
 
@@ -18,7 +17,6 @@ _OUTCOMES: dict[End, Outcome] = {
 }  # fmt: skip
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Said:
     seat: Literal["speaker", "listener"]
@@ -28,7 +26,6 @@ class Said:
     feeling: str = ""
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Talked:
     persona: str

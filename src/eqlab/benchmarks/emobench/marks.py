@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
-from eqlab.core.frozen import made_fast
 from eqlab.core.results import ItemScore
 from eqlab.core.trials import Trial
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Mark:
     """One trial with the answer that counts."""

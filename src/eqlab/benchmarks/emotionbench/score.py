@@ -11,7 +11,6 @@ from eqlab.benchmarks.emotionbench.against_people import Norm, Norms
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, MeasurePlace, Measures
 from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
-from eqlab.core.frozen import made_fast
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS
 from eqlab.instruments.definition import Instrument, Subscale
@@ -21,7 +20,6 @@ WHOLE = "all items"
 """The sum over all items of an instrument that defines no overall score; labelled so wherever it is shown."""
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Administration:
     """One planned trial with the attempt that counts."""

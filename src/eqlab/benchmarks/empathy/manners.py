@@ -8,8 +8,6 @@ intelligence" is spelled out in the rest)."""
 import re
 from dataclasses import dataclass
 
-from eqlab.core.frozen import made_fast
-
 _DECLINES = re.compile(
     r"\bI(?:'m| am) (?:unable|not able) to (?:provide|assist|help|offer|continue)\b"
     r"|\bI (?:can't|cannot|can not|won't) (?:provide|assist|continue with|help you with that)\b"
@@ -24,7 +22,6 @@ _GREETING = re.compile(r"\bHow (?:can|may) I (?:assist|help) you(?: today)?\b", 
 _PHRASE_GREETING = "How can I assist you today"
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Manners:
     """One reply's record."""

@@ -10,14 +10,12 @@ from eqlab.benchmarks.empathy.prompt import MOST_WORDS
 from eqlab.benchmarks.empathy.replies import describe, reply_text
 from eqlab.core.answers import STATUSES, Answer, Status, final
 from eqlab.core.benchmark import Scored
-from eqlab.core.frozen import made_fast
 from eqlab.core.results import Estimate, ItemScore, Result, Table
 from eqlab.core.trials import Trial
 
 UNRATED = "replies are scored by raters: a judge ('eqlab judge MODEL --on RUN') or people ('eqlab ratings')"
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class GivenReply:
     """One planned trial with the reply that counts."""

@@ -9,7 +9,6 @@ from eqlab.benchmarks.eqbench.rules import EqBenchRules
 from eqlab.benchmarks.structured import read_json
 from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
-from eqlab.core.frozen import made_fast
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
 
@@ -37,7 +36,6 @@ def read_answer(trial: Trial, answer: Answer, rules: EqBenchRules) -> Scores:
     return Scores(chosen if complete else None)
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """A planned question with the attempt that counts."""

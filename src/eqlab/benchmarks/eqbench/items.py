@@ -67,9 +67,10 @@ def _published_question(path: str, number: str, entry: Any, key: str, language: 
 
 
 def _character(asks: str, dialogue: str) -> str:
-    """The speaker whom the question is about: the longest speaker name that occurs in the line."""
-    speakers = set(re.findall(r"^([^:\n]{1,40}):", dialogue, flags=re.MULTILINE))
-    named = [speaker for speaker in speakers if speaker in asks]
+    """The speaker whom the question is about: the longest speaker name in the line that is there for itself, not for
+    what it owns ("In reaction to Bo's words, Ann would feel…")."""
+    speakers = dict.fromkeys(re.findall(r"^([^:\n]{1,40}):", dialogue, flags=re.MULTILINE))
+    named = [one for one in speakers if re.search(rf"{re.escape(one)}(?!['’]?s\b)", asks)]
     return max(named, key=len, default="")
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from eqlab.benchmarks.eqbench.rules import EqBenchRules
-from eqlab.core.frozen import made_fast
 
 _AFTER_WORD = re.compile(r":\s+(\d+)")
 _GERMAN_PAIR = re.compile(r"([a-zA-ZäöüßÄÖÜ\s]++)(?::\s*+\**+(\d++(?:,\d++)?)\**+)?")
@@ -24,7 +23,6 @@ _REVISED_MENDED = _REVISED | {"de": re.compile(r"(?:Überarbeitete|Revidierte)[^
 _SEVERAL_WORDS = re.compile(r"\W")
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class Scores:
     """What a reply holds. A pass that could not be read is None, and so are both when no score is above zero:

@@ -9,7 +9,6 @@ from typing import Any
 from markupsafe import Markup
 
 from eqlab.comparison.labels import subject_name
-from eqlab.core.frozen import made_fast
 from eqlab.core.results import Transcript
 from eqlab.publish.groups import Group, RunRecord, group
 from eqlab.publish.report.templating import policy, source
@@ -26,7 +25,6 @@ MOST_TALKS = 2000
 _WIDTH, _HEIGHT, _EDGE = 132.0, 28.0, 4.0
 
 
-@made_fast
 @dataclass(frozen=True, slots=True)
 class TalkPage:
     """A talk with its place among the others."""
