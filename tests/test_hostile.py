@@ -66,7 +66,7 @@ def test_what_does_not_end_is_not_read_to_its_end(name, store):
     [
         ("a circle of redirects", "in a circle"),
         ("a redirect to a page to log in", r"another page \(HTTP 302, /login\)"),
-        ("a redirect to nowhere", "no address"),
+        ("a redirect to nowhere", "not an address"),
     ],
 )
 def test_a_redirect_that_leads_nowhere_ends_the_model_with_the_reason(name, said, store):
