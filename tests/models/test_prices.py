@@ -127,7 +127,7 @@ def test_litellm_fills_gaps_and_its_zeros_are_unknown(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x = [", "no TOML"),
+        ("x = [", "not a TOML file"),
         ("", "has no price"),
         ('[[price]]\nmodels = ["a/b"]\ninput = 1', "output is missing"),
         ("[[price]]\nmodels = []\ninput = 1\noutput = 2", "models"),

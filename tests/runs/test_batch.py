@@ -290,7 +290,7 @@ def test_an_answer_of_another_shape_ends_the_session_and_loses_nothing(house, st
     house.route = route
     outcome = run(plan, store, batch=PACE)
     (why,) = outcome.failures.values()
-    assert "cannot be read" in str(why) or "no JSON" in str(why), why
+    assert "cannot be read" in str(why) or "not JSON" in str(why), why
     house.route = real
     house.looks_needed = 1
     run(plan, store, batch=PACE)

@@ -159,8 +159,10 @@ def test_scales_have_their_own_numbers():
     assert means["affective", "cold"].value == 1.5
     assert means["cognitive", "warm"].value == means["cognitive", "cold"].value == 3.5
     assert all(one.n == 12 and one.low < one.value < one.high for key, one in means.items() if key[0] != "motivational")
-    assert result.headline.name == "overall, warm − cold"
-    assert result.headline.value == pytest.approx(25.0)
+    assert result.headline.name == "highest overall"
+    assert result.headline.value == pytest.approx((62.5 + 87.5 + 50) / 3)
+    (between,) = [one for one in result.estimates if one.name == "overall, warm − cold"]
+    assert between.value == pytest.approx(25.0)
     gaps = {row[0]: row[3] for table in result.tables if table.title.startswith("Differences") for row in table.rows}
     assert gaps["affective"].value == 3.0
     assert gaps["cognitive"].value == 0.0
