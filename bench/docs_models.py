@@ -5,7 +5,6 @@ both; `strict`, `mild` and `other` are judges; a published model's name says wha
 import contextlib
 import random
 import re
-import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,9 +123,8 @@ def _add_published(known: Known) -> None:
 @contextlib.contextmanager
 def stand_ins() -> Iterator[str]:
     """The address of a server on loopback."""
-    import asyncio
-
     from aiohttp import web
+    from in_thread import served
 
     known = load_known()
 
@@ -137,30 +135,5 @@ def stand_ins() -> Iterator[str]:
         message = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         return web.json_response({"model": body["model"], "choices": [message], "usage": usage})
 
-    loop, begun, address = asyncio.new_event_loop(), threading.Event(), []
-
-    async def serve() -> web.AppRunner:
-        app = web.Application(client_max_size=2**26)
-        app.router.add_post("/v1/chat/completions", chat)
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        address.append(f"http://127.0.0.1:{runner.addresses[0][1]}/v1")
-        return runner
-
-    def work() -> None:
-        asyncio.set_event_loop(loop)
-        runner = loop.run_until_complete(serve())
-        begun.set()
-        loop.run_forever()
-        loop.run_until_complete(runner.cleanup())
-        loop.close()
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    begun.wait(30)
-    try:
-        yield address[0]
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+    with served(web.post("/v1/chat/completions", chat)) as port:
+        yield f"http://127.0.0.1:{port}/v1"

@@ -15,13 +15,6 @@ def _quick(monkeypatch):
     monkeypatch.setattr(HttpChat, "_backoff", lambda self, retries: 0.01)
 
 
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
-
-
 @pytest.mark.parametrize("name", hostile.DISGUISED)
 def test_a_good_reply_in_a_strange_dress_is_read_at_once_and_as_meant(name, store):
     with faults.serving(hostile.always(hostile.DISGUISED[name])) as server:

@@ -4,20 +4,12 @@ import hostile_wire as wire
 import pytest
 from test_faults import TRIALS, all_well, run
 
-import eqlab as api
 from eqlab.models.http import HttpChat
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     monkeypatch.setattr(HttpChat, "_backoff", lambda self, retries: 0.01)
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = api.open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
 
 
 @pytest.mark.parametrize("name", wire.ODD)
