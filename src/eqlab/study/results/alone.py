@@ -363,10 +363,21 @@ def mixed_logit(values: npt.NDArray[np.int64], fixed: Floats, effects: Sequence[
 
     shares = np.cumsum(np.bincount(codes) / len(codes))[:-1]
     cut = np.log(shares / (1 - shares))
-    start = np.concatenate(
-        [cut[:1], np.log(np.maximum(np.diff(cut), 1e-3)), np.zeros(slopes), np.full(len(used), -0.7)]
-    )
-    fit = optimize.minimize(loss, start, method="L-BFGS-B", options={"maxiter": 300, "ftol": 1e-12, "gtol": 1e-6})
+
+    def lowest(spread: float) -> Any:
+        """From one guess of the random effects' spread; begun again where it stopped, for slopes are estimated."""
+        at = np.concatenate(
+            [cut[:1], np.log(np.maximum(np.diff(cut), 1e-3)), np.zeros(slopes), np.full(len(used), spread)]
+        )
+        best = np.inf
+        for _ in range(4):
+            fit = optimize.minimize(loss, at, method="L-BFGS-B", options={"maxiter": 300, "ftol": 1e-12, "gtol": 1e-6})
+            at, gained, best = fit.x, best - fit.fun, fit.fun
+            if gained < 1e-8:
+                break
+        return fit
+
+    fit = min((lowest(spread) for spread in (-0.7, -3.0)), key=lambda one: float(one.fun))
     return np.asarray(fit.x[cuts : cuts + slopes])
 
 
