@@ -99,6 +99,38 @@ def test_an_empty_reply_under_a_filter_is_refused(server, tmp_path):
     assert len(server.requests) == 3
 
 
+def test_what_a_filter_cut_is_refused_however_it_reads(server, tmp_path):
+    server.reply = lambda body, n: completion(good(body)[:-1], finish="content_filter")
+    _, attempts = go(server, tmp_path)
+    assert [[(answer.status, answer.values) for answer in tries] for tries in attempts] == [[("refused", {})]] * 3
+
+
+def test_a_trial_costs_at_most_fourteen_requests(server, tmp_path):
+    """The worst that a server can do without an outage, as docs/models.md states it; in 0.1 it was 21."""
+    worst = ["cut", "strange", "strange", *["broken"] * 7, "cut", *["broken"] * 9]
+
+    def reply(body, number):
+        now = worst[number - 1]
+        if now == "broken":
+            return web.Response(status=500, text="oops")
+        return completion(good(body)[:-1], finish="length") if now == "cut" else "no numbers today"
+
+    server.reply = reply
+    outcome, (tries,) = go(server, tmp_path, limit=1)
+    assert outcome.lost
+    assert len(server.requests) == 14
+    assert [one.status for one in tries] == ["unparseable"] * 3 + ["error", "unparseable", "error"]
+
+
+def test_failures_of_all_tries_together_are_counted(server, tmp_path):
+    """Three tries with six failures each were 21 requests."""
+    server.reply = lambda body, n: web.Response(status=500) if n % 4 else "no numbers today"
+    _, (tries,) = go(server, tmp_path, limit=1)
+    assert [one.transport_retries for one in tries][:2] == [3, 3]
+    assert tries[2].status == "error"
+    assert len(server.requests) == 4 + 4 + 1 + 3
+
+
 def test_lost_trials_are_asked_once_more_and_said(server, tmp_path):
     prompts = {}
 
