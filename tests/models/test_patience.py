@@ -101,6 +101,25 @@ def test_a_rate_without_retry_after_is_learnt(play, window, allowed, count, long
     assert server.asked - count <= 16 + count // 4  # the first burst, then few
 
 
+def test_a_refusal_for_the_rate_costs_no_try(play):
+    """However often it is refused, a question is asked until it is answered or patience ends."""
+
+    async def main(now):
+        asked = 0
+
+        async def post(outgoing):
+            nonlocal asked
+            asked += 1
+            return Incoming(429, {"Retry-After": "1"}, TOO_MANY) if asked < 40 else PLAIN
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16, patience=10_000), post=post)
+        return await chat.ask(prompted("x"))
+
+    reply, _ = play(main)
+    assert reply.text == "hi"
+    assert reply.transport_retries == 39
+
+
 def test_a_model_that_is_refused_holds_up_no_other_at_its_address(play):
     """Rates are each model's own. The refused one waits; it is given up only when nobody has a good reply any more."""
 
@@ -174,6 +193,7 @@ def test_what_a_server_asks_for_is_kept(play):
         ),
         ("X-RateLimit-Remaining", "X-RateLimit-Reset", "40"),
     ],
+    ids=lambda name: name if name.endswith("emaining") or "remaining-" in name else "",
 )
 @pytest.mark.parametrize("status", [200, 429])
 def test_an_allowance_that_is_used_up_is_waited_for(play, remaining, reset, value, status):

@@ -1,6 +1,7 @@
 """What the runner makes of replies that are cut off, empty, declined or lost."""
 
 import json
+import re
 
 import pytest
 from aiohttp import web
@@ -36,16 +37,18 @@ def go(server, tmp_path, limit=3, concurrency=4, **more):
 
 
 def test_a_cut_reply_is_never_ok_and_is_asked_once_more_with_more_room(server, tmp_path):
-    """A last "10" that is cut to "1" would be a wrong score."""
+    """A last "10" that is cut to "1" would be a wrong score: the four names and numbers are all there."""
 
     def reply(body, number):
         cut = body["max_tokens"] < 1000
-        return completion(good(body)[:-1], finish="length") if cut else completion(good(body))
+        tens = re.sub(r"\d+$", "10", good(body))
+        return completion(tens[:-1], finish="length") if cut else completion(tens)
 
     server.reply = reply
     _, attempts = go(server, tmp_path)
     for first, second in attempts:
         assert (first.status, second.status) == ("unparseable", "ok")
+        assert (first.values, list(second.values.values())[-1]) == ({}, 10)
         assert "cut off before its end, at 256 tokens" in first.note
         assert first.temperature == second.temperature  # the model could not help it
         assert second.sent["room"] == 256 + 1024
@@ -100,7 +103,7 @@ def test_an_empty_reply_under_a_filter_is_refused(server, tmp_path):
 
 
 def test_what_a_filter_cut_is_refused_however_it_reads(server, tmp_path):
-    server.reply = lambda body, n: completion(good(body)[:-1], finish="content_filter")
+    server.reply = lambda body, n: completion(re.sub(r"\d+$", "1", good(body)), finish="content_filter")
     _, attempts = go(server, tmp_path)
     assert [[(answer.status, answer.values) for answer in tries] for tries in attempts] == [[("refused", {})]] * 3
 

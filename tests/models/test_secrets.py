@@ -29,8 +29,9 @@ def _quick(monkeypatch):
         (400, f"Unsupported value: 'temperature' does not support 0.01 with {SAID}"),
         (200, SAID),
     ],
+    ids=["model", "request", "again", "learnt", "reply"],
 )
-@pytest.mark.parametrize("escaped", [False, True])
+@pytest.mark.parametrize("escaped", [False, True], ids=["plain", "escaped"])
 def test_a_key_that_a_server_repeats_stays_out_of_the_store(server, tmp_path, monkeypatch, status, words, escaped):
     """As an error that ends the model, one request, or is tried again; as a refused setting; as the model's reply."""
     monkeypatch.setenv("EQLAB_API_KEY", KEY)
