@@ -48,8 +48,7 @@ def named_in_the_product():
     """(command, option or nothing) for every command that a message, a help text or a template tells the user."""
     for path in sorted((ROOT / "src").rglob("*")):
         if path.suffix in (".py", ".toml", ".j2"):
-            for words, flag in re.findall(r"[`'](eqlab(?: [a-z][a-z-]*)+)(?: (--[a-z-]+))?", path.read_text("utf-8")):
-                yield words, flag
+            yield from re.findall(r"[`'](eqlab(?: [a-z][a-z-]*)+)(?: (--[a-z-]+))?", path.read_text("utf-8"))
 
 
 @pytest.mark.parametrize(("words", "flag"), sorted(set(named_in_the_product())))
