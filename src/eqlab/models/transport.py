@@ -1,4 +1,4 @@
-"""One address over HTTP: a session that all its models share, its limits, and how long is waited for what.
+"""One address over HTTP: connections that all its models share, its limits, and how long is waited for what.
 
 Redirects to another origin are never followed: neither prompts nor keys go where nobody sent them. Proxies and
 certificates of the environment are used."""
@@ -9,47 +9,26 @@ import os
 import ssl
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-from aiohttp.connector import Connection as Line
 
 from eqlab.core.errors import ModelError
 from eqlab.models.limiter import Limiter
+from eqlab.models.lines import Line, Lines
 from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Waits
 from eqlab.models.wire.contract import Hopeless, Incoming, TryAgain
 
 _LARGEST_REPLY = 16 * 2**20
 _MOVED = (301, 302, 303, 307, 308)
 _REDIRECTS = 3
-_HEADERS, _HEADER = 1024, 65536
-"""Of a response, and bytes of one: gateways add many, and policies as long as pages."""
-
-
-class _Lines(aiohttp.TCPConnector):
-    """Connections that are kept. One on which something came while nobody had asked is not used again: the next
-    question would get it as its answer (a reply sent twice), or a farewell (408 to the idle)."""
-
-    out_of_turn = False
-    """Whether a reply came that nobody had asked for."""
-
-    async def connect(self, *args: Any, **named: Any) -> Line:
-        while True:
-            line = await super().connect(*args, **named)
-            if line.protocol is None or not line.protocol.should_close:
-                return line
-            if len(line.protocol):
-                message, _ = await line.protocol.read()
-                self.out_of_turn |= 200 <= message.code < 300
-            line.close()
 
 
 class Connection:
-    """One address: a session and a limit that all its models share."""
+    """One address: connections and a limit that all its models share."""
 
     def __init__(
         self, concurrency: int, timeout: float = WHOLE, silence: float = SILENCE, patience: float = PATIENCE
@@ -65,46 +44,31 @@ class Connection:
         """When an outage began, or a rate was first refused; None after a good reply of anybody."""
         self.told = False
         """Whether the user knows of the outage under way."""
-        self.out_of_turn = False
-        """Whether the server sent replies that nobody had asked for: from then on every question has its own line."""
-        self._sessions: list[aiohttp.ClientSession] = []
-        self._lines: _Lines | None = None
+        self.lines = Lines(self.timeout, concurrency)
         self._proxies: dict[str, str | None] = {}
         self._tls: ssl.SSLContext | None = None
 
-    @property
-    def session(self) -> aiohttp.ClientSession:
-        noticed = self._lines is not None and self._lines.out_of_turn and not self.out_of_turn
-        self.out_of_turn |= noticed
-        if self._lines is None or noticed:  # made late: a session belongs to the running event loop
-            self._lines = _Lines(limit=0, force_close=True) if noticed else _Lines(limit=0, keepalive_timeout=75)
-            self._sessions.append(
-                aiohttp.ClientSession(
-                    connector=self._lines,
-                    timeout=self.timeout,
-                    cookie_jar=aiohttp.DummyCookieJar(),  # requests have nothing in common
-                    auto_decompress=False,  # it would unpack a bomb whole, before anybody can look
-                    headers={"Accept-Encoding": "gzip, deflate"},
-                    max_headers=_HEADERS,
-                    max_field_size=_HEADER,
-                )
-            )
-        return self._sessions[-1]
-
     async def close(self) -> None:
-        for session in self._sessions:
-            await session.close()
+        await self.lines.clear()
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Incoming | TryAgain | Hopeless:
-        """What came back, or why nothing did."""
-        return await self.request("POST", url, headers, body)
+    async def post(
+        self, url: str, headers: Mapping[str, str], body: bytes, question: Hashable = None
+    ) -> Incoming | TryAgain | Hopeless:
+        """What came back, or why nothing did. `question`: equal for requests that may get the same reply again."""
+        return await self.request("POST", url, headers, body, question=question)
 
     async def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int = 0
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        largest: int = 0,
+        question: Hashable = None,
     ) -> Incoming | TryAgain | Hopeless:
         """`largest`: bytes of a response at most; 0: those of a reply."""
         for _ in range(_REDIRECTS):
-            came = await self._request(method, url, headers, body, largest or _LARGEST_REPLY)
+            came = await self._request(method, url, headers, body, largest or _LARGEST_REPLY, question)
             if not isinstance(came, Incoming) or came.status not in _MOVED:
                 return came
             try:
@@ -126,11 +90,28 @@ class Connection:
         return Hopeless("it redirects in a circle", "Check the address.")
 
     async def _request(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int, question: Hashable
+    ) -> Incoming | TryAgain | Hopeless:
+        line = await self.lines.take(_origin(url))
+        came: Incoming | TryAgain | Hopeless | None = None
+        try:
+            came = await self._over(line, method, url, headers, body, largest)
+        finally:
+            if not isinstance(came, Incoming):
+                await self.lines.drop(line)
+        if isinstance(came, Incoming):
+            own = not came.well or self.lines.took(line, question, came.raw)
+            await self.lines.give(line, came.latency)
+            if not own:
+                return TryAgain("a reply that is another question's", unasked=True)
+        return came
+
+    async def _over(
+        self, line: Line, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int
     ) -> Incoming | TryAgain | Hopeless:
         started = time.perf_counter()
         try:
-            async with self.session.request(
+            async with line.session.request(
                 method,
                 url,
                 data=body,

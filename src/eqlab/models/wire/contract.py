@@ -69,6 +69,8 @@ class TryAgain:
     """Nobody answered, or only a gateway: an outage, which is waited for."""
     timed_out: bool = False
     """Perhaps billed: repeated twice at most."""
+    unasked: bool = False
+    """Another question's reply: asked again at once, on a connection of its own, and no failure of this question."""
     status: int = 0
 
 
