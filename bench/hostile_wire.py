@@ -277,6 +277,14 @@ async def idle_408(call: Call) -> None:
     call.writer.close()
 
 
+async def forgotten(call: Call) -> None:
+    """As routers do with connections that were idle: what is sent over one again goes nowhere."""
+    if call.on_line > 1:
+        await asyncio.sleep(3600)
+    await asyncio.sleep(0.1)
+    await well(call)
+
+
 async def _slow_good(call: Call) -> None:
     await asyncio.sleep(0.3)
     call.writer.write(http(call.good))

@@ -164,11 +164,6 @@ def test_a_connection_that_was_cut_without_a_word_costs_one_wait():
     from eqlab.models.settings import prompted
     from eqlab.models.transport import Connection
 
-    async def forgotten(call):
-        if call.on_line > 1:
-            await asyncio.sleep(3600)
-        call.writer.write(wire.http(call.good))
-
     async def main(url):
         chat = HttpChat(resolve("m", url), Connection(4, timeout=20, silence=0.4))
         await asyncio.gather(*(chat.ask(prompted(f"x {number}")) for number in range(4)))
@@ -177,6 +172,6 @@ def test_a_connection_that_was_cut_without_a_word_costs_one_wait():
         await chat.close()
         return [reply.usage.get("timed_out", 0) for reply in replies]
 
-    with wire.serving(forgotten) as server:
+    with wire.serving(wire.forgotten) as server:
         assert max(asyncio.run(main(server.url))) == 1
         assert server.requests <= 12

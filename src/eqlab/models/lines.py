@@ -57,6 +57,11 @@ class Line:
         self._last: deque[tuple[Hashable, bytes, bytes]] = deque(maxlen=_REMEMBERED)
 
     @property
+    def connected(self) -> bool:
+        """Whether it ever was."""
+        return self._connector.held is not None
+
+    @property
     def open(self) -> bool:
         """Whether another question can go over it: neither closed, nor with something on it that nobody asked for."""
         held = self._connector.held
@@ -211,7 +216,8 @@ class Lines:
 class Names(AbstractResolver):
     """Addresses of names, asked for again after a while. One that is known is used on while nobody tells it anew."""
 
-    _FRESH = 10.0
+    _FRESH, _KNOWN, _UNKNOWN = 10.0, 2.0, 15.0
+    """Seconds: how long an answer is good, and how long one is waited for while another is known, or none."""
 
     def __init__(self) -> None:
         self._asked = aiohttp.ThreadedResolver()
@@ -227,8 +233,9 @@ class Names(AbstractResolver):
             if found and time.monotonic() - at < self._FRESH:
                 return found
             try:
-                found = await self._asked.resolve(host, port, family)
-            except OSError:
+                asking = self._asked.resolve(host, port, family)
+                found = await asyncio.wait_for(asking, self._KNOWN if found else self._UNKNOWN)
+            except OSError:  # a time-out is one
                 if not found:
                     raise
             self._known[key] = (time.monotonic(), found)

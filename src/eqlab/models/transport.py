@@ -6,6 +6,7 @@ certificates of the environment are used."""
 import asyncio
 import errno
 import os
+import socket
 import ssl
 import time
 import zlib
@@ -21,6 +22,7 @@ from eqlab.models.limiter import Limiter
 from eqlab.models.lines import Line, Lines
 from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Waits
 from eqlab.models.wire.contract import Hopeless, Incoming, TryAgain
+from eqlab.models.wire.verdict import LOGIN_HINT, NO_LOGIN
 
 _LARGEST_REPLY = 16 * 2**20
 _MOVED = (301, 302, 303, 307, 308)
@@ -110,6 +112,7 @@ class Connection:
         self, line: Line, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int
     ) -> Incoming | TryAgain | Hopeless:
         started = time.perf_counter()
+        proxy = self._proxy(url)
         try:
             async with line.session.request(
                 method,
@@ -117,7 +120,7 @@ class Connection:
                 data=body,
                 headers=headers,
                 allow_redirects=False,
-                proxy=self._proxy(url),
+                proxy=proxy,
                 ssl=self._trust() if url.startswith("https") else True,
             ) as response:
                 raw = await response.content.read(largest + 1)
@@ -129,14 +132,18 @@ class Connection:
                 return Incoming(response.status, response.headers, raw, time.perf_counter() - started)
         except TimeoutError:
             took = time.perf_counter() - started
+            if not line.connected:  # nothing was sent
+                where = _nearest(proxy, url)
+                return TryAgain(f"no connection to {where} within {min(took, self.waits.whole):.3g} s", gone=True)
             what = "no reply" if took < self.waits.whole else "no whole reply"
             return TryAgain(f"{what} within {min(took, self.waits.whole):.3g} s", overload=True, timed_out=True)
         except aiohttp.ClientConnectorCertificateError as error:
             return _untrusted(str(error.certificate_error))
         except aiohttp.ClientHttpProxyError as error:
-            return Hopeless(f"the proxy refuses (HTTP {error.status})", "Check HTTPS_PROXY and NO_PROXY.")
+            return _proxy_refuses(error.status)
         except aiohttp.ClientConnectorError as error:
-            return TryAgain(no_connection(error), gone=True)
+            of_proxy = proxy is not None and error.host == urlsplit(proxy).hostname
+            return TryAgain(f"{'the proxy is away: ' if of_proxy else ''}{no_connection(error)}", gone=True)
         except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError, zlib.error) as error:
             return TryAgain(_broken_off(error))
 
@@ -169,6 +176,20 @@ def _untrusted(reason: str) -> Hopeless:
     if "expired" in reason or "not yet valid" in reason:
         hint = "Its owner has to renew it; or this machine's clock is wrong."
     return Hopeless(f"its certificate is not trusted ({reason})", hint)
+
+
+def _proxy_refuses(status: int) -> Hopeless | TryAgain:
+    if status == 407:
+        return Hopeless(NO_LOGIN, LOGIN_HINT)
+    if status >= 500 or status in (408, 429):  # it cannot reach the server, or has too much to do
+        return TryAgain(f"the proxy gets no connection (HTTP {status})", gone=True, status=status)
+    return Hopeless(f"the proxy refuses (HTTP {status})", "Check HTTPS_PROXY and NO_PROXY.")
+
+
+def _nearest(proxy: str | None, url: str) -> str:
+    """Who is connected to."""
+    parts = urlsplit(proxy or url)
+    return f"{'the proxy ' if proxy else ''}{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
 
 
 def environment_proxy(url: str) -> str | None:
@@ -227,6 +248,8 @@ def no_connection(error: aiohttp.ClientConnectorError) -> str:
     """Why a server cannot be connected to, in words: aiohttp's own hold addresses, modules and brackets."""
     where = f"{error.host}:{error.port}"
     if isinstance(error, aiohttp.ClientConnectorDNSError):
+        if error.os_error.errno == socket.EAI_AGAIN:
+            return f"the name {error.host} cannot be looked up now"
         return f"no address is known for the name {error.host}"
     if isinstance(error, aiohttp.ClientConnectorSSLError):
         return f"{where} does not speak https"

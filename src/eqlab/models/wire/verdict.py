@@ -9,6 +9,8 @@ from eqlab.models.wire.contract import Adapt, Hopeless, Incoming, Outgoing, TryA
 from eqlab.models.wire.said import Said, filter_code, is_spent, limit_named, named_field, page_title, read_error
 from eqlab.models.wire.waits import wait_asked
 
+NO_LOGIN = "the proxy wants a name and a password (HTTP 407)"
+LOGIN_HINT = "Give them in HTTPS_PROXY or HTTP_PROXY: http://name:password@host:port."
 _SHOWN = 300
 _NOT_THERE = (405, 406, 410, 415)
 """Statuses of an address at which no model will ever answer; another strange one may be one request's alone."""
@@ -53,6 +55,8 @@ def judged(
         )
     if status == 401:
         return Hopeless(f"it refuses the key ({words})", "Check the key's environment variable.")
+    if status == 407:
+        return Hopeless(NO_LOGIN, LOGIN_HINT)
     if status == 403:
         return Hopeless(f"the key may not do this ({words})", "Check what the key and the account may use.")
     if status == 404:
