@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import hostile_gateway as gateway
 import hostile_server as hostile
 import hostile_wire as low
 from fault_net import AGAIN, HERE, NAME, UNKNOWN, behind_proxy, certificate, deaf, dies_for, names, then_says
@@ -120,6 +121,8 @@ def links_left(folder: Path) -> str:
 
 
 GOOD = ("127.0.0.1",)
+ALONE = "import eqlab.models.lines\neqlab.models.lines._KEPT = 0.0"
+"""A connection for each question."""
 
 
 def _named(case: str, fault: Fault, prelude: str, **more: Any) -> Case:
@@ -201,13 +204,7 @@ CASES = (
         at_once=16,
         timeout=20,
     ),
-    Case(
-        "every reply twice, 3 s later, 16 at once",
-        wire=low.twice(3.0, thinks=0.3),
-        trials=170,
-        at_once=8,
-        timeout=20,
-    ),
+    Case("every reply twice, 1 s later", wire=low.twice(1.0, thinks=0.3), trials=60, timeout=20),
     # … the way there
     _named("the name cannot be looked up for 5 s", slowly, names((0.0, GOOD), (1.0, AGAIN), (6.0, GOOD)), trials=60),
     _named("the name is unknown for 5 s", slowly, names((0.0, GOOD), (1.0, UNKNOWN), (6.0, GOOD)), trials=60),
@@ -223,8 +220,15 @@ CASES = (
         around=deaf("127.0.0.2"),
     ),
     _named("two addresses, the first is IPv6 and deaf", none, names((0.0, ("::1", "127.0.0.1"))), around=deaf("::1")),
-    Case("the certificate ends in the middle", slowly, tls=True, trials=40, around=certificate("old")),
-    Case("an untrusted certificate from the middle on", slowly, tls=True, trials=40, around=certificate("stranger")),
+    Case("the certificate ends in the middle", slowly, ALONE, tls=True, trials=40, around=certificate("old")),
+    Case(
+        "an untrusted certificate from the middle on",
+        slowly,
+        ALONE,
+        tls=True,
+        trials=40,
+        around=certificate("stranger"),
+    ),
     Case("the proxy dies for 8 s", slowly, tls=True, trials=40, around=behind_proxy(dies_for(8.0)), timeout=20),
     Case(
         "the proxy asks for a password from the middle on",
@@ -232,6 +236,12 @@ CASES = (
         tls=True,
         trials=40,
         around=behind_proxy(then_says("407 Proxy Authentication Required")),
+    ),
+    Case("all of hostile_gateway.py, 16 at once", gateway.mixed(), trials=60, at_once=16, timeout=20),
+    Case("a firewall's page for a while", gateway.in_the_middle(gateway.PAGES["a firewall's page"], 4, 12)),
+    Case(
+        "a router without a backend for a while",
+        gateway.in_the_middle(gateway.PAGES["a router without a backend"], 4, 12),
     ),
     Case("Cloudflare's 522 as a page, six times", hostile.page(522, 6)),
     Case("another provider's dialect", hostile.always(hostile.STRANGE["Anthropic's reply"])),

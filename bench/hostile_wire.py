@@ -78,7 +78,7 @@ class WireServer:
                 good = json.dumps(reply).encode()
                 await self.behave(Call(writer, good, self.requests, self.seen[prompt], on_line, self.lines))
                 await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
             pass
         finally:
             self.lines -= 1

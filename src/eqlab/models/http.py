@@ -62,6 +62,7 @@ class HttpChat:
         self._learnt: list[str] = []
         self._scout: asyncio.Future[None] | None = None
         self._settled = False
+        self._answered = False
         self._hopeless: ModelError | None = None
         self._schema_worked = False
         self._warned = False
@@ -194,6 +195,8 @@ class HttpChat:
             case Adapt():
                 self._adapt(outgoing, verdict, tries)
                 return 0.0
+            case Hopeless() if verdict.gateway and self._answered:
+                return await self._again(outgoing, TryAgain(verdict.message, gone=True), started, tries)
             case Hopeless():
                 message = without_key(verdict.message, self._endpoint.key)
                 if not verdict.model:
@@ -318,6 +321,7 @@ class HttpChat:
 
     def _took(self, request: ChatRequest, reply: ChatReply, came: Any, retries: int) -> ChatReply:
         line = self._line
+        self._answered = True
         line.bad_since = None
         line.told = False
         self._limiter.went_well()

@@ -90,6 +90,8 @@ class Hopeless:
     hint: str = ""
     model: bool = True
     """Whether the whole model is meant (its key, its name, its account) or this request alone."""
+    gateway: bool = False
+    """Whether it is no API's word, but some page or text: after good replies, a gateway's hiccup."""
 
 
 Verdict = ChatReply | TryAgain | Adapt | Hopeless
