@@ -50,7 +50,7 @@ class Seen:
     planned: int
     counts: dict[str, int]
     wrong: int
-    """Answers whose stored values are not what the server sent."""
+    """Answers whose stored values, and trials whose scored ones, are not what the server sent."""
     sent: int
     """Good answers that the server sent in full; more than were stored would be paid for nothing."""
     stored: int
@@ -88,6 +88,7 @@ def play(case: Case, folder: Path) -> Seen:
         expected = benchmark.read(one.trial, answer_to(one.trial.prompt), asked.options).values
         kept += sum(answer.answered for answer in one.attempts)
         wrong += sum(answer.status == "ok" and answer.values != expected for answer in one.attempts)
+        wrong += dict(benchmark.item(one, asked.options).values) not in ({}, dict(expected))
     counts = {name: count for name, count in result.counts.items() if count}
     return Seen(
         first, second, stored_first, result.counts["planned"], counts, wrong, server.good, kept, server.requests

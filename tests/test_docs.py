@@ -9,6 +9,9 @@ from conftest import ROOT
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXT = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
 
+SOURCES = ("eqbench", "emotionbench", "empathy", "emobench", "sage")
+"""What `eqlab data` takes by name."""
+
 
 def commands():
     for name, text in TEXT.items():
@@ -39,6 +42,29 @@ def test_every_documented_command_parses(line):
         if "--help" in rest:
             return
         context = command.make_context(name, list(rest), parent=context)
+
+
+def named_in_the_product():
+    """(command, option or nothing) for every command that a message, a help text or a template tells the user."""
+    for path in sorted((ROOT / "src").rglob("*")):
+        if path.suffix in (".py", ".toml", ".j2"):
+            yield from re.findall(r"[`'](eqlab(?: [a-z][a-z-]*)+)(?: (--[a-z-]+))?", path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("words", "flag"), sorted(set(named_in_the_product())))
+def test_every_command_that_the_product_names_exists(words, flag):
+    from typer.main import get_command
+
+    from eqlab.cli.main import app
+
+    *first, last = words.split()
+    shown = " ".join(first) if last in SOURCES else words
+    assert shown in "\n".join(TEXT.values()), "no page shows it"
+    command = get_command(app)
+    for word in words.split()[1:]:
+        if hasattr(command, "commands"):
+            command = command.commands[word]
+    assert not flag or any(flag in parameter.opts for parameter in command.params)
 
 
 def test_there_are_commands_to_test():

@@ -46,6 +46,8 @@ def all_well(store, run_id, ok=TRIALS):
     ]
     (result,) = api.results(store, store.find_run(run_id))
     assert result.counts["ok"] == ok
+    scored = {given.trial: meant for given, meant in found}  # scoring reads replies anew
+    assert all(dict(item.values) in ({}, scored[item.trial]) for item in result.items)
     return [given for given, _ in found]
 
 
@@ -88,6 +90,51 @@ def test_what_never_comes_is_not_waited_for(fault, tmp_path):
         given = all_well(store, run(server, store, timeout=1.0).run)
     assert sum(answer.transport_retries for answer in given) >= 4
     store.close()
+
+
+def test_a_server_that_is_away_is_waited_for(unused_port, monkeypatch):
+    """Connections refused more often than any fault is forgiven; then it listens again at the same place."""
+    import asyncio
+
+    from aiohttp import web
+    from conftest import completion
+
+    from eqlab.models.providers import resolve
+    from eqlab.models.settings import prompted
+    from eqlab.models.transport import Connection
+
+    pauses = []
+    monkeypatch.setattr(HttpChat, "_backoff", lambda self, retries: pauses.append(retries) or 0.01)
+
+    async def reply(request):
+        return web.json_response(completion("back again"))
+
+    async def main():
+        line = Connection(4, patience=60.0)
+        line.met = True  # it was there before
+        chat = HttpChat(resolve("m", f"http://127.0.0.1:{unused_port}/v1"), line)
+        asked = asyncio.create_task(chat.ask(prompted("x")))
+        while len(pauses) < 20 and not asked.done():
+            await asyncio.sleep(0.01)
+        runner = web.ServerRunner(web.Server(reply, access_log=None))
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", unused_port).start()
+        try:
+            return await asked
+        finally:
+            await chat.close()
+            await runner.cleanup()
+
+    assert asyncio.run(main()).text == "back again"
+
+
+@pytest.fixture
+def unused_port():
+    import socket
+
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
 
 
 def test_refusals_are_counted_and_never_scored(tmp_path):

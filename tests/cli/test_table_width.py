@@ -65,3 +65,10 @@ def test_a_column_with_nothing_in_it_is_left_out(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     print_rows("", ("who", "p", "n"), [["a", "", "3"], ["b", "", "4"]])
     assert capsys.readouterr().out == "who  n\na    3\nb    4\n"
+
+
+def test_no_interval_ends_at_minus_nothing():
+    from eqlab.cli.output import interval
+    from eqlab.core.results import Estimate
+
+    assert interval(Estimate("x", 0.0, 22, 0.0, -1e-16, 0.04, digits=1)) == "0.0 … 0.0"

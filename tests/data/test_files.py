@@ -40,6 +40,21 @@ def test_a_failure_leaves_the_old_file_and_nothing_beside_it(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["answers.csv"]
 
 
+def test_no_link_of_somebody_else_is_written_through(tmp_path, monkeypatch):
+    """In a folder that others can write to, whoever guesses the name beside could lay a link there."""
+    precious = tmp_path / "precious"
+    precious.write_text("ours")
+    monkeypatch.setattr("eqlab.data.files.secrets.token_hex", lambda _: "guessed")
+    (tmp_path / ".r.html.guessed.part").symlink_to(precious)
+    with pytest.raises(DataError, match="File exists"):
+        write_whole(tmp_path / "r.html", "new")
+    assert precious.read_text() == "ours"
+    monkeypatch.undo()
+    for _ in range(3):
+        write_whole(tmp_path / "r.html", "new")
+    assert precious.read_text() == "ours"
+
+
 def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path):
     with pytest.raises(UsageError, match="is a folder"):
         write_whole(tmp_path, "x")

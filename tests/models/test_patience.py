@@ -18,6 +18,7 @@ from eqlab.models.transport import Connection
 from eqlab.models.wire.contract import Endpoint, Incoming, TryAgain
 
 GOOD = json.dumps({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}).encode()
+PLAIN = Incoming(200, {}, GOOD)
 TOO_MANY = json.dumps({"error": {"message": "Rate limit reached", "code": "rate_limit_exceeded"}}).encode()
 
 
@@ -100,6 +101,25 @@ def test_a_rate_without_retry_after_is_learnt(play, window, allowed, count, long
     assert server.asked - count <= 16 + count // 4  # the first burst, then few
 
 
+def test_a_refusal_for_the_rate_costs_no_try(play):
+    """However often it is refused, a question is asked until it is answered or patience ends."""
+
+    async def main(now):
+        asked = 0
+
+        async def post(outgoing):
+            nonlocal asked
+            asked += 1
+            return Incoming(429, {"Retry-After": "1"}, TOO_MANY) if asked < 40 else PLAIN
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16, patience=10_000), post=post)
+        return await chat.ask(prompted("x"))
+
+    reply, _ = play(main)
+    assert reply.text == "hi"
+    assert reply.transport_retries == 39
+
+
 def test_a_model_that_is_refused_holds_up_no_other_at_its_address(play):
     """Rates are each model's own. The refused one waits; it is given up only when nobody has a good reply any more."""
 
@@ -152,6 +172,50 @@ def test_what_a_server_asks_for_is_kept(play):
         assert first[1] == pytest.approx(waits, abs=0.5)
         assert bool(said) == (waits == 600)
         assert not said or "86400 s; waiting 600 s" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("remaining", "reset", "value"),
+    [
+        ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests", "40s"),
+        ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens", "40s"),
+        ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset", "2026-11-16T00:00:40Z"),
+        ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset", "2026-11-16T00:00:40Z"),
+        (
+            "anthropic-ratelimit-input-tokens-remaining",
+            "anthropic-ratelimit-input-tokens-reset",
+            "2026-11-16T00:00:40Z",
+        ),
+        (
+            "anthropic-ratelimit-output-tokens-remaining",
+            "anthropic-ratelimit-output-tokens-reset",
+            "2026-11-16T00:00:40Z",
+        ),
+        ("X-RateLimit-Remaining", "X-RateLimit-Reset", "40"),
+    ],
+    ids=lambda name: name if name.endswith("emaining") or "remaining-" in name else "",
+)
+@pytest.mark.parametrize("status", [200, 429])
+def test_an_allowance_that_is_used_up_is_waited_for(play, remaining, reset, value, status):
+    """As the provider's headers say it, with a refusal or before the first one; a long pause is said."""
+    headers = {remaining: "0", reset: value, "Date": "Mon, 16 Nov 2026 00:00:00 GMT"}
+    said = []
+
+    async def main(now):
+        times = []
+
+        async def post(outgoing):
+            times.append(now())
+            return Incoming(status, headers, GOOD if status == 200 else TOO_MANY) if len(times) == 1 else PLAIN
+
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16, patience=10_000), said.append, post)
+        await chat.ask(prompted("x"))
+        await chat.ask(prompted("x"))
+        return times[1] - times[0]
+
+    waited, _ = play(main)
+    assert waited == pytest.approx(40, abs=0.5)
+    assert (status == 200) == any("allowance is used up; waiting 40 s" in line for line in said)
 
 
 def outage(until, patience, play, *, ago=0.0):

@@ -1,6 +1,7 @@
 """What the runner makes of replies that are cut off, empty, declined or lost."""
 
 import json
+import re
 
 import pytest
 from aiohttp import web
@@ -36,16 +37,18 @@ def go(server, tmp_path, limit=3, concurrency=4, **more):
 
 
 def test_a_cut_reply_is_never_ok_and_is_asked_once_more_with_more_room(server, tmp_path):
-    """A last "10" that is cut to "1" would be a wrong score."""
+    """A last "10" that is cut to "1" would be a wrong score: the four names and numbers are all there."""
 
     def reply(body, number):
         cut = body["max_tokens"] < 1000
-        return completion(good(body)[:-1], finish="length") if cut else completion(good(body))
+        tens = re.sub(r"\d+$", "10", good(body))
+        return completion(tens[:-1], finish="length") if cut else completion(tens)
 
     server.reply = reply
     _, attempts = go(server, tmp_path)
     for first, second in attempts:
         assert (first.status, second.status) == ("unparseable", "ok")
+        assert (first.values, list(second.values.values())[-1]) == ({}, 10)
         assert "cut off before its end, at 256 tokens" in first.note
         assert first.temperature == second.temperature  # the model could not help it
         assert second.sent["room"] == 256 + 1024
@@ -97,6 +100,38 @@ def test_an_empty_reply_under_a_filter_is_refused(server, tmp_path):
     _, attempts = go(server, tmp_path)
     assert [[answer.status for answer in tries] for tries in attempts] == [["refused"]] * 3
     assert len(server.requests) == 3
+
+
+def test_what_a_filter_cut_is_refused_however_it_reads(server, tmp_path):
+    server.reply = lambda body, n: completion(re.sub(r"\d+$", "1", good(body)), finish="content_filter")
+    _, attempts = go(server, tmp_path)
+    assert [[(answer.status, answer.values) for answer in tries] for tries in attempts] == [[("refused", {})]] * 3
+
+
+def test_a_trial_costs_at_most_fourteen_requests(server, tmp_path):
+    """The worst that a server can do without an outage, as docs/models.md states it; in 0.1 it was 21."""
+    worst = ["cut", "strange", "strange", *["broken"] * 7, "cut", *["broken"] * 9]
+
+    def reply(body, number):
+        now = worst[number - 1]
+        if now == "broken":
+            return web.Response(status=500, text="oops")
+        return completion(good(body)[:-1], finish="length") if now == "cut" else "no numbers today"
+
+    server.reply = reply
+    outcome, (tries,) = go(server, tmp_path, limit=1)
+    assert outcome.lost
+    assert len(server.requests) == 14
+    assert [one.status for one in tries] == ["unparseable"] * 3 + ["error", "unparseable", "error"]
+
+
+def test_failures_of_all_tries_together_are_counted(server, tmp_path):
+    """Three tries with six failures each were 21 requests."""
+    server.reply = lambda body, n: web.Response(status=500) if n % 4 else "no numbers today"
+    _, (tries,) = go(server, tmp_path, limit=1)
+    assert [one.transport_retries for one in tries][:2] == [3, 3]
+    assert tries[2].status == "error"
+    assert len(server.requests) == 4 + 4 + 1 + 3
 
 
 def test_lost_trials_are_asked_once_more_and_said(server, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from eqlab.core.errors import UsageError
 from eqlab.core.messages import Message
-from eqlab.models.chat import EFFORTS, ChatReply, ChatRequest
+from eqlab.models.chat import EFFORTS, LENGTH, ChatReply, ChatRequest
 from eqlab.models.fit import Adaptation, Fit, changed, room
 from eqlab.models.providers import locate, resolve
 from eqlab.models.settings import prompted
@@ -79,6 +79,45 @@ def test_refusals_are_replies_with_the_providers_code(name, status, body, code):
     assert isinstance(found, ChatReply)
     assert found.refusal == code
     assert found.finish in ("content_filter", "refusal")
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("openai_chat", {"choices": [{"message": {"content": "Joy: 1"}, "finish_reason": "length"}]}),
+        ("azure", {"choices": [{"message": {"content": "Joy: 1"}, "finish_reason": "length"}]}),
+        ("openai_responses", {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": [{"type": "message", "content": [{"text": "Joy: 1"}]}]}),
+        ("anthropic", {"content": [{"type": "text", "text": "Joy: 1"}], "stop_reason": "max_tokens"}),
+        ("anthropic", {"content": [{"type": "text", "text": "Joy: 1"}], "stop_reason": "model_context_window_exceeded"}),
+        ("gemini", {"candidates": [{"content": {"parts": [{"text": "Joy: 1"}]}, "finishReason": "MAX_TOKENS"}]}),
+    ],
+)  # fmt: skip
+def test_a_reply_cut_by_its_room_is_called_the_same_everywhere(name, body):
+    found = verdict(name, 200, body)
+    assert (found.text, found.finish, found.refusal) == ("Joy: 1", LENGTH, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("openai_chat", {"choices": [{"message": {"content": "Joy: 1"}, "finish_reason": "content_filter"}]}),
+        ("openai_responses", {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}, "output": [{"type": "message", "content": [{"text": "Joy: 1"}]}]}),
+        ("anthropic", {"content": [{"type": "text", "text": "Joy: 1"}], "stop_reason": "refusal"}),
+        ("gemini", {"candidates": [{"content": {"parts": [{"text": "Joy: 1"}]}, "finishReason": "SAFETY"}]}),
+    ],
+)  # fmt: skip
+def test_words_before_a_filter_do_not_make_it_a_reply(name, body):
+    assert verdict(name, 200, body).refusal
+
+
+@pytest.mark.parametrize("finish", ["error", "stop"])
+def test_a_failure_while_answering_is_the_providers(finish):
+    """`finish_reason: error`, whatever was said before; or an error beside a reply without a word."""
+    said_before = "Joy: 1" if finish == "error" else None
+    choice = {"message": {"content": said_before}, "finish_reason": finish}
+    found = verdict("openai_chat", 200, {"choices": [choice], "error": {"message": "upstream died"}})
+    assert isinstance(found, TryAgain)
+    assert "upstream died" in found.reason
 
 
 EFFORT = prompted("x", settings={"effort": "minimal"})

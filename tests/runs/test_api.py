@@ -106,6 +106,7 @@ def test_a_lost_request_is_stored_as_error_and_asked_again_next_time(server, sto
     _, (result,), heard = go(server, store)
     assert result.counts == {"planned": 6, "ok": 6, "unparseable": 0, "refused": 0, "error": 0, "unanswered": 0}
     assert len(heard) == 1
+    assert {body["temperature"] for body in server.requests} == {0.01}  # the server's fault is not the model's
 
 
 def test_reasoning_is_kept_and_not_parsed(server, store):

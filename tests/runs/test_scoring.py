@@ -1,8 +1,10 @@
 """Results of a run, in one process and in several."""
 
 import dataclasses
+import re
 
 import pytest
+from conftest import completion
 
 import eqlab as api
 from eqlab.core.answers import Answer
@@ -107,3 +109,28 @@ def test_what_a_benchmark_does_not_look_at_was_paid_for_too(store, monkeypatch):
     assert hasty.counts["planned"] == 1
     assert hasty.usage == whole.usage
     assert hasty.answered_as == {"a": 3}
+
+
+@pytest.mark.parametrize("finish", ["length", "content_filter"])
+@pytest.mark.parametrize("heals", [True, False])
+def test_what_was_cut_off_is_no_score(server, store, finish, heals):
+    """Scoring reads the replies anew: a last "10" that was cut to "1" must not be read there either."""
+    asked = {}
+
+    def reply(body, number):
+        prompt = body["messages"][-1]["content"]
+        asked[prompt] = asked.get(prompt, 0) + 1
+        words = re.search(r"at the end\?\n((?:\w+\n){4})", prompt).group(1).split()
+        whole = "\n".join(f"{word}: {value}" for word, value in zip(words, (2, 3, 4, 10), strict=True))
+        return completion(whole) if heals and asked[prompt] > 1 else completion(whole[:-1], finish=finish)
+
+    server.reply = reply
+    request = api.Request(("m",), ("eqbench",), limit=3, base_url=server.url)
+    (result,) = api.results(store, store.find_run(api.run(api.prepare(request), store).run))
+    if heals and finish == "length":
+        assert [tuple(item.values.values()) for item in result.items] == [(2, 3, 4, 10)] * 3
+        assert result.counts["ok"] == 3
+    else:
+        assert [dict(item.values) for item in result.items] == [{}] * 3
+        assert result.headline.value is None
+        assert result.counts["unparseable" if finish == "length" else "refused"] == 3

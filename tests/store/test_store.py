@@ -15,6 +15,7 @@ from eqlab.core.errors import StoreError, UsageError
 from eqlab.core.forms import Form, Scale
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig, config_from_json, config_to_json
 from eqlab.core.trials import Trial
+from eqlab.store import store as module
 from eqlab.store.lock import run_lock
 from eqlab.store.schema import HEAD
 from eqlab.store.store import Store
@@ -283,6 +284,23 @@ def test_others_write_while_a_long_plan_is_written(store, store_url, monkeypatch
     other.close()
     assert store.progress(config().id) == {"model:b": (0, 40), "model:openai/a": (0, 40)}
     assert [len(one.attempts) for one in store.scored(config(seed=7).id, "model:b", "eqbench")] == [3]
+
+
+def test_no_transaction_holds_more_than_a_part_of_a_plan(store, monkeypatch):
+    """600,000 trials in one held SQLite's lock for 24 s against everybody else."""
+    assert module.PART <= 5000  # a quarter of a second, measured
+    monkeypatch.setattr(module, "PART", 10)
+    write, parts = Store._write_plan, []
+
+    def counted(self, connection, rows):
+        rows = list(rows)
+        assert connection.in_transaction()
+        parts.append(len(rows))
+        write(self, connection, rows)
+
+    monkeypatch.setattr(Store, "_write_plan", counted)
+    store.begin_run(config(), plan(20), {})
+    assert parts == [10] * 8
 
 
 @pytest.mark.parametrize("stop", [5, 25, 45, 79])

@@ -1,9 +1,10 @@
 """A store that fails: what was paid for is kept in a file and taken in exactly once."""
 
 import json
+import os
 import stat
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 from sqlalchemy import event
@@ -146,8 +147,6 @@ def test_one_store_has_one_key_however_it_is_named(tmp_path, monkeypatch):
 
 def test_what_is_kept_is_what_came():
     full = Answer("r", "t", "s", 0, 2, "täxt\n", "ok", {"k": 3}, "n", "think", "m", 0.16, 1.25, 3, 10, 20, "stop", 2.5)
-    from dataclasses import asdict
-
     assert unstored._read(json.dumps(asdict(full))) == full
 
 
@@ -166,10 +165,17 @@ def test_no_link_is_followed_and_no_file_behind_one_is_deleted(tmp_path, monkeyp
     opened = Store(str(shared / "s.db"))
     opened.begin_run(config(), plan(50), {})
     precious = tmp_path / "precious.jsonl"
-    precious.write_text(json.dumps({"run": config().id}) + "\n")
+    precious.write_text(json.dumps(asdict(answer(0))) + "\n")
     link = bait(shared, opened, precious)
+    assert waiting(opened.where) == []
     take_in(opened)
     assert precious.exists()
+    assert stored(opened) == []
+    link.unlink()
+    os.link(precious, link)  # a name of the same file is none of ours either
+    assert waiting(opened.where) == []
+    take_in(opened)
+    assert stored(opened) == []
     link.unlink()
     bait(shared, opened, tmp_path / "nothing-here")
     take_in(opened)
@@ -196,13 +202,64 @@ def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, monkeypatch):
     assert list(elsewhere.iterdir()) == []
 
 
+def test_the_shared_temporary_folder_is_not_looked_into(store, tmp_path, monkeypatch):
+    """0.1 kept answers there too, where anybody could put something for us."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(shared))
+    left = shared / f"eqlab-unstored-{store_key(store.where)}-7-7.jsonl"
+    left.write_text(json.dumps(asdict(answer(0))) + "\n")
+    left.chmod(0o600)
+    assert waiting(store.where) == []
+    take_in(store)
+    assert left.exists()
+    assert stored(store) == []
+
+
+def test_what_another_user_owns_is_neither_read_nor_written(store, tmp_path, monkeypatch):
+    kept = Unstored(store.where)
+    kept.keep([answer(0)])
+    kept.close()
+    (path,) = kept.paths
+    old = tmp_path / "home" / path.name  # in a folder that need not be private
+    old.parent.mkdir(exist_ok=True)
+    old.write_bytes(path.read_bytes())
+    assert sorted(waiting(store.where)) == sorted([path, old])
+    us = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: us + 1)
+    assert waiting(store.where) == []
+    take_in(store)
+    assert stored(store) == []
+    lost = Unstored(store.where)
+    lost.keep([answer(1)])
+    assert (lost.kept, lost.lost) == (0, 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(unstored, "_private", lambda folder: True)
+        assert waiting(store.where) == []  # nor is a file by its own owner
+    monkeypatch.setattr(os, "geteuid", lambda: us)
+    take_in(store)
+    assert len(stored(store)) == 1
+
+
+def test_only_what_was_opened_is_deleted(store):
+    """Whatever has taken the name since is somebody else's."""
+    kept = Unstored(store.where)
+    kept.keep([answer(0)])
+    kept.close()
+    (path,) = kept.paths
+    with unstored.held(path) as (answers, remove):
+        assert len(answers) == 1
+        path.rename(path.with_name("elsewhere"))
+        path.write_text("another's")
+        remove()
+        assert path.read_text() == "another's"
+
+
 def test_files_of_an_earlier_version_are_still_taken_in(store, tmp_path):
     """0.1 wrote them beside the store; the shared temporary folder is not looked into any more."""
     path = sqlite_path(store.where)
     if path is None:
         pytest.skip("0.1 kept them beside a file")
-    from dataclasses import asdict
-
     old = path.parent / f"eqlab-unstored-{store_key(store.where)}-7-7.jsonl"
     old.write_text(json.dumps(asdict(answer(0))) + "\n")
     old.chmod(0o600)
@@ -229,8 +286,6 @@ def test_room_that_was_set_aside_goes_with_its_session(store):
     assert not path.exists()
     killed = Unstored(store.where)
     killed.reserve()
-    import os
-
     os.close(killed._number)  # as a kill lets go of it
     take_in(store)
     assert not killed.paths[0].exists()
@@ -238,7 +293,6 @@ def test_room_that_was_set_aside_goes_with_its_session(store):
 
 def test_a_disk_that_is_really_full(tmp_path):
     """A small file system with the store and all folders on it: what is under way when it fills is kept."""
-    import os
     import subprocess
 
     if os.geteuid() != 0:

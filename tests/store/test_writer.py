@@ -1,6 +1,7 @@
 """The writer's thread: how much may wait, and what a disk that fails under it does."""
 
 import threading
+import time
 
 import pytest
 from test_store import answer, config, plan
@@ -76,3 +77,41 @@ def test_an_error_of_the_disk_stops_the_run_and_loses_nothing(store, monkeypatch
     monkeypatch.setattr(store, "add_answers", add)
     take_in(store)
     assert len(stored(store)) == 2
+
+
+def test_an_answer_that_is_alone_is_stored_at_once(store, monkeypatch):
+    """Nobody is waited for to fill a batch: what a kill would lose is what arrived during one commit."""
+    heard = threading.Event()
+    monkeypatch.setattr(store, "add_answers", lambda batch, turns=(): None)
+    writing = Writer(store, lambda _: heard.set())
+    took = []
+    for _ in range(50):
+        heard.clear()
+        began = time.perf_counter()
+        writing.put(answer(0))
+        assert heard.wait(20)
+        took.append(time.perf_counter() - began)
+    writing.close()
+    assert min(took) < 0.02  # in 0.1 it lingered for 40 ms, even on a quiet machine
+
+
+def test_what_came_during_a_commit_is_committed_together(store, monkeypatch):
+    begun, go_on = threading.Event(), threading.Event()
+    add, sizes = store.add_answers, []
+
+    def slow(batch, turns=()):
+        sizes.append(len(batch))
+        begun.set()
+        assert go_on.wait(20)
+        add(batch, turns)
+
+    monkeypatch.setattr(store, "add_answers", slow)
+    writing = Writer(store, lambda _: None)
+    writing.put(answer(0))
+    assert begun.wait(20)
+    for number in range(1, 20):
+        writing.put(answer(number))
+    go_on.set()
+    writing.close()
+    assert sizes == [1, 19]
+    assert len(stored(store)) == 20

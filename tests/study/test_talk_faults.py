@@ -12,6 +12,9 @@ from talk_case import ARMS, HELP, MACHINE, calls, one, talk_design, talking
 from eqlab.store.schema import answers, talk_calls, trials
 from eqlab.store.study.erase import erase_person
 from eqlab.study.results.participants import read_participants
+from eqlab.study.simulation.minds import Truth
+from eqlab.study.simulation.simulate import Simulation, walk
+from eqlab.study.simulation.walk import Address
 
 pytest.importorskip("fastapi")
 
@@ -258,3 +261,25 @@ def test_erasing_takes_the_words_everywhere(tmp_path, server):
         assert kept.lines[-1] == ("other", "You said Still here.")
         store.engine.dispose()
         assert all(secret.encode() not in path.read_bytes() for path in tmp_path.glob("store.db*"))
+
+
+# -- a rehearsal of it -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("talk", "reply", "ends"),
+    [
+        ("max_calls = 1", lambda body, number: "Mhm.", {"done"}),
+        ('if_down = "go_on"', down, {"done"}),
+        ('if_down = "wait"', down, {"left"}),
+    ],
+    ids=["no calls left", "down: go on", "down: wait"],
+)
+def test_simulated_people_take_what_the_page_offers_and_do_not_knock_for_ever(talk, reply, ends, tmp_path, server):
+    server.reply = reply
+    with talking(tmp_path, server, talk=talk, patience=2) as site:
+        design = site.participation.design
+        wanted = Simulation(3, Truth(10.0), {"honest": 1.0})
+        walked = walk(design, Address(site.base, "talk", "PID", "sim-"), wanted, lambda _: None)
+        assert {one.end for one in walked} == ends
+        assert max(one.requests for one in walked) < 150, "looking for a reply included"

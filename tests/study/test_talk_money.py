@@ -85,3 +85,30 @@ def test_studies_without_talks_have_no_such_thing(make_site):
     client = site.browser()
     client.post("/researcher/login", data={"password": PASSWORD})
     assert "Models asked" not in client.get("/researcher/small").text
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        (
+            "max_cost = 9.0\nmax_cost_person = 0.5",
+            "max_cost_person = 0.5: no model is ever asked, for one reply may cost",
+        ),
+        ("max_cost = 0.5", "max_cost = 0.5: no model is ever asked"),
+        (
+            "max_cost = 90.0\nmax_cost_person = 9.0",
+            "max_cost_person = 9 may end a person's talks early: 3 replies may cost",
+        ),
+        ("max_calls_person = 2", "max_calls_person = 2 ends talks early: they have 3 replies"),
+        ("max_cost = 90.0\nmax_cost_person = 30.0", ""),
+    ],
+)
+def test_a_limit_that_ends_every_talk_is_said_before_the_study_begins(limits, told, tmp_path, eqlab, monkeypatch):
+    prices = tmp_path / "prices.toml"
+    rows = "".join(f'[[price]]\nmodels = ["{spec}"]\ninput = 1000.0\noutput = 2000.0\n' for spec in ARMS.values())
+    prices.write_text(f'date = "2026-01-01"\ncurrency = "EUR"\nsource = "test"\n{rows}')
+    monkeypatch.setenv("EQLAB_PRICES", str(prices))
+    (tmp_path / "talk.toml").write_text(talk_text(talk=limits))
+    said = " ".join(eqlab("study", "check", "talk.toml", "--store", "store.db").out.split())
+    assert told in said
+    assert told or ("! talk" not in said and "early" not in said)

@@ -13,13 +13,14 @@ from eqlab.core.answers import Answer
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.studied import Truth
 from eqlab.store.store import Store
-from eqlab.study.build_design import check_costs, design_of
+from eqlab.study.build_design import design_of
 from eqlab.study.file import read_study
 from eqlab.study.results import flow
 from eqlab.study.results.analysis import analyse_roll
 from eqlab.study.results.analysis import people_result as of_kind
 from eqlab.study.simulation.in_memory import rehearse
 from eqlab.study.simulation.simulate import Simulation, cast, recovered, simulate
+from eqlab.study.talk.money import too_little
 from eqlab.study.talk.seen import settled
 
 HONEST = {"honest": 1.0}
@@ -85,10 +86,10 @@ def test_an_arm_must_be_one_model_without_a_key_in_its_address(tmp_path, design)
     store.close()
 
 
-def test_a_limit_of_cost_needs_prices():
+def test_a_limit_of_cost_needs_prices(design, tmp_path):
     with pytest.raises(UsageError, match=r"talk.max_cost needs prices.*good-model-x1"):
-        check_costs(read_study(talk_text(talk="max_cost = 1.0")))
-    check_costs(read_study(talk_text("", talk="max_cost = 1.0", arms={"a": "embedded"})))
+        list(too_little(design(talk="max_cost = 1.0")))
+    assert not list(too_little(talk_design(tmp_path, "", talk="max_cost = 1.0", arms={"a": "embedded"})))
 
 
 def test_limits_may_change_and_pages_may_not(design):

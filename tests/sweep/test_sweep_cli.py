@@ -7,6 +7,8 @@ import pytest
 from aiohttp import web
 from small_sweep import good, sweep_text
 
+from eqlab.models.http import HttpChat
+
 
 @pytest.fixture
 def file(server, tmp_path):
@@ -49,6 +51,29 @@ def test_what_failed_stands_at_the_end_with_its_reason(eqlab, file, server):
     assert "refuses the key" in done.err
     assert "run the same command again" in done.err
     assert "not begun" in done.out
+
+
+def test_a_trial_without_an_answer_is_no_success(eqlab, file, server, monkeypatch):
+    """One of many lost, its model going on: exit 1, with the reason and the way to go on; answered later, exit 0."""
+    monkeypatch.setattr(HttpChat, "_backoff", lambda self, retries: 0.01)
+    lost = []
+
+    def reply(body, number):
+        if body["model"] == "b" and number > 3 and (not lost or body["messages"] == lost[0]):
+            lost.append(body["messages"])
+            return web.Response(status=500, text="its disk is full")
+        return good(body)
+
+    server.reply = reply
+    done = eqlab("sweep", file, "--yes")
+    assert done.code == 1
+    assert "b · eqbench · seed " in done.err
+    assert "1 trial got no answer (last: HTTP 500: its disk is full)." in done.err
+    assert "run the same command again" in done.err
+    server.reply = good
+    done = eqlab("sweep", file, "--yes")
+    assert done.code == 0
+    assert "got no answer" not in done.err
 
 
 @pytest.mark.parametrize(

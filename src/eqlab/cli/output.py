@@ -9,7 +9,7 @@ from rich.text import Text
 from eqlab.cli.layout import lines
 from eqlab.cli.plain import columns, harmless, print_json, wrapped
 from eqlab.core.results import Estimate, Table
-from eqlab.core.text import TOO_FEW, UNDEFINED, count_of, few
+from eqlab.core.text import TOO_FEW, UNDEFINED, count_of, few, number
 
 __all__ = ["console", "errors", "harmless", "interval", "number", "print_json", "print_rows", "print_table", "say"]
 
@@ -33,14 +33,10 @@ def errors() -> Console:
     return Console(stderr=True, highlight=False)
 
 
-def number(value: float | None, digits: int = 2) -> str:
-    return "undefined" if value is None else f"{value:.{digits}f}"
-
-
 def interval(estimate: Estimate) -> str:
     if estimate.low is None or estimate.high is None:
         return TOO_FEW if few(estimate) else UNDEFINED
-    return f"{estimate.low:.{estimate.digits}f} … {estimate.high:.{estimate.digits}f}"
+    return f"{number(estimate.low, estimate.digits)} … {number(estimate.high, estimate.digits)}"
 
 
 def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> None:

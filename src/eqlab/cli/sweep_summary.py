@@ -77,6 +77,9 @@ def finish(
     together = pooled(store, scored)
     path = write_results(together, report) if stored else None
     said = conclusions(together)
+    lost = [
+        _lost(cell, store) for cell in begun if found[cell.run].counts.get("error") and cell.run not in outcome.failures
+    ]
     if as_json:
         print_json(
             {
@@ -101,9 +104,19 @@ def finish(
     store.close()
     _failures(cells, outcome)
     unusable = without_answers([result for _, results in together for result in results])
-    for text in unusable:
+    for text in (*lost, *unusable):
         errors().print(harmless(text), markup=False, style="red")
-    end(interrupted=outcome.interrupted, failed=bool(outcome.failures), unusable=bool(unusable))
+    end(interrupted=outcome.interrupted, failed=bool(outcome.failures or lost), unusable=bool(unusable))
+
+
+def _lost(cell: "Cell", store: "Store") -> str:
+    """What of a cell got no answer, and why the last of it did not; whichever engine asked."""
+    from eqlab.core.answers import final
+
+    every = [final(one.attempts) for one in store.scored(cell.run, cell.subject, cell.benchmark, status="error")]
+    notes = [last.note for last in every if last is not None and last.status == "error"]
+    trials = "1 trial" if len(notes) == 1 else f"{len(notes)} trials"
+    return f"{cell.name}: {trials} got no answer (last: {notes[-1] if notes else 'not said'})."
 
 
 def _print_cells(cells: "Sequence[Cell]", found: dict[str, Any]) -> None:

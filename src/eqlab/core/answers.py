@@ -60,6 +60,12 @@ class Answer:
         return self.status != "error"
 
     @property
+    def whole(self) -> bool:
+        """Whether its words may be read: what was cut by its room, or taken by a provider's filter, may say something
+        else than was meant (a last "10" cut to "1"), unless it was found complete all the same."""
+        return self.status == "ok" or self.finish not in (LENGTH, *PROVIDER_REFUSED)
+
+    @property
     def batch(self) -> bool:
         """Whether it came with many others, hours later and cheaper."""
         return "batch" in self.sent

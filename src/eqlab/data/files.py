@@ -2,6 +2,7 @@
 old file as it was, and says what to do."""
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,9 +38,9 @@ def whole_file(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _beside(path: Path, durable: bool) -> Iterator[BinaryIO]:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
-        with part.open("wb") as file:
+        with part.open("xb") as file:  # new, and no link that somebody else has put there
             yield file
             file.flush()
             if durable:

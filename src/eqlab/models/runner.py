@@ -23,10 +23,10 @@ from eqlab.store.store import Planned
 
 _HOPELESS = 8
 """Requests lost in a row, after all their retries, until a model is given up for this session."""
-_FAULTS = 6
-"""Failures of the server that one trial may cost in all: with its tries and one more for a reply that was cut off, that
-is the most requests that a trial can take."""
-_MORE_ROOM = 1024
+_FAULTS, _FAULTS_AGAIN = 6, 2
+"""Failures of the server that one trial may cost before it is lost, and when it is asked once more at the end. With its
+tries and the replies that were cut off, that is the most requests that a trial can take: see docs/models.md."""
+MORE_ROOM = 1024
 _GRACE = 30.0
 """Seconds that requests under way get when a model is given up: their answers are paid for."""
 _READER_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
@@ -67,6 +67,7 @@ class Session:
     last_error: str = field(default="", init=False)
     lost: list[Planned] = field(default_factory=list, init=False)
     """Trials whose request was lost in this session: asked once more before it ends."""
+    faults: int = field(default=_FAULTS, init=False)
     talking: Talking | None = None
     """Set where answers may lead to further turns."""
     seats: Mapping[str, tuple[ModelConfig, Chat]] = field(default_factory=dict)
@@ -100,6 +101,7 @@ async def run_model(session: Session) -> None:
     await _work_off(session, _waiting(session))
     lost, session.lost = session.lost, []
     if lost and not session.ending:
+        session.faults = _FAULTS_AGAIN
         await _work_off(session, iter(lost))
 
 
@@ -158,7 +160,7 @@ async def ask_one(session: Session, planned: Planned) -> None:
     """One trial, attempt after attempt. The temperature rises only when a whole reply could not be read."""
     asked = session.asked[planned.benchmark]
     asking = asked.benchmark.asking(planned.trial, asked.options)
-    attempt, failed, faults, more_room = planned.attempts, planned.failed, _FAULTS, 0
+    attempt, failed, faults, more_room = planned.attempts, planned.failed, session.faults, 0
     while failed < asking.tries and not (session.ending and attempt > planned.attempts):
         attempt += 1
         request = request_of(session, planned, asking, attempt, failed=failed, more_room=more_room, faults=faults)
@@ -199,7 +201,7 @@ async def ask_one(session: Session, planned: Planned) -> None:
 
 def room_added(reply: ChatReply, request: ChatRequest) -> int:
     """What a question whose reply was cut is given more, once."""
-    return max(_MORE_ROOM, int(reply.sent.get("room") or request.max_tokens))
+    return max(MORE_ROOM, int(reply.sent.get("room") or request.max_tokens))
 
 
 def reading_of(asked: Asked, planned: Planned, reply: ChatReply, text: str, thought: bool) -> Reading:
@@ -207,11 +209,16 @@ def reading_of(asked: Asked, planned: Planned, reply: ChatReply, text: str, thou
     if reply.refusal:
         return Reading("refused", note=f"the provider declined: {reply.refusal}")
     reading = _read(asked, planned, text)
-    if reply.finish != LENGTH or (reading.status == "ok" and planned.trial.mode == "json"):
+    if reply.finish != LENGTH or is_complete(reading, planned.trial):
         return reading
     while_thinking = not text.strip() and (thought or reply.reasoning or reply.usage.get("reasoning_tokens"))
     where = "while it was thinking" if while_thinking else "before its end"
     return Reading("unparseable", note=f"the reply was cut off {where}, at {reply.sent.get('room', 'its')} tokens")
+
+
+def is_complete(reading: Reading, trial: Trial) -> bool:
+    """Whether what was read in a reply that was cut off cannot have gone on: the object of a form is closed."""
+    return reading.status == "ok" and trial.mode == "json"
 
 
 def _notice_emptiness(session: Session, trial: Trial, reply: ChatReply) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from markupsafe import escape
 
 from eqlab.comparison.correlate import Correlation, Point, sentence
-from eqlab.core.text import visible
+from eqlab.core.text import number, visible
 from eqlab.publish.figures import ticks
 
 Box = tuple[float, float, float, float]
@@ -40,9 +40,9 @@ def _panel(one: Correlation) -> str:
     xs = _range([(point.theirs, point.theirs_se) for point in one.points])
     ys = _range([(point.ours, point.ours_se) for point in one.points])
     r = one.association.pearson
-    shown = "r undefined" if r.value is None else f"r = {r.value:.2f}"
+    shown = "r undefined" if r.value is None else f"r = {number(r.value)}"
     if r.low is not None and r.high is not None:
-        shown += f" ({r.low:.2f} … {r.high:.2f})"
+        shown += f" ({number(r.low)} … {number(r.high)})"
     title = escape(f"{one.title} against {visible(one.name)}: {shown}, {r.n} models")
     parts = [f'<text class="title" x="{_LEFT}" y="24">{title}</text>']
     bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT

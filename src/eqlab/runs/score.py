@@ -43,13 +43,14 @@ def score(
     for _ in watched:  # what the benchmark did not look at was asked too
         pass
     seats = benchmark.seats(asked.options) if isinstance(benchmark, Seated) else {}
-    names = seen.names()
+    attempts = seen.attempts()
+    names = names_of(attempts)
     result = replace(
         result,
         items=_with_shown(result.items, seen.scored),
         answered_as=dict(names.get("", {})),
         caveats=(*_replaced(subject, seats, names), *result.caveats),
-        usage=usage_of(seen.attempts(), model, asked) if model else result.usage,
+        usage=usage_of(attempts, model, asked) if model else result.usage,
     )
     result = titled(result, asked)
     if subject == "model:embedded":
@@ -83,13 +84,15 @@ class _Seen:
         """All, each after the seat that it was made in."""
         return [(one.trial.seat, answer) for one in self.scored for answer in one.attempts]
 
-    def names(self) -> dict[str, Counter[str]]:
-        """Who answered, by seat; lost requests and replies without a name are passed over."""
-        found: dict[str, Counter[str]] = {}
-        told = ((seat, answer.model) for seat, answer in self.attempts() if answer.model and answer.status != "error")
-        for (seat, name), count in Counter(told).items():
-            found.setdefault(seat, Counter())[name] = count
-        return found
+
+def names_of(attempts: Iterable[tuple[str, Answer]]) -> dict[str, dict[str, int]]:
+    """Who answered, by seat; lost requests and replies without a name are passed over."""
+    found: dict[str, dict[str, int]] = {}
+    told = Counter([(seat, answer.model, answer.status == "error") for seat, answer in attempts])
+    for (seat, name, lost), count in told.items():
+        if name and not lost:
+            found.setdefault(seat, {})[name] = count
+    return found
 
 
 def _replaced(subject: str, seats: Mapping[str, ModelConfig], names: Mapping[str, Mapping[str, int]]) -> Iterator[str]:

@@ -1,11 +1,14 @@
 """The results of runs; many of them on several processes at once, because no result needs another."""
 
+import copyreg
 import os
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import fields
 from functools import cache
+from operator import attrgetter
 
-from eqlab.core.results import Result
+from eqlab.core.results import Estimate, ItemScore, Line, Result, Transcript
 from eqlab.runs.context import Known
 from eqlab.runs.others import Others
 from eqlab.runs.score import Job, result_of
@@ -14,6 +17,16 @@ from eqlab.store.reader import Reader, StoredRun
 
 MANY = 20_000
 """Planned trials from which on other processes are worth their start."""
+
+
+def _travel_by_value(kind: type) -> None:
+    """Between processes; a dataclass with slots looks its fields up anew for each object, which takes twice as long."""
+    values = attrgetter(*(one.name for one in fields(kind)))
+    copyreg.pickle(kind, lambda one: (kind, values(one)))
+
+
+for _kind in (ItemScore, Estimate, Line, Transcript):  # of which a result has hundreds
+    _travel_by_value(_kind)
 
 
 def results_of(

@@ -21,7 +21,6 @@ from eqlab.store.damage import sound
 
 _FIELDS = [field.name for field in fields(Answer)][4:]
 """What an answer says beside whose it is: run, trial, subject and repeat are the planned trial's."""
-_VALUES = _FIELDS.index("values")
 _ANSWER = ", ".join(f'a."{name}"' for name in _FIELDS)
 _OF_PLANNED = (
     "a.run_id = p.run_id AND a.subject = p.subject AND a.trial_id = p.trial_id AND a.repeat = p.repeat"  # the key
@@ -138,19 +137,22 @@ class Reader(ABC):
             f"LEFT JOIN answers a ON {_OF_PLANNED} WHERE {where} ORDER BY p.subject, p.position, a.attempt"
         )
         page: list[tuple[str, int, list[Answer]]] = []
-        last = None
+        attempts: list[Answer] = []
+        last: tuple[int, str] | None = None
         with sound(self.shown):
-            for *cells, trial, repeat, position, who in self.rows(query, values):
-                if (position, who) != last:
+            for attempt, text, status, said, *more, sent, usage, trial, repeat, position, who in self.rows(
+                query, values
+            ):
+                if last is None or position != last[0] or who != last[1]:
                     last = position, who
                     if len(page) == _PAGE:
                         yield from self._with_trials(page)
                         page = []
-                    page.append((trial, repeat, []))
-                if cells[0] is not None:  # else a trial without an answer
-                    cells[_VALUES] = _read_values(cells[_VALUES])
-                    cells[-2:] = [orjson.loads(cell) if cell else {} for cell in cells[-2:]]  # sent, usage
-                    page[-1][2].append(Answer(run, trial, who, repeat, *cells))
+                    attempts = []
+                    page.append((trial, repeat, attempts))
+                if attempt is not None:  # else a trial without an answer
+                    own = (attempt, text, status, _read_values(said), *more, _read(sent), _read(usage))
+                    attempts.append(Answer(run, trial, who, repeat, *own))
             yield from self._with_trials(page)
 
     def used(self, run: str, subject: str, benchmark: str = "", *, whole: bool = False) -> Iterator[Use]:
@@ -222,6 +224,10 @@ def _asked(run: str, subject: str, benchmark: str) -> tuple[str, dict[str, Any]]
     values = {"run": run, "subject": "person:%" if subject == PEOPLE else subject, "benchmark": benchmark}
     compared = "LIKE" if subject == PEOPLE else "="
     return f"p.run_id = :run AND p.subject {compared} :subject AND p.benchmark = :benchmark", values
+
+
+def _read(text: str | None) -> Any:
+    return orjson.loads(text) if text else {}
 
 
 def _read_values(text: str) -> Any:

@@ -28,7 +28,7 @@ from eqlab.store.study.create import begun_with
 from eqlab.study.file import ITEM_SETS, read_study
 from eqlab.study.kinds import common
 from eqlab.study.kinds.registry import kind_of
-from eqlab.study.talk.money import budget_of
+from eqlab.study.talk.money import too_little
 from eqlab.study.texts import load as load_texts
 
 Say = Callable[[str], None]
@@ -40,20 +40,14 @@ def open_study(path: Path, store: Store, data: Path | None = None, say: Say = la
     text = decoded(judging.read_file(path), str(path))
     study = read_study(text, path.name)
     design = design_of(study, store, data, say, folder=path.parent)
-    check_costs(study)
+    for line in too_little(design):
+        say(line)
     begun = begun_with(store, study.id)
     if study.language != "en" and begun not in (None, design.sha256):
         older = design_of(read_study(text, path.name, words="en"), store, data, say, folder=path.parent)
         if older.sha256 == begun:
             return text, older  # begun with 0.1, whose trials had English words in every language
     return text, design
-
-
-def check_costs(study: Study) -> None:
-    """Raises where people talk with models whose prices are not known, and the file limits what they cost."""
-    kind = kind_of(study)
-    if study.talk is not None and isinstance(kind, Conversing):
-        budget_of(study, kind.models(study).values())
 
 
 def design_of(

@@ -64,3 +64,12 @@ def test_nothing_to_rank():
     assert strengths_tables({"j": []}) == ()
     assert pairwise_panel({"j": verdicts("j", 1, 5)}) is None
     assert pytest.approx(0) == sum(fitted({"j": verdicts("j", 1)})[0].ability)
+
+
+def test_a_pair_to_ask_next_stands_once_with_all_its_verdicts():
+    close = {"a": 0.05, "b": 0.0, "c": -3.0}
+    (plan,) = [table for table in strengths_tables({"j": verdicts("j", 3, 12, worth=close)}) if "next" in table.title]
+    pairs = [frozenset(row[:2]) for row in plan.rows]
+    assert len(pairs) == len(set(pairs))
+    assert frozenset("ab") in pairs
+    assert max(row[2] for row in plan.rows) > 20, "one pair is worth more than a batch here"

@@ -42,6 +42,20 @@ def test_an_honest_submission_is_scored_as_the_run(submission, store):
     assert keys.fingerprint(submission["public_key"]) in entry.source
 
 
+@pytest.mark.parametrize(("finish", "status"), [("length", "unparseable"), ("content_filter", "refused")])
+def test_what_was_cut_off_may_be_there_and_counts_for_nothing(submission, finish, status):
+    """Its words may read well: they are not the whole of what was said."""
+    (before,) = check_submission(submission, None)
+    for name, value in (("finish", finish), ("status", status), ("values", {})):
+        answer(submission)[PLACE[name]] = value
+    with pytest.raises(Refused, match=r"score|counts"):  # what it claims is of the whole
+        check_submission(seal(submission), None)
+    answer(submission)[PLACE["status"]] = "unparseable" if status == "refused" else "refused"
+    with pytest.raises(Refused, match=f"ended with {finish}, so it is {status}"):
+        check_submission(seal(submission), None)
+    assert before.result.counts["ok"] == len(submission["answers"])
+
+
 def test_the_key_is_kept_for_its_owner_only_and_used_again(submission, store):
     assert stat.S_IMODE(keys.key_file().stat().st_mode) == 0o600
     assert make_submission(store, store.find_run("last"))["public_key"] == submission["public_key"]

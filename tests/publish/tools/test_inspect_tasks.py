@@ -18,15 +18,18 @@ def _own_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("INSPECT_LOG_DIR", str(tmp_path / "logs"))
 
 
-def evaluate(task, reply, **parameters):
-    """(log, requests): the task run through the registry, as `inspect eval eqlab/<task>` does."""
+def evaluate(task, reply, stop=None, **parameters):
+    """(log, requests): the task run through the registry, as `inspect eval eqlab/<task>` does. `stop` says why a reply
+    ends; unless it is whole, its last letter is missing."""
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
     requests = []
 
     def output(messages, tools, tool_choice, config):
         requests.append((messages, config))
-        said = ModelOutput.from_content("mock", reply(messages[-1].text, config.temperature))
+        text = reply(messages[-1].text, config.temperature)
+        stopped = stop(config) if stop else "stop"
+        said = ModelOutput.from_content("mock", text if stopped == "stop" else text[:-1], stop_reason=stopped)
         said.usage = ModelUsage(input_tokens=1, output_tokens=1)  # else Inspect loads a tokenizer from the network
         return said
 
@@ -107,6 +110,25 @@ def test_three_tries_each_afresh_and_warmer():
     assert scored.value == 0
     assert scored.reason == "invalid_response_format"
     assert "no four scores" in scored.explanation
+
+
+def test_a_cut_reply_is_asked_once_more_with_more_room_and_never_scored():
+    log, requests = evaluate(
+        "eqbench", tens, lambda config: "max_tokens" if config.max_tokens < 1000 else "stop", limit=1
+    )
+    assert [(config.max_tokens, config.temperature) for _, config in requests] == [(256, 0.01), (256 + 1024, 0.01)]
+    assert log.samples[0].scores["read"].answer.endswith(": 10")
+    log, requests = evaluate("eqbench", tens, lambda config: "max_tokens", limit=1)
+    assert len(requests) == 2
+    assert figures(log)["readable"] == 0
+    assert figures(log)["score"] != figures(log)["score"]
+    log, requests = evaluate("eqbench", tens, lambda config: "content_filter", limit=1)
+    assert len(requests) == 1
+    assert figures(log)["refused"] == 100
+
+
+def tens(prompt, temperature):
+    return "\n".join(f"{name}: 10" for name in replies.asked_for(prompt))
 
 
 def test_settings_of_the_task_win_over_the_protocol():

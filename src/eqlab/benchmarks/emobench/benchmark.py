@@ -1,7 +1,7 @@
 """EmoBench as a benchmark: its options, its files, and the steps in their order."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eqlab.benchmarks.choices import read_choices
 from eqlab.benchmarks.emobench.items import (
@@ -17,8 +17,10 @@ from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result
-from eqlab.core.studied import StudyKind
 from eqlab.core.trials import Trial
+
+if TYPE_CHECKING:
+    from eqlab.core.studied import StudyKind
 
 _OPTIONS = (
     OptionHelp("task", "both", "understanding (which emotion, and why), application (what to do)", ("both", *TASKS)),
@@ -76,7 +78,7 @@ class EmoBench:
 
         return shown(mark(scored))
 
-    def study(self) -> StudyKind:
+    def study(self) -> "StudyKind":
         from eqlab.benchmarks.emobench.study import EmoBenchStudy
 
         return EmoBenchStudy()

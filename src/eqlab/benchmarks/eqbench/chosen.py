@@ -48,11 +48,11 @@ class Chosen:
 
 
 def choose(scored: Scored, rules: EqBenchRules) -> Chosen:
-    """The first complete attempt; without one the last that can be used in part."""
+    """The first complete attempt; without one the last that can be used in part. Of what was cut off nothing counts."""
     asked_twice = scored.trial.condition == "revision" and scored.trial.mode == "text"
     partial: tuple[Answer, Scores] | None = None
     for attempt in sorted(scored.attempts, key=lambda answer: answer.attempt):
-        if not attempt.answered:
+        if not (attempt.answered and attempt.whole):
             continue
         scores = read_answer(scored.trial, attempt, rules)
         revision = asked_twice and not attempt.subject.startswith(PERSON)

@@ -168,11 +168,14 @@ def _next(found: Strengths) -> tuple[Table, ...]:
     plan = next_pairs(found, batch=BATCH)
     if not plan.pairs:
         return ()
+    gains: dict[tuple[str, str], list[float]] = {}
+    for one in plan.pairs:  # one that is open enough may be worth several batches
+        gains.setdefault((one.first, one.second), []).append(one.gain)
     return (
         Table(
             "Which pairs to ask next",
-            ("replies by", "against", "open pairs decided, expected"),
-            tuple((one.first, one.second, one.gain) for one in plan.pairs),
-            f"In batches of {BATCH} verdicts. The rank ranges are {plan.width:.1f} ranks wide on average now.",
+            ("replies by", "against", "verdicts", "open pairs decided, expected"),
+            tuple((*pair, BATCH * len(own), sum(own)) for pair, own in gains.items()),
+            f"The rank ranges are {plan.width:.1f} ranks wide on average now.",
         ),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eqlab.core.answers import STATUSES, Answer
+from eqlab.core.answers import LENGTH, STATUSES, Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.runs import RunConfig, config_from_json
 from eqlab.core.trials import Trial
@@ -133,7 +133,8 @@ def _possible(attempts: Mapping[Place, list[Answer]], trials: Mapping[Place, Tri
         answered = [answer for answer in given if answer.answered]
         if not answered:
             raise Refused(f"item {item} of {place[0]} has no answer")
-        if len(answered) > asked.benchmark.asking(trial, asked.options).tries:
+        cut = any(answer.finish == LENGTH for answer in answered)  # asked once more with more room: no try
+        if len(answered) > asked.benchmark.asking(trial, asked.options).tries + cut:
             raise Refused(f"item {item}: {len(answered)} attempts, more than the benchmark allows")
         if any(answer.status == "ok" for answer in given[:-1]):
             raise Refused(f"item {item}: asked again after a readable answer")
@@ -145,6 +146,11 @@ def _follows(answer: Answer, trial: Trial, asked: Asked, item: str) -> None:
     if not answer.answered:
         if answer.text or answer.values:
             raise Refused(f"item {item}: a lost request has a text or values")
+        return
+    if not answer.whole:
+        status = "unparseable" if answer.finish == LENGTH else "refused"
+        if answer.status != status or answer.values:
+            raise Refused(f"item {item}: it ended with {answer.finish}, so it is {status} and has no values")
         return
     reading = asked.benchmark.read(trial, answer.text, asked.options)
     if reading.status != answer.status:

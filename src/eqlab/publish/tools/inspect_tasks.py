@@ -24,10 +24,11 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from eqlab.benchmarks.registry import load, names
-from eqlab.core.answers import Answer
+from eqlab.core.answers import LENGTH, Answer, outcomes, stands
 from eqlab.core.errors import UsageError
 from eqlab.core.trials import Trial
-from eqlab.models.runner import Asked, sampling_seed
+from eqlab.models.chat import FILTERED
+from eqlab.models.runner import MORE_ROOM, Asked, sampling_seed
 from eqlab.publish.tools.tasks import (
     TaskQuestion,
     asked_with,
@@ -43,6 +44,8 @@ ATTEMPTS = "eqlab_attempts"
 """Where a sample keeps its answers, every attempt of them."""
 _REASONS = {"refused": "refusal", "unparseable": "invalid_response_format"}
 """Our status in Inspect's words."""
+_FINISH = {"max_tokens": LENGTH, "model_length": LENGTH, "content_filter": FILTERED}
+"""Inspect's reasons to stop in our words."""
 
 
 def _register(name: str, title: str) -> Any:
@@ -117,7 +120,7 @@ def ask(
     temperature: float | None = None,
     max_tokens: int | None = None,
 ) -> Solver:
-    """Ask one trial until a reply can be read or its tries are used up."""
+    """Ask one trial until a reply can be read or its tries are used up; after one that was cut off, with more room."""
     asked = asked_with(benchmark, options)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -126,16 +129,21 @@ def ask(
         question = question_from(state.metadata)
         asking = asked.benchmark.asking(question.trial, asked.options)
         answers: list[Answer] = []
-        while len(answers) < asking.tries and not (answers and answers[-1].status == "ok"):
+        failed, room = 0, asking.max_tokens if max_tokens is None else max_tokens
+        while failed < asking.tries and not stands(outcomes(answers)):
             attempt = len(answers) + 1
             config = GenerateConfig(
-                temperature=asking.temperature_of(len(answers)) if temperature is None else temperature,
-                max_tokens=asking.max_tokens if max_tokens is None else max_tokens,
+                temperature=asking.temperature_of(failed) if temperature is None else temperature,
+                max_tokens=room,
                 seed=sampling_seed(seed, question.trial.id, question.repeat, attempt),
             )
             output = await get_model().generate(_messages(question.trial), config=config)
             answers.append(_answer(asked, question, output, attempt, config))
             state.output = output
+            if answers[-1].finish == LENGTH and max_tokens is None:
+                room = asking.max_tokens + max(MORE_ROOM, asking.max_tokens)
+            else:
+                failed += 1
         state.messages.append(state.output.message)
         state.store.set(ATTEMPTS, [asdict(answer) for answer in answers])
         return state
@@ -161,7 +169,7 @@ def _answer(asked: Asked, question: TaskQuestion, output: ModelOutput, attempt: 
         latency=output.time,
         tokens_in=output.usage.input_tokens if output.usage else None,
         tokens_out=output.usage.output_tokens if output.usage else None,
-        finish="length" if output.choices and output.stop_reason == "max_tokens" else "stop",
+        finish=_FINISH.get(output.stop_reason, "stop") if output.choices else "",
     )
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.benchmarks.registry import load
-from eqlab.core.answers import Answer
+from eqlab.core.answers import LENGTH, PROVIDER_REFUSED, Answer, Reading
 from eqlab.core.benchmark import Benchmark, Rated, Scored, Talks
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.models.reasoning import split_reasoning
-from eqlab.models.runner import Asked
+from eqlab.models.runner import Asked, is_complete
 from eqlab.runs.request import Request, prepare
 
 
@@ -101,11 +101,23 @@ def asked_with(benchmark: str, options: Mapping[str, Any]) -> Asked:
 
 
 def read_answer(
-    asked: Asked, question: TaskQuestion, text: str, *, attempt: int = 1, reasoning: str = "", **more: Any
+    asked: Asked,
+    question: TaskQuestion,
+    text: str,
+    *,
+    attempt: int = 1,
+    reasoning: str = "",
+    finish: str = "",
+    **more: Any,
 ) -> Answer:
-    """A reply as an answer: inline reasoning taken off, the rest read by the benchmark's own parser."""
+    """A reply as an answer: inline reasoning taken off, the rest read by the benchmark's own parser. What was cut off
+    is no answer, as in a run of ours."""
     said, thought = split_reasoning(text)
     reading = asked.benchmark.read(question.trial, said, asked.options)
+    if finish in PROVIDER_REFUSED:
+        reading = Reading("refused", note=f"the provider declined: {finish}")
+    elif finish == LENGTH and not is_complete(reading, question.trial):
+        reading = Reading("unparseable", note="the reply was cut off before its end")
     return Answer(
         run="",
         trial=question.trial.id,
@@ -117,6 +129,7 @@ def read_answer(
         values=reading.values,
         note=reading.note,
         reasoning="\n".join(part for part in (reasoning, thought) if part),
+        finish=finish,
         **more,
     )
 

@@ -17,6 +17,8 @@ from eqlab.study.simulation.personas import Act, Player
 _TRIES = 40
 """How often a page is asked for when the server is away or busy: about twenty seconds."""
 _PAUSE = 0.5
+_RETRIES = 2
+"""How often a model that does not answer is asked again, before a person goes on without it."""
 _LOOK = 0.05
 """Seconds between two looks for a reply."""
 _TURNS = 1000
@@ -141,6 +143,7 @@ class _Walk:
         self._connector = connector
         self._quiz = {trial.id for trial in design.quizzes}
         self._talks = next((design.trials[one] for one in design.talks), next(iter(design.trials.values())))
+        self._may_go_on = design.study.talk is not None and design.study.talk.if_down == "go_on"
         self._arms = set(design.arms)
         self._walked = Walked(player)
         self._session = self._device()
@@ -206,7 +209,7 @@ class _Walk:
             self._walked.end = "left"
             return None
         here: ReadPage | None = page
-        turn = -1
+        turn, down = -1, 0
         while here is not None and "turn" in here.fields and here.number == number:
             turn = int(here.fields["turn"])
             self._walked.posted |= {(number, _TURNS + before) for before in range(turn)}
@@ -217,7 +220,14 @@ class _Walk:
             if self._think:
                 await asyncio.sleep(self._think)
             filled: dict[str, str | list[str]] = dict(here.fields)
-            if filled.get("do") != "next":
+            if filled.get("do") == "retry":
+                down += 1
+                if down > _RETRIES and not self._may_go_on:
+                    self._walked.end = "left"
+                    return None
+                filled["do"] = "retry" if down <= _RETRIES else "without"
+                await asyncio.sleep(_PAUSE)
+            elif filled.get("do") not in ("next", "without"):
                 filled |= self._turn(here)
                 self._walked.posted.add((number, _TURNS + turn))
             following = await self._post(self._page.removesuffix("page") + "talk", filled)

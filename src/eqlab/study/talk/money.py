@@ -1,8 +1,10 @@
 """What the talks of a study may cost: prices of its models, and the limits that its file sets."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from eqlab.benchmarks.registry import load
+from eqlab.core.design import Design
 from eqlab.core.errors import UsageError
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
@@ -12,6 +14,7 @@ from eqlab.runs.budget import Amount, Budget, Limits
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.talking import CallLimits, CallTotals, calls_in
 from eqlab.study.kinds.registry import kind_of
+from eqlab.study.talk.seen import other_seat
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,30 @@ def model_calls(participation: Participation) -> ModelCalls | None:
 
 def limits_of(terms: TalkTerms) -> CallLimits:
     return CallLimits(terms.max_cost, terms.max_cost_person, terms.max_calls, terms.max_calls_person)
+
+
+def too_little(design: Design) -> Iterator[str]:
+    """Limits that end a talk before it is over, should the replies be as long as they may: a question is asked only if
+    it can be paid for at its worst."""
+    study, terms, kind = design.study, design.study.talk, kind_of(design.study)
+    if terms is None or not design.talks or not isinstance(kind, Conversing):
+        return
+    models = list(kind.models(study).values())
+    budget = budget_of(study, models)
+    (config,) = design.run.benchmarks
+    first = design.trials[design.talks[0]]
+    turn = other_seat(first) if kind.of_person(study, first) else first
+    room = load(config.name).asking(turn, config.options).max_tokens
+    reply = max(budget.amount(model.subject, 0, room).cost for model in models)
+    replies = terms.turns * terms.talks
+    for name, limit in (("max_cost_person", terms.max_cost_person), ("max_cost", terms.max_cost)):
+        if limit is not None and limit < reply:
+            yield f"talk.{name} = {limit:g}: no model is ever asked, for one reply may cost {reply:.2g}."
+        elif limit is not None and limit < reply * replies:
+            most = reply * replies
+            yield f"talk.{name} = {limit:g} may end a person's talks early: {replies} replies may cost {most:.2g}."
+    if terms.max_calls_person < replies:
+        yield f"talk.max_calls_person = {terms.max_calls_person} ends talks early: they have {replies} replies."
 
 
 def budget_of(study: Study, models: Iterable[ModelConfig]) -> Budget:

@@ -36,7 +36,7 @@ from eqlab.store.study.talking import (
     stand,
 )
 from eqlab.study.talk.money import budget_of, limits_of
-from eqlab.study.talk.seen import State, TalkView, chain, seen
+from eqlab.study.talk.seen import State, TalkView, chain, other_seat, seen
 
 _LEASE, _BEAT = 15.0, 5.0
 """Seconds for which nobody else asks the same question; renewed while it is under way. After a crash the question is
@@ -256,7 +256,7 @@ class TalkRoom:
 
     def _chain(self, first: Trial, found: Attempts) -> tuple[list[Turn], Trial | None]:
         asking = self._asked.benchmark.asking
-        tries = {of: asking(first if self._persons(first) == of else _other(first), self._asked.options).tries
+        tries = {of: asking(first if self._persons(first) == of else other_seat(first), self._asked.options).tries
                  for of in (True, False)}  # fmt: skip
         return chain(self.kind, self.study, first, found, tries)
 
@@ -280,11 +280,6 @@ class TalkRoom:
         await asyncio.gather(*tasks, return_exceptions=True)
         for chat in self._chats.values():
             await chat.close()
-
-
-def _other(trial: Trial) -> Trial:
-    """A turn of the other seat, as far as asking needs to know."""
-    return replace(trial, seat="" if trial.seat else "other", id="")
 
 
 class _Nothing:

@@ -2,7 +2,7 @@
 Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from eqlab.core.answers import Answer, final, outcomes, stands
@@ -87,16 +87,16 @@ def seen(here: Standing, kind: Conversing, study: Study, state: State) -> TalkVi
     view = TalkView(here.step, len(here.turns), state, lines, here.first.stimulus if speaking else "")
     if here.pending is None:
         last = here.turns[-1].answer
-        return _with(view, state="over", left=not speaking and bool(last.values.get("leaves")))
+        return replace(view, state="over", left=not speaking and bool(last.values.get("leaves")))
     if not kind.of_person(study, here.pending):
         return view
     if not speaking:
-        return _with(view, state="say")
+        return replace(view, state="say")
     replies = sum(not turn.trial.seat for turn in here.turns)
     silence = bool(here.turns) and here.turns[-1].answer.status != "ok"
     most = int(here.first.key["replies"])
     told = [turn.answer.values.get("emotion") for turn in here.turns if turn.trial.seat]
-    return _with(
+    return replace(
         view,
         state="say",
         feels=True,
@@ -105,12 +105,6 @@ def seen(here: Standing, kind: Conversing, study: Study, state: State) -> TalkVi
         silence=silence,
         emotion=told[-1] if told else None,
     )
-
-
-def _with(view: TalkView, **values: object) -> TalkView:
-    from dataclasses import replace
-
-    return replace(view, **values)  # type: ignore[arg-type]
 
 
 def _lines(turns: Sequence[Turn], speaking: bool, first: Trial, kind: Conversing, study: Study) -> list[TalkLine]:
@@ -123,3 +117,8 @@ def _lines(turns: Sequence[Turn], speaking: bool, first: Trial, kind: Conversing
         if text.strip():
             found.append(TalkLine(who, text.strip()))
     return found
+
+
+def other_seat(trial: Trial) -> Trial:
+    """A turn of the other seat, as far as asking needs to know."""
+    return replace(trial, seat="" if trial.seat else "other", id="")
