@@ -3,9 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import hostile_gateway as gateway
 import hostile_server as hostile
 import hostile_wire as low
+from fault_net import AGAIN, HERE, NAME, UNKNOWN, behind_proxy, certificate, deaf, dies_for, names, then_says
 from fault_server import (
     Fault,
     another_model,
@@ -65,6 +68,11 @@ class Case:
     fault: Fault = none
     prelude: str = ""
     """Python that runs in eqlab's process first: limits, clocks."""
+    prelude_then: str = ""
+    """… and when the command is given again."""
+    name_of_host: str = ""
+    """A name for the server instead of its number."""
+    tls: bool = False
     around: Callable[[World], Iterator[None]] | None = None
     """What happens in the world while it runs."""
     wire: low.Behaviour | None = None
@@ -110,6 +118,15 @@ def links_left(folder: Path) -> str:
     """Of the two that lead to files of ours, and the files themselves."""
     precious = (folder / "precious.jsonl").read_text() == "mine\n"
     return f"the file behind the links is {'untouched' if precious else 'GONE'}"
+
+
+GOOD = ("127.0.0.1",)
+ALONE = "import eqlab.models.lines\neqlab.models.lines._KEPT = 0.0"
+"""A connection for each question."""
+
+
+def _named(case: str, fault: Fault, prelude: str, **more: Any) -> Case:
+    return Case(case, fault, prelude, prelude_then=HERE, name_of_host=NAME, **more)
 
 
 CASES = (
@@ -179,6 +196,53 @@ CASES = (
     Case("connections closed without a word", wire=low.hangs_up_unsaid, trials=40, timeout=20),
     Case("a server for four connections, 16 at once", wire=low.four_sockets, trials=40, at_once=16, timeout=20),
     Case("taken and never answered, four times", wire=low.never_reads),
+    Case("kept connections that lead nowhere, `--silence 1`", wire=low.forgotten, timeout=20, flags=("--silence", "1")),
+    Case(
+        "every reply twice, 50 ms later, other words, 16 at once",
+        wire=low.twice(0.05, low.another, 0.1),
+        trials=60,
+        at_once=16,
+        timeout=20,
+    ),
+    Case("every reply twice, 1 s later", wire=low.twice(1.0, thinks=0.3), trials=60, timeout=20),
+    # … the way there
+    _named("the name cannot be looked up for 5 s", slowly, names((0.0, GOOD), (1.0, AGAIN), (6.0, GOOD)), trials=60),
+    _named("the name is unknown for 5 s", slowly, names((0.0, GOOD), (1.0, UNKNOWN), (6.0, GOOD)), trials=60),
+    _named("the name cannot be looked up at first", slowly, names((0.0, AGAIN), (0.5, GOOD))),
+    _named("the name cannot be looked up at all", none, names((0.0, AGAIN))),
+    _named("the name is unknown", none, names((0.0, UNKNOWN))),
+    _named("two addresses, the first refuses", none, names((0.0, ("127.0.0.2", "127.0.0.1")))),
+    _named("two addresses, the first is IPv6 and refuses", none, names((0.0, ("::1", "127.0.0.1")))),
+    _named(
+        "two addresses, the first takes no connection",
+        none,
+        names((0.0, ("127.0.0.2", "127.0.0.1"))),
+        around=deaf("127.0.0.2"),
+    ),
+    _named("two addresses, the first is IPv6 and deaf", none, names((0.0, ("::1", "127.0.0.1"))), around=deaf("::1")),
+    Case("the certificate ends in the middle", slowly, ALONE, tls=True, trials=40, around=certificate("old")),
+    Case(
+        "an untrusted certificate from the middle on",
+        slowly,
+        ALONE,
+        tls=True,
+        trials=40,
+        around=certificate("stranger"),
+    ),
+    Case("the proxy dies for 8 s", slowly, tls=True, trials=40, around=behind_proxy(dies_for(8.0)), timeout=20),
+    Case(
+        "the proxy asks for a password from the middle on",
+        slowly,
+        tls=True,
+        trials=40,
+        around=behind_proxy(then_says("407 Proxy Authentication Required")),
+    ),
+    Case("all of hostile_gateway.py, 16 at once", gateway.mixed(), trials=60, at_once=16, timeout=20),
+    Case("a firewall's page for a while", gateway.in_the_middle(gateway.PAGES["a firewall's page"], 4, 12)),
+    Case(
+        "a router without a backend for a while",
+        gateway.in_the_middle(gateway.PAGES["a router without a backend"], 4, 12),
+    ),
     Case("Cloudflare's 522 as a page, six times", hostile.page(522, 6)),
     Case("another provider's dialect", hostile.always(hostile.STRANGE["Anthropic's reply"])),
     Case('200 with {"detail": …}', hostile.once(hostile.STRANGE["a detail"])),

@@ -5,6 +5,7 @@ sight of a prompt only: what follows shows whether the client came back."""
 
 import asyncio
 import json
+import ssl
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -49,6 +50,7 @@ class FaultServer:
     good: int = 0
     """Answers that were sent in full: what a provider would charge for."""
     seen: Counter[str] = field(default_factory=Counter)
+    tls: ssl.SSLContext | None = None
     _held: Any = None
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
@@ -67,8 +69,8 @@ class FaultServer:
         self.fault = none
 
     def open(self, port: int = 0) -> None:
-        self._held = served(web.post("/v1/chat/completions", self.chat), port=port)
-        self.url = f"http://127.0.0.1:{self._held.__enter__()}/v1"
+        self._held = served(web.post("/v1/chat/completions", self.chat), port=port, tls=self.tls)
+        self.url = f"http{'s' if self.tls else ''}://127.0.0.1:{self._held.__enter__()}/v1"
 
     def close(self) -> None:
         """Nobody listens any more: connections are refused."""
@@ -83,8 +85,8 @@ class FaultServer:
 
 
 @contextmanager
-def serving(fault: Fault) -> Iterator[FaultServer]:
-    server = FaultServer(fault)
+def serving(fault: Fault, tls: ssl.SSLContext | None = None) -> Iterator[FaultServer]:
+    server = FaultServer(fault, tls=tls)
     server.open()
     try:
         yield server

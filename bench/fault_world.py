@@ -86,22 +86,22 @@ def locked(world: World) -> Iterator[None]:
         connection.execute("ROLLBACK")
         connection.close()
 
-    yield from _in_the_middle(world, hold)
+    yield from in_the_middle(world, hold)
 
 
 def restarted(world: World) -> Iterator[None]:
     """The database is stopped in the middle and is back two seconds later."""
-    yield from _in_the_middle(world, lambda _: world.restart(2.0))
+    yield from in_the_middle(world, lambda _: world.restart(2.0))
 
 
 def killed(world: World) -> Iterator[None]:
     """`kill -9` in the middle."""
-    yield from _in_the_middle(world, lambda _: world.signal(signal.SIGKILL), after=100)
+    yield from in_the_middle(world, lambda _: world.signal(signal.SIGKILL), after=100)
 
 
 def told_to_end(world: World) -> Iterator[None]:
     """SIGTERM, as Slurm and Kubernetes send it."""
-    yield from _in_the_middle(world, lambda _: world.signal(signal.SIGTERM), after=20)
+    yield from in_the_middle(world, lambda _: world.signal(signal.SIGTERM), after=20)
 
 
 def told_to_end_soon(world: World) -> Iterator[None]:
@@ -111,7 +111,7 @@ def told_to_end_soon(world: World) -> Iterator[None]:
         over.wait(3)
         world.signal(signal.SIGTERM)
 
-    yield from _in_the_middle(world, soon)
+    yield from in_the_middle(world, soon)
 
 
 def asleep(world: World) -> Iterator[None]:
@@ -122,21 +122,21 @@ def asleep(world: World) -> Iterator[None]:
         over.wait(6)
         world.signal(signal.SIGCONT)
 
-    yield from _in_the_middle(world, sleep)
+    yield from in_the_middle(world, sleep)
 
 
 def away(seconds: float) -> Callable[[World], Iterator[None]]:
     """Nobody listens at the address for a while."""
 
     def around(world: World) -> Iterator[None]:
-        yield from _in_the_middle(world, lambda over: world.server.away(over, seconds))
+        yield from in_the_middle(world, lambda over: world.server.away(over, seconds))
 
     return around
 
 
 def two_at_once(world: World) -> Iterator[None]:
     """Another run of the same model begins meanwhile, in the same store."""
-    yield from _in_the_middle(world, lambda _: world.beside())
+    yield from in_the_middle(world, lambda _: world.beside())
 
 
 def filled(world: World) -> Iterator[None]:
@@ -148,7 +148,7 @@ def filled(world: World) -> Iterator[None]:
             while True:
                 file.write(bytes(4096))
 
-    yield from _in_the_middle(world, fill)
+    yield from in_the_middle(world, fill)
     filler.unlink()
 
 
@@ -189,7 +189,7 @@ def planned_beside(world: World) -> Iterator[None]:
             connection.execute("DELETE FROM sessions WHERE run_id = ?", (config.id,))
         connection.close()
 
-    yield from _in_the_middle(world, plan)
+    yield from in_the_middle(world, plan)
 
 
 def overwritten(world: World) -> Iterator[None]:
@@ -200,7 +200,7 @@ def overwritten(world: World) -> Iterator[None]:
     path.unlink()
 
 
-def _in_the_middle(world: World, happen: Callable[[threading.Event], object], after: int = 4) -> Iterator[None]:
+def in_the_middle(world: World, happen: Callable[[threading.Event], object], after: int = 4) -> Iterator[None]:
     """As soon as so many answers were sent; `happen` gets what is set when the run is over."""
     over = threading.Event()
 

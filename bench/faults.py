@@ -24,6 +24,7 @@ from typing import cast
 
 import hostile_wire
 from fault_cases import CASES, KEY, Case
+from fault_net import context_of
 from fault_server import FaultServer, serving
 from fault_world import World, disk_of, store_of, stored_now
 from server import answer_to
@@ -58,22 +59,24 @@ class Seen:
 
 def play(case: Case, folder: Path) -> Seen:
     """The command, then the command again after healing."""
-    served = hostile_wire.serving(case.wire) if case.wire else serving(case.fault)
+    tls = context_of(folder) if case.tls else None
+    served = hostile_wire.serving(case.wire) if case.wire else serving(case.fault, tls)
     with served as server, store_of(folder, case.database, case.store) as (where, restart):
         running: list[subprocess.Popen[str]] = []
+        url = server.url.replace("127.0.0.1", case.name_of_host or "127.0.0.1")
 
         def beside() -> Session:
-            return _session(case, folder, server.url, where, "", (*case.flags, "--seed", "7"), [])
+            return _session(case, folder, url, where, "", (*case.flags, "--seed", "7"), [])
 
         door = cast(FaultServer, server)  # no case below JSON closes it
         signalled = World(door, where, folder, restart, lambda number: running[0].send_signal(number), beside)
         with _around(case, signalled):
-            first = _session(case, folder, server.url, where, case.prelude, case.flags, running)
+            first = _session(case, folder, url, where, case.prelude, case.flags, running)
         stored_first = stored_now(where)
         if not case.stays:
             server.heal()
         flags = case.flags if case.then is None else case.then
-        second = _session(case, folder, server.url, where, "", flags, [])
+        second = _session(case, folder, url, where, case.prelude_then, flags, [])
         store = api.open_store(where)
         stored = store.find_run("last")
         (result,) = api.results(store, stored)
@@ -114,6 +117,8 @@ def _session(
     arguments += flags
     code = f"{prelude}\nfrom eqlab.cli.main import main\nmain()"
     environment = os.environ | {"EQLAB_HOME": str(folder / "home"), "EQLAB_API_KEY": KEY, **case.environment}
+    if case.tls:
+        environment["SSL_CERT_FILE"] = str(folder / "bundle.pem")
     environment["COLUMNS"] = "400"  # nobody reads it in a terminal
     command = [sys.executable, "-c", code, *arguments]
     pipe = subprocess.PIPE

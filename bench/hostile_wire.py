@@ -6,6 +6,7 @@ It speaks bytes, not a framework's idea of HTTP. `ODD` are whole replies that ar
 import asyncio
 import gzip
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -15,6 +16,7 @@ from typing import Any
 
 from fault_server import completion
 from in_thread import in_thread
+from server import answer_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +51,19 @@ class WireServer:
     good: int = 0
     """Unknown here: what a reply in bytes is worth, its reader decides."""
     lines: int = 0
+    opened: int = 0
     seen: Counter[str] = field(default_factory=Counter)
+    text: Callable[[str], str] = answer_to
+    """What a prompt is answered with."""
+    name: Callable[[int], str] = "chatcmpl-{}".format
+    """The id of a reply, by its request's number."""
 
     def heal(self) -> None:
         self.behave = well
 
     async def line(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.lines += 1
+        self.opened += 1
         on_line = 0
         try:
             while True:
@@ -66,10 +74,11 @@ class WireServer:
                 self.requests += 1
                 self.seen[prompt] += 1
                 on_line += 1
-                good = json.dumps(completion(prompt, body["model"])).encode()
+                reply = {"id": self.name(self.requests)} | completion(prompt, body["model"], self.text(prompt))
+                good = json.dumps(reply).encode()
                 await self.behave(Call(writer, good, self.requests, self.seen[prompt], on_line, self.lines))
                 await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
             pass
         finally:
             self.lines -= 1
@@ -78,8 +87,8 @@ class WireServer:
 
 
 @contextmanager
-def serving(behave: Behaviour) -> Iterator[WireServer]:
-    server = WireServer(behave)
+def serving(behave: Behaviour, **more: Any) -> Iterator[WireServer]:
+    server = WireServer(behave, **more)
 
     @asynccontextmanager
     async def listening() -> AsyncIterator[int]:
@@ -215,6 +224,49 @@ async def every_reply_twice(call: Call) -> None:
     call.writer.write(http(call.good))
 
 
+def twice(delay: float, second: Callable[[bytes], bytes] = bytes, thinks: float = 0.0) -> Behaviour:
+    """Another reply follows each so many seconds later, whatever was asked meanwhile: the same, or what a gateway's own
+    second attempt brought."""
+
+    async def behave(call: Call) -> None:
+        await asyncio.sleep(thinks)
+        call.writer.write(http(call.good))
+        if not delay:
+            call.writer.write(http(second(call.good)))
+            return
+        asyncio.get_running_loop().call_later(delay, _if_open, call.writer, http(second(call.good)))
+
+    return behave
+
+
+def _if_open(writer: asyncio.StreamWriter, data: bytes) -> None:
+    if not writer.is_closing():
+        writer.write(data)
+
+
+def second_when_asked_again(pause: float) -> Behaviour:
+    """The worst of all: another reply to a question is kept until the next one is asked, whose own then follows."""
+    kept: dict[asyncio.StreamWriter, bytes] = {}
+
+    async def behave(call: Call) -> None:
+        if call.writer in kept:
+            call.writer.write(http(kept.pop(call.writer)))
+        else:
+            kept[call.writer] = another(call.good)
+        await asyncio.sleep(pause)
+        call.writer.write(http(call.good))
+
+    return behave
+
+
+def another(good: bytes) -> bytes:
+    """As good a reply to the same question, by another name and with other values."""
+    said = json.loads(good)
+    message = said["choices"][0]["message"]
+    message["content"] = re.sub(r"\d+", lambda found: str(11 - int(found[0])), message["content"])
+    return json.dumps(said | {"id": said["id"] + "-b"}).encode()
+
+
 async def idle_408(call: Call) -> None:
     """As HAProxy and nginx do: an idle connection is told 408 before it is closed."""
     call.writer.write(http(call.good))
@@ -223,6 +275,14 @@ async def idle_408(call: Call) -> None:
     call.writer.write(http(b"", "Connection: close", status="408 Request Time-out"))
     await call.writer.drain()
     call.writer.close()
+
+
+async def forgotten(call: Call) -> None:
+    """As routers do with connections that were idle: what is sent over one again goes nowhere."""
+    if call.on_line > 1:
+        await asyncio.sleep(3600)
+    await asyncio.sleep(0.1)
+    await well(call)
 
 
 async def _slow_good(call: Call) -> None:

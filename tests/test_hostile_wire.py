@@ -1,9 +1,12 @@
 """A server that is hostile below JSON (bench/hostile_wire.py): nothing lost, nothing wrong, nothing misleading."""
 
+import re
+
 import hostile_wire as wire
 import pytest
 from test_faults import TRIALS, all_well, run
 
+from eqlab.models import lines
 from eqlab.models.http import HttpChat
 
 
@@ -40,8 +43,9 @@ def test_connections_that_end_cost_a_repeat_at_most(behaviour, store):
     assert len(given) == 40
 
 
-def test_a_reply_that_nobody_asked_for_is_nobodys_answer(store):
-    """The second of two copies waits on a kept connection. It is thrown away, said, and the connection with it."""
+def asked_at_once(behaviour, most=16, **more):
+    """Sixty questions of one form, whose answer is their number: what came instead of what, what was said, the server
+    and what was learnt."""
     import asyncio
 
     from eqlab.models.providers import resolve
@@ -51,17 +55,123 @@ def test_a_reply_that_nobody_asked_for_is_nobodys_answer(store):
     said = []
 
     async def main(url):
-        chat = HttpChat(resolve("m", url), Connection(1), said.append)
-        texts = []
-        for word in ("Calm", "Sad", "Proud"):
-            form = "\n\nRate how strongly they feel\n" + "".join(f"{word}{end}\n" for end in "abcd")
-            texts.append((await chat.ask(prompted(form))).text.split(":")[0])
-            await asyncio.sleep(0.05)
-        await chat.close()
-        return texts
+        chat = HttpChat(resolve("m", url), Connection(most), said.append)
+        numbers = iter(range(1, 61))
+        wrong = {}
 
-    with wire.serving(wire.every_reply_twice) as server:
-        assert asyncio.run(main(server.url)) == ["Calma", "Sada", "Prouda"]
-        assert server.requests == 3
+        async def work():
+            for number in numbers:
+                text = (await chat.ask(prompted(f"How calm are they, from 1 to 60? {number}"))).text
+                if text != f"Calm: {number}":
+                    wrong[number] = text
+
+        await asyncio.gather(*(work() for _ in range(most)))
+        learnt = chat.learnt()
+        await chat.close()
+        return wrong, learnt
+
+    with wire.serving(behaviour, text=lambda prompt: f"Calm: {prompt.split()[-1]}", **more) as server:
+        wrong, learnt = asyncio.run(main(server.url))
+    return wrong, said, server, learnt
+
+
+NAMED = {"names": "chatcmpl-{}".format, "one name": lambda _: "chatcmpl-0", "no name": lambda _: ""}
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("second", [bytes, wire.another], ids=["the same", "another"])
+@pytest.mark.parametrize("delay", [0, 0.001, 0.005, 0.05])
+def test_a_second_reply_is_nobodys_answer_though_all_questions_have_one_form(delay, second, name):
+    wrong, said, server, learnt = asked_at_once(wire.twice(delay, second, thinks=0.03), name=NAMED[name])
+    assert not wrong
     (line,) = said
-    assert "replies that nobody asked for" in line
+    assert "replies that nobody asked for; they were thrown away. From now on" in line
+    assert learnt == ("it sends replies that nobody asked for; they were thrown away",)
+    assert server.requests <= 60 + 16  # those under way when it was noticed
+
+
+@pytest.mark.parametrize("most", [1, 16])
+def test_the_second_reply_to_each_question_in_turn(most):
+    wrong, said, *_ = asked_at_once(wire.every_reply_twice, most=most)
+    assert not wrong
+    assert len(said) <= 1  # where all is over before a connection has rested, there is nothing to say
+
+
+def test_a_late_second_reply_is_known_by_its_name(monkeypatch):
+    """Later than any connection rests: the same id and the same words, to another question."""
+    monkeypatch.setattr(lines, "_SHORTEST_REST", 0.01)
+    wrong, said, *_ = asked_at_once(wire.twice(0.15, thinks=0.05))
+    assert not wrong
+    assert len(said) == 1
+
+
+def test_answers_that_may_be_anothers_are_counted_and_said(monkeypatch):
+    """Nothing tells a late reply of other words from one's own; that one was left over tells that it happened."""
+    monkeypatch.setattr(lines, "_SHORTEST_REST", 0.15)
+    wrong, said, _, learnt = asked_at_once(wire.second_when_asked_again(0.1), most=8)
+    assert wrong  # else this shows nothing
+    assert "every question has a connection of its own" in said[0]
+    assert said[1].endswith("answers may have been such replies. Ask them again with --fresh.")
+    assert len(said) == len(learnt) == 2
+    assert int(said[1].split(" answers may")[0].split()[-1]) >= len(wrong)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_no_harm_comes_to_whom_replies_once(name, monkeypatch):
+    """Whatever its ids, equal words for different questions are no second reply; connections are kept."""
+    monkeypatch.setattr(lines, "_SHORTEST_REST", 0.001)
+    behaviour = wire.sending(lambda good: wire.http(re.sub(rb"Calm: \d+", b"Calm: 5", good)))
+    wrong, said, server, _ = asked_at_once(behaviour, most=4, name=NAMED[name])
+    assert len(wrong) == 59
+    assert not said
+    assert server.requests <= 62  # before anybody can know that its ids are all the same
+    assert server.opened < 60
+
+
+def test_the_same_reply_to_the_same_question_is_a_cache(monkeypatch):
+    import asyncio
+
+    from eqlab.models.providers import resolve
+    from eqlab.models.settings import prompted
+    from eqlab.models.transport import Connection
+
+    monkeypatch.setattr(lines, "_LONGEST_REST", 0.0)
+    said = []
+
+    async def main(url):
+        chat = HttpChat(resolve("m", url), Connection(1), said.append)
+        for number in (1, 2, 2, 1, 1):
+            assert (await chat.ask(prompted(f"x {number}", seed=None))).text == f"Calm: {number}"
+        await chat.close()
+
+    kept = {}
+
+    async def cached(call):
+        call.writer.write(wire.http(kept.setdefault(call.good.split(b"Calm")[1], call.good)))
+
+    with wire.serving(cached, text=lambda prompt: f"Calm: {prompt.split()[-1]}") as server:
+        asyncio.run(main(server.url))
+        assert server.requests == 5
+        assert server.opened == 1
+    assert not said
+
+
+def test_a_connection_that_was_cut_without_a_word_costs_one_wait():
+    """As routers do with what was idle: whatever is sent goes nowhere, on all that were kept."""
+    import asyncio
+
+    from eqlab.models.providers import resolve
+    from eqlab.models.settings import prompted
+    from eqlab.models.transport import Connection
+
+    async def main(url):
+        chat = HttpChat(resolve("m", url), Connection(4, timeout=20, silence=0.4))
+        await asyncio.gather(*(chat.ask(prompted(f"x {number}")) for number in range(4)))
+        await asyncio.sleep(0.3)
+        replies = await asyncio.gather(*(chat.ask(prompted(f"y {number}")) for number in range(4)))
+        await chat.close()
+        return [reply.usage.get("timed_out", 0) for reply in replies]
+
+    with wire.serving(wire.forgotten) as server:
+        assert max(asyncio.run(main(server.url))) == 1
+        assert server.requests <= 12

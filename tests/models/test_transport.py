@@ -228,42 +228,11 @@ def test_a_header_of_the_environment_that_cannot_be_sent_is_said(monkeypatch, va
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory):
     """A certificate authority of our own, and what a server of it needs: (bundle, server's chain and key)."""
-    from datetime import UTC, datetime, timedelta
-    from ipaddress import ip_address
+    from certificates import write_certificates
 
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    now = datetime.now(UTC)
-
-    def made(name, key, issuer, signer, *extensions):
-        builder = x509.CertificateBuilder(
-            x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, issuer)]),
-            x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)]),
-            key.public_key(),
-            x509.random_serial_number(),
-            now - timedelta(hours=1),
-            now + timedelta(days=1),
-        )
-        for extension, critical in extensions:
-            builder = builder.add_extension(extension, critical)
-        return builder.sign(signer, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
-
-    root, leaf = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    usage = x509.KeyUsage(True, False, False, False, False, True, True, False, False)
-    own = x509.SubjectKeyIdentifier.from_public_key(root.public_key())
-    above = x509.AuthorityKeyIdentifier.from_issuer_public_key(root.public_key())
-    bundle = made("root", root, "root", root, (x509.BasicConstraints(True, None), True), (usage, True), (own, False))
-    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
-    chain = made("leaf", leaf, "root", root, (names, False), (above, False))
-    private = leaf.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
     folder = tmp_path_factory.mktemp("authority")
-    (folder / "bundle.pem").write_bytes(bundle)
-    (folder / "server.pem").write_bytes(chain + private)
-    return folder / "bundle.pem", folder / "server.pem"
+    write_certificates(folder)
+    return folder / "bundle.pem", folder / "good.pem"
 
 
 @pytest.fixture

@@ -62,9 +62,12 @@ class HttpChat:
         self._learnt: list[str] = []
         self._scout: asyncio.Future[None] | None = None
         self._settled = False
+        self._answered = False
         self._hopeless: ModelError | None = None
         self._schema_worked = False
         self._warned = False
+        self._doubted = 0
+        """How many answers the user knows to be doubtful."""
         self._hurried = asyncio.Event()
         self._random = random.Random()
 
@@ -80,6 +83,14 @@ class HttpChat:
         }
 
     def learnt(self) -> Sequence[str]:
+        lines = self._line.lines
+        lines.look()
+        self._warn()
+        if lines.suspects > self._doubted:
+            self._doubted = lines.suspects
+            doubt = f"before that was noticed, {lines.suspects} answers may have been such replies"
+            self._learnt.append(doubt)
+            self._say(f"{self._named}: {doubt}. Ask them again with --fresh.")
         return tuple(self._learnt)
 
     async def close(self) -> None:
@@ -184,11 +195,15 @@ class HttpChat:
             case Adapt():
                 self._adapt(outgoing, verdict, tries)
                 return 0.0
+            case Hopeless() if verdict.gateway and self._answered:
+                return await self._again(outgoing, TryAgain(verdict.message, gone=True), started, tries)
             case Hopeless():
                 message = without_key(verdict.message, self._endpoint.key)
                 if not verdict.model:
                     raise TransportError(message, tries.retries, outgoing.sent)
                 raise self._end(f"{self._named}: {message}.", verdict.hint)
+            case TryAgain(unasked=True):
+                return 0.0
             case TryAgain():
                 return await self._again(outgoing, verdict, started, tries)
         raise TypeError(f"{type(verdict).__name__} is no verdict")
@@ -293,7 +308,8 @@ class HttpChat:
 
     async def _over_http(self, outgoing: Outgoing) -> Incoming | TryAgain | Hopeless:
         body = json.dumps(outgoing.body, ensure_ascii=False).encode("utf-8", "replace")
-        return await self._line.post(self._endpoint.base_url + outgoing.path, outgoing.headers, body)
+        question = outgoing.request.messages
+        return await self._line.post(self._endpoint.base_url + outgoing.path, outgoing.headers, body, question)
 
     def _wire_of(self, outgoing: Outgoing) -> Any:
         """The dialect that a request was sent in; another may have been learnt since."""
@@ -305,14 +321,12 @@ class HttpChat:
 
     def _took(self, request: ChatRequest, reply: ChatReply, came: Any, retries: int) -> ChatReply:
         line = self._line
+        self._answered = True
         line.bad_since = None
         line.told = False
         self._limiter.went_well()
         self._pace.went_well()
-        if line.out_of_turn and not self._warned:
-            self._warned = True
-            self._learnt.append("it sends replies that nobody asked for: some may answer another question")
-            self._say(f"{self._named}: {self._learnt[-1]}. From now on every question has a connection of its own.")
+        self._warn()
         exhausted = min(window_wait(came.headers), LONGEST_WAIT)
         if exhausted:
             self._pace.pause(exhausted)
@@ -328,6 +342,12 @@ class HttpChat:
         if retries or text is not reply.text or reasoning is not reply.reasoning:
             return replace(reply, text=text, reasoning=reasoning, transport_retries=retries)
         return reply
+
+    def _warn(self) -> None:
+        if self._line.lines.out_of_turn and not self._warned:
+            self._warned = True
+            self._learnt.append("it sends replies that nobody asked for; they were thrown away")
+            self._say(f"{self._named}: {self._learnt[-1]}. From now on every question has a connection of its own.")
 
     def _check_schema(self, reply: ChatReply) -> None:
         """A server that ignores a schema does so without a word: we do not."""

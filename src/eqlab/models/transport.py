@@ -1,4 +1,4 @@
-"""One address over HTTP: a session that all its models share, its limits, and how long is waited for what.
+"""One address over HTTP: connections that all its models share, its limits, and how long is waited for what.
 
 Redirects to another origin are never followed: neither prompts nor keys go where nobody sent them. Proxies and
 certificates of the environment are used."""
@@ -6,50 +6,31 @@ certificates of the environment are used."""
 import asyncio
 import errno
 import os
+import socket
 import ssl
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-from aiohttp.connector import Connection as Line
 
 from eqlab.core.errors import ModelError
 from eqlab.models.limiter import Limiter
+from eqlab.models.lines import Line, Lines
 from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Waits
 from eqlab.models.wire.contract import Hopeless, Incoming, TryAgain
+from eqlab.models.wire.verdict import LOGIN_HINT, NO_LOGIN
 
 _LARGEST_REPLY = 16 * 2**20
 _MOVED = (301, 302, 303, 307, 308)
 _REDIRECTS = 3
-_HEADERS, _HEADER = 1024, 65536
-"""Of a response, and bytes of one: gateways add many, and policies as long as pages."""
-
-
-class _Lines(aiohttp.TCPConnector):
-    """Connections that are kept. One on which something came while nobody had asked is not used again: the next
-    question would get it as its answer (a reply sent twice), or a farewell (408 to the idle)."""
-
-    out_of_turn = False
-    """Whether a reply came that nobody had asked for."""
-
-    async def connect(self, *args: Any, **named: Any) -> Line:
-        while True:
-            line = await super().connect(*args, **named)
-            if line.protocol is None or not line.protocol.should_close:
-                return line
-            if len(line.protocol):
-                message, _ = await line.protocol.read()
-                self.out_of_turn |= 200 <= message.code < 300
-            line.close()
 
 
 class Connection:
-    """One address: a session and a limit that all its models share."""
+    """One address: connections and a limit that all its models share."""
 
     def __init__(
         self, concurrency: int, timeout: float = WHOLE, silence: float = SILENCE, patience: float = PATIENCE
@@ -65,46 +46,31 @@ class Connection:
         """When an outage began, or a rate was first refused; None after a good reply of anybody."""
         self.told = False
         """Whether the user knows of the outage under way."""
-        self.out_of_turn = False
-        """Whether the server sent replies that nobody had asked for: from then on every question has its own line."""
-        self._sessions: list[aiohttp.ClientSession] = []
-        self._lines: _Lines | None = None
+        self.lines = Lines(self.timeout, concurrency)
         self._proxies: dict[str, str | None] = {}
         self._tls: ssl.SSLContext | None = None
 
-    @property
-    def session(self) -> aiohttp.ClientSession:
-        noticed = self._lines is not None and self._lines.out_of_turn and not self.out_of_turn
-        self.out_of_turn |= noticed
-        if self._lines is None or noticed:  # made late: a session belongs to the running event loop
-            self._lines = _Lines(limit=0, force_close=True) if noticed else _Lines(limit=0, keepalive_timeout=75)
-            self._sessions.append(
-                aiohttp.ClientSession(
-                    connector=self._lines,
-                    timeout=self.timeout,
-                    cookie_jar=aiohttp.DummyCookieJar(),  # requests have nothing in common
-                    auto_decompress=False,  # it would unpack a bomb whole, before anybody can look
-                    headers={"Accept-Encoding": "gzip, deflate"},
-                    max_headers=_HEADERS,
-                    max_field_size=_HEADER,
-                )
-            )
-        return self._sessions[-1]
-
     async def close(self) -> None:
-        for session in self._sessions:
-            await session.close()
+        await self.lines.clear()
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Incoming | TryAgain | Hopeless:
-        """What came back, or why nothing did."""
-        return await self.request("POST", url, headers, body)
+    async def post(
+        self, url: str, headers: Mapping[str, str], body: bytes, question: Hashable = None
+    ) -> Incoming | TryAgain | Hopeless:
+        """What came back, or why nothing did. `question`: equal for requests that may get the same reply again."""
+        return await self.request("POST", url, headers, body, question=question)
 
     async def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int = 0
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        largest: int = 0,
+        question: Hashable = None,
     ) -> Incoming | TryAgain | Hopeless:
         """`largest`: bytes of a response at most; 0: those of a reply."""
         for _ in range(_REDIRECTS):
-            came = await self._request(method, url, headers, body, largest or _LARGEST_REPLY)
+            came = await self._request(method, url, headers, body, largest or _LARGEST_REPLY, question)
             if not isinstance(came, Incoming) or came.status not in _MOVED:
                 return came
             try:
@@ -126,17 +92,35 @@ class Connection:
         return Hopeless("it redirects in a circle", "Check the address.")
 
     async def _request(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int, question: Hashable
+    ) -> Incoming | TryAgain | Hopeless:
+        line = await self.lines.take(_origin(url))
+        came: Incoming | TryAgain | Hopeless | None = None
+        try:
+            came = await self._over(line, method, url, headers, body, largest)
+        finally:
+            if not isinstance(came, Incoming):
+                await self.lines.drop(line)
+        if isinstance(came, Incoming):
+            own = not came.well or self.lines.took(line, question, came.raw)
+            await self.lines.give(line, came.latency)
+            if not own:
+                return TryAgain("a reply that is another question's", unasked=True)
+        return came
+
+    async def _over(
+        self, line: Line, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int
     ) -> Incoming | TryAgain | Hopeless:
         started = time.perf_counter()
+        proxy = self._proxy(url)
         try:
-            async with self.session.request(
+            async with line.session.request(
                 method,
                 url,
                 data=body,
                 headers=headers,
                 allow_redirects=False,
-                proxy=self._proxy(url),
+                proxy=proxy,
                 ssl=self._trust() if url.startswith("https") else True,
             ) as response:
                 raw = await response.content.read(largest + 1)
@@ -148,14 +132,18 @@ class Connection:
                 return Incoming(response.status, response.headers, raw, time.perf_counter() - started)
         except TimeoutError:
             took = time.perf_counter() - started
+            if not line.connected:  # nothing was sent
+                where = _nearest(proxy, url)
+                return TryAgain(f"no connection to {where} within {min(took, self.waits.whole):.3g} s", gone=True)
             what = "no reply" if took < self.waits.whole else "no whole reply"
             return TryAgain(f"{what} within {min(took, self.waits.whole):.3g} s", overload=True, timed_out=True)
         except aiohttp.ClientConnectorCertificateError as error:
             return _untrusted(str(error.certificate_error))
         except aiohttp.ClientHttpProxyError as error:
-            return Hopeless(f"the proxy refuses (HTTP {error.status})", "Check HTTPS_PROXY and NO_PROXY.")
+            return _proxy_refuses(error.status)
         except aiohttp.ClientConnectorError as error:
-            return TryAgain(no_connection(error), gone=True)
+            of_proxy = proxy is not None and error.host == urlsplit(proxy).hostname
+            return TryAgain(f"{'the proxy is away: ' if of_proxy else ''}{no_connection(error)}", gone=True)
         except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError, zlib.error) as error:
             return TryAgain(_broken_off(error))
 
@@ -188,6 +176,20 @@ def _untrusted(reason: str) -> Hopeless:
     if "expired" in reason or "not yet valid" in reason:
         hint = "Its owner has to renew it; or this machine's clock is wrong."
     return Hopeless(f"its certificate is not trusted ({reason})", hint)
+
+
+def _proxy_refuses(status: int) -> Hopeless | TryAgain:
+    if status == 407:
+        return Hopeless(NO_LOGIN, LOGIN_HINT)
+    if status >= 500 or status in (408, 429):  # it cannot reach the server, or has too much to do
+        return TryAgain(f"the proxy gets no connection (HTTP {status})", gone=True, status=status)
+    return Hopeless(f"the proxy refuses (HTTP {status})", "Check HTTPS_PROXY and NO_PROXY.")
+
+
+def _nearest(proxy: str | None, url: str) -> str:
+    """Who is connected to."""
+    parts = urlsplit(proxy or url)
+    return f"{'the proxy ' if proxy else ''}{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
 
 
 def environment_proxy(url: str) -> str | None:
@@ -246,6 +248,8 @@ def no_connection(error: aiohttp.ClientConnectorError) -> str:
     """Why a server cannot be connected to, in words: aiohttp's own hold addresses, modules and brackets."""
     where = f"{error.host}:{error.port}"
     if isinstance(error, aiohttp.ClientConnectorDNSError):
+        if error.os_error.errno == socket.EAI_AGAIN:
+            return f"the name {error.host} cannot be looked up now"
         return f"no address is known for the name {error.host}"
     if isinstance(error, aiohttp.ClientConnectorSSLError):
         return f"{where} does not speak https"

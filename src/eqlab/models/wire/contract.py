@@ -69,6 +69,8 @@ class TryAgain:
     """Nobody answered, or only a gateway: an outage, which is waited for."""
     timed_out: bool = False
     """Perhaps billed: repeated twice at most."""
+    unasked: bool = False
+    """Another question's reply: asked again at once, on a connection of its own, and no failure of this question."""
     status: int = 0
 
 
@@ -88,6 +90,8 @@ class Hopeless:
     hint: str = ""
     model: bool = True
     """Whether the whole model is meant (its key, its name, its account) or this request alone."""
+    gateway: bool = False
+    """Whether it is no API's word, but some page or text: after good replies, a gateway's hiccup."""
 
 
 Verdict = ChatReply | TryAgain | Adapt | Hopeless

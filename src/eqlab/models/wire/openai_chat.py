@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eqlab.core.messages import Message
-from eqlab.models.chat import EFFORTS, FILTERED, REFUSED, ChatReply, ChatRequest
+from eqlab.models.chat import EFFORTS, FILTERED, LENGTH, REFUSED, ChatReply, ChatRequest
 from eqlab.models.fit import Adaptation, Fit, room
 from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, Outgoing, TryAgain, Verdict
 from eqlab.models.wire.numbers import amount, count, known, mapping
 from eqlab.models.wire.said import Said, limit_named, quoted, read_error, said_in
-from eqlab.models.wire.sse import events, is_stream
+from eqlab.models.wire.sse import events, is_stream, without_comments
 from eqlab.models.wire.verdict import judged, unreadable
 
 MEANINGS = {
@@ -26,6 +26,28 @@ MEANINGS = {
     "stream": "stream",
     "stream_options": "stream_options",
 }
+CUT = (
+    "length",
+    "max_tokens",
+    "max_output_tokens",
+    "max_completion_tokens",
+    "model_length",
+    "token_limit",
+    "model_context_window_exceeded",
+)
+FAILED = (
+    "error",
+    "abort",
+    "aborted",
+    "cancelled",
+    "canceled",
+    "insufficient_system_resource",
+    "network_error",
+    "timeout",
+)
+WITHHELD = (FILTERED, "sensitive", "safety", "prohibited_content", "blocklist", "spii", "recitation")
+"""How servers and gateways say that a reply was cut by its room (Anthropic's and Mistral's words among them), that they
+failed in the middle of it (DeepSeek, vLLM, Zhipu), or that a filter took it."""
 BROKEN = (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError)
 
 
@@ -98,8 +120,8 @@ def read_chat(outgoing: Outgoing, incoming: Incoming) -> Verdict:
     if not incoming.well:
         return not_taken(outgoing, incoming, read_error(incoming.raw))
     try:
-        streamed = is_stream(incoming.headers, incoming.raw)
-        body = _gathered(incoming.raw) if streamed else json.loads(incoming.raw)
+        raw = without_comments(incoming.raw)
+        body = _gathered(raw) if is_stream(incoming.headers, raw) else json.loads(raw)
         if not body.get("choices") and body.get("error"):  # a failure after the 200 was sent
             return not_taken(outgoing, incoming, said_in(body))
         return read_body(body, outgoing, incoming.latency)
@@ -110,11 +132,16 @@ def read_chat(outgoing: Outgoing, incoming: Incoming) -> Verdict:
 def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Verdict:
     """A chat completion. Raises what BROKEN names when it is none."""
     choice = next((one for one in body["choices"] if not one.get("index")), None) or body["choices"][0]
-    finish = choice.get("finish_reason") or ""
-    message = choice.get("message") or {}
-    if finish == "error" or (body.get("error") and not message.get("content")):
+    finish = str(choice.get("finish_reason") or "")
+    kind = finish.lower()
+    message = choice.get("message")
+    if message is None and kind not in (*CUT, *FAILED, *WITHHELD) and not body.get("error"):
+        raise TypeError("a choice without a message")
+    message = message or {}
+    if kind in FAILED or (body.get("error") and not message.get("content")):
         said = said_in(choice if choice.get("error") else body)
-        return TryAgain(f"the provider failed while answering ({said.text[:200]})")
+        why = said.text[:200] if choice.get("error") or body.get("error") else finish
+        return TryAgain(f"the provider failed while answering ({why})")
     text = _words(message.get("content"))
     reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
     declined = message.get("refusal") or ""
@@ -122,8 +149,10 @@ def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Ve
         raise TypeError("content is not text")
     usage = mapping(body.get("usage"))
     refusal = ""
-    if finish == FILTERED:
-        refusal = _filters(choice) or FILTERED
+    if kind in WITHHELD:
+        refusal, finish = _filters(choice) or kind, FILTERED
+    elif kind in CUT:
+        finish = LENGTH
     elif declined and not text:
         refusal, finish = REFUSED, REFUSED
     more = {}
@@ -137,7 +166,7 @@ def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Ve
         text=text or declined,
         reasoning=reasoning,
         model=str(body.get("model") or ""),
-        finish=str(finish),
+        finish=finish,
         refusal=refusal,
         tokens_in=count(usage.get("prompt_tokens")),
         tokens_out=count(usage.get("completion_tokens")),

@@ -8,9 +8,18 @@ from typing import Any
 
 def is_stream(headers: Mapping[str, str], raw: bytes) -> bool:
     """By what was said, or by what it looks like: some servers stream although nobody asked."""
+    if raw[:10].removeprefix(BOM_UTF8).startswith(b"{"):
+        return False  # an error, or a whole reply, under a stream's name
     if "event-stream" in (headers.get("Content-Type") or ""):
         return True
     return raw[:10].removeprefix(BOM_UTF8).startswith((b"data:", b"event:"))
+
+
+def without_comments(raw: bytes) -> bytes:
+    """A body without what some gateways send first to keep a connection open: `: PROCESSING`, and white space."""
+    while raw[:1] == b":" or raw[:1].isspace():
+        raw = raw.lstrip() if raw[:1].isspace() else raw.partition(b"\n")[2]
+    return raw
 
 
 def events(raw: bytes) -> Iterator[dict[str, Any]]:

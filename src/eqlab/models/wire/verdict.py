@@ -9,10 +9,14 @@ from eqlab.models.wire.contract import Adapt, Hopeless, Incoming, Outgoing, TryA
 from eqlab.models.wire.said import Said, filter_code, is_spent, limit_named, named_field, page_title, read_error
 from eqlab.models.wire.waits import wait_asked
 
+NO_LOGIN = "the proxy wants a name and a password (HTTP 407)"
+LOGIN_HINT = "Give them in HTTPS_PROXY or HTTP_PROXY: http://name:password@host:port."
 _SHOWN = 300
 _NOT_THERE = (405, 406, 410, 415)
 """Statuses of an address at which no model will ever answer; another strange one may be one request's alone."""
-_AGAIN = (408, 409, 425, 429)
+_AGAIN = (408, 409, 420, 424, 425, 429, 460, 498, 499)
+"""424 is TGI's for a generation that failed, 498 Groq's for too little room, 460 and 499 a gateway's whose own request
+was given up."""
 _OVERLOAD = (503, 529)
 _GATEWAY = (502, 503, 504, *range(520, 528), 529, 530)
 """Cloudflare's 52x and 530 among them: nobody behind the gateway."""
@@ -53,12 +57,16 @@ def judged(
         )
     if status == 401:
         return Hopeless(f"it refuses the key ({words})", "Check the key's environment variable.")
+    if status == 407:
+        return Hopeless(NO_LOGIN, LOGIN_HINT)
     if status == 403:
-        return Hopeless(f"the key may not do this ({words})", "Check what the key and the account may use.")
+        hint = "Check what the key and the account may use."
+        return Hopeless(f"the key may not do this ({words})", hint, gateway=said.body is None)
     if status == 404:
         return Hopeless(
             f"it knows no such model, or nothing is at this address ({words})",
             f"Check the name, and that the address ends in {ends_in}.",
+            gateway=said.body is None,
         )
     if status in (400, 422):
         return _not_taken(outgoing, said, fields, words)
