@@ -38,8 +38,8 @@ def test_what_is_under_way_gets_its_time(monkeypatch):
 
 
 def test_what_takes_longer_than_a_scheduler_waits_is_dropped(monkeypatch):
-    assert interrupt._GRACE <= KILLED_AFTER - 5  # and then the store is closed
-    monkeypatch.setattr(interrupt, "_GRACE", 0.2)
+    assert interrupt.GRACE <= KILLED_AFTER - 5  # and then the store is closed
+    monkeypatch.setattr(interrupt, "GRACE", 0.2)
     end, took, _ = told_to_end(60)
     assert isinstance(end, asyncio.CancelledError)
     assert took < 10

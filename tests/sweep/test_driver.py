@@ -1,5 +1,6 @@
 """The driver on a pool that loses workers in every way: each trial has one answer in the end, no limit is broken."""
 
+import time
 from collections import Counter
 from itertools import count
 
@@ -209,6 +210,32 @@ def test_stopping_waits_for_what_is_out_and_hands_out_no_more(place):
     assert outcome.interrupted
     assert len(pool.shards) == 2
     assert not pool.out
+
+
+def test_shards_that_outlast_a_schedulers_patience_are_dropped_and_asked_later(place):
+    class Stuck(Pool):
+        waited = 0
+
+        def wait(self, handles, seconds):
+            driver.stop_within(0.05)
+            time.sleep(0.02)
+            self.waited += 1
+            assert self.waited < 1000, "it waits for ever"
+            return [handle for handle in handles if handle not in self.out]
+
+        def end(self, handle):
+            raise LostWorkerError("A worker was lost.")
+
+    pool = Stuck()
+    store, folder = place
+    cells = small_cells(URL, "a", seeds=(next(SEEDS),), limit=10)
+    driver = Driver(pool, store, Sink(str(folder / "parts")), DriverLimits(2, 2, 5.0), Watch())
+    outcome = driver.work(cells)
+    assert outcome.interrupted
+    assert not outcome.failures
+    assert not pool.out
+    work(place, Pool(), cells=cells)
+    assert list(counts(place, cells)[cells[0].run].values()) == [1] * 10
 
 
 def test_many_finished_cells_are_passed_over(place):

@@ -1,5 +1,6 @@
 """Ray without a cluster: which one would be asked for and with what, and what a worker does with a shard."""
 
+import math
 import os
 import signal
 import sys
@@ -10,6 +11,7 @@ import pytest
 from small_sweep import good, small_cells
 
 import eqlab as api
+from eqlab.runs.interrupt import GRACE
 from eqlab.sweep import ray_engine
 from eqlab.sweep.parts import Parts
 from eqlab.sweep.shards import Shard, ShardEnd, Sink, waiting_of
@@ -59,10 +61,12 @@ def test_ones_own_token_is_kept(asked_for):
 def test_a_signal_stops_the_driver_and_the_old_handling_comes_back(number):
     said, stops = [], []
     before = signal.getsignal(number)
-    with ray_engine._on_interrupt(SimpleNamespace(stop=lambda: stops.append(1)), SimpleNamespace(say=said.append)):
+    driver = SimpleNamespace(stop=lambda: stops.append(math.inf), stop_within=stops.append)
+    with ray_engine._on_interrupt(driver, SimpleNamespace(say=said.append)):
         signal.raise_signal(number)
         signal.raise_signal(number)
-    assert len(stops) == len(said) == 2
+    assert stops == [GRACE if number == signal.SIGTERM else math.inf] * 2
+    assert len(said) == 2
     assert signal.getsignal(number) is before
 
 

@@ -5,7 +5,7 @@ import signal
 from collections.abc import Callable, Sequence
 
 STOPPING = "Stopping: waiting for the answers under way (Ctrl-C again drops them)."
-_GRACE = 20.0
+GRACE = 20.0
 """Seconds that answers under way get after SIGTERM: Slurm and Kubernetes kill after 30."""
 
 
@@ -37,8 +37,8 @@ class on_interrupt:
 
     def _told_to_end(self) -> None:
         self._stop.set()
-        self._say(f"Told to end (SIGTERM): waiting at most {_GRACE:g} s for the answers under way.")
-        self._loop.call_later(_GRACE, self._drop)
+        self._say(f"Told to end (SIGTERM): waiting at most {GRACE:g} s for the answers under way.")
+        self._loop.call_later(GRACE, self._drop)
 
     def _drop(self) -> None:
         for task in self._tasks:

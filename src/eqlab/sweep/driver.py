@@ -4,6 +4,7 @@ It knows a pool only by four verbs, so what is true of it is true of any engine:
 are workers, never more requests at an address than its limit, and a shard whose worker is lost goes out again with what
 has no answer yet. A pool must not retry by itself: it would ask again what is answered."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
@@ -98,13 +99,19 @@ class Driver:
         self._hopeless: dict[str, EqlabError] = {}
         """Models that cannot be asked, by name."""
         self._stopping = False
+        self._until = math.inf
+        """When what is out is dropped."""
 
     def stop(self) -> None:
         """First: hand out nothing more, and wait for what is out. Again: drop it."""
         if self._stopping:
-            for handle in self._out:
-                self._pool.drop(handle)
+            self._drop()
         self._stopping = True
+
+    def stop_within(self, seconds: float) -> None:
+        """Hand out nothing more, and drop what is still out then."""
+        self._stopping = True
+        self._until = min(self._until, time.monotonic() + seconds)
 
     def work(self, cells: Sequence[Cell]) -> SweepOutcome:
         self._waiting = deque(cells)
@@ -115,6 +122,8 @@ class Driver:
                 if not self._out:
                     break
                 ended = self._pool.wait(list(self._out), _TICK)
+                if time.monotonic() > self._until:
+                    self._drop()
                 for under in self._open:
                     if under.in_flight and time.monotonic() - under.looked_at > _LOOK:
                         self._take_in(under)
@@ -124,11 +133,14 @@ class Driver:
                 for under in list(self._open):
                     self._settle(under)
         finally:
-            for handle in self._out:
-                self._pool.drop(handle)
+            self._drop()
             for under in self._open:
                 under.lock.close()
         return SweepOutcome(self._failures, self._stopping)
+
+    def _drop(self) -> None:
+        for handle in list(self._out):
+            self._pool.drop(handle)
 
     # -- handing out -----------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from eqlab.core.errors import ModelError, UsageError
+from eqlab.runs.interrupt import GRACE
 from eqlab.store.shared import address_without_password
 from eqlab.store.store import Store
 from eqlab.sweep.cells import Cell
@@ -143,14 +144,19 @@ def _connected(address: str) -> Iterator[Any]:
 @contextmanager
 def _on_interrupt(driver: Driver, watch: Watch) -> Iterator[None]:
     """The first Ctrl-C waits for the shards in flight, for they are paid for; the second drops them. SIGTERM, which
-    schedulers send before they kill, counts as Ctrl-C; what workers have written by then is not lost."""
+    schedulers send before they kill, is a first Ctrl-C whose patience ends in time; what workers have written by then
+    is not lost."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
-    def pressed(*_: object) -> None:
-        watch.say("Stopping: waiting for the shards in flight (Ctrl-C again drops them).")
-        driver.stop()
+    def pressed(number: int, _: object) -> None:
+        if number == signal.SIGTERM:
+            watch.say(f"Told to end (SIGTERM): waiting at most {GRACE:g} s for the shards in flight.")
+            driver.stop_within(GRACE)
+        else:
+            watch.say("Stopping: waiting for the shards in flight (Ctrl-C again drops them).")
+            driver.stop()
 
     before = {number: signal.signal(number, pressed) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
