@@ -86,7 +86,7 @@ GOOD = ("127.0.0.1",)
 def test_a_name_that_is_known_is_used_on_while_nobody_tells_it_anew(named, means, monkeypatch, failure):
     monkeypatch.setattr(lines.Names, "_FRESH", 0.0)
     resolver = means(GOOD, failure)
-    assert not ask(named.url)
+    assert not ask(named.url, patience=1.0)
     assert resolver.asked > 1
     assert named.requests == 6
 

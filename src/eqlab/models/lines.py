@@ -53,6 +53,8 @@ class Line:
         self.replies = 0
         self.later = 0
         """Replies that were taken as answers though they were not the first."""
+        self.ahead = False
+        """Whether a reply was recognised as another question's: what follows is known to be no news."""
         self.idle_since = 0.0
         self._last: deque[tuple[Hashable, bytes, bytes]] = deque(maxlen=_REMEMBERED)
 
@@ -144,12 +146,13 @@ class Lines:
     def took(self, line: Line, question: Hashable, raw: bytes) -> bool:
         """Whether a good reply over a connection is the question's own, as far as can be told."""
         self._note_id(line, raw)
-        self._look(line)
-        if line.replies and self.out_of_turn:  # noticed just now, or on another connection
-            return False
         if line.repeats(question, raw) and (self._ids_differ or not self._ids_alike):
             self._puzzled = True
             self.out_of_turn |= self._ids_differ
+            line.ahead = True
+            return False
+        self._look(line)
+        if line.replies and self.out_of_turn:  # noticed just now, or on another connection
             return False
         line.later += line.replies > 0
         return True
@@ -157,8 +160,9 @@ class Lines:
     async def give(self, line: Line, took: float) -> None:
         """Back after a whole reply, which took so many seconds."""
         line.replies += 1
-        self._look(line)
-        if self.out_of_turn or not line.open:
+        if not line.ahead:
+            self._look(line)
+        if line.ahead or self.out_of_turn or not line.open:
             await self._end(line)
             return
         line.idle_since = time.monotonic()
