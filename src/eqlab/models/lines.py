@@ -8,7 +8,6 @@ import asyncio
 import hashlib
 import heapq
 import re
-import socket
 import time
 from collections import deque
 from collections.abc import Coroutine, Hashable
@@ -18,6 +17,8 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection as Held
+
+from eqlab.models.reach import Names, probed
 
 _KEPT = 75.0
 """Seconds after which an idle connection is not used again: routers forget those that are silent."""
@@ -29,8 +30,6 @@ _HEADERS, _HEADER = 1024, 65536
 """Of a response, and bytes of one: gateways add many, and policies as long as pages."""
 _ID = re.compile(rb'"(?:id|responseId)"\s*:\s*"([^"\\]{1,200})"')
 _T = TypeVar("_T")
-_PROBES = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 60_000}
-"""A connection that leads nowhere is noticed within a minute or two, and one that only waits is not forgotten."""
 
 
 class Line:
@@ -39,7 +38,7 @@ class Line:
     def __init__(self, origin: str, timeout: aiohttp.ClientTimeout, names: AbstractResolver) -> None:
         self.origin = origin
         self._connector = _Connector(
-            limit=0, keepalive_timeout=_KEPT, resolver=names, use_dns_cache=False, socket_factory=_probed
+            limit=0, keepalive_timeout=_KEPT, resolver=names, use_dns_cache=False, socket_factory=probed
         )
         self.session = aiohttp.ClientSession(
             connector=self._connector,
@@ -217,38 +216,6 @@ class Lines:
         self.out_of_turn |= self._puzzled and self._ids_differ
 
 
-class Names(AbstractResolver):
-    """Addresses of names, asked for again after a while. One that is known is used on while nobody tells it anew."""
-
-    _FRESH, _KNOWN, _UNKNOWN = 10.0, 2.0, 15.0
-    """Seconds: how long an answer is good, and how long one is waited for while another is known, or none."""
-
-    def __init__(self) -> None:
-        self._asked = aiohttp.ThreadedResolver()
-        self._known: dict[tuple[str, int, int], tuple[float, list[Any]]] = {}
-        self._one_at_a_time = asyncio.Lock()
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[aiohttp.abc.ResolveResult]:
-        key = (host, port, int(family))
-        async with self._one_at_a_time:
-            at, found = self._known.get(key, (0.0, []))
-            if found and time.monotonic() - at < self._FRESH:
-                return found
-            try:
-                asking = self._asked.resolve(host, port, family)
-                found = await asyncio.wait_for(asking, self._KNOWN if found else self._UNKNOWN)
-            except OSError:  # a time-out is one
-                if not found:
-                    raise
-            self._known[key] = (time.monotonic(), found)
-            return found
-
-    async def close(self) -> None:
-        await self._asked.close()
-
-
 class _Connector(aiohttp.TCPConnector):
     """Lets one see the connection that it made."""
 
@@ -275,12 +242,3 @@ def _at_once(reading: Coroutine[Any, Any, _T]) -> _T:
         return found
     reading.close()
     raise RuntimeError("it waits")
-
-
-def _probed(address: Any) -> socket.socket:
-    made = socket.socket(*address[:3])
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in _PROBES.items():
-        if hasattr(socket, name):  # each system has some
-            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-    return made
