@@ -4,6 +4,7 @@ import json
 import stat
 
 import pytest
+from conftest import completion
 
 import eqlab as api
 from eqlab.core.errors import UsageError
@@ -54,6 +55,31 @@ def test_what_was_cut_off_may_be_there_and_counts_for_nothing(submission, finish
     with pytest.raises(Refused, match=f"ended with {finish}, so it is {status}"):
         check_submission(seal(submission), None)
     assert before.result.counts["ok"] == len(submission["answers"])
+
+
+def test_an_honest_run_with_cut_and_filtered_replies_is_accepted_with_its_own_score(server, store):
+    pytest.importorskip("cryptography")
+    from loopback_runs import scores_for
+
+    seen = []
+
+    def reply(body, number):
+        asked = body["messages"][-1]["content"]
+        if asked not in seen:
+            seen.append(asked)
+        finish = {0: "length", 1: "content_filter"}.get(seen.index(asked), "stop")
+        return completion(scores_for(body, lambda index: 2 * index), finish=finish)
+
+    server.reply = reply
+    prepared = api.prepare(
+        api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, limit=12)
+    )
+    stored = store.find_run(api.run(prepared, store, concurrency=1, timeout=5).run)
+    (own,) = api.results(store, stored)
+    assert (own.counts["ok"], own.counts["unparseable"], own.counts["refused"]) == (10, 1, 1)
+    (entry,) = check_submission(json.loads(json.dumps(make_submission(store, stored))), None)
+    assert entry.result.headline.value == pytest.approx(own.headline.value, abs=1e-9)
+    assert entry.result.counts == own.counts
 
 
 def test_the_key_is_kept_for_its_owner_only_and_used_again(submission, store):
