@@ -1,7 +1,6 @@
 """Judging planned before it is asked: calls, tokens and money, and which prompts a small budget takes."""
 
 import json
-import time
 from collections import Counter
 
 import pytest
@@ -50,15 +49,12 @@ def planned(store, budget=None, judges=("a", "b", "c"), batch=False, **more):
 
 def test_four_models_two_thousand_prompts_three_judges_both_orders(store, replies):
     replies(2000)
-    begun = time.perf_counter()
     plan = planned(store, pairwise=True, pairs="ring")
-    took = time.perf_counter() - begun
     assert plan.all_calls == 48_000
     assert sum(one.calls for one in plan.forecasts) == 48_000
     assert [one.calls for one in plan.forecasts] == [16_000] * 3
     assert all(one.tokens_in[0] > 16_000 * 100 for one in plan.forecasts)
     assert all(one.cost[0] > 0 for one in plan.forecasts)
-    assert took < 30
 
 
 def test_all_pairs_and_one_reference(store, replies):
