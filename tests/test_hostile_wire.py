@@ -1,7 +1,10 @@
 """A server that is hostile below JSON (bench/hostile_wire.py): nothing lost, nothing wrong, nothing misleading."""
 
+import asyncio
 import re
+from types import SimpleNamespace
 
+import aiohttp
 import hostile_wire as wire
 import pytest
 from test_faults import TRIALS, all_well, run
@@ -175,3 +178,36 @@ def test_a_connection_that_was_cut_without_a_word_costs_one_wait():
     with wire.serving(wire.forgotten) as server:
         assert max(asyncio.run(main(server.url))) == 1
         assert server.requests <= 12
+
+
+class _Late:
+    """A connection on which a reply has come whose question's time is over."""
+
+    def __len__(self):
+        return 1
+
+    async def read(self):
+        return SimpleNamespace(code=200), self
+
+    def exception(self):
+        return None
+
+    def read_nowait(self):
+        raise TimeoutError
+
+
+def test_a_reply_that_comes_when_its_time_is_over_ends_no_run_and_is_no_second_one():
+    """Seen in one run of nine on a busy machine: the run ended with an error that named nothing."""
+
+    async def main():
+        every = lines.Lines(aiohttp.ClientTimeout(), 4)
+        given_up, resting = [await every.take("http://h") for _ in range(2)]
+        given_up._connector.held = _Late()
+        await every.drop(given_up)
+        assert not every.out_of_turn
+        resting._connector.held = _Late()
+        await every.give(resting, 1.0)
+        assert every.out_of_turn
+        await every.clear()
+
+    asyncio.run(main())

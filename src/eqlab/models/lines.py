@@ -77,7 +77,10 @@ class Line:
         message, body = _at_once(held.read())
         if not 200 <= message.code < 300:
             return None
-        return bytes(body.read_nowait()) if body.exception() is None else b""
+        try:
+            return bytes(body.read_nowait()) if body.exception() is None else b""
+        except TimeoutError:  # the time of the question before it is over
+            return b""
 
     def repeats(self, question: Hashable, raw: bytes) -> bool:
         """Whether this is word for word what another question got over this connection; remembers it if not."""
@@ -174,8 +177,8 @@ class Lines:
             await self._end(line, rested <= time.monotonic())
 
     async def drop(self, line: Line) -> None:
-        """After a failure. What rests may be dead too, or take up the room that the server, or this machine, lacks."""
-        self._look(line)
+        """After a failure; what comes over it now is its own question's, and too late. What rests may be dead too, or
+        take up the room that the server, or this machine, lacks."""
         await self._end(line)
         await self.clear()
 
