@@ -46,7 +46,7 @@ talk: $(RUN)         ## the embedded model in both seats of four short talks (se
 
 test: setup          ## lint, types, import rules, all tests
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile  # two processes share the cores; threads would too
 
 lint: setup          ## lint, types and import rules
 	$(BIN)/ruff check src tests bench
