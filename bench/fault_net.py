@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -44,19 +44,26 @@ def names(*steps: tuple[float, int | tuple[str, ...]]) -> str:
 HERE = names((0.0, ("127.0.0.1",)))
 
 
+@contextmanager
+def deaf_place(address: str, port: int) -> Iterator[None]:
+    """A place that neither takes a connection nor refuses one."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as listening, ExitStack() as waiting:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((address, port))
+        listening.listen(0)
+        for _ in range(4):
+            caller = waiting.enter_context(socket.socket(family))
+            caller.setblocking(False)
+            caller.connect_ex((address, port))
+        yield
+
+
 def deaf(address: str) -> Callable[[World], Iterator[None]]:
-    """A place at the server's port that neither takes a connection nor refuses one."""
+    """Such a place at the server's port."""
 
     def around(world: World) -> Iterator[None]:
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        port = urlsplit(world.server.url).port
-        with socket.socket(family) as listening, ExitStack() as waiting:
-            listening.bind((address, port))
-            listening.listen(0)
-            for _ in range(4):
-                caller = waiting.enter_context(socket.socket(family))
-                caller.setblocking(False)
-                caller.connect_ex((address, port))
+        with deaf_place(address, urlsplit(world.server.url).port or 0):
             yield
 
     return around

@@ -211,3 +211,18 @@ def test_a_reply_that_comes_when_its_time_is_over_ends_no_run_and_is_no_second_o
         await every.clear()
 
     asyncio.run(main())
+
+
+def test_a_question_that_is_given_up_leaves_no_connection_open():
+    async def main():
+        every = lines.Lines(aiohttp.ClientTimeout(), 4)
+        line = await every.take("http://h")
+        every._resting.append((0.0, 1, line))
+        taking = asyncio.create_task(every.take("http://h"))
+        await asyncio.sleep(0)
+        taking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await taking
+        assert line.session.closed
+
+    asyncio.run(main())

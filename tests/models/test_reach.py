@@ -8,6 +8,7 @@ import threading
 
 import hostile_wire as wire
 import pytest
+from fault_net import deaf_place
 
 from eqlab.core.errors import ModelError
 from eqlab.models import reach
@@ -139,27 +140,12 @@ def test_a_resolver_that_hangs_is_not_waited_for_where_the_address_is_known(name
     assert hung == [True]
 
 
-@contextlib.contextmanager
-def deaf(address, port):
-    """A place that takes no connection and refuses none."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family) as listening, contextlib.ExitStack() as waiting:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((address, port))
-        listening.listen(0)
-        for _ in range(4):
-            caller = waiting.enter_context(socket.socket(family))
-            caller.setblocking(False)
-            caller.connect_ex((address, port))
-        yield
-
-
 @pytest.mark.parametrize("first", ["127.0.0.2", "::1"])
 @pytest.mark.parametrize("hangs", [False, True], ids=["refuses", "hangs"])
 def test_of_two_addresses_the_one_that_answers_is_used(named, means, first, hangs):
     port = int(named.url.split(":")[2].split("/")[0])
     means((first, "127.0.0.1"))
-    with deaf(first, port) if hangs else contextlib.nullcontext():
+    with deaf_place(first, port) if hangs else contextlib.nullcontext():
         assert not ask(named.url, questions=3)
     assert named.requests == 3
 
@@ -168,7 +154,7 @@ def test_a_place_that_takes_no_connection_is_an_outage_not_a_bill(means):
     with socket.socket() as probe:
         probe.bind(("127.0.0.2", 0))
         port = probe.getsockname()[1]
-    with deaf("127.0.0.2", port), pytest.raises(ModelError, match=r"no connection to 127\.0\.0\.2:\d+ within"):
+    with deaf_place("127.0.0.2", port), pytest.raises(ModelError, match=r"no connection to 127\.0\.0\.2:\d+ within"):
         ask(f"http://127.0.0.2:{port}/v1", timeout=0.3)
 
 

@@ -134,8 +134,12 @@ class Lines:
         puzzled = self._puzzled and not (self._ids_differ or self._ids_alike)
         while not puzzled and self._resting and self._resting[0][0] <= time.monotonic():
             line = heapq.heappop(self._resting)[2]
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)  # two turns of the event loop: what lies in its socket is read now
+            try:
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)  # two turns of the event loop: what lies in its socket is read now
+            except asyncio.CancelledError:
+                await self._end(line)
+                raise
             self._look(line)
             kept = time.monotonic() - line.idle_since < _KEPT
             if line.open and kept and line.origin == origin and not self.out_of_turn:
