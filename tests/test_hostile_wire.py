@@ -11,6 +11,7 @@ from test_faults import TRIALS, all_well, run
 
 from eqlab.models import lines
 from eqlab.models.http import HttpChat
+from eqlab.models.whose import Order
 
 
 @pytest.fixture(autouse=True)
@@ -204,10 +205,10 @@ def test_a_reply_that_comes_when_its_time_is_over_ends_no_run_and_is_no_second_o
         given_up, resting = [await every.take("http://h") for _ in range(2)]
         given_up._connector.held = _Late()
         await every.drop(given_up)
-        assert not every.out_of_turn
+        assert every.known.order is Order.KEPT
         resting._connector.held = _Late()
         await every.give(resting, 1.0)
-        assert every.out_of_turn
+        assert every.known.order is Order.DOUBTED
         await every.clear()
 
     asyncio.run(main())

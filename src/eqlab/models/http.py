@@ -20,6 +20,7 @@ from eqlab.models.limiter import Limiter
 from eqlab.models.providers import shown_url
 from eqlab.models.secrets import reply_without_key, without_key
 from eqlab.models.transport import Connection
+from eqlab.models.whose import Order
 from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, Outgoing, TryAgain, Verdict
 from eqlab.models.wire.registry import wire
 from eqlab.models.wire.waits import LONGEST_WAIT, window_wait
@@ -83,12 +84,12 @@ class HttpChat:
         }
 
     def learnt(self) -> Sequence[str]:
-        lines = self._line.lines
-        lines.look()
+        self._line.lines.look()
         self._warn()
-        if lines.suspects > self._doubted:
-            self._doubted = lines.suspects
-            doubt = f"before that was noticed, {lines.suspects} answers may have been such replies"
+        suspects = self._line.lines.known.suspects
+        if suspects > self._doubted:
+            self._doubted = suspects
+            doubt = f"before that was noticed, {suspects} answers may have been such replies"
             self._learnt.append(doubt)
             self._say(f"{self._named}: {doubt}. Ask them again with --fresh.")
         return tuple(self._learnt)
@@ -344,7 +345,7 @@ class HttpChat:
         return reply
 
     def _warn(self) -> None:
-        if self._line.lines.out_of_turn and not self._warned:
+        if self._line.lines.known.order is not Order.KEPT and not self._warned:
             self._warned = True
             self._learnt.append("it sends replies that nobody asked for; they were thrown away")
             self._say(f"{self._named}: {self._learnt[-1]}. From now on every question has a connection of its own.")

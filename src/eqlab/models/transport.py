@@ -102,9 +102,8 @@ class Connection:
             if not isinstance(came, Incoming):
                 await self.lines.drop(line)
         if isinstance(came, Incoming):
-            own = not came.well or self.lines.took(line, question, came.raw)
-            await self.lines.give(line, came.latency)
-            if not own:
+            good = came.raw if came.well else None
+            if not await self.lines.give(line, came.latency, question, good):
                 return TryAgain("a reply that is another question's", unasked=True)
         return came
 
