@@ -47,7 +47,7 @@ def test_connections_that_end_cost_a_repeat_at_most(behaviour, store):
     assert len(given) == 40
 
 
-def asked_at_once(behaviour, most=16, **more):
+def asked_at_once(behaviour, most=16, start=1, **more):
     """Sixty questions of one form, whose answer is their number: what came instead of what, what was said, the server
     and what was learnt."""
     import asyncio
@@ -60,7 +60,7 @@ def asked_at_once(behaviour, most=16, **more):
 
     async def main(url):
         chat = HttpChat(resolve("m", url), Connection(most), said.append)
-        numbers = iter(range(1, 61))
+        numbers = iter(range(start, start + 60))
         wrong = {}
 
         async def work():
@@ -118,6 +118,20 @@ def test_answers_that_may_be_anothers_are_counted_and_said(monkeypatch):
     assert said[1].endswith("answers may have been such replies. Ask them again with --fresh.")
     assert len(said) == len(learnt) == 2
     assert int(said[1].split(" answers may")[0].split()[-1]) >= len(wrong)
+
+
+def test_a_connection_that_is_a_reply_ahead_is_noticed_before_the_others_are():
+    """Its reply came too soon: it rests until its own would have come, and whoever takes another looks at it."""
+    wrong, *_ = asked_at_once(wire.second_when_asked_again(0.4), most=8, start=101)
+    assert 1 <= len(wrong) <= 3  # one for each of them, and more, if nobody looked
+
+
+def test_how_long_a_connection_rests():
+    assert lines.rest(1.0, 1.0) == 0.5
+    assert lines.rest(3.0, 1.0) == 1.5
+    assert lines.rest(0.0, 1.0) == 1.5
+    assert lines.rest(0.0, 0.0) == 0.1
+    assert lines.rest(60.0, 60.0) == lines.rest(0.0, 60.0) == 2.0
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -21,7 +21,11 @@ from eqlab.models.whose import Heard, Ids, Order, Replies
 _KEPT = 75.0
 """Seconds after which an idle connection is not used again: routers forget those that are silent."""
 _SHORTEST_REST, _LONGEST_REST = 0.1, 2.0
-"""Seconds. In between, half of what the last reply took: at most half as many connections again as are in use."""
+"""Seconds."""
+_RECENT = 16
+"""Replies that make up what is usual."""
+_GLANCE = 0.01
+"""Seconds from one look at all that rest to the next: what is noticed at once saves the others, and looking costs."""
 _HEADERS, _HEADER = 1024, 65536
 """Of a response, and bytes of one: gateways add many, and policies as long as pages."""
 _T = TypeVar("_T")
@@ -87,10 +91,15 @@ class Lines:
         """By when they have rested enough."""
         self._names: Names | None = None
         self._number = 0
+        self._looked = 0.0
+        self._usual = 0.0
+        """Seconds that a good reply takes, lately."""
         self.known = Replies()
 
     async def take(self, origin: str) -> Line:
         """A connection for one question: one that has rested, or a new one."""
+        if time.monotonic() - self._looked > _GLANCE:
+            self.look()
         while self.known.ids is not Ids.PUZZLING and self._resting and self._resting[0][0] <= time.monotonic():
             line = heapq.heappop(self._resting)[2]
             try:
@@ -115,13 +124,14 @@ class Lines:
         if good is None:
             line.heard.replies += 1
             self._look(line)
+        else:
+            self._usual += (took - self._usual) / (_RECENT if self._usual else 1)
         if not own or self.known.order is not Order.KEPT or not line.open:
             await line.close()
             return own
         line.idle_since = time.monotonic()
-        rest = min(max(_SHORTEST_REST, took / 2), _LONGEST_REST)
         self._number += 1
-        heapq.heappush(self._resting, (line.idle_since + rest, self._number, line))
+        heapq.heappush(self._resting, (line.idle_since + rest(took, self._usual), self._number, line))
         if len(self._resting) > self._most:
             oldest = heapq.heappop(self._resting)[2]
             self._look(oldest)
@@ -136,6 +146,7 @@ class Lines:
 
     def look(self) -> None:
         """Whether something has come meanwhile over what rests."""
+        self._looked = time.monotonic()
         for _, _, line in self._resting:
             self._look(line)
 
@@ -160,6 +171,12 @@ class _Connector(aiohttp.TCPConnector):
         found = await super().connect(*args, **named)
         self.held = found.protocol
         return found
+
+
+def rest(took: float, usual: float) -> float:
+    """Seconds, after a reply: half of what it took. One that came sooner than usual may have been late, another
+    question's: then until its question's own would have come by."""
+    return min(max(_SHORTEST_REST, took / 2, 1.5 * usual - took), _LONGEST_REST)
 
 
 def _at_once(reading: Coroutine[Any, Any, _T]) -> _T:
