@@ -205,6 +205,13 @@ CASES = (
         timeout=20,
     ),
     Case("every reply twice, 1 s later", wire=low.twice(1.0, thinks=0.3), trials=60, timeout=20),
+    Case(
+        "each third body longer than it says, the rest before the next reply",
+        wire=low.says_less(60, None, every=3),
+        trials=60,
+        timeout=20,
+    ),
+    Case("bodies longer than they say at first, the rest 20 ms later", wire=low.once(low.says_less(60, 0.02))),
     # … the way there
     _named("the name cannot be looked up for 5 s", slowly, names((0.0, GOOD), (1.0, AGAIN), (6.0, GOOD)), trials=60),
     _named("the name is unknown for 5 s", slowly, names((0.0, GOOD), (1.0, UNKNOWN), (6.0, GOOD)), trials=60),
@@ -246,6 +253,7 @@ CASES = (
     Case("Cloudflare's 522 as a page, six times", hostile.page(522, 6)),
     Case("another provider's dialect", hostile.always(hostile.STRANGE["Anthropic's reply"])),
     Case('200 with {"detail": …}', hostile.once(hostile.STRANGE["a detail"])),
+    Case("two contents in one message", hostile.once(gateway.FAILED["two contents"])),
     Case("a tool call instead of words", hostile.always(hostile.STRANGE["a tool call"])),
     Case("the model's name in changing capitals", hostile.always(hostile.STRANGE["capitals"])),
     # … and the machine

@@ -41,6 +41,11 @@ def _ended(finish: str, keep: float = 1.0) -> Reply:
     return _raw(make)
 
 
+def _said_twice(name: str, other: str) -> Callable[[Asked], str]:
+    """A name that stands twice in one object: first with another value, as JSON."""
+    return lambda asked: json.dumps(asked.good).replace(f'"{name}": ', f'"{name}": {other}, "{name}": ', 1)
+
+
 WAITING = ": OPENROUTER PROCESSING\n\n" * 3
 ERROR = json.dumps({"error": {"message": "upstream gave up", "code": 502}})
 
@@ -51,6 +56,12 @@ DRESSED: dict[str, Reply] = {
         lambda asked: WAITING + _stream({"delta": {"content": text_of(asked)}}, {"delta": {}, "finish_reason": "stop"})
     ),
     "a whole reply called a stream": _raw(lambda asked: json.dumps(asked.good), "text/event-stream"),
+    "a content twice, once without a value": _raw(_said_twice("content", "null")),
+    "two thoughts, as NVIDIA sends them": _raw(
+        lambda asked: json.dumps(asked.good).replace(
+            '"content": ', '"reasoning_content": "a", "reasoning_content": "b", "content": ', 1
+        )
+    ),
     "no finish at all": _raw(lambda asked: _choice(asked, finish_reason=None)),
     "a finish of another server": _ended("eos_token"),
     "no usage, no role, no object": _raw(
@@ -67,6 +78,9 @@ DRESSED: dict[str, Reply] = {
 }
 
 FAILED: dict[str, Reply] = {
+    "two contents": _raw(_said_twice("content", '"I would rather not say."')),
+    "two lists of choices": _raw(_said_twice("choices", '[{"message": {"content": "no"}, "finish_reason": "stop"}]')),
+    "two finishes": _raw(_said_twice("finish_reason", '"length"')),
     "white space, then an error": _raw(lambda asked: " \n" * 30 + ERROR),
     "comments, then an error": _raw(lambda asked: WAITING + ERROR, "text/event-stream"),
     "no message": _raw(lambda asked: _choice(asked, message=None)),

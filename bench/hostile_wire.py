@@ -188,11 +188,44 @@ async def _reset(call: Call) -> None:
     call.writer.transport.abort()
 
 
+def says_less(cut: int, rest_after: float | None = 0.0, every: int = 1) -> Behaviour:
+    """A body that is longer than its length says: the rest lies on the connection at once, a while later, or (None)
+    before the next reply there. `every` so many requests."""
+    left: dict[asyncio.StreamWriter, bytes] = {}
+
+    async def behave(call: Call) -> None:
+        rest = left.pop(call.writer, b"")
+        if call.number % every:
+            call.writer.write(rest + http(call.good))
+            return
+        whole = http(call.good).replace(b"Length: %d" % len(call.good), b"Length: %d" % (len(call.good) - cut))
+        if rest_after == 0.0:
+            call.writer.write(rest + whole)
+            return
+        call.writer.write(rest + whole[:-cut])
+        if rest_after is None:
+            left[call.writer] = whole[-cut:]
+        else:
+            asyncio.get_running_loop().call_later(rest_after, _if_open, call.writer, whole[-cut:])
+
+    return behave
+
+
+def _counted_in_characters(good: bytes) -> bytes:
+    """As languages do whose strings know no bytes."""
+    body = json.dumps(json.loads(good) | {"by": "Müller & Söhne"}, ensure_ascii=False)
+    whole = body.encode()
+    return http(whole).replace(b"Length: %d" % len(whole), b"Length: %d" % len(body))
+
+
 TORN: dict[str, Behaviour] = {
     "packed and cut": sending(lambda good: http(gzip.compress(good)[:-12], "Content-Encoding: gzip")),
     "packed as br": sending(lambda good: http(good, "Content-Encoding: br")),
     "packed, and it does not say so": sending(lambda good: http(gzip.compress(good))),
     "shorter than it says": _closing(lambda good: http(good + b" " * 500)[:-500][:-1]),
+    "longer than it says": says_less(60),
+    "longer than it says, the rest 20 ms later": says_less(60, 0.02),
+    "its length counted in characters": sending(_counted_in_characters),
     "a control byte in a header": sending(lambda good: http(good, "X-Odd: a\x01b\x00")),
     "not HTTP": _closing(lambda good: b"SSH-2.0-OpenSSH_9.6\r\n"),
     "reset before a word": _reset,

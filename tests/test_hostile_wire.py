@@ -38,6 +38,17 @@ def test_a_torn_reply_is_asked_again_and_never_read(name, store):
     assert "message=" not in str(failure)  # in plain words
 
 
+@pytest.mark.parametrize("rest_after", [0.0, 0.02, None])
+@pytest.mark.parametrize("cut", [1, 60])
+def test_the_rest_of_a_body_that_is_longer_than_it_says_is_part_of_nobodys_reply(cut, rest_after, monkeypatch):
+    """On connections that are used again at once; what was cut is asked again, and is not the model's fault."""
+    monkeypatch.setattr(lines, "_SHORTEST_REST", 0.001)
+    wrong, said, server, _ = asked_at_once(wire.says_less(cut, rest_after, every=5), most=4)
+    assert not wrong
+    assert not said
+    assert server.opened < server.requests <= 60 + 2 * 60 // 3
+
+
 @pytest.mark.parametrize(
     "behaviour", [wire.idle_408, wire.hangs_up_unsaid, wire.four_sockets], ids=lambda one: one.__name__
 )

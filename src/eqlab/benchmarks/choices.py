@@ -71,13 +71,21 @@ def _from_object(text: str, form: Form) -> dict[str, int | None] | None:
     counts, for what comes before it is thinking aloud."""
     for match in reversed(list(re.finditer(r"\{[^{}]*\}", text))):
         try:
-            values = json.loads(match.group())
-        except ValueError:
+            pairs = json.loads(match.group(), object_pairs_hook=list)
+        except (ValueError, RecursionError):
             continue
-        known = {str(key).strip().casefold(): value for key, value in values.items()}
+        known: dict[str, list[Any]] = {}
+        for key, value in pairs:
+            known.setdefault(key.strip().casefold(), []).append(value)
         if any(key.casefold() in known for key in form.keys):
-            return {scale.key: _value(known.get(scale.key.casefold()), scale) for scale in form.scales}
+            return {scale.key: _only(known.get(scale.key.casefold(), ()), scale) for scale in form.scales}
     return None
+
+
+def _only(given: Sequence[Any], scale: Scale) -> int | None:
+    """The one value of a key, which may be said twice."""
+    values = {_value(one, scale) for one in given}
+    return values.pop() if len(values) == 1 else None
 
 
 def _value(given: Any, scale: Scale) -> int | None:

@@ -8,10 +8,16 @@ from eqlab.core.answers import Reading
 from eqlab.core.forms import Form, check_values
 
 
+class _TwiceError(ValueError):
+    pass
+
+
 def read_json(text: str, form: Form) -> Reading:
     """The values of a reply that is a JSON object for this form, a Markdown fence around it allowed."""
     try:
         values = json.loads(unfenced(text), object_pairs_hook=_no_twins)
+    except _TwiceError:
+        return Reading("unparseable", note="a key of the JSON object comes twice")
     except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError too
         return Reading("refused" if is_refusal(text) else "unparseable", note="the reply is not a JSON object")
     if not isinstance(values, dict):
@@ -32,5 +38,5 @@ def unfenced(text: str) -> str:
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A key that comes twice could mean either value."""
     if len({key for key, _ in pairs}) != len(pairs):
-        raise ValueError("a key comes twice")
+        raise _TwiceError
     return dict(pairs)

@@ -11,6 +11,7 @@ from eqlab.core.errors import ModelError
 from eqlab.models.providers import shown_url
 from eqlab.models.secrets import without_key
 from eqlab.models.transport import Connection
+from eqlab.models.wire.body import unambiguous
 from eqlab.models.wire.contract import Endpoint, Hopeless, Incoming, Outgoing, TryAgain
 from eqlab.models.wire.said import read_error
 
@@ -176,7 +177,7 @@ def read_lines(raw: bytes) -> Iterator[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            value = unambiguous(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):

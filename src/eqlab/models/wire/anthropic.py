@@ -6,6 +6,7 @@ from typing import Any
 
 from eqlab.models.chat import LENGTH, REFUSED, ChatReply, ChatRequest
 from eqlab.models.fit import Adaptation, Fit, allowance, room
+from eqlab.models.wire.body import unambiguous, without_twins
 from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, Outgoing, Verdict
 from eqlab.models.wire.numbers import count, known, mapping
 from eqlab.models.wire.openai_chat import BROKEN, nearest_effort
@@ -79,7 +80,7 @@ class AnthropicMessages:
             return _not_taken(outgoing, incoming, read_error(incoming.raw))
         try:
             streamed = is_stream(incoming.headers, incoming.raw)
-            body = _gathered(incoming.raw) if streamed else json.loads(incoming.raw)
+            body = _gathered(incoming.raw) if streamed else unambiguous(incoming.raw)
             if body.get("type") == "error" or ("content" not in body and body.get("error")):
                 said = said_in(body)
                 late = Incoming(_STATUS.get(said.kind, 500), incoming.headers, incoming.raw, incoming.latency)
@@ -229,7 +230,7 @@ def _gathered(raw: bytes) -> dict[str, Any]:
         raise ValueError("the stream ended in the middle")
     for index, text in inputs.items():
         try:
-            blocks[index]["input"] = json.loads(text)
-        except ValueError:  # cut by its room
+            blocks[index]["input"] = json.loads(text, object_pairs_hook=without_twins)
+        except ValueError:  # cut by its room, or a name twice
             blocks[index] = {"type": "text", "text": text}
     return message | {"content": [blocks[index] for index in sorted(blocks)]}

@@ -7,6 +7,7 @@ from typing import Any
 
 from eqlab.models.chat import LENGTH, ChatReply, ChatRequest
 from eqlab.models.fit import Adaptation, Fit, allowance, room
+from eqlab.models.wire.body import unambiguous, without_twins
 from eqlab.models.wire.contract import Adapt, Endpoint, Incoming, Outgoing, TryAgain, Verdict
 from eqlab.models.wire.numbers import count, known, mapping
 from eqlab.models.wire.openai_chat import BROKEN, without_system
@@ -88,7 +89,7 @@ class Gemini:
             return _not_taken(outgoing, incoming, read_error(incoming.raw))
         try:
             streamed = is_stream(incoming.headers, incoming.raw)
-            body = _gathered(incoming.raw) if streamed else json.loads(incoming.raw)
+            body = _gathered(incoming.raw) if streamed else unambiguous(incoming.raw)
             if body.get("error"):
                 return _not_taken(outgoing, incoming, said_in(body))
             return _read(body, outgoing, incoming)
@@ -128,7 +129,7 @@ def as_google_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 def as_asked(text: str, schema: Mapping[str, Any]) -> str:
     """The reply with numbers where the schema had numbers; untouched when it does not follow the schema."""
     try:
-        values = json.loads(text)
+        values = json.loads(text, object_pairs_hook=without_twins)
     except (ValueError, RecursionError):
         return text
     properties = mapping(schema.get("properties"))

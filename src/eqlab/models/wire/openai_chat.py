@@ -1,12 +1,12 @@
 """OpenAI's chat completions, and the many servers that speak them: POST …/chat/completions."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eqlab.core.messages import Message
 from eqlab.models.chat import EFFORTS, FILTERED, LENGTH, REFUSED, ChatReply, ChatRequest
 from eqlab.models.fit import Adaptation, Fit, room
+from eqlab.models.wire.body import unambiguous
 from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, Outgoing, TryAgain, Verdict
 from eqlab.models.wire.numbers import amount, count, known, mapping
 from eqlab.models.wire.said import Said, limit_named, quoted, read_error, said_in
@@ -121,7 +121,7 @@ def read_chat(outgoing: Outgoing, incoming: Incoming) -> Verdict:
         return not_taken(outgoing, incoming, read_error(incoming.raw))
     try:
         raw = without_comments(incoming.raw)
-        body = _gathered(raw) if is_stream(incoming.headers, raw) else json.loads(raw)
+        body = _gathered(raw) if is_stream(incoming.headers, raw) else unambiguous(raw)
         if not body.get("choices") and body.get("error"):  # a failure after the 200 was sent
             return not_taken(outgoing, incoming, said_in(body))
         return read_body(body, outgoing, incoming.latency)

@@ -1,11 +1,11 @@
 """OpenAI's Responses API, which some models demand: POST …/responses."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from eqlab.models.chat import FILTERED, LENGTH, REFUSED, ChatReply, ChatRequest
 from eqlab.models.fit import Adaptation, Fit, room
+from eqlab.models.wire.body import unambiguous
 from eqlab.models.wire.contract import Adapt, Endpoint, Incoming, Outgoing, TryAgain, Verdict
 from eqlab.models.wire.numbers import count, known, mapping
 from eqlab.models.wire.openai_chat import BROKEN, nearest_effort, without_system
@@ -71,7 +71,7 @@ class OpenAiResponses:
             return _not_taken(outgoing, incoming, read_error(incoming.raw))
         try:
             streamed = is_stream(incoming.headers, incoming.raw)
-            body = _last_event(incoming.raw) if streamed else json.loads(incoming.raw)
+            body = _last_event(incoming.raw) if streamed else unambiguous(incoming.raw)
             if body.get("error"):
                 return _not_taken(outgoing, incoming, said_in(body))
             return _read(body, outgoing, incoming)

@@ -1,9 +1,10 @@
 """Server-sent events: the data of a whole stream, one JSON object after the other."""
 
-import json
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from eqlab.models.wire.body import unambiguous
 
 
 def is_stream(headers: Mapping[str, str], raw: bytes) -> bool:
@@ -48,9 +49,9 @@ def _data(raw: bytes) -> Iterator[bytes]:
 def _objects(data: bytes) -> Iterator[Any]:
     """One object; or several, from a server that forgets the empty line between its events."""
     try:
-        yield json.loads(data)
+        yield unambiguous(data)
     except ValueError:
         lines = [line for line in data.splitlines() if line and line != b"[DONE]"]
         if len(lines) == len(data.splitlines()) == 1:
             raise
-        yield from [json.loads(line) for line in lines]
+        yield from [unambiguous(line) for line in lines]
