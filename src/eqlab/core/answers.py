@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
 
+from eqlab.core.frozen import frozen
+
 Status = Literal["ok", "unparseable", "refused", "error"]
 PROVIDER_REFUSED = ("content_filter", "refusal")
 """The finish of an answer that a provider, and not the model's text, refused: it stands, and is not asked again."""
@@ -24,7 +26,7 @@ class Reading:
     """Why it could not be read, for people."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     run: str
     trial: str
@@ -88,9 +90,10 @@ def outcomes(attempts: Iterable[Answer]) -> Iterator[tuple[str, str]]:
 
 def final(attempts: Iterable[Answer]) -> Answer | None:
     """The attempt that counts: the first good one, else the last that was answered, else the last."""
-    ordered = sorted(attempts, key=attrgetter("attempt"))
-    if len(ordered) == 1:
-        return ordered[0]
+    known = tuple(attempts)
+    if len(known) == 1:  # as most are
+        return known[0]
+    ordered = sorted(known, key=attrgetter("attempt"))
     for answer in ordered:
         if answer.status == "ok":
             return answer
