@@ -206,7 +206,7 @@ def says_less(cut: int, rest_after: float | None = 0.0, every: int = 1) -> Behav
         if rest_after is None:
             left[call.writer] = whole[-cut:]
         else:
-            asyncio.get_running_loop().call_later(rest_after, _if_open, call.writer, whole[-cut:])
+            asyncio.get_running_loop().call_later(rest_after, if_open, call.writer, whole[-cut:])
 
     return behave
 
@@ -267,12 +267,12 @@ def twice(delay: float, second: Callable[[bytes], bytes] = bytes, thinks: float 
         if not delay:
             call.writer.write(http(second(call.good)))
             return
-        asyncio.get_running_loop().call_later(delay, _if_open, call.writer, http(second(call.good)))
+        asyncio.get_running_loop().call_later(delay, if_open, call.writer, http(second(call.good)))
 
     return behave
 
 
-def _if_open(writer: asyncio.StreamWriter, data: bytes) -> None:
+def if_open(writer: asyncio.StreamWriter, data: bytes) -> None:
     if not writer.is_closing():
         writer.write(data)
 
