@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
 
+from eqlab.core.frozen import frozen
+
 Status = Literal["ok", "unparseable", "refused", "error"]
 PROVIDER_REFUSED = ("content_filter", "refusal")
 """The finish of an answer that a provider, and not the model's text, refused: it stands, and is not asked again."""
@@ -24,7 +26,7 @@ class Reading:
     """Why it could not be read, for people."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     run: str
     trial: str

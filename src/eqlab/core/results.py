@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from eqlab.core.answers import Status
+from eqlab.core.frozen import frozen
 from eqlab.core.usage import Usage
 
 FEWEST = 5
@@ -16,7 +17,7 @@ POINTS = "points"
 """The unit of ratings on a scale, and of differences; shares are in %."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Estimate:
     """A number that never travels without its n and its interval."""
 
@@ -42,7 +43,7 @@ class Baseline:
     value: float
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class ItemScore:
     """One trial's outcome, as shown item by item."""
 
@@ -132,7 +133,7 @@ class Line:
     """Why, in its own words; kept apart from what it says."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Transcript:
     """A whole talk, for reading."""
 
