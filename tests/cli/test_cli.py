@@ -31,6 +31,14 @@ def test_help_names_every_command(eqlab):
         assert f"  {command} " in text
 
 
+def test_the_package_is_a_command_too():
+    done = subprocess.run(
+        [sys.executable, "-m", "eqlab", "runs", "--bogus"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "'python -m eqlab runs --help'" in done.stderr
+
+
 def test_from_run_to_report(eqlab, server, tmp_path):
     server.reply = good
     ran = eqlab("run", "m", "other", "-b", "eqbench", "--base-url", server.url, "--limit", 5, "--json")

@@ -54,6 +54,7 @@ def reliability_of_means(name: str, found: Clustering) -> Estimate:
 
 
 def cluster_means(values: npt.NDArray[np.float64], cluster: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """One mean per cluster, in the order of the cluster numbers."""
-    labels, index = np.unique(cluster, return_inverse=True)
-    return np.asarray(np.bincount(index, weights=values) / np.bincount(index, minlength=len(labels)))
+    """One mean per cluster that has values, in the order of the cluster numbers, which begin at 0."""
+    sizes = np.bincount(cluster)
+    there = sizes > 0
+    return np.asarray(np.bincount(cluster, weights=values)[there] / sizes[there])

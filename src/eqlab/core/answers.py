@@ -90,9 +90,10 @@ def outcomes(attempts: Iterable[Answer]) -> Iterator[tuple[str, str]]:
 
 def final(attempts: Iterable[Answer]) -> Answer | None:
     """The attempt that counts: the first good one, else the last that was answered, else the last."""
-    ordered = sorted(attempts, key=attrgetter("attempt"))
-    if len(ordered) == 1:
-        return ordered[0]
+    known = tuple(attempts)
+    if len(known) == 1:  # as most are
+        return known[0]
+    ordered = sorted(known, key=attrgetter("attempt"))
     for answer in ordered:
         if answer.status == "ok":
             return answer

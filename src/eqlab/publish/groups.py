@@ -4,13 +4,13 @@ Results are compared only inside a group: same benchmark, protocol, rules, answe
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.comparison.arms import arms, rater
-from eqlab.comparison.contender import REFERENCE, contender, told_apart
+from eqlab.comparison.contender import REFERENCE, Contender, contender, told_apart
 from eqlab.comparison.labels import comparable, mode_name, rules_name, settings_of, subject_name
 from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, judge
@@ -53,7 +53,7 @@ class Row:
     @cached_property
     def words(self) -> Estimate:
         """Length of a reply, which is no merit and no fault but must be seen beside a score."""
-        lengths = [item.words for item in self.result.items if item.words]
+        lengths = [words for item in self.result.items if (words := item.words)]
         return mean_estimate("words a reply", [] if self.people else lengths, digits=0)
 
 
@@ -146,11 +146,12 @@ def benchmark_config(record: RunRecord, result: Result) -> BenchmarkConfig | Non
 def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -> Group:
     """One table; `anchors` are those of the pairs that have their own section already."""
     shared = next((pair for pair in pairs if pair[1].subject != PEOPLE), pairs[0])
-    pairs = sorted(pairs, key=_order)
+    ordered = sorted(((pair, contender("", pair[1])) for pair in pairs), key=lambda one: _order(*one))
+    pairs = [pair for pair, _ in ordered]
     known = set(anchors)
     results = [result for _, result in pairs]
     names = _names(pairs)
-    verdicts = _verdicts(pairs, names)
+    verdicts = _verdicts(results, [replace(own, name=name) for name, (_, own) in zip(names, ordered, strict=True)])
     found = {one.contender.name: one.rank for rater, verdict in verdicts if not rater for one in verdict.standings}
     letters = {name: _letter(i) for i, name in enumerate(dict.fromkeys(b.name for r in results for b in r.baselines))}
     rows = tuple(
@@ -181,11 +182,11 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -
     )
 
 
-def _verdicts(pairs: Sequence[tuple[RunRecord, Result]], names: Sequence[str]) -> tuple[tuple[str, Verdict], ...]:
+def _verdicts(results: Sequence[Result], contenders: Sequence[Contender]) -> tuple[tuple[str, Verdict], ...]:
     """One on all rows; or, where the rows are raters, one on those whose replies each of them rated."""
-    if any(result.ranked for _, result in pairs):
-        return (("", judge([contender(name, result) for name, (_, result) in zip(names, pairs, strict=True)])),)
-    return tuple((rater(result), judge(own)) for _, result in pairs if (own := arms(result)))
+    if any(result.ranked for result in results):
+        return (("", judge(contenders)),)
+    return tuple((rater(result), judge(own)) for result in results if (own := arms(result)))
 
 
 def _sentence(results: Sequence[Result], verdicts: Sequence[tuple[str, Verdict]]) -> str:
@@ -205,11 +206,9 @@ def _sentence(results: Sequence[Result], verdicts: Sequence[tuple[str, Verdict]]
     return "\n".join(said)
 
 
-def _order(pair: tuple[RunRecord, Result]) -> tuple[bool, float]:
+def _order(pair: tuple[RunRecord, Result], own: Contender) -> tuple[bool, float]:
     """Highest score first; what cannot be ranked comes last, in the order of the run."""
-    result = pair[1]
-    own = contender("", result)
-    value = result.headline.value if own.ranked or own.why_no_rank == REFERENCE else None
+    value = pair[1].headline.value if own.ranked or own.why_no_rank == REFERENCE else None
     return (value is None, -(value or 0.0))
 
 

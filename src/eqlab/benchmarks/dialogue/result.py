@@ -188,7 +188,7 @@ def item(talk: Talked, speakers: Sequence[str]) -> ItemScore:
         attempts=talk.attempts,
         points=None if talk.final is None else float(talk.final),
         topics=tuple(part for part in (talk.kind, talk.topic) if part),
-        words_absent=round(fmean(len(text.split()) for text in replies)) if replies else 0,
+        words_absent=round(sum(len(text.split()) for text in replies) / len(replies)) if replies else 0,
     )
 
 

@@ -2,7 +2,7 @@
 same rule that let the talk go on."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from eqlab.benchmarks.dialogue.trials import PERSON, End, end_of
@@ -46,11 +46,12 @@ class Talked:
     arm: str = ""
     person: str = ""
     """The subject of the person who took part, where one did."""
+    course: tuple[int, ...] = field(init=False)
+    """The emotion as the talk begins and after each reply."""
 
-    @property
-    def course(self) -> tuple[int, ...]:
-        """The emotion as the talk begins and after each reply."""
-        return (self.start, *(one.emotion for one in self.said if one.emotion is not None))
+    def __post_init__(self) -> None:
+        course = (self.start, *[one.emotion for one in self.said if one.emotion is not None])
+        object.__setattr__(self, "course", course)
 
     @property
     def final(self) -> int | None:

@@ -41,7 +41,7 @@ class MoodChange:
 
 def changes(measures: Measures, subscales: Sequence[str]) -> list[MoodChange]:
     """Every group's change on every subscale; Holm's family is all factor cells of these subscales together."""
-    own = list(groups(measures.places))
+    own = groups(measures.places)
     defaults = {subscale: describe(measures.default(subscale)) for subscale in subscales}
     found = [_change(measures, subscale, group, defaults[subscale]) for subscale in subscales for group in own]
     factors = [index for index, cell in enumerate(found) if cell.level == "factor"]

@@ -21,7 +21,10 @@ def situation_scores(
     for one in given:
         if one.trial.condition != "default":
             by_item.setdefault(one.trial.items[0], []).append(one)
-    return tuple(_item(item, own, defaults, aligned, three, norms) for item, own in by_item.items())
+    people: dict[tuple[str, int], dict[str, float]] = {}
+    for norm in norms.factors if norms else ():
+        people.setdefault((norm.emotion, norm.factor_index), {})[norm.subscale] = round(norm.change, 2)
+    return tuple(_item(item, own, defaults, aligned, three, people) for item, own in by_item.items())
 
 
 def administration_shown(one: Administration) -> ItemScore:
@@ -46,17 +49,11 @@ def _item(
     defaults: Mapping[str, float],
     aligned: Alignment | None,
     three: ThreeNumbers | None,
-    norms: Norms | None,
+    people: Mapping[tuple[str, int], Mapping[str, float]],
 ) -> ItemScore:
     trial = own[0].trial
     means = _means(own)
     values: dict[str, Any] = {name: round(means[name] - defaults[name], 2) for name in means if name in defaults}
-    place = (trial.key["emotion"], trial.key["factor_index"])
-    reference = {
-        norm.subscale: round(norm.change, 2)
-        for norm in (norms.factors if norms else ())
-        if (norm.emotion, norm.factor_index) == place
-    }
     shown = next((one for one in own if one.status == "ok"), own[0])
     return ItemScore(
         item=item,
@@ -67,7 +64,7 @@ def _item(
         title=f"{trial.key['emotion']}: {trial.key['factor']}",
         text=shown.answer.text if shown.answer else "",
         values=values,
-        reference=reference,
+        reference=people.get((trial.key["emotion"], trial.key["factor_index"]), {}),
         attempts=sum(one.n_attempts for one in own),
         points=three.points.get(item) if three else None,
         topics=(str(trial.key["emotion"]),),

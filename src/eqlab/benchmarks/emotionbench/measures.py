@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -92,8 +93,18 @@ def ordered(places: Sequence[MeasurePlace]) -> list[str]:
     return [*(name for name in EMOTIONS if name in names), *(name for name in names if name not in EMOTIONS)]
 
 
-def groups(places: Sequence[MeasurePlace], *, overall: bool = True) -> Iterator[MeasureGroup]:
+def groups(places: Sequence[MeasurePlace], *, overall: bool = True) -> tuple[MeasureGroup, ...]:
     """Factors, each emotion after its factors, all negative situations, and controls last, each kind as one."""
+    return _groups(tuple(places), overall)
+
+
+@lru_cache(maxsize=8)
+def _groups(places: tuple[MeasurePlace, ...], overall: bool) -> tuple[MeasureGroup, ...]:
+    """Kept: many subjects answer the same questions."""
+    return tuple(_grouped(places, overall))
+
+
+def _grouped(places: Sequence[MeasurePlace], overall: bool) -> Iterator[MeasureGroup]:
     by_emotion = {name: [i for i, place in enumerate(places) if place.emotion == name] for name in ordered(places)}
     controls = {name: own for name, own in by_emotion.items() if name in CONTROLS}
     for emotion, own in by_emotion.items():

@@ -113,13 +113,14 @@ def scale_range(key: str) -> tuple[float, float]:
 
 def _readable(given: Sequence[Administration]) -> bool:
     """Whether enough of the default and of each kind of situation could be read."""
-    asked = Counter(map(_kind, given))
-    good = Counter(_kind(one) for one in given if one.status == "ok")
+    asked, good = Counter[str](), Counter[str]()
+    for (emotion, status), count in Counter((one.trial.key.get("emotion"), one.status) for one in given).items():
+        asked[_kind(emotion)] += count
+        good[_kind(emotion)] += count if status == "ok" else 0
     return all(good[kind] >= MIN_READABLE * asked[kind] for kind in asked)
 
 
-def _kind(one: Administration) -> str:
-    emotion = one.trial.key.get("emotion")
+def _kind(emotion: object) -> str:
     return "default" if emotion is None else str(emotion) if emotion in ("Neutral", "Positive") else "negative"
 
 

@@ -5,6 +5,7 @@ Own rules that follow the Treebank conventions (Marcus, Santorini & Marcinkiewic
 does; a sentence ends at every period before a blank. Means, shortest and longest of the study's texts come out."""
 
 import re
+from functools import lru_cache
 
 _ALONE = r"[;@#$%&?!*()\[\]{}<>«»“”‘’„\u2012-\u2015]"
 _PIECE = re.compile(
@@ -24,6 +25,8 @@ _MERGED = re.compile(
 )
 _FULL_STOP = re.compile(r"(?<![.\s])\.(?=\s|[\])}>\"'»”’]*\s*$)")
 """A period that ends a sentence: only such a one is cut off its word."""
+_LONG = 40
+"""Characters from which on a word is not kept: a page without blanks would fill the memory."""
 
 
 def tokens(text: str) -> list[str]:
@@ -31,13 +34,20 @@ def tokens(text: str) -> list[str]:
     return [
         word
         for chunk in _FULL_STOP.sub(" . ", text).split()
-        for piece in _PIECE.findall(chunk)
-        for word in _words(piece)
+        for word in (_kept(chunk) if len(chunk) <= _LONG else _of(chunk))
     ]
 
 
 def count(text: str) -> int:
     return len(tokens(text))
+
+
+def _of(chunk: str) -> tuple[str, ...]:
+    """The tokens between two blanks."""
+    return tuple(word for piece in _PIECE.findall(chunk) for word in _words(piece))
+
+
+_kept = lru_cache(maxsize=8192)(_of)  # most of what is said are the same few thousand words
 
 
 def _words(piece: str) -> list[str]:

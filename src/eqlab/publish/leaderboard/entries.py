@@ -79,7 +79,7 @@ class BoardEntry:
     @cached_property
     def words(self) -> float | None:
         """Mean length of a reply."""
-        lengths = [item.words for item in self.result.items if item.words]
+        lengths = [words for item in self.result.items if (words := item.words)]
         return fmean(lengths) if lengths else None
 
     @cached_property

@@ -39,6 +39,10 @@ def item_rows(results: int) -> int:
     return min(MAX_ROWS, max(MIN_ROWS, MAX_ALL_ROWS // max(1, results)))
 
 
+def scores_of(items: Sequence[ItemScore]) -> list[float | None]:
+    return [item.score for item in items]
+
+
 def scored_items(result: Result) -> list[ItemScore]:
     """Items with a score, lowest first."""
     return sorted((item for item in result.items if text.is_number(item.score)), key=attrgetter("score"))
@@ -91,7 +95,7 @@ def add_words(made: Environment) -> Environment:
     made.globals.update(
         drawn_cell=drawn_cell, drawn_range=drawn_range, levels_of=levels_of, printed_cells=printed_cells
     )
-    made.globals.update(scored_items=scored_items, mode_name=mode_name, subject_name=subject_name)
+    made.globals.update(scored_items=scored_items, scores_of=scores_of, mode_name=mode_name, subject_name=subject_name)
     made.globals.update(
         shell_word=shlex.quote, CLIP=CLIP, MOST_SHOWN=MOST_SHOWN, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT
     )
