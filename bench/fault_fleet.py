@@ -15,11 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from aiohttp import web
+from fault_net import NAME, down_while
 from fault_server import Asked, serving, slowly
 from fault_world import stored_now
 from loopback import eqlab
 
 EQLAB = [sys.executable, "-c", "from eqlab.cli.main import main; main()"]
+RAY = ("--engine", "ray", "--workers", "2", "--parts", "parts")
 SWEEP = """benchmarks = ["eqbench"]
 limit = 30
 seeds = [0, 1]
@@ -64,8 +66,37 @@ def told_to_end(*engine: str) -> Callable[[Path], tuple[str, str]]:
     return row
 
 
-def _started(command: list[str], folder: Path) -> subprocess.Popen[str]:
-    environment = os.environ | {"EQLAB_HOME": str(folder / "home"), "COLUMNS": "300"}
+def no_names(seconds: float) -> Callable[[Path], tuple[str, str]]:
+    """Workers without a name service for a while, after 20 of 120 answers: shards end meanwhile, and others begin."""
+
+    def row(folder: Path) -> tuple[str, str]:
+        with serving(slowly) as server:
+            (folder / "s.toml").write_text(SWEEP.format(url=server.url.replace("127.0.0.1", NAME)))
+            down = folder / "down"
+            (folder / "site").mkdir()
+            (folder / "site" / "sitecustomize.py").write_text(down_while(down))
+            where = str(folder / "s.db")
+            command = [*EQLAB, "sweep", "s.toml", "--store", where, *RAY, "--shard", "5"]
+            path = os.pathsep.join([str(folder / "site"), os.environ.get("PYTHONPATH", "")])
+            running = _started(command, folder, PYTHONPATH=path)
+            while server.good < 20 and running.poll() is None:
+                time.sleep(0.02)
+            down.touch()
+            time.sleep(seconds)
+            while_away = server.good
+            down.unlink()
+            _, err = running.communicate()
+            lines = [line.strip() for line in err.splitlines() if "cannot be looked up" in line or "--patience" in line]
+            saw = (
+                f"exit {running.returncode}; {while_away} answered before it was back; {(lines or ['no failure'])[-1]}"
+            )
+            return saw, f"{stored_now(where)} of 120, {server.requests} requests"
+
+    return row
+
+
+def _started(command: list[str], folder: Path, **more: str) -> subprocess.Popen[str]:
+    environment = os.environ | {"EQLAB_HOME": str(folder / "home"), "COLUMNS": "300"} | more
     pipe = subprocess.PIPE
     return subprocess.Popen(
         command, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True
@@ -113,9 +144,9 @@ def large_csv(folder: Path) -> tuple[str, str]:
 
 ROWS: dict[str, Callable[[Path], tuple[str, str]]] = {
     "SIGTERM in a sweep": told_to_end(),
-    "SIGTERM in a sweep over Ray, workers included": told_to_end(
-        "--engine", "ray", "--workers", "2", "--parts", "parts"
-    ),
+    "SIGTERM in a sweep over Ray, workers included": told_to_end(*RAY),
+    "a sweep over Ray whose workers look up no name for 8 s": no_names(8.0),
+    "a sweep over Ray whose workers look up no name for 40 s": no_names(40.0),
     "429 on one of three models at one address": one_refused,
     "CSV export": large_csv,
 }

@@ -41,6 +41,23 @@ def names(*steps: tuple[float, int | tuple[str, ...]]) -> str:
     return _RESOLVER.replace("STEPS", repr(steps))
 
 
+_DOWN = """
+import os, socket
+_real = socket.getaddrinfo
+def _found(host, port, *more, **named):
+    if host == "models.test" and os.path.exists(DOWN):
+        raise socket.gaierror(socket.EAI_AGAIN, "no")
+    return _real("127.0.0.1" if host == "models.test" else host, port, *more, **named)
+socket.getaddrinfo = _found
+"""
+
+
+def down_while(there: Path) -> str:
+    """Python for any process, such as a worker that others start: `models.test` is here, and cannot be looked up while
+    that file is there."""
+    return _DOWN.replace("DOWN", repr(str(there)))
+
+
 HERE = names((0.0, ("127.0.0.1",)))
 
 

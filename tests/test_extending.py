@@ -4,6 +4,7 @@ import re
 import sys
 import tomllib
 import types
+from dataclasses import replace
 
 import pytest
 from conftest import ROOT
@@ -64,6 +65,34 @@ def test_a_benchmark(registered, server, tmp_path, monkeypatch):
     (result,) = api.results(store, store.read_run(outcome.run))
     assert result.sentence.startswith("model:m is right in")
     assert result.headline.n >= 1
+    assert result.counts["planned"] == sum(result.counts.values()) - result.counts["planned"] == 2
+
+
+def test_what_a_benchmark_does_not_count_is_counted_for_it(registered, server, tmp_path, monkeypatch, eqlab):
+    """Else nobody would see why there is no score, and the run would be called a success."""
+    stronger = run_blocks("A benchmark")["Stronger"]
+
+    class Careless(stronger):
+        def score(self, *arguments, **named):
+            made = super().score(*arguments, **named)
+            return replace(made, counts={"planned": len(made.items), "ok": made.headline.n})
+
+    registered["stronger"] = Careless
+    package = tmp_path / "my_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "stronger.toml").write_text('[[item]]\nid = "a"\nweak = "glum"\nstrong = "heartbroken"\n')
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "my_package", raising=False)
+    server.reply = lambda body, number: "I would rather talk about the weather."
+    asked = ("run", "m", "-b", "stronger", "--base-url", server.url)
+    done = eqlab(*asked)
+    assert done.code == 1
+    assert "m: none of 1 answers could be used" in done.err
+    assert "unparseable" in done.out
+    server.reply = lambda body, number: "A"
+    assert eqlab(*asked, "--seed", 1).code == 0
+    assert "read: answer 1" in eqlab("show").out  # the benchmark's own line does not say it
 
 
 def test_a_plugin():

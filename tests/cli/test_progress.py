@@ -84,3 +84,21 @@ def test_elsewhere_than_on_a_terminal_lines_say_it():
     said = watched.out.file.getvalue().splitlines()
     assert said[:2] == ["m: 2 of 4 answered before; going on.", "m: 2 trials to ask."]
     assert said[-1] == "m: 4 of 4 answered; last: calm 5"
+
+
+def test_further_tries_after_the_last_trial_are_not_said_again():
+    watched = Watched(live=False)
+    watched.progress.begun({SUBJECT: (0, 2)})
+    watched.answer(0.0, 2, status="unparseable")
+    watched.answer(0.0, 4, status="unparseable", attempt=2)
+    said = watched.out.file.getvalue().splitlines()
+    assert said[-1] == "m: 2 of 2 answered; last: unparseable"
+    assert len(said) == 3
+
+
+def test_a_long_answer_is_cut_where_one_sees_it():
+    watched = Watched(live=False)
+    watched.progress.begun({SUBJECT: (0, 1)})
+    values = {f"word{number}": number for number in range(20)}
+    watched.progress.stored([Answer("r", "t", SUBJECT, 0, 1, "", "ok", values)])
+    assert watched.out.file.getvalue().splitlines()[-1].endswith("word6 6, word7 …")

@@ -25,6 +25,12 @@ def test_what_cannot_be_written_is_said_before_anything_is_asked(eqlab, server, 
     assert eqlab("report", "published:gpt-4-0314", "-o", where).code == 2
 
 
+def test_an_address_without_a_model_is_no_score_of_the_embedded_one(eqlab):
+    done = eqlab("run", "-b", "eqbench", "--limit", "2", "--base-url", "http://127.0.0.1:9/v1")
+    assert done.code == 2
+    assert "no model is named. Name the model to ask there." in done.err
+
+
 def test_an_item_that_is_not_there_is_a_failure(eqlab, server):
     server.reply = lambda body, n: "That sounds hard."
     assert eqlab("run", "m", "-b", "empathy", "--limit", "1", "--base-url", server.url).code == 0

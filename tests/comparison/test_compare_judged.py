@@ -16,8 +16,8 @@ def test_the_arms_of_a_judge(server, tmp_path):
     store.close()
     sources = read_sources([run, outcome.run, outcome.run], str(tmp_path / "s.db"))
     own, undefined = entries(sources)
-    assert {name: why.split(":")[0] for name, why in undefined} == dict.fromkeys(
-        ("warm", "cold"), "replies are scored by raters"
+    assert {name: ":".join(why.split(":")[:2]) for name, why in undefined} == dict.fromkeys(
+        ("warm", "cold"), "Empathy: replies are scored by raters"
     )
     (found,) = compare(own, undefined)
     assert [(entry.name, entry.score.value) for entry in found.entries] == [("warm", 100.0), ("cold", 0.0)]

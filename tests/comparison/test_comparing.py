@@ -189,8 +189,9 @@ def test_what_has_no_item_scores_is_undefined_with_the_reason():
     sources = [EntrySource(bare, "run 1", "s"), EntrySource(people, "run 2", "s")]
     found, undefined = entries(sources)
     assert not found
-    assert dict(undefined)["c"] == "nobody has rated these replies"
+    assert dict(undefined)["c"] == "Empathy: nobody has rated these replies"
     assert "in pairs" in dict(undefined)["people"]
+    assert entries(sources[:1])[1] == [("c", "nobody has rated these replies")]  # nothing to be told apart from
 
 
 def test_arms_of_a_judge_are_compared_by_prompt():

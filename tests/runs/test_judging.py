@@ -318,7 +318,7 @@ def test_an_import_is_a_run_of_people_and_repeats_change_nothing(server, store, 
 def test_raters_ids_appear_nowhere(server, store, tmp_path):
     run = replies(server, store)
     done = import_ratings(store, ratings_file(store, run, tmp_path / "people.csv"), "pilot")
-    page = api.write_report(store, [store.find_run(done.run)], tmp_path / "r.html").read_text()
+    page = api.write_report(store, done.run, tmp_path / "r.html").read_text()
     store.close()
     kept = b"".join(file.read_bytes() for file in tmp_path.glob("s.db*") if file.is_file())
     for name in (b"anna", b"5f00000000000000000000aa"):
@@ -370,7 +370,7 @@ def test_hostile_replies_reach_the_judge_quoted_and_the_page_escaped(server, sto
     assert result.counts["ok"] == 1
     prompt = server.requests[0]["messages"][-1]["content"]
     assert prompt.count("\nYour rating:") == 1
-    page = api.write_report(store, [store.find_run(outcome.run)], tmp_path / "r.html").read_text()
+    page = api.write_report(store, [outcome.run], tmp_path / "r.html").read_text()
     assert "<script>alert" not in page
     assert "<b>evil" not in page
 

@@ -103,8 +103,12 @@ def test_frames_tables_and_reprs(prepared, store):
     assert api.compare_runs(outcome, store=store).to_frame().equals(pairs)
     with pytest.raises(UsageError, match="is not a result"):
         api.to_frame([1])
-    with pytest.raises(UsageError, match="one by one"):
-        api.compare_runs([outcome.run], store=store)
+    assert api.compare_runs(store.find_run("last"), store=store).to_frame().equals(pairs)
+    for wrong in ([outcome.run], store):
+        with pytest.raises(
+            UsageError, match=r"one by one, and the store by its name: compare_runs\(a, b, store=store\)"
+        ):
+            api.compare_runs(wrong, outcome)
 
 
 def test_pandas_when_it_is_there(prepared, store):

@@ -21,6 +21,32 @@ def store(tmp_path):
     opened.close()
 
 
+class SlowDisk:
+    """Commits that take until they may go on."""
+
+    def __init__(self, store, monkeypatch):
+        self._begun, self._go_on, self._add = threading.Event(), threading.Event(), store.add_answers
+        self.sizes = []
+        """Answers of each commit."""
+        monkeypatch.setattr(store, "add_answers", self._slow)
+
+    def _slow(self, batch, turns=()):
+        self.sizes.append(len(batch))
+        self._begun.set()
+        assert self._go_on.wait(20)
+        self._add(batch, turns)
+
+    def writer(self, store):
+        """In the middle of its first commit, of one answer."""
+        writing = Writer(store, lambda _: None)
+        writing.put(answer(0))
+        assert self._begun.wait(20)
+        return writing
+
+    def go_on(self):
+        self._go_on.set()
+
+
 def stored(store):
     return [given for one in store.scored(config().id, "model:b", "eqbench") for given in one.attempts]
 
@@ -28,18 +54,8 @@ def stored(store):
 def test_who_is_faster_than_the_disk_waits(store, monkeypatch):
     """No more than the bound waits in memory while a commit takes its time; everything is stored in the end."""
     monkeypatch.setattr(module, "_MOST_WAITING", 5)
-    begun, go_on = threading.Event(), threading.Event()
-    add = store.add_answers
-
-    def slow(batch, turns=()):
-        begun.set()
-        assert go_on.wait(20)
-        add(batch, turns)
-
-    monkeypatch.setattr(store, "add_answers", slow)
-    writing = Writer(store, lambda _: None)
-    writing.put(answer(0))
-    assert begun.wait(20)
+    disk = SlowDisk(store, monkeypatch)
+    writing = disk.writer(store)
     handed_over = []
 
     def hand_over():
@@ -52,7 +68,7 @@ def test_who_is_faster_than_the_disk_waits(store, monkeypatch):
     giver.join(0.5)
     assert giver.is_alive()  # it waits for the disk
     assert len(handed_over) == 5
-    go_on.set()
+    disk.go_on()
     giver.join(20)
     writing.close()
     assert len(stored(store)) == 20
@@ -96,22 +112,11 @@ def test_an_answer_that_is_alone_is_stored_at_once(store, monkeypatch):
 
 
 def test_what_came_during_a_commit_is_committed_together(store, monkeypatch):
-    begun, go_on = threading.Event(), threading.Event()
-    add, sizes = store.add_answers, []
-
-    def slow(batch, turns=()):
-        sizes.append(len(batch))
-        begun.set()
-        assert go_on.wait(20)
-        add(batch, turns)
-
-    monkeypatch.setattr(store, "add_answers", slow)
-    writing = Writer(store, lambda _: None)
-    writing.put(answer(0))
-    assert begun.wait(20)
+    disk = SlowDisk(store, monkeypatch)
+    writing = disk.writer(store)
     for number in range(1, 20):
         writing.put(answer(number))
-    go_on.set()
+    disk.go_on()
     writing.close()
-    assert sizes == [1, 19]
+    assert disk.sizes == [1, 19]
     assert len(stored(store)) == 20

@@ -15,8 +15,9 @@ def template_text(kind, store, **more):
     return study_text(kind, store, **{**arms, **more})
 
 
-def filled(design, store, people, effect=None, seed=4, careless=0, source=""):
-    """So many people, from arrival to the end; the first `careless` ones give every check the wrong answer."""
+def filled(design, store, people, effect=None, seed=4, careless=0, source="", instead=None):
+    """So many people, from arrival to the end; the first `careless` ones give every check the wrong answer. `instead`:
+    what a person gives to one of their trials, by both numbers."""
     create_study(store, design, source, "test", {})
     clock = iter(range(1_700_000_000, 1_900_000_000, 17))
     participation = Participation(store, design, clock=lambda: float(next(clock)))
@@ -26,8 +27,11 @@ def filled(design, store, people, effect=None, seed=4, careless=0, source=""):
         mind = world.mind(f"{seed} {number}")
         person = participation.arrive(f"panel-{number}", "en")
         participation.consent(person, agreed=True)
+        trials = 0
         while (view := participation.look(person)).step is not None:
             values = dict(world.answer(mind, view.trial)) if view.trial else {}
+            trials += view.step.kind == "trial"
+            values = (instead or {}).get((number, trials), values) if view.step.kind == "trial" else values
             if view.step.kind == "attention" and number < careless:
                 values = {key: _other(view.trial, key, value) for key, value in values.items()}
             saved = participation.save(person, view.number, view.attempt, values)

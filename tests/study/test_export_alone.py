@@ -10,6 +10,7 @@ from export_alone import without_eqlab
 from filled_studies import filled, opened, template_text
 
 import eqlab as api
+from eqlab.benchmarks.eqbench.score import item_score_v1
 from eqlab.study.results import alone
 from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all
@@ -46,6 +47,54 @@ high = 110
 """
 
 
+OWN_ITEMS = {
+    "eqbench": (
+        "id,character,text,emotions",
+        '"q{n}","Ben","Ana: I got job number {n}!\nBen: So you will move.","Proud {n} | Sad 3 | Hurt 4 | Glad 1"',
+    ),
+    "evoked": ("id,text,emotion", 's{n},"Somebody took your seat number {n}.",{mood}'),
+    "emobench": (
+        "id,task,scenario,choices,label,question_type",
+        'e{n},application,"Ben lost his key number {n}.","Help him look. | Laugh. | Leave. | Sing.",Laugh.,Action',
+    ),
+}
+"""The first line of a file, and the others."""
+
+
+@pytest.mark.parametrize("kind", OWN_ITEMS)
+def test_questions_of_ones_own_are_found_again_too(tmp_path, kind):
+    """Their number is called as their file is; and four zeros are no answer in EQ-Bench."""
+    head, line = OWN_ITEMS[kind]
+    moods = ("Anger", "Neutral", "Positive")
+    rows = [line.format(n=n, mood=moods[n % 3]) for n in range(1, 10)]
+    (tmp_path / "mine.csv").write_text("\n".join([head, *rows, ""]))
+    store = api.open_store(str(tmp_path / "s.db"))
+    text = re.sub(r"(?m)^items = .*", 'items = "mine.csv"', template_text(kind, store))
+    zeros = {"Proud": 0, "Sad": 0, "Hurt": 0, "Glad": 0}
+    design = opened(tmp_path / "study.toml", text, store)
+    participation = filled(design, store, 30, source=text, instead={(2, 1): zeros} if kind == "eqbench" else {})
+    export_all(participation, tmp_path / "out")
+    again = without_eqlab(tmp_path / "out")
+    store.close()
+    assert again.wrong == []
+    assert kind != "eqbench" or "mine" in again.same
+
+
+def test_the_first_version_of_eqbench_is_found_again():
+    """Its scores share ten points; only published questions have it."""
+    answers = {"a": (5, 5, 0, 0), "b": (1, 0, 2, 7), "c": (0, 0, 0, 0)}
+    words, reference = ("W", "X", "Y", "Z"), {"W": 4, "X": 3, "Y": 3, "Z": 0}
+    rows = [
+        {"person": person, "trial": "t", "scale": word, "value": str(value)}
+        for person, own in answers.items()
+        for word, value in zip(words, own, strict=True)
+    ]
+    ((_, (found, _)),) = alone._eqbench(rows, {"t": {"reference": reference}}, {"options": [["version", "v1"]]}).items()
+    scores = [item_score_v1(dict(zip(words, own, strict=True)), reference) for own in answers.values()]
+    assert scores[2] is None
+    assert found == pytest.approx(10 * (scores[0] + scores[1]) / 2)
+
+
 @pytest.fixture(scope="module", params=[*ALONE, "own"])
 def exported(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
@@ -53,6 +102,8 @@ def exported(request, tmp_path_factory):
     kind = "rating" if request.param == "own" else request.param
     text = template_text(kind, store).replace(f'kind = "{kind}"', f'kind = "{kind}"\n{SMALL.get(request.param, "")}', 1)
     text += OWN if request.param == "own" else ""
+    # people are dealt anew each time: so many that no dealing leaves the models without a summit to find
+    text = re.sub(r"(?m)^people_per_batch = .*", "people_per_batch = 6", text) if kind == "rating" else text
     design = opened(folder / "study.toml", text, store)
     participation = filled(design, store, 30, careless=2, source=text)
     export_all(participation, folder / "out")

@@ -6,9 +6,14 @@ from dataclasses import replace
 import pytest
 from small_study import small_design
 
+from eqlab.store.study.create import create_study
+from eqlab.store.study.participation import Participation
+from eqlab.study.served import ServedStudy
 from eqlab.study.simulation.minds import Truth
 from eqlab.study.simulation.personas import PERSONAS
-from eqlab.study.simulation.simulate import Simulation, coverage, repeat, simulate
+from eqlab.study.simulation.simulate import Simulation, coverage, repeat, simulate, walk
+from eqlab.study.simulation.walk import Address, WalkError
+from eqlab.study.web.settings import ServerSettings
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +82,17 @@ def test_coverage_over_repetitions_has_its_own_interval():
     assert share.value >= 75
     assert share.low < share.value
     assert coverage([*repeats, ()])[0][3].n == 9  # a repetition without an estimate is a miss
+
+
+def test_a_server_that_takes_no_simulated_people_says_what_would(store):
+    """A locked study, or one that is served without --rehearsal: the way out, not a number."""
+    from eqlab.study.web.server import running
+
+    design = small_design()
+    create_study(store, design, "", "test", {})
+    wanted = Simulation(2, Truth(1.0), {"honest": 1.0})
+    with running([ServedStudy(Participation(store, design))], ServerSettings(b"s" * 32)) as base:
+        address = Address(base, design.study.id, "PID", "simulated-")
+        with pytest.raises(WalkError, match="takes no simulated people") as refused:
+            walk(design, address, wanted, lambda _: None)
+    assert "--rehearsal" in refused.value.hint

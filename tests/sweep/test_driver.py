@@ -11,8 +11,11 @@ from small_sweep import small_cells, stored_answers
 
 import eqlab as api
 from eqlab.core.answers import Answer
+from eqlab.models.waits import Waits
 from eqlab.store.lock import run_lock
+from eqlab.sweep.cells import make_cells
 from eqlab.sweep.driver import Driver, DriverLimits, LostWorkerError
+from eqlab.sweep.file import parse_sweep
 from eqlab.sweep.parts import Parts
 from eqlab.sweep.shards import ShardEnd, Sink, divide
 from eqlab.sweep.watch import Watch
@@ -30,7 +33,7 @@ class Pool:
         self.most, self.at_address = 0, 0
         self.shards = []
 
-    def submit(self, shard, sink, share, timeout):
+    def submit(self, shard, sink, share, waits):
         handle = next(self.numbers)
         self.out[handle] = (shard, sink, share)
         self.shards.append(shard)
@@ -76,7 +79,7 @@ def work(place, pool, *, cells=None, workers=3, shard=4, retries=20, **watch):
     store, folder = place
     cells = cells or small_cells(URL, "a", "b", seeds=(next(SEEDS),), limit=10)
     driver = Driver(
-        pool, store, Sink(str(folder / "parts")), DriverLimits(workers, shard, 5.0, retries), Watch(**watch)
+        pool, store, Sink(str(folder / "parts")), DriverLimits(workers, shard, Waits(5.0), retries), Watch(**watch)
     )
     return cells, driver.work(cells), driver
 
@@ -168,6 +171,55 @@ def test_a_hopeless_model_ends_all_its_cells_and_no_others(place):
     assert sum(shard.target.model.name == "a" for shard in pool.shards) <= 2
 
 
+@pytest.mark.parametrize(
+    ("model", "known"),
+    [(f'spec = "a"\nbase_url = "{URL}"', [False, True, True]), ('spec = "embedded"', [False, False, False])],
+    ids=["at an address", "in place"],
+)
+def test_workers_know_whether_an_address_has_answered_in_this_sweep(place, model, known):
+    """What runs in place is a new one each time, and has to show that it is there."""
+    for _ in range(2):  # an earlier sweep says nothing about today
+        seeds, pool = [next(SEEDS) for _ in range(3)], Pool()
+        sweep = parse_sweep(f'benchmarks = ["eqbench"]\nlimit = 4\nseeds = {seeds}\n[[models]]\n{model}\n')
+        work(place, pool, cells=make_cells(sweep), workers=1)
+        assert [shard.met for shard in pool.shards] == known
+
+
+def test_one_answer_is_enough_to_know_an_address(place, monkeypatch):
+    """A shard that is lost midway has shown it, too."""
+    monkeypatch.setattr("eqlab.sweep.driver._LOOK", -1.0)
+
+    class Midway(Pool):
+        def wait(self, handles, seconds):
+            if not self.wrote:
+                ((shard, sink, _),) = self.out.values()
+                self.wrote = Parts(sink.parts).write(shard.run, shard.name, [answer(shard, shard.planned[0])]) or True
+                return []
+            return super().wait(handles, seconds)
+
+    pool = Midway(["before"])
+    pool.wrote = False
+    work(place, pool, cells=small_cells(URL, "a", seeds=(next(SEEDS),), limit=10), workers=1, shard=10)
+    assert [(len(shard.planned), shard.met) for shard in pool.shards] == [(10, False), (9, True)]
+
+
+def test_workers_that_only_wait_are_spoken_for(place, monkeypatch):
+    """They cannot say that they wait for an outage to pass."""
+    monkeypatch.setattr("eqlab.sweep.driver._LOOK", -1.0)
+    monkeypatch.setattr("eqlab.sweep.driver._QUIET", 0.0)
+    looks = count()
+
+    class Waiting(Pool):
+        def wait(self, handles, seconds):
+            return [] if next(looks) < 3 else super().wait(handles, seconds)
+
+    said = []
+    (cell,), _, _ = work(place, Waiting(), cells=small_cells(URL, "a", seeds=(next(SEEDS),), limit=4), say=said.append)
+    assert said == [
+        f"{cell.name}: no answer for 0 s. An outage, or a rate limit, is waited for up to 300 s (--patience)."
+    ]
+
+
 def test_parts_of_a_killed_driver_are_taken_in_before_anything_is_asked(place):
     store, folder = place
     pool = Pool()
@@ -205,7 +257,7 @@ def test_stopping_waits_for_what_is_out_and_hands_out_no_more(place):
     pool = Stopping()
     store, folder = place
     cells = small_cells(URL, "a", seeds=(next(SEEDS),), limit=10)
-    driver = Driver(pool, store, Sink(str(folder / "parts")), DriverLimits(2, 2, 5.0), Watch())
+    driver = Driver(pool, store, Sink(str(folder / "parts")), DriverLimits(2, 2, Waits(5.0)), Watch())
     outcome = driver.work(cells)
     assert outcome.interrupted
     assert len(pool.shards) == 2
@@ -229,7 +281,7 @@ def test_shards_that_outlast_a_schedulers_patience_are_dropped_and_asked_later(p
     pool = Stuck()
     store, folder = place
     cells = small_cells(URL, "a", seeds=(next(SEEDS),), limit=10)
-    driver = Driver(pool, store, Sink(str(folder / "parts")), DriverLimits(2, 2, 5.0), Watch())
+    driver = Driver(pool, store, Sink(str(folder / "parts")), DriverLimits(2, 2, Waits(5.0)), Watch())
     outcome = driver.work(cells)
     assert outcome.interrupted
     assert not outcome.failures

@@ -3,6 +3,7 @@
 import math
 import os
 import signal
+import socket
 import sys
 from importlib.metadata import version
 from types import ModuleType, SimpleNamespace
@@ -11,6 +12,7 @@ import pytest
 from small_sweep import good, small_cells
 
 import eqlab as api
+from eqlab.models.waits import Waits
 from eqlab.runs.interrupt import GRACE
 from eqlab.sweep import ray_engine
 from eqlab.sweep.parts import Parts
@@ -86,8 +88,16 @@ def test_a_task_says_what_it_needs_and_is_not_retried_by_ray():
     fake.remote = lambda function: Task()
     (cell,) = small_cells("http://h/v1", "a", seeds=(0,), more="gpus = 2\n")
     shard = Shard("s", cell.run, 0, cell.target, {}, (), "1")
-    ray_engine._RayPool(fake).submit(shard, Sink("p"), 3, 5.0)
+    handle = ray_engine._RayPool(fake).submit(shard, Sink("p"), 3, Waits(5.0, patience=7.0))
+    assert handle == (shard, Sink("p"), 3, Waits(5.0, patience=7.0))
     assert (said["num_gpus"], said["num_cpus"], said["max_retries"]) == (2, 1, 0)
+
+
+def whole(cell, store, **more):
+    """All trials of a cell."""
+    store.begin_run(cell.prepared.config, cell.prepared.plan(), {})
+    options = {name: one.options for name, one in cell.prepared.asked.items()}
+    return Shard("s", cell.run, 0, cell.target, options, tuple(waiting_of(cell, store)), version("eqlab"), **more)
 
 
 def test_a_worker_keeps_to_its_share(server, tmp_path):
@@ -103,19 +113,42 @@ def test_a_worker_keeps_to_its_share(server, tmp_path):
     server.reply, server.delay = reply, 0.03
     (cell,) = small_cells(server.url, "a", seeds=(0,), limit=12, at_once=50)
     store = api.open_store(str(tmp_path / "s.db"))
-    store.begin_run(cell.prepared.config, cell.prepared.plan(), {})
-    options = {name: one.options for name, one in cell.prepared.asked.items()}
-    planned = tuple(waiting_of(cell, store))
-    shard = Shard("s", cell.run, 0, cell.target, options, planned, version("eqlab"))
-    assert work_shard(shard, Sink(str(tmp_path / "parts")), 3, 5.0) == ShardEnd()
+    shard = whole(cell, store)
+    assert work_shard(shard, Sink(str(tmp_path / "parts")), 3, Waits(5.0)) == ShardEnd()
     assert len(server.requests) == 12
     assert 2 <= max(under_way) <= 3
     assert Parts(str(tmp_path / "parts")).merge(cell.run, store) == 12
     store.close()
 
 
+@pytest.mark.parametrize(("met", "patience"), [(True, 60.0), (True, 0.0), (False, 60.0)])
+def test_a_worker_without_a_name_service_waits_where_others_were_answered(
+    server, store, tmp_path, monkeypatch, met, patience
+):
+    """Its connections are new, and it alone could not tell an outage from an address where nobody is."""
+    server.reply = good
+    failures, real = iter(range(6)), socket.getaddrinfo
+
+    def lookup(host, *more, **named):
+        if host == "models.test" and next(failures, None) is not None:
+            raise socket.gaierror(socket.EAI_AGAIN, "no")
+        return real("127.0.0.1" if host == "models.test" else host, *more, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    monkeypatch.setattr("eqlab.models.http.HttpChat._backoff", lambda self, retries: 0.01)
+    (cell,) = small_cells(server.url.replace("127.0.0.1", "models.test"), "a", seeds=(0,))
+    end = work_shard(whole(cell, store, met=met), Sink(str(tmp_path / "parts")), 1, Waits(5.0, patience=patience))
+    if met and patience:
+        assert end == ShardEnd()
+        assert Parts(str(tmp_path / "parts")).merge(cell.run, store) == 6
+    else:
+        assert end.kind == "model"
+        assert "the name models.test cannot be looked up now" in end.failure
+        assert ("--patience waits longer" in end.hint) is met
+
+
 def test_a_worker_of_another_version_asks_nothing(server):
     (cell,) = small_cells(server.url, "a", seeds=(0,))
-    end = work_shard(Shard("s", cell.run, 0, cell.target, {}, (), "0.0.0"), Sink("nowhere"), 1, 5.0)
+    end = work_shard(Shard("s", cell.run, 0, cell.target, {}, (), "0.0.0"), Sink("nowhere"), 1, Waits(5.0))
     assert "0.0.0" in end.failure
     assert end.kind == "model"

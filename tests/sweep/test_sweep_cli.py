@@ -76,6 +76,29 @@ def test_a_trial_without_an_answer_is_no_success(eqlab, file, server, monkeypatc
     assert "got no answer" not in done.err
 
 
+@pytest.mark.parametrize("said_in", ["the command", "the file"])
+def test_patience_is_the_users(eqlab, file, server, monkeypatch, said_in):
+    """An outage of three replies: waited for as a rule, given up by whoever has no patience. The command has the last
+    word."""
+    monkeypatch.setattr(HttpChat, "_backoff", lambda self, retries: 0.01)
+    text = sweep_text(server.url, ("a",), at_once=1)
+    server.reply = lambda body, n: web.Response(status=503) if 2 <= n <= 4 else good(body)
+    file.write_text(text if said_in == "the command" else f"patience = 0\n{text}")
+    flags = ("--patience", 0) if said_in == "the command" else ()
+    done = eqlab("sweep", file, "--yes", *flags)
+    assert done.code == 1
+    assert "has not answered for 0 s" in done.err
+    assert "--patience waits longer" in done.err
+    server.requests.clear()
+    assert eqlab("sweep", file, "--yes", "--patience", 60).code == 0
+    assert len(server.requests) == 11 + 3
+
+
+def test_patience_has_one_help_text(eqlab):
+    for command in ("run", "sweep", "judge", "probe"):
+        assert "Seconds that an outage, or a rate limit" in " ".join(eqlab(command, "--help").out.split())
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

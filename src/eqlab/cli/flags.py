@@ -8,6 +8,7 @@ import typer
 
 from eqlab.core.errors import UsageError
 from eqlab.core.pairs import read_settings
+from eqlab.models.waits import PATIENCE
 
 StoreFlag = Annotated[
     str,
@@ -43,8 +44,10 @@ StructuredFlag = Annotated[
 ]
 TimeoutFlag = Annotated[float, typer.Option("--timeout", min=1.0, help="Seconds for a whole reply.")]
 SilenceFlag = Annotated[float, typer.Option("--silence", min=1.0, help="Seconds without a byte of a reply.")]
-PatienceFlag = Annotated[
-    float, typer.Option("--patience", min=0.0, help="Seconds that an outage, or a rate limit, is waited for.")
+_PATIENCE = "Seconds that an outage, or a rate limit, is waited for."
+PatienceFlag = Annotated[float, typer.Option("--patience", min=0.0, help=_PATIENCE)]
+FilePatienceFlag = Annotated[
+    float | None, typer.Option("--patience", min=0.0, help=_PATIENCE, show_default=f"the file's, else {PATIENCE:.0f}")
 ]
 EffortFlag = Annotated[
     str,

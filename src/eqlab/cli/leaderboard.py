@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from eqlab.publish.leaderboard.build import Built
+    from eqlab.publish.leaderboard.build import Built, Checked
 
 app = typer.Typer(help="A static site that ranks models honestly.", no_args_is_help=True)
 
@@ -18,7 +19,9 @@ def build(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the site goes: new, empty, or the last build.")],
     submissions: Annotated[
         list[Path] | None,
-        typer.Option("--from", metavar="FOLDER", help="Folder of files that 'eqlab submit' wrote; may be repeated."),
+        typer.Option(
+            "--from", metavar="PATH", help="A file that 'eqlab submit' wrote, or a folder of them; may be repeated."
+        ),
     ] = None,
     published: Annotated[
         bool, typer.Option("--published", help="Add the published EQ-Bench results, scored again.")
@@ -52,6 +55,55 @@ def build(
         _print(built)
     if built.refused:
         raise typer.Exit(1)
+
+
+@app.command()
+def check(
+    submissions: Annotated[
+        list[Path], typer.Argument(metavar="PATH…", help="Files that 'eqlab submit' wrote, or folders of them.")
+    ],
+    data: DataFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Check submissions as `build` does, every reply read and scored anew; write nothing.
+
+    Exit code 1 if one is refused. That a model really gave these answers cannot be seen from a file."""
+    from eqlab.cli.output import print_json, say
+    from eqlab.core.text import estimate_text
+    from eqlab.publish.leaderboard.build import checked
+
+    left_out: dict[str, str] = {}
+    found = list(checked(submissions, data, left_out))
+    if not found:
+        raise UsageError("There is no submission.", "Name files that 'eqlab submit' wrote.")
+    if as_json:
+        print_json({"submissions": [_checked_json(one) for one in found], "left_out": left_out})
+    else:
+        for one in found:
+            for entry in one.entries:
+                score = estimate_text(entry.result.headline)
+                say(f"holds: {one.name}: {entry.name}, {entry.result.title} {score}, signed by key {entry.source}")
+            if one.refused:
+                say(f"refused: {one.name}: {one.refused}")
+        for where, why in left_out.items():
+            say(f"left out: {where}: {why}")
+    if any(one.refused for one in found):
+        raise typer.Exit(1)
+
+
+def _checked_json(one: "Checked") -> dict[str, object]:
+    from dataclasses import asdict
+
+    scores = [
+        {
+            "name": entry.name,
+            "title": entry.result.title,
+            "score": asdict(entry.result.headline),
+            "source": entry.source,
+        }
+        for entry in one.entries
+    ]
+    return {"file": one.name, "holds": not one.refused, "reason": one.refused or None, "entries": scores}
 
 
 def _print(built: "Built") -> None:

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from eqlab.cli.flags import BaseUrlFlag, ConcurrencyFlag, DataFlag, JsonFlag, SettingFlag, TimeoutFlag
+from eqlab.cli.flags import BaseUrlFlag, ConcurrencyFlag, DataFlag, JsonFlag, PatienceFlag, SettingFlag, TimeoutFlag
 from eqlab.cli.plain import print_text
 from eqlab.core.pairs import read_settings
-from eqlab.models.waits import WHOLE
+from eqlab.models.waits import PATIENCE, WHOLE, Waits
 
 
 def probe(
@@ -19,6 +19,7 @@ def probe(
     base_url: BaseUrlFlag = "",
     setting: SettingFlag = None,
     timeout: TimeoutFlag = WHOLE,
+    patience: PatienceFlag = PATIENCE,
     data: DataFlag = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -27,7 +28,7 @@ def probe(
     A hint at contamination: the share of items above what the same replies reach beside other items."""
     from dataclasses import asdict
 
-    from eqlab.cli.output import errors, print_json, print_table
+    from eqlab.cli.output import errors, harmless, print_json, print_table
     from eqlab.core.errors import UsageError
     from eqlab.core.runs import ModelConfig
     from eqlab.runs import probe as probing
@@ -35,11 +36,15 @@ def probe(
     if items not in ("open", "published"):
         raise UsageError(f"--items '{items}' is unknown.", "Choose open or published.")
     texts = probing.chosen(probing.texts(benchmark, items, data), limit)
-    found = []
+    found, waits, out = [], Waits(timeout, patience=patience), errors()
+
+    def say(text: str) -> None:
+        out.print(harmless(text), style="dim", markup=False)
+
     for spec in dict.fromkeys(models):
         config = ModelConfig(spec, "" if spec == "embedded" else base_url, settings=read_settings(setting or []))
-        errors().print(f"{spec}: {len(texts)} texts", style="dim", markup=False)
-        result, lost = probing.probe(config, texts, concurrency=max_concurrency, timeout=timeout)
+        say(f"{spec}: {len(texts)} texts")
+        result, lost = probing.probe(config, texts, concurrency=max_concurrency, waits=waits, say=say)
         found.append(probing.Probe(spec, benchmark, items, result, lost))
     if as_json:
         print_json([{**asdict(one), "sentence": probing.sentence(one)} for one in found])

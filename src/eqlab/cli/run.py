@@ -124,6 +124,8 @@ def run(
 
     if width is not None and not adaptive:
         raise UsageError("--width is where an adaptive run stops.", "Add --adaptive.")
+    if base_url and not models and not speaker:
+        raise UsageError("--base-url is an address, and no model is named.", "Name the model to ask there.")
     if "temperature" in perturb and "temperature" in read_settings(setting or []):
         raise UsageError("'--set temperature' holds for every trial.", "Drop it, or perturb something else.")
     if fresh:

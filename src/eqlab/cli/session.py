@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from eqlab.store.store import Store, StoredRun
 
 
+_BRIEF = 70
+"""Characters of an answer beside a bar."""
+
+
 def work(
     prepared: "Prepared",
     store: "Store",
@@ -151,6 +155,8 @@ class Progress:
         self._done: dict[str, int] = {}
         self._totals: dict[str, int] = {}
         self._live = out.is_terminal
+        self._full: set[str] = set()
+        """Whose last trial was said to be answered; what comes then are further tries."""
         self._said_at = 0.0
         self.heard = 0
         """Answers stored in this session."""
@@ -229,7 +235,8 @@ class Progress:
                 if self._live:
                     self._progress.update(self._bars[subject], completed=self._done[subject], last=what)
                     continue
-                full = self._done[subject] >= self._totals[subject]
+                full = self._done[subject] >= self._totals[subject] and subject not in self._full
+                self._full |= {subject} if full else set()
                 if full or time.monotonic() - self._said_at > 5:
                     self._said_at = time.monotonic()
                     line = f"{_name(subject)}: {self._done[subject]} of {self._totals[subject]} answered; last: {what}"
@@ -246,6 +253,9 @@ def _brief(answer: "Answer") -> str:
     if answer.status != "ok":
         return answer.status
     if any(isinstance(value, bool | str) for value in answer.values.values()):  # words, and what was noticed in them
-        return harmless(" ".join(answer.text.split()))[:70].replace("[", "(")
-    values = ", ".join(f"{key} {value}" for key, value in answer.values.items())
-    return harmless(values)[:70].replace("[", "(").replace("\n", " ")
+        return _cut(harmless(" ".join(answer.text.split())))
+    return _cut(harmless(", ".join(f"{key} {value}" for key, value in answer.values.items())).replace("\n", " "))
+
+
+def _cut(text: str) -> str:
+    return (text if len(text) <= _BRIEF else f"{text[: _BRIEF - 2].rstrip(' ,')} …").replace("[", "(")

@@ -7,7 +7,7 @@ import typer
 from eqlab.cli.flags import JsonFlag, StoreFlag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eqlab.core.benchmark import Scored
     from eqlab.core.results import ItemScore
@@ -115,6 +115,14 @@ def _as_json(match: "Match") -> dict[str, object]:
     }
 
 
+def _read_of(scored: "Scored") -> "Mapping[str, object]":
+    """What was read, where a benchmark's own line does not say it."""
+    from eqlab.core.answers import final
+
+    last = final(scored.attempts)
+    return last.values if last is not None and last.status == "ok" else {}
+
+
 def _print(match: "Match", *, prompt: bool) -> None:
     from eqlab.cli.plain import harmless, print_rule, print_text
     from eqlab.core.answered_as import spec_of
@@ -135,7 +143,7 @@ def _print(match: "Match", *, prompt: bool) -> None:
         print_text(attempt.text or attempt.note)
     values = ", ".join(
         f"{key} {value} (reference {line.reference[key]:g})" if key in line.reference else f"{key} {value}"
-        for key, value in line.values.items()
+        for key, value in (line.values or _read_of(scored)).items()
     )
     score = "" if line.score is None else f"\nscore: {line.score:.2f}"
     print_text(f"\nread: {values or 'nothing'}{score}\n" if scored.attempts else "\nnot answered yet\n")

@@ -1,16 +1,17 @@
 """`eqlab sweep`: models × benchmarks × seeds from a file: plan, live table, summary."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eqlab.cli.flags import REPORT, DataFlag, JsonFlag, ReportFlag, StoreFlag, check_writable
+from eqlab.cli.flags import REPORT, DataFlag, FilePatienceFlag, JsonFlag, ReportFlag, StoreFlag, check_writable
 
 if TYPE_CHECKING:
+    from eqlab.models.waits import Waits
     from eqlab.store.store import Store
     from eqlab.sweep.cells import Cell
-    from eqlab.sweep.file import Sweep
     from eqlab.sweep.watch import SweepOutcome, Watch
 
 
@@ -29,6 +30,7 @@ def sweep(
         int | None, typer.Option(min=1, help="Ray: shards in flight, at most.", show_default="the cluster's CPUs")
     ] = None,
     shard: Annotated[int, typer.Option(min=1, help="Ray: trials in a shard.")] = 100,
+    patience: FilePatienceFlag = None,
     report: ReportFlag = REPORT,
     store: StoreFlag = "",
     data: DataFlag = None,
@@ -52,6 +54,7 @@ def sweep(
         raise UsageError("--address, --parts and --workers belong to Ray.", "Add --engine ray.")
     check_writable(report)
     read = read_sweep(file)
+    waits = read.waits if patience is None else replace(read.waits, patience=patience)
     cells = make_cells(read, data)
     opened = open_store(store)
     plans = plan_cells(cells, opened)
@@ -65,17 +68,17 @@ def sweep(
         if engine == "ray":
             from eqlab.sweep.ray_engine import RayPlan, run_on_ray
 
-            wanted = RayPlan(address, parts, workers, shard, read.timeout)
+            wanted = RayPlan(address, parts, workers, shard, waits)
             outcome = run_on_ray(cells, opened, wanted, watch=table.watch)
         else:
-            outcome = _here(cells, opened, read, table.watch)
+            outcome = _here(cells, opened, waits, table.watch)
     finish(file, cells, opened, outcome, report=report, as_json=as_json)
 
 
-def _here(cells: "list[Cell]", store: "Store", read: "Sweep", watch: "Watch") -> "SweepOutcome":
+def _here(cells: "list[Cell]", store: "Store", waits: "Waits", watch: "Watch") -> "SweepOutcome":
     from eqlab.sweep.local import run_here
 
-    return run_here(cells, store, timeout=read.timeout, watch=watch)
+    return run_here(cells, store, waits=waits, watch=watch)
 
 
 def _interactive() -> bool:

@@ -100,16 +100,19 @@ def entries(sources: Iterable[EntrySource], missing: Missing = "drop") -> tuple[
     """(what can be compared, (name, why not) of the rest). Equal names are told apart by settings, else by the run."""
     found: list[Entry] = []
     marks: list[str] = []
-    undefined: list[tuple[str, str]] = []
+    undefined: list[tuple[str, str, str]] = []
+    titles: set[str] = set()
     for source in sources:
+        titles.add(source.result.title)
         own = list(_entries(source, missing))
         usable = [entry for entry in own if entry.items or _has_interval(entry)]
         found += usable
         marks += [source.settings] * len(usable)
-        undefined += [(entry.name, why_undefined(source.result)) for entry in own if entry not in usable]
+        lacking = why_undefined(source.result)
+        undefined += [(entry.name, source.result.title, lacking) for entry in own if entry not in usable]
         if not own:
             why = "it has no answers yet" if not source.result.items else why_undefined(source.result)
-            undefined.append((_name(source.result.subject), why))
+            undefined.append((_name(source.result.subject), source.result.title, why))
     kinds = [(entry.kind, entry.name) for entry in found]
     names = dict.fromkeys(kinds)
     renamed: dict[int, str] = {}
@@ -117,7 +120,9 @@ def entries(sources: Iterable[EntrySource], missing: Missing = "drop") -> tuple[
         places = [place for place, one in enumerate(kinds) if one == (kind, name)]
         settings, origins = [marks[place] for place in places], [found[place].origin for place in places]
         renamed |= dict(zip(places, told_apart([name] * len(places), settings, origins), strict=True))
-    return [replace(entry, name=renamed[place]) for place, entry in enumerate(found)], undefined
+    return [replace(entry, name=renamed[place]) for place, entry in enumerate(found)], [
+        (name, f"{title}: {why}" if len(titles) > 1 else why) for name, title, why in undefined
+    ]
 
 
 def _entries(source: EntrySource, missing: Missing) -> Iterable[Entry]:

@@ -12,26 +12,27 @@ from eqlab.core.results import Result
 
 if TYPE_CHECKING:
     from eqlab.runs.ask import Outcome
-    from eqlab.store.store import Store
+    from eqlab.store.store import Store, StoredRun
 
 Kind = Literal["polars", "pandas"]
 
 
 def compare_runs(
-    *names: "str | Outcome", store: "Store | str" = "", data: Path | None = None, joint: bool = False
+    *names: "str | Outcome | StoredRun", store: "Store | str" = "", data: Path | None = None, joint: bool = False
 ) -> "Comparisons":
-    """What `eqlab compare` says of runs (ids, `last`, or what `eqlab.run` returned), `published:MODEL` and result
-    files."""
+    """What `eqlab compare` says of runs (ids, `last`, what `eqlab.run` or `find_run` returned), `published:MODEL` and
+    result files."""
     where = store if isinstance(store, str) else store.where
     asked = [name if isinstance(name, str) else _run_of(name) for name in names]
     return Comparisons(compare(*entries(read_sources(asked or ("last",), where, data)), joint=joint))
 
 
-def _run_of(outcome: "Outcome") -> str:
-    run = getattr(outcome, "run", None)
+def _run_of(one: "Outcome | StoredRun") -> str:
+    run = getattr(one, "run", None) or getattr(one, "id", None)
     if not isinstance(run, str):
         raise UsageError(
-            f"{type(outcome).__name__} does not name a run.", "Give ids or outcomes one by one: compare_runs(a, b)."
+            f"{type(one).__name__} does not name a run.",
+            "Give ids or outcomes one by one, and the store by its name: compare_runs(a, b, store=store).",
         )
     return run
 

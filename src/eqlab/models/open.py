@@ -29,10 +29,7 @@ def open_chats(
         sort_settings(model.settings)
         if not is_local(model):
             addresses[model.subject] = model.spec if _in_litellm(model) else locate(model.spec, model.base_url).base_url
-    lines = {
-        address: Connection(concurrency, waits.whole, waits.silence, waits.patience)
-        for address in dict.fromkeys(addresses.values())
-    }
+    lines = {address: Connection.waiting(concurrency, waits) for address in dict.fromkeys(addresses.values())}
     return {model.subject: open_chat(model, lines.get(addresses.get(model.subject, "")), say=say) for model in models}
 
 

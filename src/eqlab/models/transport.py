@@ -50,6 +50,10 @@ class Connection:
         self._proxies: dict[str, str | None] = {}
         self._tls: ssl.SSLContext | None = None
 
+    @classmethod
+    def waiting(cls, concurrency: int, waits: Waits) -> "Connection":
+        return cls(concurrency, waits.whole, waits.silence, waits.patience)
+
     async def close(self) -> None:
         await self.lines.clear()
 

@@ -27,6 +27,7 @@ Write the second half and nothing else.
 
 {first}"""
 _SHOWN = 10
+DEFAULT_WAITS = Waits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +60,20 @@ def probe(
     items: Mapping[str, str],
     *,
     concurrency: int = 16,
-    timeout: float = 120.0,
+    waits: Waits = DEFAULT_WAITS,
     say: Callable[[str], None] = lambda _: None,
 ) -> tuple[memorisation.Memorised, int]:
     """What one model knows of the texts, and how many requests were lost."""
     parts = {name: halves(text) for name, text in items.items()}
-    replies = asyncio.run(
-        _ask_all(model, {name: first for name, (first, _) in parts.items()}, concurrency, timeout, say)
-    )
+    replies = asyncio.run(_ask_all(model, {name: first for name, (first, _) in parts.items()}, concurrency, waits, say))
     truths = {name: second for name, (_, second) in parts.items()}
     return probed(replies, truths), len(parts) - len(replies)
 
 
 async def _ask_all(
-    model: ModelConfig, firsts: Mapping[str, str], concurrency: int, timeout: float, say: Callable[[str], None]
+    model: ModelConfig, firsts: Mapping[str, str], concurrency: int, waits: Waits, say: Callable[[str], None]
 ) -> dict[str, str]:
-    chat = open_chats([model], concurrency=concurrency, waits=Waits(timeout), say=say)[model.subject]
+    chat = open_chats([model], concurrency=concurrency, waits=waits, say=say)[model.subject]
     waiting = iter(firsts.items())
     replies: dict[str, str] = {}
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.answered_as import replaced
-from eqlab.core.answers import Answer
+from eqlab.core.answers import STATUSES, Answer
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored, Seated
 from eqlab.core.results import ItemScore, Result, Results
 from eqlab.core.runs import OWN, TITLE, BenchmarkConfig, ModelConfig
@@ -52,10 +52,17 @@ def score(
         caveats=(*_replaced(subject, seats, names), *result.caveats),
         usage=usage_of(attempts, model, asked) if model else result.usage,
     )
-    result = titled(result, asked)
+    result = counted(titled(result, asked))
     if subject == "model:embedded":
         result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
     return result
+
+
+def counted(result: Result) -> Result:
+    """How many answers were unread, refused or lost, where a benchmark does not count them: nobody must miss it."""
+    if any(name in result.counts for name in STATUSES if name != "ok"):
+        return result
+    return replace(result, counts={**Counter(item.status for item in result.items if item.status), **result.counts})
 
 
 def titled(result: Result, asked: BenchmarkConfig) -> Result:

@@ -15,6 +15,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from eqlab.core.errors import EqlabError, ModelError
+from eqlab.models.waits import Waits
 from eqlab.runs.ask import next_round
 from eqlab.runs.provenance import provenance
 from eqlab.store.lock import run_lock
@@ -30,6 +31,8 @@ _LOOK = 1.0
 """Seconds between two looks at what has arrived for a cell."""
 _OPEN = 32
 """Cells under way at once: each holds a lock."""
+_QUIET = 30.0
+"""Seconds without an answer after which the user is told what may be waited for: workers cannot say it."""
 _IN_PLACE = 2000
 """Trials, at least, for which a model is loaded or a server started on a worker."""
 
@@ -39,7 +42,7 @@ class LostWorkerError(Exception):
 
 
 class Pool(Protocol):
-    def submit(self, shard: Shard, sink: Sink, share: int, timeout: float) -> Hashable: ...
+    def submit(self, shard: Shard, sink: Sink, share: int, waits: Waits) -> Hashable: ...
     def wait(self, handles: Sequence[Hashable], seconds: float) -> Sequence[Hashable]:
         """Those that have ended, as soon as one has or the time is over."""
         ...
@@ -57,7 +60,7 @@ class DriverLimits:
     """Shards in flight, at most."""
     shard: int
     """Trials in a shard."""
-    timeout: float
+    waits: Waits
     retries: int = 3
     """How often a shard goes out again after its worker was lost."""
 
@@ -73,6 +76,11 @@ class _Open:
     """Trials of lost workers, and how often they went out."""
     in_flight: int = 0
     looked_at: float = 0.0
+    done: int = -1
+    """Trials answered when it was last looked at."""
+    moved_at: float = 0.0
+    told: bool = False
+    """Whether the user knows that nothing arrives."""
     exhausted: bool = False
 
 
@@ -95,6 +103,8 @@ class Driver:
         self._out: dict[Hashable, _Out] = {}
         self._shares: dict[str, list[int]] = {}
         """What is left of each address's limit."""
+        self._met: set[str] = set()
+        """Addresses that have answered since the sweep began."""
         self._failures: dict[str, EqlabError] = {}
         self._hopeless: dict[str, EqlabError] = {}
         """Models that cannot be asked, by name."""
@@ -158,9 +168,10 @@ class Driver:
                 options={name: one.options for name, one in asked.items()},
                 planned=planned,
                 version=version("eqlab"),
+                met=cell.target.endpoint in self._met and not cell.target.in_place,
             )
             under.in_flight += 1
-            handle = self._pool.submit(shard, self._sink, share, self._limits.timeout)
+            handle = self._pool.submit(shard, self._sink, share, self._limits.waits)
             self._out[handle] = _Out(under, planned, share, tries)
 
     def _next(self) -> tuple[_Open, tuple[Planned, ...], int] | None:
@@ -232,8 +243,20 @@ class Driver:
             self._parts.merge(under.cell.run, self._store)
 
     def _tell(self, under: _Open) -> None:
+        cell = under.cell
+        done, planned = self._store.progress(cell.run)[cell.subject]
         under.looked_at = time.monotonic()
-        self._watch.moved(under.cell, *self._store.progress(under.cell.run)[under.cell.subject])
+        if done != under.done:
+            if 0 <= under.done < done:
+                self._met.add(cell.target.endpoint)
+            under.done, under.moved_at, under.told = done, under.looked_at, False
+        elif under.looked_at - under.moved_at > _QUIET and not under.told:
+            under.told = True
+            self._watch.say(
+                f"{cell.name}: no answer for {_QUIET:.0f} s. An outage, or a rate limit, is waited for up to "
+                f"{self._limits.waits.patience:.0f} s (--patience)."
+            )
+        self._watch.moved(cell, done, planned)
 
     def _finish(self, out: _Out, handle: Hashable) -> None:
         under, cell = out.under, out.under.cell
@@ -244,6 +267,8 @@ class Driver:
         except LostWorkerError as lost:
             end = ShardEnd(str(lost), kind="lost")
         self._take_in(under)
+        if not end.failure:
+            self._met.add(cell.target.endpoint)
         if not end.failure or self._stopping:
             return
         error = ModelError(end.failure, end.hint)

@@ -15,7 +15,7 @@ from eqlab.core.secrets import holds_secret, is_secret, secret_among
 from eqlab.core.toml_file import decoded, read_toml
 from eqlab.core.toml_section import Section
 from eqlab.models.providers import is_web_address
-from eqlab.models.waits import WHOLE
+from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Waits
 
 _PROTOCOL = ("model", "messages", "stream", "response_format")
 """Settings that would change the protocol."""
@@ -72,20 +72,12 @@ class Sweep:
     endpoints: Mapping[str, SweepEndpoint]
     seeds: tuple[int, ...]
     max_concurrency: int
-    timeout: float
+    waits: Waits
 
 
 _TOP = (
-    "items",
-    "profile",
-    "limit",
-    "repeats",
-    "seeds",
-    "models",
-    "benchmarks",
-    "endpoints",
-    "max_concurrency",
-    "timeout",
+    *("items", "profile", "limit", "repeats", "seeds", "models", "benchmarks", "endpoints"),
+    *("max_concurrency", "timeout", "silence", "patience"),
 )
 _BENCHMARK = ("items", "profile", "limit", "repeats", "options")
 _ENDPOINT = ("base_url", "key", "max_concurrency")
@@ -123,8 +115,13 @@ def _sweep(top: Section, path: str) -> Sweep:
         endpoints={name: _endpoint(name, one) for name, one in top.named("endpoints", _ENDPOINT).items()},
         seeds=top.wholes("seeds", (0,), -(2**63), 2**63 - 1),
         max_concurrency=top.whole("max_concurrency", 16, 1, _MOST),
-        timeout=_seconds(top, "timeout", WHOLE),
+        waits=_waits(top),
     )
+
+
+def _waits(top: Section) -> Waits:
+    patience = top.number("patience", PATIENCE, 0, _MOST)
+    return Waits(_seconds(top, "timeout", WHOLE), _seconds(top, "silence", SILENCE), patience)
 
 
 def _shared(table: Section, default: SweepBenchmark) -> SweepBenchmark:

@@ -7,6 +7,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.errors import EqlabError, InUseError, ModelError, StoreError
 from eqlab.models.chat import Chat
 from eqlab.models.transport import Connection
+from eqlab.models.waits import Waits
 from eqlab.runs.ask import Listener, ask
 from eqlab.runs.interrupt import on_interrupt
 from eqlab.store.lock import run_lock
@@ -19,14 +20,14 @@ AT_ONCE = 8
 """Models under way at once. Each can fill its address by itself; more only smooth the ends."""
 
 
-def run_here(cells: Sequence[Cell], store: Store, *, timeout: float, watch: Watch) -> SweepOutcome:
+def run_here(cells: Sequence[Cell], store: Store, *, waits: Waits, watch: Watch) -> SweepOutcome:
     """Work on all cells. What one model cannot do does not stop the others; a store that fails stops all."""
-    return asyncio.run(_Local(store, timeout, watch).work(cells))
+    return asyncio.run(_Local(store, waits, watch).work(cells))
 
 
 class _Local:
-    def __init__(self, store: Store, timeout: float, watch: Watch) -> None:
-        self._store, self._timeout, self._watch = store, timeout, watch
+    def __init__(self, store: Store, waits: Waits, watch: Watch) -> None:
+        self._store, self._waits, self._watch = store, waits, watch
         self._lines: dict[str, Connection] = {}
         self._failures: dict[str, EqlabError] = {}
         self._stop = asyncio.Event()
@@ -104,5 +105,5 @@ class _Local:
 
     def _line(self, target: Target) -> Connection:
         if target.model.start:
-            return Connection(target.limit, self._timeout)
-        return self._lines.setdefault(target.endpoint, Connection(target.limit, self._timeout))
+            return Connection.waiting(target.limit, self._waits)
+        return self._lines.setdefault(target.endpoint, Connection.waiting(target.limit, self._waits))

@@ -23,6 +23,9 @@ class Shard:
     planned: tuple[Planned, ...]
     version: str
     """Of the eqlab that cut it: a worker with another one would read replies otherwise."""
+    met: bool = False
+    """Whether the model's address has answered in this sweep: then a worker waits for it, and never takes an outage for
+    an address where nobody is."""
 
     def plan_pages(self, run: str, subject: str) -> Iterator[list[Planned]]:
         """As a store gives a whole run."""

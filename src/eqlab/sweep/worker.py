@@ -13,6 +13,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.errors import EqlabError, StoreError
 from eqlab.models.runner import Asked, Session, run_model
 from eqlab.models.transport import Connection
+from eqlab.models.waits import Waits
 from eqlab.store.shared import SharedStore, same_database
 from eqlab.store.writer import Writer
 from eqlab.sweep.opening import opened
@@ -25,7 +26,7 @@ class _Writer(Protocol):
     def close(self) -> None: ...
 
 
-def work_shard(shard: Shard, sink: Sink, share: int, timeout: float) -> ShardEnd:
+def work_shard(shard: Shard, sink: Sink, share: int, waits: Waits) -> ShardEnd:
     """Ask a shard's trials with at most `share` requests at once. An end that nobody foresaw raises."""
     if shard.version != version("eqlab"):
         return ShardEnd(
@@ -34,17 +35,18 @@ def work_shard(shard: Shard, sink: Sink, share: int, timeout: float) -> ShardEnd
             "model",
         )
     try:
-        return asyncio.run(_work(shard, sink, share, timeout))
+        return asyncio.run(_work(shard, sink, share, waits))
     except StoreError as error:
         return ShardEnd(error.message, error.hint, "store")
     except EqlabError as error:
         return ShardEnd(error.message, error.hint, "model")
 
 
-async def _work(shard: Shard, sink: Sink, share: int, timeout: float) -> ShardEnd:
+async def _work(shard: Shard, sink: Sink, share: int, waits: Waits) -> ShardEnd:
     target = shard.target
     asked = {name: Asked(load(name), options) for name, options in shard.options.items()}
-    line = Connection(share, timeout)
+    line = Connection.waiting(share, waits)
+    line.met = shard.met
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     writer, done = _writer(shard, sink, lambda: _set(stop, loop))
     try:

@@ -23,6 +23,9 @@ def test_from_a_run_to_somebody_elses_board(eqlab, run, store, tmp_path):
     assert "alpha scores" in said
     assert (tmp_path / "site" / "index.html").is_file()
     body = json.loads((inbox / "a.json").read_text())
+    code, said, _ = eqlab("leaderboard", "check", inbox / "a.json")
+    assert code == 0
+    assert said.startswith("holds: a.json: alpha, EQ-Bench v2 ")
     body["claims"][0]["score"] = 100
     (inbox / "b.json").write_text(json.dumps(body))
     code, said, _ = eqlab(*board)
@@ -31,6 +34,18 @@ def test_from_a_run_to_somebody_elses_board(eqlab, run, store, tmp_path):
     code, said, _ = eqlab(*board, "--json")
     assert code == 1
     assert json.loads(said)["refused"][0]["file"] == "b.json"
+    (inbox / "README.md").write_text("Send us yours.")
+    code, said, _ = eqlab("leaderboard", "check", inbox, "--json")
+    assert code == 1
+    told = json.loads(said)
+    assert [(one["file"], one["holds"]) for one in told["submissions"]] == [("a.json", True), ("b.json", False)]
+    assert "signature" in told["submissions"][1]["reason"]
+    assert list(told["left_out"]) == ["README.md"]
+    (inbox / "b.json").unlink()
+    code, said, _ = eqlab(*board)
+    assert code == 0  # what only lies beside submissions is no forged one
+    assert "left out: README.md" in said
+    assert eqlab("leaderboard", "check", tmp_path / "site" / "models")[0] == 2
 
 
 def test_an_empty_store_and_no_other_source(eqlab, tmp_path):

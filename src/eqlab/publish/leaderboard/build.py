@@ -85,28 +85,48 @@ def _entries(sources: Sources, built: Built, say: Callable[[str], None]) -> Iter
         yield from published_entries(reader)
     if sources.store is not None:
         yield from store_entries(sources.store, built.left_out)
+    for one in checked(sources.folders, sources.data, built.left_out):
+        if one.refused:
+            built.refused.append((one.name, one.refused))
+        yield from one.entries
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One file, and what it brings to a board, or why nothing."""
+
+    name: str
+    entries: Sequence[BoardEntry] = ()
+    refused: str = ""
+
+
+def checked(places: Sequence[Path], data: Path | None, left_out: dict[str, str]) -> Iterator[Checked]:
+    """Submissions in folders, or single files. What lies beside them under another name goes to `left_out`."""
     seen: dict[str, str] = {}
-    for path in _submissions(sources.folders):
+    for path in _submissions(places, left_out):
         try:
             body = read_submission(path)
-            made = check_submission(body, sources.data)
+            made = check_submission(body, data)
             first = seen.setdefault(body["answers_sha256"], path.name)
             if first != path.name:
                 raise Refused(f"it holds the same answers as {first}")
+            yield Checked(path.name, made)
         except Refused as why:
-            built.refused.append((path.name, str(why)))
-            continue
-        yield from made
+            yield Checked(path.name, refused=str(why))
 
 
-def _submissions(folders: Sequence[Path]) -> Iterator[Path]:
-    for folder in folders:
-        if folder.is_file():
-            yield folder
-        elif folder.is_dir():
-            yield from sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+def _submissions(places: Sequence[Path], left_out: dict[str, str]) -> Iterator[Path]:
+    for place in places:
+        if place.is_file():
+            yield place
+        elif place.is_dir():
+            for path in sorted(path for path in place.rglob("*") if path.is_file() and not path.name.startswith(".")):
+                if path.suffix == ".json":
+                    yield path
+                else:
+                    left_out[path.name] = "no submission: its name does not end in .json"
         else:
-            raise UsageError(f"There is no folder or file {folder}.", "Name a folder of submissions with --from.")
+            raise UsageError(f"There is no folder or file {place}.", "Name submissions, or a folder of them.")
 
 
 def _shown(entry: BoardEntry, texts: bool) -> BoardEntry:

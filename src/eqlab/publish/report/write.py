@@ -17,15 +17,18 @@ from eqlab.store.reader import Reader, StoredRun
 
 def write_report(
     store: Reader,
-    stored: Sequence[StoredRun],
+    runs: Sequence[StoredRun | str],
     where: Path | str,
     *,
     items: bool = False,
     processes: int = 1,
     beside: Sequence[tuple[StoredRun, Sequence[Result]]] = (),
 ) -> Path:
-    """Write the HTML report of some runs, and of results from elsewhere beside them; with `items` every item too, on
-    pages in a folder beside it."""
+    """Write the HTML report of some runs (ids, `last`, or what `find_run` returned), and of results from elsewhere
+    beside them; with `items` every item too, on pages in a folder beside it."""
+    if isinstance(runs, str | StoredRun):
+        runs = [runs]
+    stored = [store.find_run(one) if isinstance(one, str) else one for one in runs]
     with Others(processes) as others:
         found = with_panels(store, pooled(store, results_of(store, stored, others=others)))
         return write_results([*found, *beside], where, items=items, others=others)

@@ -20,6 +20,8 @@ Found = dict[str, tuple[float, float]]
 """By name as in result.json: the value, and how far the exported one may lie from it."""
 Rows = list[dict[str, str]]
 Floats = npt.NDArray[np.float64]
+HEADLINE = "headline"
+"""The study's first number, which is called as the items are where they are somebody's own."""
 EXACT, FITTED = 1e-6, 0.02
 """Fitted models may differ a little: two programs climb the same hill in different ways."""
 
@@ -30,8 +32,8 @@ def main(folder: Path) -> int:
     exported = {"people analysed": float(told["analysed"])}
     for one in (*told["estimates"], told["headline"], *(each["estimate"] for each in told["contrasts"])):
         exported[one["name"]] = one["value"]
-    wrong = 0
-    for name, (value, tolerance) in found.items():
+    wrong, first = 0, told["headline"]["name"]
+    for name, (value, tolerance) in ((first if name == HEADLINE else name, one) for name, one in found.items()):
         there = exported.get(name)
         same = there is not None and abs(there - value) <= tolerance * max(1.0, abs(value))
         wrong += not same
@@ -200,16 +202,24 @@ def _evoked(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) 
 
 
 def _eqbench(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:
-    """EQ-Bench v2: 10 − 0.7477 Σ f(|answer − reference|) a dialogue, ten times the mean of a person's."""
-    lost: dict[tuple[str, str], float] = {}
+    """Ten times the mean of a person's dialogues. v2: 10 − 0.7477 Σ f(|answer − reference|) a dialogue; v1: 10 − Σ |its
+    share of ten − reference|. Four zeros are no answer."""
+    given: dict[tuple[str, str], dict[str, int]] = {}
     for row in rows:
-        away = abs(int(row["value"]) - questions[row["trial"]]["reference"][row["scale"]])
-        curve = 0.0 if away == 0 else 6.5 / (1 + math.exp(-1.2 * (away - 4))) if away < 5 else away
-        lost[row["person"], row["trial"]] = lost.get((row["person"], row["trial"]), 0.0) + curve
+        given.setdefault((row["person"], row["trial"]), {})[row["scale"]] = int(row["value"])
+    shares = dict(study["options"]).get("version") == "v1"
     scores: dict[str, list[float]] = {}
-    for (person, _), points in lost.items():
-        scores.setdefault(person, []).append(10 * (10 - 0.7477 * points))
-    return {"EQ-Bench v2": (fmean(fmean(own) for own in scores.values()), 1e-3)}
+    for (person, trial), own in given.items():
+        if any(own.values()):
+            tenth = sum(own.values()) / 10 if shares else 1.0
+            away = [abs(value / tenth - questions[trial]["reference"][name]) for name, value in own.items()]
+            lost = sum(away) if shares else 0.7477 * sum(map(_cost, away))
+            scores.setdefault(person, []).append(10 * (10 - lost))
+    return {HEADLINE: (fmean(map(fmean, scores.values())), 1e-3)}
+
+
+def _cost(away: float) -> float:
+    return 0.0 if away == 0 else 6.5 / (1 + math.exp(-1.2 * (away - 4))) if away < 5 else away
 
 
 def _emobench(rows: Rows, questions: Mapping[str, Any], study: Mapping[str, Any]) -> Found:

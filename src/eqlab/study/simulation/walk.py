@@ -309,6 +309,11 @@ class _Walk:
                     text = await reply.text()
                     if reply.status == 200:
                         return read_page(text)
+                    if reply.status == 403:
+                        raise WalkError(
+                            f"{self._address.base} takes no simulated people.",
+                            "Serve a study that is neither locked nor begun, with --rehearsal.",
+                        )
                     if reply.status not in (429, 502, 503, 504):
                         raise WalkError(f"{method} {reply.url.path} was answered with {reply.status}.")
             except (aiohttp.ClientError, TimeoutError):
