@@ -41,10 +41,8 @@ IDS = (
     "2e84b07d3f",
 )
 """Run ids of a page in the order they are printed: they depend on the address of the server, docs must not."""
-_RUN = re.compile(
-    r"(?:(?<=[Rr]un )|(?<=show )|(?<=compare )|(?<=report )|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f]))[0-9a-f]{10}\b"
-)
-"""A run's id; one of digits alone is known by the word before it."""
+_RUN = re.compile(r"(?<![\w.,])(?=[a-f]*\d)[0-9a-f]{10}(?![\w]|[.,]\d)")
+"""A run's id, which may be of digits alone; never a word, nor a part of a number."""
 _PROGRESS = re.compile(r"trials? to ask|^\d+ of \d+ simul|\d answered|% copied|^[\w ,.:-]*\d$")
 """Lines that say how far a run is: they depend on the machine's speed."""
 _ALWAYS = (

@@ -215,6 +215,14 @@ def test_what_the_documentation_shows_is_what_commands_print(published, monkeypa
                 assert now[1].splitlines() == then[1].splitlines(), f"{name} is stale: make docs-output"
 
 
+def test_run_ids_are_known_whatever_they_are_made_of():
+    """One in a hundred has digits only."""
+    import docs_output
+
+    said = "run 1840530273; show abcdef0123\n1840530273  EQ-Bench  0.1234567890  1,234567890  defacedbad"
+    assert docs_output._RUN.findall(said) == ["1840530273", "abcdef0123", "1840530273"]
+
+
 def test_every_output_that_is_shown_is_made_by_its_command():
     """A block with `$ ` commands and lines of output is marked for docs_output.py, or held by a test of its own."""
     held = TEXT["dialogue.md"]  # tests/runs/test_dialogue_docs.py
