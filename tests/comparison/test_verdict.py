@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqlab.comparison.contender import REFERENCE, Contender, contender, told_apart, why_no_rank
-from eqlab.comparison.pair import ALPHA, pair
+from eqlab.comparison.pair import ALPHA, pair, paired_on
 from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import judge
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result
@@ -92,6 +92,31 @@ def test_a_pair_is_judged_alike_in_any_company(seed, count):
         for b in every[j + 1 :]:
             alone = judge([a, b])
             assert whole.pair(a.name, b.name) == alone.pair(a.name, b.name)
+
+
+@given(
+    st.lists(st.floats(-12, 12), min_size=2, max_size=6),
+    st.integers(0, 10**6),
+    st.sampled_from([5, 6, 12, 40]),
+    st.sampled_from([0.0, 0.3, 0.8]),
+    st.sampled_from([None, 10.0, 60.0]),
+    st.booleans(),
+)
+def test_who_is_told_apart_is_what_the_pairs_say(gaps, seed, n, lost, coarse, elsewhere):
+    """Worked out for all at once; whatever is missing, alike or from other files."""
+    rng, every = np.random.default_rng(seed), []
+    for k, gap in enumerate(gaps):
+        points = drawn(seed + k, gap, n)
+        points = points if coarse is None else coarse * np.round(points / coarse)
+        points[rng.random(n) < lost] = np.nan
+        if np.isfinite(points).sum() >= 5:
+            every.append(one(f"m{k}", points, "other" if elsewhere and k == 1 else "s"))
+    found = judge(every)
+    both = [found.pair(a.name, b.name) for j, a in enumerate(every) for b in every[j + 1 :]]
+    better = [(pair_, pair_.better) for pair_ in both if pair_.better is not None]
+    assert found.apart == {(own.name, (pair_.b if own is pair_.a else pair_.a).name) for pair_, own in better}
+    for pair_ in both:
+        assert paired_on(pair_.a, pair_.b) == (pair_.difference.n if pair_.difference.method == "paired" else 0)
 
 
 def test_fewer_than_five_items_are_too_few_for_anything():

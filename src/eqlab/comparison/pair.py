@@ -78,6 +78,12 @@ def pair(a: Contender, b: Contender) -> Pair:
     return _judged(a, b, difference, len(shared))
 
 
+def paired_on(a: Contender, b: Contender) -> int:
+    """How many items the two are compared on, one by one; 0 where they are compared in another way."""
+    shared = len(a.points.keys() & b.points.keys()) if a.item_set == b.item_set else 0
+    return shared if are_paired(shared, len(a.points), len(b.points)) else 0
+
+
 def are_paired(shared: int, one: int, other: int) -> bool:
     """Half of the items of the smaller side must be shared; else all items of both sides count, and the few that are
     shared are taken into account."""

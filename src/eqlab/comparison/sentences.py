@@ -1,9 +1,10 @@
 """The verdict in words that claim no more than it does: one passage for terminal, report, leaderboard and files."""
 
 from collections.abc import Sequence
+from itertools import combinations, permutations
 
 from eqlab.comparison.contender import REFERENCE, Contender
-from eqlab.comparison.pair import Pair
+from eqlab.comparison.pair import Pair, paired_on
 from eqlab.comparison.verdict import Verdict
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import basis_of, number, short_name, value_of
@@ -33,16 +34,17 @@ def _first(verdict: Verdict, things: str) -> str:
     if len(ranked) == 2:
         return pair_sentence(verdict.pair(ranked[0].name, ranked[1].name), things)
     rest = [one for one in ranked if one not in first]
-    inside = [verdict.pair(a.name, b.name) for i, a in enumerate(first) for b in first[i + 1 :]]
-    clear = all(verdict.pair(a.name, b.name).better is a for a in first for b in rest)
+    clear = all((a.name, b.name) in verdict.apart for a in first for b in rest)
+    alike = not any((a.name, b.name) in verdict.apart for a, b in permutations(first, 2))
+    sizes = {size for a, b in combinations(first, 2) if (size := paired_on(a, b))}
     if len(first) == 1:
         opening = f"{_name(first[0])} is best: it scores {_score(first[0])}"
         found = f"{opening}, more than {_others(rest)}." if clear else f"{opening}; {_others(rest)} come after it."
-    elif not any(one.separated for one in inside):
-        found = f"{_listed_scores(first)} cannot be told apart{_with(inside, things)}"
+    elif alike:
+        found = f"{_listed_scores(first)} cannot be told apart{_with(sizes, things)}"
         found += _before(first, rest, clear) if rest else "."
     else:
-        found = f"{_listed_scores(first, 'or')} may be best{_with(inside, things)}: when {len(ranked)} are compared"
+        found = f"{_listed_scores(first, 'or')} may be best{_with(sizes, things)}: when {len(ranked)} are compared"
         found += " at once, a lead of this size can be chance"
         found += _before(first, rest, clear) if rest else "."
     return " ".join(part for part in (found, _neighbours(verdict)) if part)
@@ -62,23 +64,23 @@ def _rated(verdict: Verdict, things: str, rater: str) -> str:
     if len(verdict.ranked) < 2:
         return opening
     pairs = verdict.neighbours()
+    sizes = {size for pair in pairs if (size := paired_on(pair.a, pair.b))}
     if len(pairs) == 1:
         return f"{opening} {pair_sentence(pairs[0], things)}"
     apart = [pair_sentence(pair, things) for pair in pairs if pair.better is not None]
     same = [f"{_name(pair.a)} and {_name(pair.b)}" for pair in pairs if pair.better is None]
     said = apart[:_MOST_NAMES]
     if len(same) == len(pairs):
-        said.append(f"No two neighbours can be told apart{_with(pairs, things)}.")
+        said.append(f"No two neighbours can be told apart{_with(sizes, things)}.")
     elif same:
-        said.append(f"Cannot be told apart{_with(pairs, things)}: {listed(same)}.")
+        said.append(f"Cannot be told apart{_with(sizes, things)}: {listed(same)}.")
     if len(apart) > _MOST_NAMES:
         said.append(f"The other {len(apart) - _MOST_NAMES} are in the tables.")
     return f"{opening} {' '.join(said)}"
 
 
-def _with(pairs: Sequence[Pair], things: str) -> str:
-    sizes = {pair.difference.n for pair in pairs if pair.difference.method == "paired"}
-    return f" with these {sizes.pop()} {things}" if len(sizes) == 1 else f" with these {things}"
+def _with(sizes: set[int], things: str) -> str:
+    return f" with these {min(sizes)} {things}" if len(sizes) == 1 else f" with these {things}"
 
 
 def _before(first: Sequence[Contender], rest: Sequence[Contender], clear: bool) -> str:

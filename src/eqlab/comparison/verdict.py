@@ -40,6 +40,8 @@ class Standing:
 class Verdict:
     standings: tuple[Standing, ...]
     """Ranked ones first, by the score that is displayed, highest first; then the others."""
+    apart: frozenset[tuple[str, str]] = frozenset()
+    """(better, worse) by name: every two of the ranked ones that `pair` tells apart."""
 
     @cached_property
     def ranked(self) -> tuple[Standing, ...]:
@@ -86,16 +88,18 @@ def judge(contenders: Sequence[Contender], *, joint: bool = False) -> Verdict:
     """The verdict on some contenders with different names."""
     ranked = sorted((one for one in contenders if one.ranked), key=_order)
     found: list[Rank] = []
+    apart: frozenset[tuple[str, str]] = frozenset()
     together: Sequence[Rank | None] = [None] * len(ranked)
     if ranked:
         alone, table = _alone(ranked)
+        apart = frozenset((ranked[j].name, ranked[k].name) for j, k in np.argwhere(alone.above).tolist())
         found = _each(len(ranked), alone, table)
         together = _jointly(alone, table) if joint else together
     standings = [
         Standing(one, rank, rank[0] == 1, whole) for one, rank, whole in zip(ranked, found, together, strict=True)
     ]
     rest = sorted((one for one in contenders if not one.ranked), key=_order)
-    return Verdict((*standings, *(Standing(one, None) for one in rest)))
+    return Verdict((*standings, *(Standing(one, None) for one in rest)), apart)
 
 
 def _order(one: Contender) -> tuple[bool, float, str]:
