@@ -59,8 +59,8 @@ def test_careless_people_are_found_out(outcome):
 def test_the_analysis_finds_the_effect_and_says_that_it_is_simulated(outcome):
     (one,) = outcome.recovered
     assert one.put_in == 2.5
-    assert one.found.low > 0
-    assert one.inside
+    assert abs(one.found.value - 2.5) < 4 * one.found.se  # who comes first, and so who sees what, differs each time
+    assert one.inside == (one.found.low <= 2.5 <= one.found.high)
     assert outcome.analysis.standing.label == "simulated"
     assert outcome.analysis.result.sentence.startswith("Simulated: ")
 

@@ -210,7 +210,6 @@ def _item(question: Chosen, version: str, rules: EqBenchRules, used: Pass | None
         points=None if counted is None else 10 * counted,
         words_absent=question.answer.values["words"] if question.answer and question.answer.run == FIGURES else None,
         topics=topics(trial.form.keys) if trial.key["language"] == "en" else (),
-        shown=trial.stimulus,
     )
 
 
