@@ -34,6 +34,12 @@ def test_from_a_run_to_somebody_elses_board(eqlab, run, store, tmp_path):
     code, said, _ = eqlab(*board, "--json")
     assert code == 1
     assert json.loads(said)["refused"][0]["file"] == "b.json"
+    again = tmp_path / "again"
+    again.mkdir()
+    (again / "a.json").write_bytes((inbox / "a.json").read_bytes())
+    code, said, _ = eqlab("leaderboard", "check", inbox / "a.json", again)
+    assert code == 1  # under the same name in another folder, too
+    assert "refused: a.json: it holds the same answers as a.json" in said
     (inbox / "README.md").write_text("Send us yours.")
     code, said, _ = eqlab("leaderboard", "check", inbox, "--json")
     assert code == 1

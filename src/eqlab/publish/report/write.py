@@ -17,7 +17,7 @@ from eqlab.store.reader import Reader, StoredRun
 
 def write_report(
     store: Reader,
-    runs: Sequence[StoredRun | str],
+    stored: StoredRun | str | Sequence[StoredRun | str],
     where: Path | str,
     *,
     items: bool = False,
@@ -26,11 +26,10 @@ def write_report(
 ) -> Path:
     """Write the HTML report of some runs (ids, `last`, or what `find_run` returned), and of results from elsewhere
     beside them; with `items` every item too, on pages in a folder beside it."""
-    if isinstance(runs, str | StoredRun):
-        runs = [runs]
-    stored = [store.find_run(one) if isinstance(one, str) else one for one in runs]
+    named = [stored] if isinstance(stored, str | StoredRun) else stored
+    runs = [store.find_run(one) if isinstance(one, str) else one for one in named]
     with Others(processes) as others:
-        found = with_panels(store, pooled(store, results_of(store, stored, others=others)))
+        found = with_panels(store, pooled(store, results_of(store, runs, others=others)))
         return write_results([*found, *beside], where, items=items, others=others)
 
 
