@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     Match = tuple[str, str, Scored, ItemScore]
     """Subject, benchmark, trial with its answers, and how it is shown."""
 
-_STATUSES = ("ok", "unparseable", "refused", "error", "unanswered")
-
 
 def show(
     run: Annotated[str, typer.Argument(help="Run id, its beginning, or `last`.")] = "last",
@@ -34,11 +32,12 @@ def show(
     from itertools import islice
 
     from eqlab.cli.plain import harmless, print_json
+    from eqlab.core.answers import OUTCOMES
     from eqlab.core.errors import UsageError
     from eqlab.store.looking import open_reader
 
-    if status and status not in _STATUSES:
-        raise UsageError(f"--status '{status}' is unknown.", f"Choose {', '.join(_STATUSES)}.")
+    if status and status not in OUTCOMES:
+        raise UsageError(f"--status '{status}' is unknown.", f"Choose {', '.join(OUTCOMES)}.")
     opened = open_reader(store)
     stored = opened.find_run(run)
     pairs = [(who, asked) for who, asked in stored.config.pairs() if subject in who]
