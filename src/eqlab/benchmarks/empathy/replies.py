@@ -104,9 +104,9 @@ def _words(piece: str) -> list[str]:
 # -- manners -------------------------------------------------------------------------------------------------------
 
 # Two rules each for declining and for calling oneself an AI. `declines` and `says_it_is_ai` read what the speaker says
-# of themselves. The phrase rules count a phrase anywhere, as the audit of the published replies did; they find 67 refusals
-# where 66 decline (one reply tells a helpless witness "you're unable to help") and 11 self-identifications where 24 are
-# ("artificial intelligence" is spelled out in the rest).
+# of themselves. The phrase rules count a phrase anywhere, as the audit of the published replies did; they find 67
+# refusals where 66 decline (one reply tells a helpless witness "you're unable to help") and 11 self-identifications
+# where 24 are ("artificial intelligence" is spelled out in the rest).
 _DECLINES = re.compile(
     r"\bI(?:'m| am) (?:unable|not able) to (?:provide|assist|help|offer|continue)\b"
     r"|\bI (?:can't|cannot|can not|won't) (?:provide|assist|continue with|help you with that)\b"
