@@ -75,7 +75,7 @@ def test_a_test_that_hangs_or_dies_ends_the_run_with_its_name(tmp_path, body, wo
     (tmp_path / "test_good.py").write_text("def test_fine(): pass\n")
     command = [sys.executable, "-m", "pytest", "-p", "ending", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml"]
     limit = ["-o", "faulthandler_timeout=2", "--rootdir", tmp_path, "-n", str(workers), "--dist", "loadfile"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")}
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests" / "support")}
     done = subprocess.run(
         [*command, *limit, tmp_path], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300
     )
