@@ -3,9 +3,8 @@
 import re
 from typing import Any
 
+from eqlab.benchmarks.common.reading import is_refusal, read_json
 from eqlab.benchmarks.dialogue.prompt import FORM, STAYS
-from eqlab.benchmarks.refusal import is_refusal
-from eqlab.benchmarks.structured import read_json
 from eqlab.core.answers import Reading
 from eqlab.core.forms import check_values
 

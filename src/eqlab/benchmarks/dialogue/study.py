@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from eqlab.benchmarks.contrasts import contrast_table, p_text
+from eqlab.benchmarks.common.people import contrast_table, p_text, template
+from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.dialogue.benchmark import Dialogue
 from eqlab.benchmarks.dialogue.characters import Character
 from eqlab.benchmarks.dialogue.people_result import RATED, contrasts, people_result
@@ -16,8 +17,6 @@ from eqlab.benchmarks.dialogue.speakers import Speaker, read_speakers
 from eqlab.benchmarks.dialogue.study_words import WORDS
 from eqlab.benchmarks.dialogue.trials import NAME, PERSON, first_trial, next_turn, person_first, person_next
 from eqlab.benchmarks.instructed import instructed
-from eqlab.benchmarks.spread import spread
-from eqlab.benchmarks.template import template
 from eqlab.core.benchmark import Turn
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError

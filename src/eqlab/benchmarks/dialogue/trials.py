@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.dialogue.characters import Character, from_key, to_key
 from eqlab.benchmarks.dialogue.prompt import (
     BEGIN,
@@ -18,7 +19,6 @@ from eqlab.benchmarks.dialogue.prompt import (
     spoken,
 )
 from eqlab.benchmarks.dialogue.speakers import Speaker, read_speakers
-from eqlab.benchmarks.spread import spread
 from eqlab.core.benchmark import Selection, Turn
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form

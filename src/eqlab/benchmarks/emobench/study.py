@@ -7,15 +7,14 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
+from eqlab.benchmarks.common.people import template
+from eqlab.benchmarks.common.selection import balanced_batches, spread
 from eqlab.benchmarks.emobench.items import Scenario, chosen_scenarios
 from eqlab.benchmarks.emobench.marks import by_chance
 from eqlab.benchmarks.emobench.prompt import QUESTIONS, question
 from eqlab.benchmarks.emobench.result import result
 from eqlab.benchmarks.emobench.trials import build_trial
-from eqlab.benchmarks.empathy.items import balanced_batches
 from eqlab.benchmarks.instructed import instructed
-from eqlab.benchmarks.spread import spread
-from eqlab.benchmarks.template import template
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from eqlab.benchmarks.choices import choice, shuffled
+from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.emobench.items import Scenario
 from eqlab.benchmarks.emobench.prompt import prompt, question
-from eqlab.benchmarks.spread import spread
 from eqlab.core.benchmark import Selection
 from eqlab.core.forms import Form
 from eqlab.core.trials import Trial

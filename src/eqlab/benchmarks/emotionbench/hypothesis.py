@@ -7,7 +7,7 @@ import numpy as np
 
 from eqlab.analysis.intervals import FEWEST, t_bounds
 from eqlab.analysis.two_samples import describe, welch_comparison
-from eqlab.benchmarks.contrasts import contrast_table
+from eqlab.benchmarks.common.people import contrast_table
 from eqlab.benchmarks.emotionbench.alignment import NEGATIVE
 from eqlab.benchmarks.emotionbench.measures import known
 from eqlab.benchmarks.emotionbench.people_paired import Paired

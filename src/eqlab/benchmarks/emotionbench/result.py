@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate
+from eqlab.benchmarks.common.outcome import flatness
 from eqlab.benchmarks.emotionbench import tables
 from eqlab.benchmarks.emotionbench.against_people import Norms, PeopleAgreement, agreement
 from eqlab.benchmarks.emotionbench.alignment import Alignment, align, mood_changes
@@ -17,7 +18,6 @@ from eqlab.benchmarks.emotionbench.parse import last_characters
 from eqlab.benchmarks.emotionbench.repeatability import repeat_estimates
 from eqlab.benchmarks.emotionbench.score import WHOLE, Administration, administrations, measures_of, norms_of
 from eqlab.benchmarks.emotionbench.three_numbers import PUBLISHED_PEOPLE, ThreeNumbers, beside_people, three_numbers
-from eqlab.benchmarks.flat import flatness
 from eqlab.core.answers import STATUSES, Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Baseline, Estimate, Result, Table

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from eqlab.benchmarks.common.people import template
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
 from eqlab.benchmarks.emotionbench.hypothesis import hypothesis, hypothesis_table, hypothesis_words
 from eqlab.benchmarks.emotionbench.items import Situation
@@ -15,7 +16,6 @@ from eqlab.benchmarks.emotionbench.score import administrations
 from eqlab.benchmarks.emotionbench.simulated_people import Moods
 from eqlab.benchmarks.emotionbench.trials import Material, build_trial, select
 from eqlab.benchmarks.instructed import instructed
-from eqlab.benchmarks.template import template
 from eqlab.core.benchmark import Selection
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Form, Scale

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.emotionbench.against_people import Norms
 from eqlab.benchmarks.emotionbench.factors import KINDS
 from eqlab.benchmarks.emotionbench.items import Situation
 from eqlab.benchmarks.emotionbench.prompt import build, build_published, build_told, stimulus
-from eqlab.benchmarks.spread import spread
 from eqlab.core.benchmark import Selection
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from eqlab.benchmarks.common.reading import is_refusal
 from eqlab.benchmarks.eqbench import short
 from eqlab.benchmarks.eqbench.chosen import read_reply
 from eqlab.benchmarks.eqbench.items import Question, parse_open, parse_own, parse_published
@@ -12,7 +13,6 @@ from eqlab.benchmarks.eqbench.result import item, result
 from eqlab.benchmarks.eqbench.rules import PRESETS
 from eqlab.benchmarks.eqbench.trials import plan, trials_of
 from eqlab.benchmarks.options import read_options
-from eqlab.benchmarks.refusal import is_refusal
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError

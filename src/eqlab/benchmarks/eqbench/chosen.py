@@ -3,10 +3,10 @@ do the figures of published replies."""
 
 from dataclasses import dataclass
 
+from eqlab.benchmarks.common.reading import read_json
 from eqlab.benchmarks.eqbench.figures import FIGURES, read_figures
 from eqlab.benchmarks.eqbench.parse import Scores, is_complete, read_scores
 from eqlab.benchmarks.eqbench.rules import EqBenchRules
-from eqlab.benchmarks.structured import read_json
 from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
 from eqlab.core.runs import PERSON

@@ -4,9 +4,9 @@ rules, the same as the reply itself."""
 from collections.abc import Sequence
 from typing import Any
 
+from eqlab.benchmarks.common.reading import is_refusal
 from eqlab.benchmarks.eqbench.parse import Scores, above_zero, read_pass, split_passes
 from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
-from eqlab.benchmarks.refusal import is_refusal
 from eqlab.core.answers import Answer, Status
 from eqlab.core.trials import Trial
 from eqlab.data.figures import FigureReply, Four

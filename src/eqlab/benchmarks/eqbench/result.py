@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate
+from eqlab.benchmarks.common.outcome import flatness
 from eqlab.benchmarks.eqbench.baselines import baselines
 from eqlab.benchmarks.eqbench.chosen import Chosen, choose, choose_again
 from eqlab.benchmarks.eqbench.figures import FIGURES
@@ -18,7 +19,6 @@ from eqlab.benchmarks.eqbench.score import Pass, RunScore, item_score, run_score
 from eqlab.benchmarks.eqbench.short import is_short
 from eqlab.benchmarks.eqbench.short_result import as_short
 from eqlab.benchmarks.eqbench.word_groups import deviations, topics
-from eqlab.benchmarks.flat import flatness
 from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table

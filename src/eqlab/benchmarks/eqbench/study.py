@@ -6,15 +6,14 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-from eqlab.benchmarks.empathy.items import balanced_batches
+from eqlab.benchmarks.common.people import template
+from eqlab.benchmarks.common.selection import balanced_batches, spread
 from eqlab.benchmarks.eqbench.benchmark import EqBench
 from eqlab.benchmarks.eqbench.items import Question
 from eqlab.benchmarks.eqbench.rules import PRESETS
 from eqlab.benchmarks.eqbench.score import item_score
 from eqlab.benchmarks.eqbench.trials import build_trial
 from eqlab.benchmarks.instructed import instructed
-from eqlab.benchmarks.spread import spread
-from eqlab.benchmarks.template import template
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Form
 from eqlab.core.runs import PEOPLE

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.eqbench import short
 from eqlab.benchmarks.eqbench.items import Question
 from eqlab.benchmarks.eqbench.perturb import perturbed
 from eqlab.benchmarks.eqbench.prompt import TASKS, build
-from eqlab.benchmarks.spread import spread
 from eqlab.core.benchmark import Selection
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale

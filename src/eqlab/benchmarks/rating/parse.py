@@ -2,8 +2,7 @@
 
 import re
 
-from eqlab.benchmarks.refusal import is_refusal
-from eqlab.benchmarks.structured import read_json
+from eqlab.benchmarks.common.reading import is_refusal, read_json
 from eqlab.core.answers import Reading
 from eqlab.core.forms import Scale
 from eqlab.core.trials import Trial

@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from eqlab.benchmarks.refusal import is_refusal
-from eqlab.benchmarks.structured import unfenced
+from eqlab.benchmarks.common.reading import is_refusal, unfenced
 from eqlab.core.answers import Reading
 from eqlab.core.forms import Scale
 from eqlab.core.trials import Trial

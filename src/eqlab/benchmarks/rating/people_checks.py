@@ -13,7 +13,7 @@ from eqlab.analysis.maximise import FitError
 from eqlab.analysis.ordinal import OrdinalFit, RandomEffect
 from eqlab.analysis.ordinal_effects import proportional_odds
 from eqlab.analysis.tost import tost
-from eqlab.benchmarks.contrasts import p_text
+from eqlab.benchmarks.common.people import p_text
 from eqlab.benchmarks.rating.rated import GivenRating
 from eqlab.core.results import Estimate, Table
 

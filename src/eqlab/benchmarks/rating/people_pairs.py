@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 from eqlab.analysis.bradley_terry import Strengths, Verdicts, strengths
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.analysis.maximise import FitError
-from eqlab.benchmarks.contrasts import contrast_table, corrected
+from eqlab.benchmarks.common.people import contrast_table, corrected
 from eqlab.benchmarks.rating.outcome import RatingOutcome
 from eqlab.benchmarks.rating.people_result import FOLLOWS
 from eqlab.benchmarks.rating.rated import RatedReply, arms_of

@@ -13,7 +13,7 @@ from eqlab.analysis.contingency import good_gain
 from eqlab.analysis.maximise import FitError
 from eqlab.analysis.ordinal import RandomEffect, fit_ordinal
 from eqlab.analysis.ordinal_effects import pooled_effects
-from eqlab.benchmarks.contrasts import corrected, p_text
+from eqlab.benchmarks.common.people import corrected, p_text
 from eqlab.benchmarks.rating.arm_length import length_table
 from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares
 from eqlab.benchmarks.rating.judge_result import arm_table, by_group

@@ -8,7 +8,7 @@ from scipy.special import stdtrit
 
 from eqlab.analysis.confirmatory import Decision, decide
 from eqlab.analysis.maximise import FitError
-from eqlab.benchmarks.contrasts import contrast_table, corrected, p_text
+from eqlab.benchmarks.common.people import contrast_table, corrected, p_text
 from eqlab.benchmarks.rating.rated import GivenRating
 from eqlab.core.results import Estimate, Table
 from eqlab.core.studied import Contrast

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from eqlab.benchmarks.flat import flatness
+from eqlab.benchmarks.common.outcome import flatness
 from eqlab.benchmarks.rating import judge_result, pairwise_result, people_pairs, people_result
 from eqlab.benchmarks.rating.outcome import RatingOutcome
 from eqlab.benchmarks.rating.rated import RatedReply, item_of, rated

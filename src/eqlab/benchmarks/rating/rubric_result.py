@@ -9,7 +9,7 @@ from typing import Any
 
 from eqlab.analysis.comparison import paired
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
-from eqlab.benchmarks.flat import flatness
+from eqlab.benchmarks.common.outcome import flatness
 from eqlab.benchmarks.rating.judge_result import ONE_RATER, relatives
 from eqlab.benchmarks.rating.rated import GivenRating, RatedReply, arms_of, given, on_scale
 from eqlab.benchmarks.rating.rubric_calibration import calibrated_tables, calibrations, missing_note, people_tables

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eqlab.analysis.correlation import pearson
-from eqlab.benchmarks.contrasts import corrected
+from eqlab.benchmarks.common.people import corrected
 from eqlab.benchmarks.rating.arm_shares import arm_shares
 from eqlab.benchmarks.rating.people_result import FOLLOWS, first_arm
 from eqlab.benchmarks.rating.planned import contrasts_of, planned_table

@@ -7,7 +7,8 @@ from typing import Any
 
 from eqlab.analysis.power import minimum_gap
 from eqlab.analysis.study_size import StudySize
-from eqlab.benchmarks.empathy.items import balanced_batches
+from eqlab.benchmarks.common.people import template
+from eqlab.benchmarks.common.selection import balanced_batches
 from eqlab.benchmarks.empathy.replies import manners
 from eqlab.benchmarks.instructed import instructed
 from eqlab.benchmarks.rating import prompt as words_of
@@ -22,7 +23,6 @@ from eqlab.benchmarks.rating.reply_rows import FILE, choose, from_jsonl
 from eqlab.benchmarks.rating.scales_result import scale_contrasts, scales_result
 from eqlab.benchmarks.rating.simulated_people import Raters
 from eqlab.benchmarks.rating.trials import single
-from eqlab.benchmarks.template import template
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Scale
 from eqlab.core.results import Table

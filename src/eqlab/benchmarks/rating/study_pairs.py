@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from eqlab.benchmarks.empathy.items import balanced_batches
+from eqlab.benchmarks.common.people import template
+from eqlab.benchmarks.common.selection import balanced_batches
 from eqlab.benchmarks.instructed import instructed
 from eqlab.benchmarks.options import read_options
 from eqlab.benchmarks.rating import prompt as words_of
@@ -17,7 +18,6 @@ from eqlab.benchmarks.rating.rated import rated
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, choose, from_jsonl
 from eqlab.benchmarks.rating.simulated_people import Raters
 from eqlab.benchmarks.rating.study import about_replies, reference_of
-from eqlab.benchmarks.template import template
 from eqlab.core.benchmark import OptionHelp
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError

@@ -8,7 +8,7 @@ from typing import Any
 
 from eqlab.core.design import Design
 from eqlab.core.errors import UsageError
-from eqlab.core.forms import Field, Number, Scale, Several
+from eqlab.core.forms import Field, Number, Scale, Several, even_points
 from eqlab.core.studied import TalkingPeople, Truth
 from eqlab.core.trials import Trial
 from eqlab.study.kinds.registry import find_kind
@@ -63,6 +63,8 @@ class World:
 
 
 def _middling(trial: Trial) -> dict[str, Any]:
+    if trial.form.total is not None:
+        return even_points(trial.form)
     return {scale.key: (scale.low + scale.high) // 2 for scale in trial.form.scales}
 
 
