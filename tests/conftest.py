@@ -18,7 +18,7 @@ import pytest
 from aiohttp import web
 from hypothesis import settings
 from in_thread import served
-from new_stores import made_at_once, migrate, tables_of_a_new_store
+from new_stores import made_at_once, migrate
 from postgres import OwnPostgres, own_postgres
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
@@ -42,9 +42,9 @@ for _moment in ("connect", "checkout"):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _new_stores_at_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _new_stores_at_once() -> Iterator[None]:
     """A new SQLite store costs 5 ms instead of six migrations."""
-    with made_at_once(tables_of_a_new_store(tmp_path_factory.mktemp("migrated"))):
+    with made_at_once():
         yield
 
 
