@@ -93,6 +93,18 @@ def golden() -> Path:
     return folder
 
 
+@pytest.fixture
+def references(published: Path) -> dict[str, dict[str, int]]:
+    """The published questions of EQ-Bench v2: dialogue → emotion → reference."""
+    entries = json.loads((published / "eqbench/data/eq_bench_v2_questions_171.json").read_bytes())
+    found = {}
+    for entry in entries.values():
+        reference = entry["reference_answer_fullscale"]
+        pairs = {reference[f"emotion{i}"]: int(float(reference[f"emotion{i}_score"])) for i in range(1, 5)}
+        found[entry["prompt"].split("[End dialogue]")[0]] = pairs
+    return found
+
+
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test touches the user's store or reads the user's settings; the model cache is shared, it is read only."""
