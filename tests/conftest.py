@@ -23,6 +23,7 @@ from postgres import OwnPostgres, own_postgres
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
 
+pytest_plugins = ["ending"]
 ROOT = Path(__file__).parent.parent
 
 # A slow machine is no failure: speed is measured in bench/.

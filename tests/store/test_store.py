@@ -231,7 +231,7 @@ def test_migrations_make_the_tables_of_the_schema(store):
 def test_a_store_of_a_newer_version_is_refused(tmp_path):
     path = tmp_path / "s.db"
     Store(str(path)).close()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(StoreError, match="newer"):
         Store(str(path))
