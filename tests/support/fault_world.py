@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import _support  # noqa: F401
 from fault_server import FaultServer
 from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.engine import URL, make_url
