@@ -33,7 +33,7 @@ def start(server, store, *more, pipe=subprocess.PIPE):
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=dict(os.environ))
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgresql", marks=pytest.mark.claims)])
 def test_killed_again_and_again(server, tmp_path, request, engine, monkeypatch):
     monkeypatch.chdir(tmp_path)
     where = str(tmp_path / "s.db") if engine == "sqlite" else request.getfixturevalue("postgres")
