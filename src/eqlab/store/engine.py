@@ -80,7 +80,8 @@ def _sqlite(path: Path) -> Engine:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise StoreError(
-            f"The store {path} cannot be opened: {error.strerror}.", "Name another with --store."
+            f"The store {path} cannot be opened: {error.strerror}.",
+            "Name another with --store, or another folder with EQLAB_HOME.",
         ) from error
     engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY})
 
