@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from eqlab.analysis.bootstrap import DRAWS, SEED, Floats, Interval, draw_totals, interval
+from eqlab.analysis.arrays import Floats
+from eqlab.analysis.bootstrap import DRAWS, SEED, Interval, draw_totals, interval
 from eqlab.core.errors import UsageError
 
 Table = Floats

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import DRAWS, SEED, interval
 from eqlab.core.results import Estimate
 
-Floats = npt.NDArray[np.float64]
 FEW = 10
 """Fewer subjects than this make bootstrap intervals too narrow to be trusted."""
 

@@ -14,13 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.davidson import Cells, Davidson, check_connected, directions, jackknife
 from eqlab.analysis.pairs import Pairwise, pairwise
 from eqlab.analysis.ranks import Claim, RankSets, rank_sets
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

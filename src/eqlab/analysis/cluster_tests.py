@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.two_samples import describe, welch_comparison
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

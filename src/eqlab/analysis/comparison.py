@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtr, stdtrit
 
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import FEWEST, mean_bounds
 from eqlab.analysis.ranks import Pairwise, adjusted_p, may_be_first, pairwise, ranges, rank_ranges, rank_sets
 from eqlab.core.errors import UsageError
@@ -31,8 +32,6 @@ __all__ = [
     "rank_sets",
     "unpaired",
 ]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

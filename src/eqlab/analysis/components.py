@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import fdtrc
 
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.generic] | Sequence[object]
+from eqlab.analysis.arrays import Floats, Ints, Labels, codes
 
 RESIDUAL = "residual"
 
@@ -46,15 +45,17 @@ def components(values: npt.ArrayLike, factors: Mapping[str, Labels]) -> Componen
         return None
     y = y - y.mean()  # the sums of squares do not change, their rounding does
     names = list(factors)
-    codes = {name: _codes(labels) for name, labels in factors.items()}
-    sizes = {name: np.bincount(code).astype(float) for name, code in codes.items()}
+    numbers = {name: codes(labels) for name, labels in factors.items()}
+    sizes = {name: np.bincount(code).astype(float) for name, code in numbers.items()}
     # each row: a sum of squares T, what it expects of each variance, of the residual and of n·µ²
     rows = [[*(float(n) for _ in names), float(n)], [*((sizes[f] ** 2).sum() / n for f in names), 1.0]]
     totals = [float((y**2).sum()), float(y.sum()) ** 2 / n]
     for name in names:
-        sums = np.bincount(codes[name], weights=y)
+        sums = np.bincount(numbers[name], weights=y)
         totals.append(float((sums**2 / sizes[name]).sum()))
-        rows.append([*(_overlap(codes[name], codes[other], sizes[name]) for other in names), float(len(sizes[name]))])
+        rows.append(
+            [*(_overlap(numbers[name], numbers[other], sizes[name]) for other in names), float(len(sizes[name]))]
+        )
     system = np.array(rows)
     reduced = np.delete(system, 1, axis=0) - system[1]
     wanted = np.delete(np.array(totals), 1) - totals[1]
@@ -84,12 +85,7 @@ def beyond_chance(
     return components(values, {name: labels for name, labels in factors.items() if name != doubtful}), p
 
 
-def _codes(labels: Labels) -> npt.NDArray[np.intp]:
-    numbers: dict[object, int] = {}
-    return np.array([numbers.setdefault(label, len(numbers)) for label in np.asarray(labels).tolist()], dtype=np.intp)
-
-
-def _overlap(code: npt.NDArray[np.intp], other: npt.NDArray[np.intp], sizes: Floats) -> float:
+def _overlap(code: Ints, other: Ints, sizes: Floats) -> float:
     """Σ over cells of n_cell² / n_level."""
     both = code.astype(np.int64) * (int(other.max()) + 1) + other
     cells, counts = np.unique(both, return_counts=True)

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from eqlab.analysis.arrays import Floats
 from eqlab.core.results import Estimate
 
-FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
-def pearson(name: str, x: FloatArray, y: FloatArray, *, note: str = "") -> Estimate:
+def pearson(name: str, x: Floats, y: Floats, *, note: str = "") -> Estimate:
     """r with Fisher's 95 % interval (tanh(artanh r ± 1.96/√(n − 3))); undefined if either side does not vary."""
     n = len(x)
     if n < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
@@ -23,7 +23,7 @@ def pearson(name: str, x: FloatArray, y: FloatArray, *, note: str = "") -> Estim
     return Estimate(name, r, n, None, math.tanh(z - reach), math.tanh(z + reach), note=note)
 
 
-def split_half(values: FloatArray, group: IntArray, *, splits: int = 500, seed: int = 0) -> float | None:
+def split_half(values: Floats, group: IntArray, *, splits: int = 500, seed: int = 0) -> float | None:
     """Reliability of the group means: the correlation between means of random halves of each group, averaged over
     splits and stepped up to the full size (Spearman 1910, Brown 1910). None with fewer than three groups."""
     labels, index = np.unique(group, return_inverse=True)

@@ -7,11 +7,9 @@ so the log-likelihood is concave in η."""
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+from eqlab.analysis.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,12 @@ at a time. Used by bradley_terry.py."""
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from eqlab.analysis.arrays import Floats, Ints, codes, count_levels
 from eqlab.analysis.maximise import FitError
 from eqlab.core.errors import UsageError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
 
 _STEPS = 100
 
@@ -37,12 +34,14 @@ class Cells:
         self.first, self.second = pairs // len(names), pairs % len(names)
         at = (cell * 3 + column).astype(np.intp)
         self.total: Floats = np.bincount(at, minlength=3 * len(pairs)).reshape(-1, 3).astype(float)
-        prompt, self.n_prompts = _numbers(prompts)
+        prompt = codes(prompts)
+        self.n_prompts = count_levels(prompt)
         self.by_prompt = _counts(prompt, at, (self.n_prompts, 3 * len(pairs)))
-        judge, self.n_judges = _numbers(judges) if judges is not None else (np.zeros_like(prompt), 1)
+        judge = np.zeros_like(prompt) if judges is None else codes(judges)
+        self.n_judges = count_levels(judge)
         self.by_judge = _counts(judge, at, (self.n_judges, 3 * len(pairs)))
         both = np.unique(prompt * self.n_judges + judge, return_inverse=True)[1].astype(np.intp)
-        self.n_both = int(both.max()) + 1
+        self.n_both = count_levels(both)
         self.by_both = _counts(both, at, (self.n_both, 3 * len(pairs)))
 
 
@@ -176,11 +175,6 @@ def check_connected(cells: Cells, names: tuple[str, ...], free: tuple[bool, ...]
             f"No finite strength: {', '.join(lonely[:3]) or 'some models'} won or lost everything against the others.",
             "Compare more pairs, or give a prior_sd.",
         )
-
-
-def _numbers(labels: Sequence[str]) -> tuple[Ints, int]:
-    seen: dict[str, int] = {}
-    return np.array([seen.setdefault(label, len(seen)) for label in labels], dtype=np.intp), len(seen)
 
 
 def _counts(rows: Ints, columns: Ints, shape: tuple[int, int]) -> sparse.csr_array:

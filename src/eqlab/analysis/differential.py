@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.item_quality import as_table, rest_of
 from eqlab.analysis.multiplicity import benjamini_hochberg
 from eqlab.core.errors import UsageError
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from eqlab.analysis.item_response import Floats, ItemModel, fit
+from eqlab.analysis.arrays import Floats
+from eqlab.analysis.item_response import ItemModel, fit
 from eqlab.analysis.short_form import choose, estimate, next_items
 
 _COPY = 0.5

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.item_response import fit
 from eqlab.core.errors import UsageError
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

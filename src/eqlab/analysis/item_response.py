@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from eqlab.analysis.arrays import Floats
 from eqlab.core.errors import DataError
-
-Floats = NDArray[np.float64]
 
 SHRINKAGE = 0.05
 """λ in Cov(e) = (1 − λ)·C + λ·diag(C), C the residuals' covariance: the share of its residual variance that an item

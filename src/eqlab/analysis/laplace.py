@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eqlab.analysis.arrays import Floats, Ints
 from eqlab.analysis.crossed import Factor, Layout
-from eqlab.analysis.cumulative import Floats, Ints, Terms, across, cut_points, down, terms, threshold_gradient
+from eqlab.analysis.cumulative import Terms, across, cut_points, down, terms, threshold_gradient
 
 _INNER_STEPS = 100
 _INNER_TOLERANCE = 1e-10

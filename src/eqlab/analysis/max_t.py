@@ -3,12 +3,13 @@
 Items are drawn again with replacement and *every* t is studentised anew in each draw (bootstrap-t: Efron 1981; Romano &
 Wolf 2005), so that few items, skew and heavy tails widen the bound, as they must: with normal weights and 40 skewed
 items the largest of 780 t values exceeds its 5 % bound far too often (docs/coverage.md). All of a model's pairs come
+from eqlab.analysis.arrays import Floats
 from three matrix products."""
 
 import numpy as np
 import numpy.typing as npt
 
-from eqlab.analysis.pairs import Floats
+from eqlab.analysis.arrays import Floats
 
 Small = npt.NDArray[np.float32]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eqlab.analysis.cumulative import Floats
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.laplace import LikelihoodProblem, SearchPoint, evaluate
 from eqlab.core.errors import EqlabError
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
 
+from eqlab.analysis.arrays import Floats, codes, count_levels
 from eqlab.analysis.crossed import Layout, Term
-from eqlab.analysis.cumulative import Floats
 from eqlab.analysis.laplace import LikelihoodProblem
 from eqlab.analysis.maximise import FitError, maximise
 
@@ -117,8 +117,8 @@ def fit_ordinal(
     """The maximum-likelihood fit. `fixed` are columns with one effect each; `nominal` are columns with an effect of
     their own on each threshold (no proportional odds). Raises FitError on a model that the data cannot identify or
     a search that does not converge."""
-    categories, codes = np.unique(np.asarray(y), return_inverse=True)
-    n = len(codes)
+    categories, category = np.unique(np.asarray(y), return_inverse=True)
+    n = len(category)
     if len(categories) < 2:
         raise FitError(f"An ordinal model needs two categories; the {n} answers have {len(categories)}.")
     nominal = nominal or {}
@@ -126,7 +126,7 @@ def fit_ordinal(
     design = np.column_stack([np.ones(n), _columns(nominal, n)])
     _check_rank(np.column_stack([design, columns]), ("the thresholds", *nominal, *fixed))
     terms, labels = _terms(random, n)
-    problem = LikelihoodProblem(codes.astype(np.intp), len(categories) - 1, design, columns, Layout(terms))
+    problem = LikelihoodProblem(category.astype(np.intp), len(categories) - 1, design, columns, Layout(terms))
     names = (*_threshold_names(categories, tuple(nominal)), *fixed, *(f"sd:{term.name}" for term in terms))
     found = maximise(problem)
     _check_finite(found.parameters[: len(names) - len(terms)], names)
@@ -185,16 +185,16 @@ def _terms(random: Sequence[RandomEffect], n: int) -> tuple[list[Term], list[lis
     for effect in random:
         if len(effect.levels) != n:
             raise FitError(f"Random term '{effect.name}' has {len(effect.levels)} levels for {n} answers.")
-        index: dict[Hashable, int] = {}
-        codes = np.array([index.setdefault(level, len(index)) for level in effect.levels], dtype=np.intp)
-        if not 2 <= len(index) < n:
+        level = codes(effect.levels)
+        count = count_levels(level)
+        if not 2 <= count < n:
             raise FitError(
-                f"The spread of '{effect.name}' cannot be estimated: {len(index)} levels for {n} answers.",
+                f"The spread of '{effect.name}' cannot be estimated: {count} levels for {n} answers.",
                 "A random term needs at least two levels and more answers than levels.",
             )
         values = None if effect.values is None else np.asarray(effect.values, dtype=float)
-        terms.append(Term(effect.name, codes, len(index), values))
-        labels.append(list(index))
+        terms.append(Term(effect.name, level, count, values))
+        labels.append(list(dict.fromkeys(effect.levels)))
     return terms, labels
 
 

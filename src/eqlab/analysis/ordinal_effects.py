@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from eqlab.analysis.cumulative import Floats, across
+from eqlab.analysis.arrays import Floats
+from eqlab.analysis.cumulative import across
 from eqlab.analysis.laplace import find_mode
 from eqlab.analysis.maximise import FitError
 from eqlab.analysis.ordinal import LikelihoodRatio, OrdinalFit, RandomEffect, fit_ordinal, likelihood_ratio

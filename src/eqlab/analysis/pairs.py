@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr
 
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import FEWEST
 from eqlab.core.errors import UsageError
-
-Floats = npt.NDArray[np.float64]
 
 DIFFER = 8
 """Items on which two models must differ. Near copies agree on most items; what is left is too little for a t test, and

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from eqlab.analysis.arrays import Floats, Ints, codes
 from eqlab.analysis.intervals import FEWEST, t_bounds
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +64,7 @@ def pool(ratings: PanelRatings) -> Pooled:
     known = np.isfinite(ratings.values)
     values = np.where(known, ratings.values, 0.0)
     prompts = list(dict.fromkeys(ratings.prompts))
-    where = {prompt: index for index, prompt in enumerate(prompts)}
-    prompt = np.array([where[one] for one in ratings.prompts], dtype=np.intp)
+    prompt = codes(ratings.prompts)
     normal, right = _normal_equations(values, known, prompt, len(prompts))
     severity = _solve(normal.sum(axis=0), right.sum(axis=0))
     if severity is None:
@@ -84,7 +82,7 @@ def pool(ratings: PanelRatings) -> Pooled:
     return Pooled(replies, found, residuals, names, tuple(prompts), table)
 
 
-def _normal_equations(values: Floats, known: npt.NDArray[np.bool_], prompt: npt.NDArray[np.intp], count: int) -> tuple[
+def _normal_equations(values: Floats, known: npt.NDArray[np.bool_], prompt: Ints, count: int) -> tuple[
     Floats, Floats
 ]:  # fmt: skip
     """By prompt, for the severities alone: a reply's own level is taken out by centring its ratings."""
@@ -128,7 +126,7 @@ def _jackknife(normal: Floats, right: Floats, severity: Floats, judges: Sequence
     return tuple(found)
 
 
-def _table(replies: Floats, prompt: npt.NDArray[np.intp], subject: Sequence[int], shape: tuple[int, int]) -> Floats:
+def _table(replies: Floats, prompt: Ints, subject: Sequence[int], shape: tuple[int, int]) -> Floats:
     sums, counts = np.zeros(shape), np.zeros(shape)
     known = np.isfinite(replies)
     at = (np.asarray(subject, dtype=np.intp)[known], prompt[known])

@@ -2,7 +2,7 @@
 
 Prompts are the units: a judge's ratings of replies to one prompt go together, so whole prompts are drawn again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.analysis.agreement import ordinal_alpha, tables_agreement
-from eqlab.analysis.bootstrap import Floats, Interval
+from eqlab.analysis.arrays import Floats, codes
+from eqlab.analysis.bootstrap import Interval
 from eqlab.analysis.intervals import FEWEST, mean_estimate
 from eqlab.analysis.panel import PanelRatings, pool
 from eqlab.core.errors import UsageError
@@ -25,7 +26,7 @@ def panel_alpha(ratings: PanelRatings, categories: int, draws: int = DRAWS, seed
     given = ratings.values[np.isfinite(ratings.values)]
     if len(given) and (given.min() < 1 or given.max() > categories or (given != np.round(given)).any()):
         raise UsageError(f"Ordinal alpha needs whole ratings from 1 to {categories}.")
-    prompt = _numbers(ratings.prompts)
+    prompt = codes(ratings.prompts)
     counts = np.stack([(ratings.values == value).sum(axis=1) for value in range(1, categories + 1)], axis=1).astype(
         float
     )
@@ -66,11 +67,11 @@ def effective_judges(
     judges = values.shape[1]
     of: Literal["errors", "ratings"] = "ratings" if people is None else "errors"
     if people is None:
-        errors = _within(values, _numbers(ratings.subjects))
+        errors = _within(values, codes(ratings.subjects))
     else:
         errors = values - np.asarray(people, dtype=float)[:, None]
     full = np.asarray(np.isfinite(errors).all(axis=1))
-    errors, prompt = errors[full], _numbers([p for p, kept in zip(ratings.prompts, full.tolist(), strict=True) if kept])
+    errors, prompt = errors[full], codes([p for p, kept in zip(ratings.prompts, full.tolist(), strict=True) if kept])
     units = int(prompt.max()) + 1 if len(prompt) else 0
     if judges < 2 or units < FEWEST:
         return Effective(judges, None, None, None, None, units, of)
@@ -123,7 +124,7 @@ def preferences(
     (itself left out): on every prompt the mean over own replies of (rating − mean of the judges of other families)
     minus the same over the other replies; mean over prompts with a t interval. Severity cancels, and so does a prompt's
     ease."""
-    prompt = _numbers(ratings.prompts)
+    prompt = codes(ratings.prompts)
     severity = np.array([one.value for one in pool(ratings).severity])
     subjects = np.array(ratings.subjects, dtype=object)
     families = np.array([subject_family.get(name, "") for name in ratings.subjects], dtype=object)
@@ -177,8 +178,3 @@ def _within(values: Floats, group: npt.NDArray[np.intp]) -> Floats:
         means = np.where(known, values[rows], 0.0).sum(axis=0) / np.maximum(counts, 1)
         out[rows] = values[rows] - means
     return out
-
-
-def _numbers(labels: Sequence[str]) -> npt.NDArray[np.intp]:
-    seen: dict[str, int] = {}
-    return np.array([seen.setdefault(label, len(seen)) for label in labels], dtype=np.intp)

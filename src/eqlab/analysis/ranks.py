@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
+from eqlab.analysis.arrays import Flags, Floats
 from eqlab.analysis.max_t import Small, Waves
-from eqlab.analysis.pairs import Floats, Pairwise, as_matrix, comparable, pairwise
+from eqlab.analysis.pairs import Pairwise, as_matrix, comparable, pairwise
 
 __all__ = [
     "CLAIMS",
@@ -34,7 +35,6 @@ __all__ = [
     "rank_sets",
 ]
 
-Flags = npt.NDArray[np.bool_]
 Claim = Literal["each", "all"]
 
 DRAWS = 2000

@@ -11,7 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from eqlab.analysis.item_response import Floats, ItemModel
+from eqlab.analysis.arrays import Floats
+from eqlab.analysis.item_response import ItemModel
 
 _PRIOR = 10.0
 """How many items' worth the expectation weighs that a subject's residuals are as large as the fitted subjects'."""

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from eqlab.analysis.arrays import Floats
 
 SD_GUARD = 1e-8
 """Added to both SDs by the published code, so that answers that never vary do not divide by zero."""
@@ -35,7 +34,7 @@ class TwoSampleComparison:
     se: float | None = None
 
 
-def describe(values: FloatArray) -> Sample:
+def describe(values: Floats) -> Sample:
     n = len(values)
     if n == 0:
         return Sample(0, None, None)
@@ -91,7 +90,7 @@ def welch_comparison(sample: Sample, reference: Sample) -> TwoSampleComparison:
     return TwoSampleComparison(difference, "welch", difference / se, df, two_sided(difference / se, df), se=se)
 
 
-def paired_comparison(changes: FloatArray) -> TwoSampleComparison:
+def paired_comparison(changes: Floats) -> TwoSampleComparison:
     """Student's test of changes within the same people."""
     sample = describe(changes)
     if sample.mean is None or sample.sd is None or sample.sd == 0:

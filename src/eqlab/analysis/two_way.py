@@ -13,8 +13,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from eqlab.analysis.arrays import Floats, Ints, codes, count_levels
 from eqlab.analysis.clusters import cluster_means
 from eqlab.analysis.intervals import t_bounds
 from eqlab.core.results import Estimate
@@ -22,7 +22,7 @@ from eqlab.core.results import Estimate
 
 def crossed_mean(
     name: str,
-    values: npt.NDArray[np.float64],
+    values: Floats,
     person: Sequence[object],
     question: Sequence[object],
     *,
@@ -32,8 +32,8 @@ def crossed_mean(
 ) -> Estimate:
     """The mean over people with its interval, cut to the `most` a score can be; no interval with fewer than two people
     or two questions. With the two exchanged it is the mean over questions, each counted once."""
-    who, which = _codes(person), _codes(question)
-    people, questions = _count(who), _count(which)
+    who, which = codes(person), codes(question)
+    people, questions = count_levels(who), count_levels(which)
     if not people:
         return Estimate(name, None, 0, note=note, of=of)
     mean = float(cluster_means(values, who).mean())
@@ -41,7 +41,7 @@ def crossed_mean(
         return Estimate(name, mean, people, note=note, of=of)
     weighted = (values - mean) / (people * np.bincount(who)[who])
     by_person, by_question = _variance(weighted, who), _variance(weighted, which)
-    both = by_person + by_question - _variance(weighted, _codes(list(zip(who, which, strict=True))))
+    both = by_person + by_question - _variance(weighted, codes(list(zip(who, which, strict=True))))
     se = math.sqrt(max(both, by_person, by_question))
     if se == 0:  # all alike, which is no certainty
         return Estimate(name, mean, people, 0.0, note=note, of=of)
@@ -49,15 +49,6 @@ def crossed_mean(
     return Estimate(name, mean, people, se, low, min(high, most), note=note, of=of)
 
 
-def _codes(labels: Sequence[object]) -> npt.NDArray[np.int64]:
-    numbers: dict[object, int] = {}
-    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
-
-
-def _count(codes: npt.NDArray[np.int64]) -> int:
-    return int(codes.max()) + 1 if len(codes) else 0
-
-
-def _variance(weighted: npt.NDArray[np.float64], cluster: npt.NDArray[np.int64]) -> float:
+def _variance(weighted: Floats, cluster: Ints) -> float:
     sums = np.bincount(cluster, weighted)
     return len(sums) / (len(sums) - 1) * float((sums**2).sum())
