@@ -41,7 +41,7 @@ class EqualLength:
     """Points that go with a reply twice as long."""
     words: float
     """The common length: the geometric mean of the subjects' own."""
-    waves: Floats
+    pseudo_values: Floats
     """Subjects × clusters: rows whose means are the scores and whose spread is theirs, for ranks and differences."""
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from eqlab.analysis.arrays import Floats, Ints, Labels, codes
-from eqlab.analysis.intervals import FEWEST
+from eqlab.analysis.intervals import FEWEST, fisher
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
 
@@ -156,8 +156,7 @@ def profile(
         nothing = Estimate(name, None, count, of="factors")
         return MoodProfile(nothing, nothing, None, None, None)
     r = float(np.corrcoef(ours[:, 1], theirs[:, 1])[0, 1])
-    reach = 1.959963984540054 / math.sqrt(count - 3)
-    low, high = (math.tanh(math.atanh(r) + side * reach) if abs(r) < 1 else None for side in (-1, 1))
+    low, high = fisher(r, count)
     own, other = _reliability(ours), _reliability(theirs)
     seen = Estimate(name, r, count, None, low, high, of="factors")
     if own is None or other is None or min(own, other) <= 0:

@@ -10,8 +10,7 @@ import numpy as np
 
 from eqlab.analysis.correlation import pearson, split_half
 from eqlab.analysis.intervals import mean_estimate, t_bounds
-from eqlab.analysis.tost import tost
-from eqlab.analysis.two_samples import Sample, describe
+from eqlab.analysis.two_samples import Sample, describe, tost
 from eqlab.benchmarks.emotionbench.honest import MoodChange
 from eqlab.benchmarks.emotionbench.measures import People, groups, known
 from eqlab.core.results import Estimate

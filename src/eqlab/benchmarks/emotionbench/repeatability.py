@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eqlab.analysis.repeatability import item_agreement, score_variation
+from eqlab.analysis.clusters import item_agreement, score_variation
 from eqlab.benchmarks.emotionbench.alignment import NEGATIVE, POSITIVE, mood_changes
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, Measures
 from eqlab.benchmarks.emotionbench.score import Administration
