@@ -16,8 +16,7 @@ from functools import cache
 
 from eqlab.benchmarks.empathy.emotions import EMOTIONS, Valence
 from eqlab.core.errors import DataError
-from eqlab.instruments.catalogue import TEQ
-from eqlab.instruments.definition import OVERALL
+from eqlab.instruments.catalogue import OVERALL, TEQ
 from eqlab.instruments.score import score
 
 PATH = "empathy/data/dataset_and_ratings.csv"
