@@ -96,7 +96,7 @@ def _true(seed: int) -> float:
     return float(skill[0] - skill[2])
 
 
-def test_rows_of_waves_have_the_score_as_mean_and_its_error_as_spread() -> None:
+def test_rows_of_pseudo_values_have_the_score_as_mean_and_its_error_as_spread() -> None:
     own = found(drawn(5, lost=0.2))
     for score, wave in zip(own.scores, own.pseudo_values, strict=True):
         assert wave.mean() == pytest.approx(score.value)
