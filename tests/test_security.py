@@ -134,8 +134,8 @@ def test_nobody_else_reads_a_store_while_it_is_written_or_copied(tmp_path):
     """Whatever the user's umask: the journal of SQLite, locks, copies."""
     import os
 
-    from eqlab.store.care import back_up
     from eqlab.store.lock import run_lock
+    from eqlab.store.maintenance import back_up
 
     before = os.umask(0)
     try:

@@ -16,7 +16,7 @@ _HOME = {
     "Request": "eqlab.runs.request",
     "arun": "eqlab.runs.ask",
     "compare_runs": "eqlab.comparison.frames",
-    "open_store": "eqlab.store.open",
+    "open_store": "eqlab.store.access",
     "prepare": "eqlab.runs.request",
     "results": "eqlab.runs.score",
     "run": "eqlab.runs.ask",

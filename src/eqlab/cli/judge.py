@@ -143,7 +143,7 @@ def judge(
     from eqlab.core.errors import UsageError
     from eqlab.runs import judge as judging
     from eqlab.runs.panel import panel_of
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
 
     calibrating = models[0] == CALIBRATE
     judges = tuple(models[1:] if calibrating else models)

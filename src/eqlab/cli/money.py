@@ -159,8 +159,8 @@ def usage_cells(usage: "Usage") -> list[str]:
 def _existing(store: str) -> "AbstractContextManager[Reader | None]":
     """The store, if there is one: a dry run makes no file."""
     from eqlab.core.folders import default_store
-    from eqlab.store.looking import open_reader
-    from eqlab.store.place import sqlite_path
+    from eqlab.store.access import open_reader
+    from eqlab.store.location import sqlite_path
 
     path = sqlite_path(store or default_store())
     return open_reader(store) if path is None or path.is_file() else nullcontext()

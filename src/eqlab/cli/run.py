@@ -120,7 +120,7 @@ def run(
     from eqlab.cli.session import work
     from eqlab.core.errors import UsageError
     from eqlab.runs.request import Request, prepare
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
 
     if width is not None and not adaptive:
         raise UsageError("--width is where an adaptive run stops.", "Add --adaptive.")

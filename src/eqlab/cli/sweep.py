@@ -43,7 +43,7 @@ def sweep(
     from eqlab.cli.sweep_summary import finish, show_plan
     from eqlab.cli.sweep_table import SweepTable
     from eqlab.core.errors import UsageError
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import read_sweep
     from eqlab.sweep.plan import plan_cells

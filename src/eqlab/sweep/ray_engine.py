@@ -16,7 +16,7 @@ from uuid import uuid4
 from eqlab.core.errors import ModelError, UsageError
 from eqlab.models.waits import Waits
 from eqlab.runs.interrupt import GRACE
-from eqlab.store.shared import address_without_password
+from eqlab.store.engine import address_without_password
 from eqlab.store.store import Store
 from eqlab.sweep.cells import Cell
 from eqlab.sweep.driver import Driver, DriverLimits, LostWorkerError
@@ -59,7 +59,7 @@ def sink_of(store: Store, parts: str) -> Sink:
     if parts:
         Parts(parts)  # raises before a cluster is started or a run begun
         return Sink(parts=parts if "://" in parts else os.path.abspath(parts))
-    address = address_without_password(store)
+    address = address_without_password(store.engine)
     if not address:
         raise UsageError(
             "Workers on other machines cannot write to an SQLite store.",

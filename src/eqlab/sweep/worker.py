@@ -14,7 +14,8 @@ from eqlab.core.errors import EqlabError, StoreError
 from eqlab.models.runner import Asked, Session, run_model
 from eqlab.models.transport import Connection
 from eqlab.models.waits import Waits
-from eqlab.store.shared import SharedStore, same_database
+from eqlab.store.engine import same_database
+from eqlab.store.store import SharedStore
 from eqlab.store.writer import Writer
 from eqlab.sweep.opening import opened
 from eqlab.sweep.parts import Parts, PartsWriter
