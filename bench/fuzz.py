@@ -25,12 +25,8 @@ from eqlab.benchmarks.refusal import is_refusal
 from eqlab.benchmarks.structured import read_json
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Form, Scale, check_values
-from eqlab.models.chat import ChatReply
-from eqlab.models.fit import Fit
-from eqlab.models.reasoning import split_reasoning
-from eqlab.models.settings import prompted
-from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, TryAgain
-from eqlab.models.wire.registry import wire, wire_names
+from eqlab.models.chat import ChatReply, prompted, split_reasoning
+from eqlab.models.wire.contract import Adapt, Endpoint, Fit, Hopeless, Incoming, TryAgain, wire, wire_names
 
 NAMES = ("Calm", "Angry", "Proud", "Sad")
 FOUR = Form(tuple(Scale(name, name, 0, 10) for name in NAMES))

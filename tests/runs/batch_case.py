@@ -5,7 +5,7 @@ import sys
 from conftest import ROOT
 
 import eqlab as api
-from eqlab.models.waits import Pace
+from eqlab.models.chat import Pace
 from eqlab.runs.ask import Listener, run
 
 sys.path.insert(0, str(ROOT / "tests" / "models"))

@@ -29,7 +29,7 @@ class BatchItem:
     attempt: int
     failed: int
     """Attempts before it that could not be read."""
-    more_room: int
+    more_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _item_row(batch: str, item: BatchItem) -> dict[str, Any]:
         "repeat": item.repeat,
         "attempt": item.attempt,
         "failed": item.failed,
-        "more_room": item.more_room,
+        "more_room": item.more_tokens,
     }
 
 
