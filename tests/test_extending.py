@@ -10,7 +10,8 @@ import pytest
 from conftest import ROOT
 
 import eqlab as api
-from eqlab.core.benchmark import Adaptive, Foreseen, OwnItems, Probed, Rated, Seated, Talks
+from eqlab.core.benchmark import Adaptive, Foreseen, Normed, Probed, Rated, Seated, Talks
+from eqlab.core.errors import UsageError
 from eqlab.core.studied import Studied
 from eqlab.runs.request import Request, prepare
 
@@ -61,6 +62,8 @@ def test_a_benchmark(registered, server, tmp_path, monkeypatch, store):
     server.reply = lambda body, number: "furious" if "furious" in body["messages"][-1]["content"] else "A, I guess"
     outcome = api.run(prepare(Request(("m",), ("stronger",), base_url=server.url)), store)
     (result,) = api.results(store, store.read_run(outcome.run))
+    with pytest.raises(UsageError, match="stronger has no published items"):
+        prepare(Request(("m",), ("stronger",), items="published", base_url=server.url))
     assert result.sentence.startswith("model:m is right in")
     assert result.headline.n >= 1
     assert result.counts["planned"] == sum(result.counts.values()) - result.counts["planned"] == 2
@@ -153,7 +156,7 @@ def test_items_of_your_own(tmp_path, monkeypatch):
 
 def test_the_table_of_protocols_is_true():
     """Each optional protocol is named with its methods, and has no others."""
-    for protocol in (Adaptive, Talks, Seated, Foreseen, OwnItems, Probed, Rated, Studied):
+    for protocol in (Adaptive, Talks, Seated, Foreseen, Normed, Probed, Rated, Studied):
         methods = [
             name for name, what in vars(protocol).items() if isinstance(what, types.FunctionType) and name[0] != "_"
         ]

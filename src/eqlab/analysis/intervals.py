@@ -87,7 +87,7 @@ def proportion_estimate(name: str, hits: int, n: int, *, note: str = "") -> Esti
     if n == 0:
         return Estimate(name, None, 0, unit="%", note=note, digits=1)
     p = hits / n
-    low, high = wilson(p, n)
+    low, high = proportion_bounds(p, n)
     return Estimate(name, 100 * p, n, None, 100 * low, 100 * high, "%", note, 1)
 
 
@@ -113,7 +113,7 @@ def clustered_share(name: str, hits: Sequence[bool], clusters: Sequence[object],
         worth = n / effect * _squared_quantiles(count - 1)
     else:
         worth = float(count)
-    low, high = wilson(p, worth)
+    low, high = proportion_bounds(p, worth)
     return Estimate(name, 100 * p, n, None, 100 * low, 100 * high, "%", note, 1)
 
 
@@ -124,8 +124,8 @@ def _squared_quantiles(df: int) -> float:
     return (Z95 / float(stdtrit(df, 0.975))) ** 2
 
 
-def wilson(p: float, n: float) -> tuple[float, float]:
-    """Wilson's 95 % score interval of a share (Wilson 1927)."""
+def proportion_bounds(p: float, n: float) -> tuple[float, float]:
+    """Wilson's 95 % score interval of a share p of n (Wilson 1927), both from 0 to 1."""
     centre = (p + Z95 * Z95 / (2 * n)) / (1 + Z95 * Z95 / n)
     reach = Z95 / (1 + Z95 * Z95 / n) * math.sqrt(p * (1 - p) / n + Z95 * Z95 / (4 * n * n))
     return max(0.0, centre - reach), min(1.0, centre + reach)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import chdtri, chndtr, expit, fdtri, ncfdtr, ndtr, ndtri
 
-from eqlab.analysis.intervals import wilson
+from eqlab.analysis.intervals import proportion_bounds
 from eqlab.analysis.sequential import inflation, obrien_fleming, outlook
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Table
@@ -337,7 +337,7 @@ def simulate_power(
         p_values = ttest_ind(shares[1], shares[0], axis=1, equal_var=False).pvalue
         significant += int((p_values < alpha).sum())
     share = significant / studies
-    low, high = wilson(share, studies)
+    low, high = proportion_bounds(share, studies)
     spread = math.hypot(components.sd_rater, components.sd_prompt)
     return SimulatedPower(
         share, low, high, studies, raters, marginal_top(top, spread), marginal_top(top - log_odds, spread)

@@ -21,8 +21,8 @@ from eqlab.analysis.ordinal import (
     proportional_odds,
 )
 from eqlab.analysis.two_samples import tost
-from eqlab.benchmarks.empathy.manners import declines, greets, says_it_is_ai
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
+from eqlab.benchmarks.empathy.replies import declines, greets, says_it_is_ai
 from eqlab.benchmarks.rating.moderation import moderated, standardised
 
 Floats = NDArray[np.float64]

@@ -18,8 +18,8 @@ from eqlab.analysis.contingency import Counts, rao_scott
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.analysis.sequential import obrien_fleming, rerandomised
 from eqlab.analysis.two_samples import anova, compare_raters, permutation_p
-from eqlab.benchmarks.empathy.manners import phrase_refusal
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
+from eqlab.benchmarks.empathy.replies import phrase_refusal
 from eqlab.reproduce.empathy_counts import PAIRS, gain_of
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ from typing import Any
 
 from eqlab.analysis.power import StudySize, minimum_gap
 from eqlab.benchmarks.empathy.items import balanced_batches
-from eqlab.benchmarks.empathy.manners import manners
+from eqlab.benchmarks.empathy.replies import manners
 from eqlab.benchmarks.instructed import instructed
 from eqlab.benchmarks.rating import prompt as words_of
 from eqlab.benchmarks.rating.arm_shares import arm_shares
