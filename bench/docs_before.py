@@ -137,7 +137,7 @@ def _batch(stack: contextlib.ExitStack) -> None:
 
 def _of_tests(module: str) -> Any:
     """The strict servers are helpers of the tests."""
-    folder = str(_ROOT / "tests" / "models")
+    folder = str(_ROOT / "tests" / "support")
     if folder not in sys.path:
         sys.path.insert(0, folder)
     return importlib.import_module(module)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import _support  # noqa: F401
 import hostile_gateway as gateway
 import hostile_server as hostile
 import hostile_wire as low

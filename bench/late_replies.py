@@ -11,6 +11,7 @@ import random
 import time
 from dataclasses import dataclass
 
+import _support  # noqa: F401
 import hostile_wire as wire
 
 from eqlab.models.chat import prompted

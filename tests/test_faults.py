@@ -1,4 +1,4 @@
-"""Bad days, end to end: every fault of bench/fault_server.py against a run, in process and with short pauses."""
+"""Bad days, end to end: every fault of support/fault_server.py against a run, in process and with short pauses."""
 
 import fault_server as faults
 import pytest

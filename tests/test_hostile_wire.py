@@ -1,4 +1,4 @@
-"""A server that is hostile below JSON (bench/hostile_wire.py): nothing lost, nothing wrong, nothing misleading."""
+"""A server that is hostile below JSON (support/hostile_wire.py): nothing lost, nothing wrong, nothing misleading."""
 
 import asyncio
 import math

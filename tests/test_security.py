@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from test_kill import good
+from small_sweep import good
 
 import eqlab as api
 from eqlab.core.errors import UsageError

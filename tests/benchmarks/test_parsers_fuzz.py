@@ -4,7 +4,11 @@ The same properties run under a coverage-guided fuzzer with `python bench/fuzz.p
 
 import json
 import re
+import sys
 
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "bench"))
 import fuzz
 import pytest
 from hypothesis import given, settings

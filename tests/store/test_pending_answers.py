@@ -97,7 +97,7 @@ def test_the_next_folder_is_tried_and_loss_is_counted(tmp_path, monkeypatch):
 
 def test_a_full_disk_in_the_middle_of_a_run(server, tmp_path):
     """SQLite really runs out of pages; the same request again stores everything and asks nothing twice."""
-    from test_kill import good
+    from small_sweep import good
 
     store = api.open_store(str(tmp_path / "s.db"))
     server.reply = lambda body, n: good(body) + "\n" + "x" * 3000

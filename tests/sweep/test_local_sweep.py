@@ -5,10 +5,10 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from aiohttp import web
+from conftest import ROOT
 from small_sweep import good, small_cells, stored_answers, sweep_text
 
 import eqlab as api
@@ -19,7 +19,7 @@ from eqlab.sweep.plan import plan_cells
 from eqlab.sweep.watch import Watch
 
 EQLAB = [sys.executable, "-c", "from eqlab.cli.main import main; main()"]
-TINY = Path(__file__).with_name("tiny_server.py")
+TINY = ROOT / "tests" / "support" / "tiny_server.py"
 
 
 @pytest.fixture(autouse=True)

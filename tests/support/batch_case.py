@@ -1,15 +1,10 @@
 """What tests of batches share: a strict provider on loopback, a small run, and what is stored of it."""
 
-import sys
-
-from conftest import ROOT
+from batch_servers import KEY
 
 import eqlab as api
 from eqlab.models.chat import Pace
 from eqlab.runs.ask import Listener, run
-
-sys.path.insert(0, str(ROOT / "tests" / "models"))
-from batch_servers import KEY
 
 PACE = Pace(0.02, 0.05, 0.1)
 KINDS = ["openai", "anthropic", "gemini"]

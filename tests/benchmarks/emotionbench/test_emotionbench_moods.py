@@ -4,12 +4,22 @@ import numpy as np
 import pytest
 
 from eqlab.analysis.moods import concordance, movement, profile
-from eqlab.benchmarks.emotionbench.alignment import mood_changes
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, MeasurePlace, Measures
-from eqlab.benchmarks.emotionbench.people import CROWD, read_people
-from eqlab.benchmarks.emotionbench.people_moods import ORDER, PEOPLE_MOODS, drawn
-from eqlab.benchmarks.emotionbench.published_results import measures, name_parts, read_results
-from eqlab.benchmarks.emotionbench.three_numbers import PUBLISHED_PEOPLE, three_numbers
+from eqlab.benchmarks.emotionbench.moods import (
+    ORDER,
+    PEOPLE_MOODS,
+    PUBLISHED_PEOPLE,
+    mood_changes,
+    people_with,
+    three_numbers,
+)
+from eqlab.benchmarks.emotionbench.published import (
+    CROWD,
+    measures_of_file,
+    name_parts,
+    read_people,
+    read_results,
+)
 
 
 def mood(scores):
@@ -44,7 +54,7 @@ def test_figures_serve_as_the_raw_answers_do(people, published):
     assert len(files) >= 5
     for path in files:
         name, instrument = name_parts(path.name)
-        own = measures(read_results(path.read_bytes(), name, instrument, path.name))
+        own = measures_of_file(read_results(path.read_bytes(), name, instrument, path.name))
         changes = mood_changes(own)
         found = three_numbers(own, changes)
         mine = [f"{own.places[place].emotion}-{own.places[place].factor_index}" for place in changes]
@@ -58,7 +68,7 @@ def test_figures_serve_as_the_raw_answers_do(people, published):
 
 
 def test_people_themselves_are_moved_as_far_as_people():
-    values, factors = drawn(PEOPLE_MOODS)
+    values, factors = people_with(PEOPLE_MOODS)
     places = tuple(MeasurePlace(f.split("-")[0], int(f.split("-")[1]), f, f) for f in dict.fromkeys(factors))
     number = {place.situation: index for index, place in enumerate(places)}
     where = np.array([DEFAULT] * 2 + [number[factor] for factor in factors])
