@@ -231,7 +231,7 @@ def test_a_wire_format(monkeypatch):
     from eqlab.core.messages import Message
     from eqlab.models.chat import LENGTH, ChatReply, ChatRequest
     from eqlab.models.wire import contract
-    from eqlab.models.wire.contract import Adapt, Endpoint, Fit, Hopeless, Incoming, TryAgain
+    from eqlab.models.wire.contract import Adapt, Endpoint, RequestProfile, Hopeless, Incoming, TryAgain
 
     made = run_blocks("A wire format")["Generate"]
     (declared,) = [tomllib.loads(block) for block in blocks("A wire format", "toml")]
@@ -245,9 +245,11 @@ def test_a_wire_format(monkeypatch):
     found = contract.wire("generate")
     contract.wire.cache_clear()
     request = ChatRequest((Message("system", "Be brief."), Message("user", "How is she?")), temperature=0.5)
-    out = found.build(Endpoint("http://h", "m", "k"), request, Fit("generate"))
+    out = found.build(Endpoint("http://h", "m", "k"), request, RequestProfile("generate"))
     assert (out.path, out.body["inputs"], out.sent["temperature"]) == ("/generate", "Be brief.\n\nHow is she?", 0.5)
-    without = found.build(Endpoint("http://h", "m", "k"), request, Fit("generate", dropped=frozenset({"temperature"})))
+    without = found.build(
+        Endpoint("http://h", "m", "k"), request, RequestProfile("generate", dropped=frozenset({"temperature"}))
+    )
     assert "temperature" not in without.body
 
     def read(status, raw):
