@@ -13,11 +13,11 @@ from test_store import answer, config, plan, trial
 import eqlab as api
 from eqlab.core.answers import Answer
 from eqlab.core.errors import StoreError
-from eqlab.store import unstored
-from eqlab.store.place import sqlite_path, store_key
+from eqlab.store import pending_answers
+from eqlab.store.access import take_in
+from eqlab.store.location import sqlite_path, store_key
+from eqlab.store.pending_answers import PendingAnswers, waiting
 from eqlab.store.store import Store
-from eqlab.store.take_in import take_in
-from eqlab.store.unstored import Unstored, waiting
 from eqlab.store.writer import Writer
 
 
@@ -34,7 +34,7 @@ def stored(store, subject="model:b"):
 
 
 def test_answers_of_a_failed_session_are_taken_in_once(store):
-    kept = Unstored(store.where)
+    kept = PendingAnswers(store.where)
     kept.keep([answer(0), answer(1, text="täxt \ud800")])
     kept.keep([answer(2)])
     kept.close()
@@ -53,7 +53,7 @@ def test_answers_of_a_failed_session_are_taken_in_once(store):
 
 def test_an_attempt_number_that_is_taken_loses_nothing(store):
     store.add_answers([answer(0, text="asked again")])
-    kept = Unstored(store.where)
+    kept = PendingAnswers(store.where)
     kept.keep([replace(answer(0, text="came first"), at=0.5)])
     kept.close()
     take_in(store)
@@ -61,7 +61,7 @@ def test_an_attempt_number_that_is_taken_loses_nothing(store):
 
 
 def test_a_line_that_was_cut_off_and_answers_of_another_store(store):
-    kept = Unstored(store.where)
+    kept = PendingAnswers(store.where)
     kept.keep([answer(0), answer(1, run="elsewhere")])
     kept.close()
     with kept.paths[0].open("a") as file:
@@ -72,7 +72,7 @@ def test_a_line_that_was_cut_off_and_answers_of_another_store(store):
 
 
 def test_a_file_that_is_being_written_is_left_alone(store):
-    kept = Unstored(store.where)
+    kept = PendingAnswers(store.where)
     kept.keep([answer(0)])
     take_in(store)
     assert stored(store) == []
@@ -84,13 +84,13 @@ def test_a_file_that_is_being_written_is_left_alone(store):
 def test_the_next_folder_is_tried_and_loss_is_counted(tmp_path, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("no folder")
-    monkeypatch.setattr(unstored, "_folders", lambda where: [blocked / "a", tmp_path / "second"])
-    kept = Unstored("s.db")
+    monkeypatch.setattr(pending_answers, "_folders", lambda where: [blocked / "a", tmp_path / "second"])
+    kept = PendingAnswers("s.db")
     kept.keep([answer(0)])
     kept.close()
     assert kept.paths[0].parent == tmp_path / "second"
-    monkeypatch.setattr(unstored, "_folders", lambda where: [blocked / "a"])
-    lost = Unstored("s.db")
+    monkeypatch.setattr(pending_answers, "_folders", lambda where: [blocked / "a"])
+    lost = PendingAnswers("s.db")
     lost.keep([answer(0), answer(1)])
     assert (lost.kept, lost.lost) == (0, 2)
 
@@ -147,7 +147,7 @@ def test_one_store_has_one_key_however_it_is_named(tmp_path, monkeypatch):
 
 def test_what_is_kept_is_what_came():
     full = Answer("r", "t", "s", 0, 2, "täxt\n", "ok", {"k": 3}, "n", "think", "m", 0.16, 1.25, 3, 10, 20, "stop", 2.5)
-    assert unstored._read(json.dumps(asdict(full))) == full
+    assert pending_answers._read(json.dumps(asdict(full))) == full
 
 
 def bait(folder, store, target):
@@ -188,7 +188,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, monkeypatch):
     where = str(tmp_path / "s.db")
     (tmp_path / ".s.db.unstored").mkdir(mode=0o755)
     (tmp_path / ".s.db.unstored").chmod(0o777)
-    kept = Unstored(where)
+    kept = PendingAnswers(where)
     kept.keep([answer(0)])
     kept.close()
     assert kept.kept == 1
@@ -196,7 +196,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, monkeypatch):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
     (tmp_path / ".t.db.unstored").symlink_to(elsewhere)
-    other = Unstored(str(tmp_path / "t.db"))
+    other = PendingAnswers(str(tmp_path / "t.db"))
     other.keep([answer(0)])
     other.close()
     assert list(elsewhere.iterdir()) == []
@@ -217,7 +217,7 @@ def test_the_shared_temporary_folder_is_not_looked_into(store, tmp_path, monkeyp
 
 
 def test_what_another_user_owns_is_neither_read_nor_written(store, tmp_path, monkeypatch):
-    kept = Unstored(store.where)
+    kept = PendingAnswers(store.where)
     kept.keep([answer(0)])
     kept.close()
     (path,) = kept.paths
@@ -230,11 +230,11 @@ def test_what_another_user_owns_is_neither_read_nor_written(store, tmp_path, mon
     assert waiting(store.where) == []
     take_in(store)
     assert stored(store) == []
-    lost = Unstored(store.where)
+    lost = PendingAnswers(store.where)
     lost.keep([answer(1)])
     assert (lost.kept, lost.lost) == (0, 1)
     with monkeypatch.context() as patched:
-        patched.setattr(unstored, "_private", lambda folder: True)
+        patched.setattr(pending_answers, "_private", lambda folder: True)
         assert waiting(store.where) == []  # nor is a file by its own owner
     monkeypatch.setattr(os, "geteuid", lambda: us)
     take_in(store)
@@ -243,11 +243,11 @@ def test_what_another_user_owns_is_neither_read_nor_written(store, tmp_path, mon
 
 def test_only_what_was_opened_is_deleted(store):
     """Whatever has taken the name since is somebody else's."""
-    kept = Unstored(store.where)
+    kept = PendingAnswers(store.where)
     kept.keep([answer(0)])
     kept.close()
     (path,) = kept.paths
-    with unstored.held(path) as (answers, remove):
+    with pending_answers.held(path) as (answers, remove):
         assert len(answers) == 1
         path.rename(path.with_name("elsewhere"))
         path.write_text("another's")
@@ -271,10 +271,10 @@ def test_files_of_an_earlier_version_are_still_taken_in(store, tmp_path):
 
 def test_room_that_was_set_aside_goes_with_its_session(store):
     """While a run works its reserve is no waiting answer; after a kill it is tidied up."""
-    own = Unstored(store.where)
+    own = PendingAnswers(store.where)
     own.reserve()
     (path,) = own.paths
-    assert path.stat().st_size >= unstored.RESERVE
+    assert path.stat().st_size >= pending_answers.RESERVE
     assert waiting(store.where) == []
     take_in(store)
     assert path.exists()  # its session is still at work
@@ -284,7 +284,7 @@ def test_room_that_was_set_aside_goes_with_its_session(store):
     take_in(store)
     assert len(stored(store)) == 1
     assert not path.exists()
-    killed = Unstored(store.where)
+    killed = PendingAnswers(store.where)
     killed.reserve()
     os.close(killed._number)  # as a kill lets go of it
     take_in(store)
@@ -316,7 +316,7 @@ def test_a_disk_that_is_really_full(tmp_path):
         with pytest.raises(StoreError, match="answers that came after"):
             writer.close()
         assert stopped
-        assert writer._unstored.lost == 0
+        assert writer._pending.lost == 0
         (disk / "filler").unlink()
         take_in(small)
         assert len(stored(small)) == 50

@@ -37,7 +37,7 @@ class Order(Enum):
     """… and some may have been taken for another question's before."""
 
 
-class Heard:
+class ConnectionReplies:
     """What came over one connection."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Heard:
         return bool(name) and any(name == one for _, one, _ in self._last)
 
 
-class Replies:
+class ServerReplies:
     """What is known of all replies of an address."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Replies:
         """Answers that may be another question's, at most."""
         return self._later if self.order is Order.DOUBTED else 0
 
-    def own(self, heard: Heard, question: Hashable, raw: bytes, beyond: bytes | None = None) -> bool:
+    def own(self, heard: ConnectionReplies, question: Hashable, raw: bytes, beyond: bytes | None = None) -> bool:
         """Whether a good reply is the question's own, as far as can be told. `beyond`: what came after it already.
         What is not leaves the connection a reply ahead: it must not be used again."""
         first, name = not heard.replies, reply_id(raw)
@@ -90,7 +90,7 @@ class Replies:
         self._later += not first
         return True
 
-    def unasked(self, heard: Heard, raw: bytes) -> None:
+    def unasked(self, heard: ConnectionReplies, raw: bytes) -> None:
         """A good reply came, if only in part, and nobody had asked. One of the last again is no loss; another may be
         the answer to a question that got a wrong one."""
         self._break(doubt=not (self.ids is Ids.DISTINCT and heard.brought(reply_id(raw))))

@@ -10,16 +10,16 @@ from typing import Any
 
 from eqlab.core.errors import StoreError
 from eqlab.store.damage import damaged, is_damage
-from eqlab.store.place import sqlite_path
+from eqlab.store.location import sqlite_path
+from eqlab.store.pending_answers import waiting
 from eqlab.store.reader import Reader
-from eqlab.store.unstored import waiting
 
 _Stamp = tuple[int, int, bool]
 _ROOM = 65536
 """Bytes that SQLite needs beside a store to read it: an index of its log."""
 
 
-class QuickReader(Reader):
+class SqliteReader(Reader):
     def __init__(self, where: str, connection: sqlite3.Connection, frozen: Path | None = None) -> None:
         """`frozen`: the file, where it is read without a lock because none can be kept beside it."""
         super().__init__()
@@ -47,13 +47,13 @@ class QuickReader(Reader):
         self._connection.close()
 
 
-def open_quickly(where: str) -> QuickReader | None:
+def open_sqlite_reader(where: str) -> SqliteReader | None:
     """A reader of this store; None where the full store has to be opened."""
     path = sqlite_path(where)
     if path is None or not path.is_file():
         return None
     if may_write(path):
-        return None if waiting(where) else _up_to_date(QuickReader(where, sqlite3.connect(path, timeout=30)))
+        return None if waiting(where) else _up_to_date(SqliteReader(where, sqlite3.connect(path, timeout=30)))
     return _read_only(where, path)
 
 
@@ -75,10 +75,10 @@ def connect_frozen(path: Path) -> tuple[sqlite3.Connection, Path | None]:
     return sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True), path
 
 
-def _read_only(where: str, path: Path) -> QuickReader:
+def _read_only(where: str, path: Path) -> SqliteReader:
     if not os.access(path, os.R_OK):
         raise StoreError(f"The store {path} may not be read.", "Ask its owner, or name another with --store.")
-    found = QuickReader(where, *connect_frozen(path))
+    found = SqliteReader(where, *connect_frozen(path))
     if files := waiting(where):
         found.close()
         raise StoreError(
@@ -103,7 +103,7 @@ def _read_only(where: str, path: Path) -> QuickReader:
     return found
 
 
-def _up_to_date(found: QuickReader) -> QuickReader | None:
+def _up_to_date(found: SqliteReader) -> SqliteReader | None:
     try:
         if _version(found) == _newest():
             return found
@@ -113,7 +113,7 @@ def _up_to_date(found: QuickReader) -> QuickReader | None:
     return None
 
 
-def _version(reader: QuickReader) -> str:
+def _version(reader: SqliteReader) -> str:
     return str(next(iter(reader.rows("SELECT version_num FROM alembic_version", {})), ("",))[0])
 
 

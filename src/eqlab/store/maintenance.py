@@ -11,8 +11,8 @@ from pathlib import Path
 
 from eqlab.core.errors import StoreError, UsageError
 from eqlab.store.damage import damaged, is_damage
-from eqlab.store.place import sqlite_path
-from eqlab.store.quick import connect_frozen, may_write
+from eqlab.store.location import sqlite_path
+from eqlab.store.read_only import connect_frozen, may_write
 
 _PAGES = 4096
 """Pages copied at a time, so that a run can write in between."""

@@ -9,10 +9,10 @@ from test_store import answer, config, plan, trial
 
 import eqlab.store
 from eqlab.core.errors import StoreError, UsageError
-from eqlab.store.care import back_up, check, compact
-from eqlab.store.quick import open_quickly
+from eqlab.store.maintenance import back_up, check, compact
+from eqlab.store.pending_answers import PendingAnswers
+from eqlab.store.read_only import open_sqlite_reader
 from eqlab.store.store import Store
-from eqlab.store.unstored import Unstored
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def path(tmp_path):
 
 
 def test_the_quick_reader_reads_what_the_store_reads(path):
-    quick, store = open_quickly(str(path)), Store(str(path))
+    quick, store = open_sqlite_reader(str(path)), Store(str(path))
     run = config().id
     assert quick.run_ids() == store.run_ids()
     assert quick.find_run("last") == store.find_run("last")
@@ -48,18 +48,18 @@ def test_the_quick_reader_reads_what_the_store_reads(path):
 
 
 def test_what_cannot_be_read_quickly(path, tmp_path):
-    assert open_quickly("postgresql://host/name") is None
-    assert open_quickly(str(tmp_path / "none.db")) is None
+    assert open_sqlite_reader("postgresql://host/name") is None
+    assert open_sqlite_reader(str(tmp_path / "none.db")) is None
     (tmp_path / "text.db").write_text("not a database, and long enough to look like one to somebody")
-    assert open_quickly(str(tmp_path / "text.db")) is None
-    kept = Unstored(str(path))
+    assert open_sqlite_reader(str(tmp_path / "text.db")) is None
+    kept = PendingAnswers(str(path))
     kept.keep([answer(35)])
     kept.close()
-    assert open_quickly(str(path)) is None  # there is something to take in first
+    assert open_sqlite_reader(str(path)) is None  # there is something to take in first
 
 
 def test_the_quick_reader_cannot_write(path):
-    quick = open_quickly(str(path))
+    quick = open_sqlite_reader(str(path))
     with pytest.raises(StoreError, match="readonly"):
         list(quick.rows("DELETE FROM answers", {}))
     quick.close()
@@ -143,7 +143,7 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(tmp_path):
     store.begin_run(config(seed=5), plan(2), {})  # and it can be written to
     store.close()
     assert check(str(path)).problems == ()
-    quick = open_quickly(str(path))
+    quick = open_sqlite_reader(str(path))
     assert quick is not None
     quick.close()
 

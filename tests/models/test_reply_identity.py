@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.models.whose import Heard, Ids, Order, Replies, reply_id
+from eqlab.models.reply_identity import ConnectionReplies, Ids, Order, ServerReplies, reply_id
 
 NAMES = {"distinct": "r-{}".format, "alike": "r-0".format, "none": lambda _: ""}
 
 
-Line = tuple[Heard, list[bytes], list[tuple[int, bytes]]]
+Kept = tuple[ConnectionReplies, list[bytes], list[tuple[int, bytes]]]
 """What came over a connection, what is on its way, and who took what."""
 
 
@@ -38,8 +38,8 @@ class World:
     names: str = "distinct"
     one_word: bool = False
     """Whether all questions get the same words."""
-    known: Replies = field(default_factory=Replies)
-    kept: list[Line] = field(default_factory=list)
+    known: ServerReplies = field(default_factory=ServerReplies)
+    kept: list[Kept] = field(default_factory=list)
     answers: dict[int, bytes] = field(default_factory=dict)
     refused: Counter[int] = field(default_factory=Counter)
 
@@ -49,17 +49,17 @@ class World:
         name = NAMES[self.names](str(number) + more)
         return f'{{"id": "{name}", "text": "{said}{more}"}}'.encode()
 
-    def take(self, step: Step) -> Line:
+    def take(self, step: Step) -> Kept:
         kept = self.known.order is Order.KEPT and self.known.ids is not Ids.PUZZLING
-        return self.kept.pop(step.line) if kept and step.line < len(self.kept) else (Heard(), [], [])
+        return self.kept.pop(step.line) if kept and step.line < len(self.kept) else (ConnectionReplies(), [], [])
 
-    def ask(self, number: int, step: Step, line: Line) -> None:
+    def ask(self, number: int, step: Step, line: Kept) -> None:
         self._over(line, number, step)
         while number not in self.answers:
             assert self.refused[number] < 3, "asked in a circle"
             self._over(self.take(step), number, step)
 
-    def _over(self, line: Line, number: int, step: Step) -> None:
+    def _over(self, line: Kept, number: int, step: Step) -> None:
         heard, coming, taken = line
         coming += [self.reply(number)] + [self.reply(number, step.second)] * bool(step.second)
         got = coming.pop(0)
@@ -78,7 +78,7 @@ class World:
             return
         self.kept.append(line)
 
-    def rest(self, line: Line) -> bool:
+    def rest(self, line: Kept) -> bool:
         """Whether anything came meanwhile."""
         for raw in line[1]:
             self.known.unasked(line[0], raw)
@@ -146,20 +146,22 @@ def test_replies_that_are_all_the_same_cost_one_question_more(steps):
 
 def test_what_comes_with_a_reply_breaks_the_order_and_only_a_first_reply_is_then_its_own():
     world = World()
-    known, line, other = world.known, Heard(), Heard()
+    known, line, other = world.known, ConnectionReplies(), ConnectionReplies()
     assert known.own(line, 1, world.reply(1))
     assert known.own(other, 2, world.reply(2))
     assert not known.own(line, 3, world.reply(1, "another"), beyond=world.reply(3))
     assert known.order is Order.DOUBTED
     assert not known.own(other, 4, world.reply(4))
-    assert known.own(Heard(), 4, world.reply(4), beyond=world.reply(4))  # the first is sure, whatever follows
+    assert known.own(
+        ConnectionReplies(), 4, world.reply(4), beyond=world.reply(4)
+    )  # the first is sure, whatever follows
     assert known.order is Order.DOUBTED  # a doubt does not go away
 
 
 def test_answers_are_suspects_only_where_nothing_explains_what_came():
     for again, suspects in ((2, 0), (3, 1)):
         world = World()
-        known, line = world.known, Heard()
+        known, line = world.known, ConnectionReplies()
         assert known.own(line, 1, world.reply(1))
         assert known.own(line, 2, world.reply(2))
         known.unasked(line, world.reply(again))
@@ -171,18 +173,18 @@ def test_answers_are_suspects_only_where_nothing_explains_what_came():
 def test_a_puzzle_is_solved_by_the_next_new_connection():
     for names, then in (("distinct", Ids.DISTINCT), ("alike", Ids.ALIKE)):
         world = World(names, one_word=True)
-        known, line = world.known, Heard()
+        known, line = world.known, ConnectionReplies()
         assert known.own(line, 1, world.reply(1))
         assert not known.own(line, 2, world.reply(1))
         assert (known.ids, known.order) == (Ids.PUZZLING, Order.KEPT)
-        assert known.own(Heard(), 2, world.reply(2))
+        assert known.own(ConnectionReplies(), 2, world.reply(2))
         assert known.ids is then
         assert known.order is (Order.BROKEN if then is Ids.DISTINCT else Order.KEPT)
         assert known.suspects == 0
 
 
 def test_the_same_reply_to_the_same_question_is_a_cache():
-    known, line = Replies(), Heard()
+    known, line = ServerReplies(), ConnectionReplies()
     for question, raw in ((1, b'{"id": "a"}'), (2, b'{"id": "b"}'), (2, b'{"id": "b"}'), (1, b'{"id": "a"}')):
         assert known.own(line, question, raw)
     assert known.order is Order.KEPT

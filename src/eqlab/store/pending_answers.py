@@ -16,7 +16,7 @@ from pathlib import Path
 
 from eqlab.core.answers import Answer
 from eqlab.core.folders import data_folder
-from eqlab.store.place import sqlite_path, store_key
+from eqlab.store.location import sqlite_path, store_key
 
 RESERVE = 4 * 2**20
 """Bytes set aside: more than the answers that are under way at once come to. On a disk that copies when it writes
@@ -78,7 +78,7 @@ def _holds_something(path: Path) -> bool:
         os.close(number)
 
 
-class Unstored:
+class PendingAnswers:
     """What one session could not store. `reserve` sets room aside; without it a file is made with the first answer."""
 
     def __init__(self, where: str) -> None:

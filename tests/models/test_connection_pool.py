@@ -11,11 +11,11 @@ import pytest
 from fault_net import deaf_place
 
 from eqlab.core.errors import ModelError
-from eqlab.models import reach
+from eqlab.models import connection_pool
+from eqlab.models.chat import prompted
 from eqlab.models.http import HttpChat
 from eqlab.models.providers import resolve
-from eqlab.models.settings import prompted
-from eqlab.models.transport import Connection
+from eqlab.models.transport import Transport
 
 
 @pytest.fixture(autouse=True)
@@ -26,12 +26,12 @@ def _quick(monkeypatch):
         monkeypatch.delenv(name.lower(), raising=False)
 
 
-def ask(url, questions=6, between=lambda number: None, **waits):
+def ask(url, questions=6, between=lambda number: None, **timeouts):
     """One question after the other, each over a connection of its own; what was said."""
     said = []
 
     async def main():
-        chat = HttpChat(resolve("m", url), Connection(1, **waits), said.append)
+        chat = HttpChat(resolve("m", url), Transport(1, **timeouts), said.append)
         try:
             for number in range(questions):
                 between(number)
@@ -86,7 +86,7 @@ GOOD = ("127.0.0.1",)
 
 @pytest.mark.parametrize("failure", [socket.EAI_AGAIN, socket.EAI_NONAME])
 def test_a_name_that_is_known_is_used_on_while_nobody_tells_it_anew(named, means, monkeypatch, failure):
-    monkeypatch.setattr(reach.Names, "_FRESH", 0.0)
+    monkeypatch.setattr(connection_pool.NameResolver, "_FRESH", 0.0)
     resolver = means(GOOD, failure)
     assert not ask(named.url, patience=1.0)
     assert resolver.asked > 1
@@ -94,7 +94,7 @@ def test_a_name_that_is_known_is_used_on_while_nobody_tells_it_anew(named, means
 
 
 def test_a_server_that_moves_is_followed(named, means, monkeypatch):
-    monkeypatch.setattr(reach.Names, "_FRESH", 0.0)
+    monkeypatch.setattr(connection_pool.NameResolver, "_FRESH", 0.0)
     means(("127.0.0.2",), socket.EAI_AGAIN, GOOD)  # nobody is at the first
     assert not ask(named.url)
 
@@ -115,8 +115,8 @@ def test_a_name_that_is_not_known_is_said_soon_or_found_at_last(named, means, fa
 
 
 def test_a_resolver_that_hangs_is_not_waited_for_where_the_address_is_known(named, means, monkeypatch):
-    monkeypatch.setattr(reach.Names, "_FRESH", 0.0)
-    monkeypatch.setattr(reach.Names, "_KNOWN", 0.1)
+    monkeypatch.setattr(connection_pool.NameResolver, "_FRESH", 0.0)
+    monkeypatch.setattr(connection_pool.NameResolver, "_KNOWN", 0.1)
     real, let_go, hung = means(GOOD), threading.Event(), []
 
     def hanging(host, *args, **more):
@@ -170,10 +170,10 @@ def test_a_handshake_that_hangs_is_an_outage_not_a_bill():
 
 
 def test_connections_are_probed_so_that_one_that_leads_nowhere_is_noticed():
-    made = reach.probed((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 9)))
+    made = connection_pool.probed_socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 9)))
     with made:
         assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
-        for name, value in reach._PROBES.items():
+        for name, value in connection_pool._PROBES.items():
             if hasattr(socket, name):
                 assert made.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) == value
 
@@ -262,7 +262,7 @@ def through_proxy(url, monkeypatch, happens, patience=300.0):
         proxy = Proxy()
         await proxy.start()
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
-        chat = HttpChat(resolve("m", url), Connection(1, patience=patience), said.append)
+        chat = HttpChat(resolve("m", url), Transport(1, patience=patience), said.append)
         try:
             for number in range(6):
                 if number == 2:
