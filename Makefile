@@ -54,7 +54,7 @@ claims: setup        ## tests that are slow by nature: repeated kills, Ray, cove
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m claims
 
 slice: setup         ## a few minutes of tests, on another interpreter: make slice PYTHON=python3.13 VENV=.venv-newest
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(SLICE)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not claims" $(SLICE)
 
 lint: setup          ## lint, types and import rules
 	$(BIN)/ruff check src tests bench

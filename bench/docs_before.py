@@ -90,7 +90,7 @@ def _take_part(study: Path, people: int) -> None:
     """People who pass every check and find warm replies better, more or less."""
     import random
 
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
 

@@ -289,7 +289,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Any]:
     """An empty SQLite store."""
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
 
     opened = open_store(str(tmp_path / "s.db"))
     yield opened

@@ -22,7 +22,7 @@ from eqlab.benchmarks.rating.table_file import read_table
 from eqlab.benchmarks.structured import read_json
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Form, Scale
-from eqlab.models.reasoning import split_reasoning
+from eqlab.models.chat import split_reasoning
 
 NAMES = ("Calm", "Angry", "Proud", "Sad")
 SCALES = Form(tuple(Scale(name.lower(), name, 0, 10) for name in NAMES))

@@ -252,7 +252,7 @@ def test_what_is_no_store(where):
 @pytest.mark.parametrize("prefix", ["", "sqlite:///"])
 def test_a_store_lies_where_its_name_says(tmp_path, name, prefix):
     """Not in `a b`, as an address with a query would have it; and whoever looks finds the same file."""
-    from eqlab.store.place import sqlite_path
+    from eqlab.store.location import sqlite_path
 
     where = f"{prefix}{tmp_path / name}"
     Store(where).close()

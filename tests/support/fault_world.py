@@ -154,7 +154,7 @@ def filled(world: World) -> Iterator[None]:
 
 def links_of_a_stranger(world: World) -> Iterator[None]:
     """Links under the names that answers without a store have: to a file of ours, and to nothing."""
-    from eqlab.store.place import store_key
+    from eqlab.store.location import store_key
 
     precious = world.folder / "precious.jsonl"
     precious.write_text("mine\n")
