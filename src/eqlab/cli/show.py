@@ -34,7 +34,7 @@ def show(
     from eqlab.cli.plain import harmless, print_json
     from eqlab.core.answers import OUTCOMES
     from eqlab.core.errors import UsageError
-    from eqlab.store.looking import open_reader
+    from eqlab.store.access import open_reader
 
     if status and status not in OUTCOMES:
         raise UsageError(f"--status '{status}' is unknown.", f"Choose {', '.join(OUTCOMES)}.")

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from eqlab.analysis.comparison import Difference, items_needed, paired, unpaired
 from eqlab.analysis.components import MeasurementDesign
 from eqlab.analysis.intervals import FEWEST
-from eqlab.analysis.pairs import DIFFER
+from eqlab.analysis.ranks import DIFFER
 from eqlab.comparison.contender import Contender
 from eqlab.core.results import Estimate, goodness
 from eqlab.core.text import is_number

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.analysis.multiplicity import holm
-from eqlab.analysis.pairs import comparable, pairwise
-from eqlab.analysis.ranks import adjusted_p, rank_sets
+from eqlab.analysis.ranks import adjusted_p, comparable, pairwise, rank_sets
 from eqlab.comparison.contender import Contender
 from eqlab.comparison.pair import ALPHA, Pair, pair
 from eqlab.core.results import goodness
