@@ -19,7 +19,7 @@ from eqlab.benchmarks.common.reading import is_refusal, read_json
 from eqlab.benchmarks.emotionbench.parse import last_characters, read_form
 from eqlab.benchmarks.empathy.replies import read_reply
 from eqlab.benchmarks.eqbench.parse import read_scores
-from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.eqbench.score import PRESETS
 from eqlab.benchmarks.rating.parse import read_choice
 from eqlab.benchmarks.rating.table_file import read_table
 from eqlab.core.errors import DataError

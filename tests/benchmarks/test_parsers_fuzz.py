@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from eqlab.benchmarks.common.reading import read_json
 from eqlab.benchmarks.emotionbench.parse import read_form
 from eqlab.benchmarks.eqbench.parse import read_scores
-from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.eqbench.score import PRESETS
 from eqlab.benchmarks.rating.parse import read_choice
 from eqlab.benchmarks.rating.table_file import read_table
 from eqlab.core.errors import DataError

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqlab.benchmarks.eqbench.parse import english_pairs, german_pairs, is_complete, read_scores
-from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.eqbench.score import PRESETS
 
 NAMES = ("Calm", "Sad", "Proud", "Angry")
 BOARD, CODE = PRESETS["leaderboard"], PRESETS["published-code"]

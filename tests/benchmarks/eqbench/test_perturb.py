@@ -6,8 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 import eqlab as api
-from eqlab.benchmarks.eqbench.perturb import KINDS, PLAIN, perturbed, read_kinds
-from eqlab.benchmarks.eqbench.prompt import TASKS
+from eqlab.benchmarks.eqbench.trials import KINDS, PLAIN, TASKS, perturbed, read_kinds
 from eqlab.cli.main import app
 from eqlab.core.errors import UsageError
 

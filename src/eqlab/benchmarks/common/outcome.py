@@ -22,7 +22,7 @@ Points = Callable[[Trial, Mapping[str, float]], float]
 _DRAWS = 100
 
 
-def counts(statuses: Iterable[Status | None]) -> dict[str, int]:
+def count_outcomes(statuses: Iterable[Status | None]) -> dict[str, int]:
     """Trials by what became of them; None is not answered yet."""
     found: Counter[str] = Counter(status or UNANSWERED for status in statuses)
     return {"planned": found.total(), **{name: found.get(name, 0) for name in OUTCOMES}}
@@ -61,12 +61,14 @@ def sentence(
     text += f"; 95 % interval {score.low:.{score.digits}f} to {score.high:.{score.digits}f}, {score.n} {noun})"
     if not valid:
         return f"{text}, but too few answers could be read."
+    return f"{text}, {against(score, floor, better)}" if floor else f"{text}."
+
+
+def against(score: Estimate, floor: Sequence[Baseline], better: Better = "higher") -> str:
+    """Whether a score lies beyond the best answer that takes no skill; empty where there is none."""
     best = best_baseline(floor, better)
-    return f"{text}, {against(score, best, better)}" if best else f"{text}."
-
-
-def against(score: Estimate, best: Baseline, better: Better) -> str:
-    """Whether a score lies beyond the best answer that takes no skill."""
+    if best is None:
+        return ""
     where = f"what the answer '{best.name}' gets without any skill ({best.value:.{min(score.digits, 1)}f})"
     low, high = score.low, score.high
     if low is not None and low > best.value:

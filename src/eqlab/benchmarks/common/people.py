@@ -200,9 +200,9 @@ def people_result(benchmark: Benchmark, scored: Iterable[Scored], options: Mappi
         headline=headline,
         sentence=f"{said} ({headline.n} {things}).",
         estimates=(),
-        counts=outcome.counts(item.status for _, item in items),
+        counts=outcome.count_outcomes(item.status for _, item in items),
         items=tuple(_together([item for _, item in items])),
-        caveats=tuple(outcome.count_caveats(outcome.counts(item.status for _, item in items), like.noun)),
+        caveats=tuple(outcome.count_caveats(outcome.count_outcomes(item.status for _, item in items), like.noun)),
         norms=Norms(tuple(scores), f"people of this study, {benchmark.title}") if scores else None,
     )
 

@@ -158,7 +158,7 @@ class Questions(ABC, Generic[O]):
 
             return self.people(people_result(self, everything, options), typed)
         items = tuple(self.item(one, options) for one in everything)
-        counted = outcome.counts(item.status for item in items)
+        counted = outcome.count_outcomes(item.status for item in items)
         valid = outcome.is_valid(counted)
         floor = self.baselines([one.trial for one in everything])
         head = mean_estimate(

@@ -4,13 +4,19 @@ feels."""
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from eqlab.benchmarks.dialogue import speakers
-from eqlab.benchmarks.dialogue.characters import Character, from_persona, from_sage, from_scenario
-from eqlab.benchmarks.dialogue.eqbench3 import is_scenarios, parse_scenarios
-from eqlab.benchmarks.dialogue.parse import read_listener, read_speaker
-from eqlab.benchmarks.dialogue.personas import OPEN, parse_open
+from eqlab.benchmarks.dialogue import trials as speakers
+from eqlab.benchmarks.dialogue.personas import (
+    OPEN,
+    Character,
+    from_persona,
+    from_sage,
+    from_scenario,
+    is_scenarios,
+    parse_open,
+    parse_scenarios,
+)
 from eqlab.benchmarks.dialogue.published import PERSONAS, parse_personas
-from eqlab.benchmarks.dialogue.trials import NAME, next_turn, plan, supposed
+from eqlab.benchmarks.dialogue.trials import NAME, next_turn, plan, read_listener, read_speaker, supposed
 from eqlab.benchmarks.options import read_options
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source, Turn

@@ -1,7 +1,6 @@
 """What can be said of a listener: how its speakers felt at the end, on the way there, and how they left."""
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
@@ -11,11 +10,12 @@ import numpy as np
 
 from eqlab.analysis.clusters import crossed_mean
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.benchmarks.common.outcome import count_outcomes
 from eqlab.benchmarks.dialogue import facets
 from eqlab.benchmarks.dialogue.facets import SPEAKER, Cell, Facets
 from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.benchmarks.dialogue.trials import NAME
-from eqlab.core.answers import OUTCOMES, Status, final
+from eqlab.core.answers import Status, final
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
 from eqlab.core.results import Estimate, ItemScore, Line, Result, Table, Transcript
 
@@ -161,8 +161,7 @@ def estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimate
 
 
 def counts(talks: Sequence[Talked]) -> dict[str, int]:
-    status: Counter[str] = Counter(_status(talk) or "unanswered" for talk in talks)
-    return {"planned": len(talks), **{kind: status.get(kind, 0) for kind in OUTCOMES}}
+    return count_outcomes(_status(talk) for talk in talks)
 
 
 def _status(talk: Talked) -> Status | None:

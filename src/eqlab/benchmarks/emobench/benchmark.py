@@ -10,8 +10,8 @@ from eqlab.benchmarks.emobench.items import (
     TASKS,
     UNDERSTANDING_FILE,
     chosen_scenarios,
+    plan,
 )
-from eqlab.benchmarks.emobench.trials import plan
 from eqlab.benchmarks.options import read_options
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
@@ -73,7 +73,7 @@ class EmoBench:
         return result(subject, scored, options)
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
-        from eqlab.benchmarks.emobench.marks import mark, shown
+        from eqlab.benchmarks.emobench.result import mark, shown
 
         return shown(mark(scored))
 

@@ -9,11 +9,8 @@ from typing import Any
 
 from eqlab.benchmarks.common.people import template
 from eqlab.benchmarks.common.selection import balanced_batches, spread
-from eqlab.benchmarks.emobench.items import Scenario, chosen_scenarios
-from eqlab.benchmarks.emobench.marks import by_chance
-from eqlab.benchmarks.emobench.prompt import QUESTIONS, question
-from eqlab.benchmarks.emobench.result import result
-from eqlab.benchmarks.emobench.trials import build_trial
+from eqlab.benchmarks.emobench.items import QUESTIONS, Scenario, build_trial, chosen_scenarios, question
+from eqlab.benchmarks.emobench.result import guessed_share, result
 from eqlab.benchmarks.instructed import instructed
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
@@ -111,5 +108,5 @@ def expected_score(design: Design, truth: Truth) -> float:
     """What such people get on average: a batch is as likely as another, and what is not known is guessed."""
     draw, knowers = random.Random("expected score"), Knowers(truth)
     known = fmean(knowers.person(draw) for _ in range(_PEOPLE))
-    guessed = fmean(fmean(by_chance(trial) for trial in batch.trials) for batch in design.batches)
+    guessed = fmean(fmean(guessed_share(trial) for trial in batch.trials) for batch in design.batches)
     return 100 * (known + (1 - known) * guessed)

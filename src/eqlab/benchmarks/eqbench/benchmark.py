@@ -5,13 +5,11 @@ from typing import Any
 
 from eqlab.benchmarks.common.reading import is_refusal
 from eqlab.benchmarks.eqbench import short
-from eqlab.benchmarks.eqbench.chosen import read_reply
 from eqlab.benchmarks.eqbench.items import Question, parse_open, parse_own, parse_published
-from eqlab.benchmarks.eqbench.parse import is_complete
-from eqlab.benchmarks.eqbench.perturb import read_kinds
+from eqlab.benchmarks.eqbench.parse import is_complete, read_reply
 from eqlab.benchmarks.eqbench.result import item, result
-from eqlab.benchmarks.eqbench.rules import PRESETS
-from eqlab.benchmarks.eqbench.trials import plan, trials_of
+from eqlab.benchmarks.eqbench.score import PRESETS
+from eqlab.benchmarks.eqbench.trials import plan, read_kinds, trials_of
 from eqlab.benchmarks.options import read_options
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source

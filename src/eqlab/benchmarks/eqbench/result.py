@@ -1,27 +1,21 @@
 """From a subject's attempts to its EQ-Bench result: the score, its interval, what to say."""
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import lru_cache
 from statistics import fmean
 from typing import Any
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate
-from eqlab.benchmarks.common.outcome import flatness
-from eqlab.benchmarks.eqbench.baselines import baselines
-from eqlab.benchmarks.eqbench.chosen import Chosen, choose, choose_again
-from eqlab.benchmarks.eqbench.figures import FIGURES
-from eqlab.benchmarks.eqbench.perturb import perturbation_of
-from eqlab.benchmarks.eqbench.perturb import tables as perturbation_tables
-from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
-from eqlab.benchmarks.eqbench.score import Pass, RunScore, item_score, run_score
-from eqlab.benchmarks.eqbench.short import is_short
-from eqlab.benchmarks.eqbench.short_result import as_short
-from eqlab.benchmarks.eqbench.word_groups import deviations, topics
-from eqlab.core.answers import STATUSES
+from eqlab.benchmarks.common.outcome import against, count_outcomes, flatness
+from eqlab.benchmarks.eqbench.parse import FIGURES, Chosen, choose, choose_again
+from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchRules, Pass, RunScore, baselines, item_score, run_score
+from eqlab.benchmarks.eqbench.short import as_short, is_short
+from eqlab.benchmarks.eqbench.trials import perturbation_of
+from eqlab.benchmarks.eqbench.trials import tables as perturbation_tables
 from eqlab.core.benchmark import Scored
-from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
+from eqlab.core.results import Baseline, ByEmotion, Estimate, ItemScore, Result, Table
 
 
 def iterations_of(scored: Iterable[Scored], options: Mapping[str, Any], rules: EqBenchRules) -> list[RunScore]:
@@ -78,7 +72,6 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     questions = [choose(one, rules) for one in planned]
     iterations = _iterations(questions, version, rules)
     headline = _run_estimate(f"EQ-Bench {version}", iterations, rules)
-    counts: Counter[str] = Counter(question.status or "unanswered" for question in questions)
     n_valid = sum(iteration.valid for iteration in iterations)
     valid = bool(iterations) and n_valid == len(iterations)
     references = list({one.trial.id: one.trial.key["reference"] for one in planned}.values())
@@ -100,14 +93,10 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         headline=headline,
         score_range=(0.0, 100.0),
         estimates=(
-            *_other_estimates(questions, iterations, counts, options, rules),
+            *_other_estimates(questions, iterations, options, rules),
             *(flat.estimates if flat else ()),
         ),
-        counts={
-            "planned": len(planned),
-            **{status: counts.get(status, 0) for status in STATUSES},
-            "unanswered": counts.get("unanswered", 0),
-        },
+        counts=count_outcomes(question.status for question in questions),
         items=items,
         item_range=(-10.0, 10.0),
         baselines=floor,
@@ -133,7 +122,6 @@ def _perturbations(
 def _other_estimates(
     questions: Sequence[Chosen],
     iterations: Sequence[RunScore],
-    counts: Mapping[str, int],
     options: Mapping[str, Any],
     rules: EqBenchRules,
 ) -> tuple[Estimate, ...]:
@@ -226,17 +214,6 @@ def _sentence(subject: str, score: Estimate, n_questions: int, valid: bool, floo
     return f"{text}, {against(score, floor)}"
 
 
-def against(score: Estimate, floor: Sequence[Baseline]) -> str:
-    """Whether a score lies above the best answer that takes no skill."""
-    best = max(floor, key=lambda baseline: baseline.value)
-    where = f"what the answer '{best.name}' gets without any skill ({best.value:.1f})"
-    if score.low is not None and score.low > best.value:
-        return f"above {where}."
-    if score.high is not None and score.high < best.value:
-        return f"below {where}."
-    return f"which cannot be told apart from {where}."
-
-
 def _caveats(
     planned: Sequence[Scored],
     questions: Sequence[Chosen],
@@ -258,3 +235,81 @@ def _caveats(
     if waiting:
         said.append(f"{waiting} questions are not answered yet; the score is preliminary.")
     return tuple(said)
+
+
+# -- emotion words in groups -----------------------------------------------------------------------------------------
+# The questions' emotion words in twelve groups, and how far answers lie from the references in each.  The grouping is
+# ours, for reading only: no score depends on it. A word without a group counts as "other".
+
+GROUPS = {
+    "anger": "accusatory agitated anger angry annoyance annoyed bitter enraged exasperated exasperation frustrated "
+    "frustration hostile impatient indignant indignation irritated irritation outraged provoked resentful resentment "
+    "spiteful sulky vengeful vindictive",
+    "contempt": "arrogant condescending condescension contempt contemptuous disdain disgusted dismissive gloating "
+    "judgmental mocking sardonic smug superior unapologetic complacent",
+    "fear": "afraid anxiety anxious apprehensive cautious concern concerned desperate desperation dreading fear "
+    "fearful frightened helplessness insecure intimidated nervous overwhelmed panic panicked pressured scared shaken "
+    "tense threatened timid torn trapped worried",
+    "sadness": "alienated burdened defeated despair despairing despondent disappointed disappointment disheartened "
+    "dismay exhausted forlorn fragile gloomy grieving heartbroken homesick hurt isolated lonely longing mournful "
+    "nostalgic powerless rejected rejection reluctant resignation resigned sad sadness sentimental sorrowful weary "
+    "wistful",
+    "shame and guilt": "apologetic ashamed bashful contrite embarrassed embarrassment exposed flustered foolish guilt "
+    "guilty humble humiliated inadequate inferior regret regretful remorse remorseful shame sheepish shy",
+    "feeling wronged": "attacked belittled betrayal betrayed challenged cheated defensive defensiveness denial "
+    "dismissed envious excluded ignored insulted jealous misunderstood offended patronised rebuked reprimanded "
+    "reproached unappreciated victimized",
+    "joy": "amused amusement anticipation carefree charmed cheerful delighted eager elated entertained euphoric "
+    "excited exhilarated glad gleeful happiness hopeful inspired joy joyful liberated mischievous motivated optimistic "
+    "playful pleased thrilled enlightenment",
+    "pride and resolve": "confident defiance defiant determination determined emboldened empowered honoured justified "
+    "pride proud rebellious resolute triumph triumphant validated victorious vindicated vindication",
+    "relief and calm": "acceptance accepted calm comforted content contentment mollified pacified patient reassured "
+    "relief relieved satisfaction satisfied secure understood agreement",
+    "warmth": "admiration admiring affectionate attraction awed caring compassionate devoted empathetic empathy "
+    "flattered fond forgiving grateful loving moved pity pitying protective respect respected smitten sympathetic "
+    "tender touched understanding",
+    "surprise and doubt": "astonished bewildered confused confusion curiosity curious disbelief distrust distrustful "
+    "doubtful incredulous interested intrigue intrigued perplexed sceptical shocked skeptical surprise surprised "
+    "suspicion suspicious uncertain unsure",
+    "indifference": "apathetic apathy bored detached disinterest disinterested indifference indifferent neutral "
+    "nonchalant unfazed uninterested unperturbed",
+}
+OTHER = "other"
+_GROUP_OF = {word: group for group, words in GROUPS.items() for word in words.split()}
+
+
+def group_of(word: str) -> str:
+    return _GROUP_OF.get(word.casefold(), OTHER)
+
+
+@lru_cache(maxsize=512)
+def topics(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Kept: many subjects answer the same questions."""
+    return tuple(dict.fromkeys(group_of(word) for word in words))
+
+
+def deviations(items: Sequence[ItemScore]) -> ByEmotion | None:
+    """Mean absolute distance between answer and reference, group by group. The question is the unit: words of one
+    group in one question, and its repeats, are averaged first."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for item in items:
+        for word, level in item.reference.items():
+            if word in item.values:
+                own = found.setdefault(group_of(word), {}).setdefault(item.item, [])
+                own.append(abs(float(item.values[word]) - float(level)))
+    if not found:
+        return None
+    means = {group: [sum(own) / len(own) for own in questions.values()] for group, questions in found.items()}
+    order = [group for group in (*GROUPS, OTHER) if group in means]
+    return ByEmotion(
+        "mean absolute deviation from the reference",
+        tuple(_not_below_zero(mean_estimate(group, means[group])) for group in order),
+        note="In points of the scale from 0 to 10; smaller is better. n counts questions with a word of the group. "
+        "The groups are ours and no score depends on them.",
+    )
+
+
+def _not_below_zero(estimate: Estimate) -> Estimate:
+    """A distance has no negative bound, which the t-interval of a few questions does not know."""
+    return estimate if estimate.low is None else replace(estimate, low=max(0.0, estimate.low))

@@ -10,8 +10,7 @@ from eqlab.benchmarks.common.people import template
 from eqlab.benchmarks.common.selection import balanced_batches, spread
 from eqlab.benchmarks.eqbench.benchmark import EqBench
 from eqlab.benchmarks.eqbench.items import Question
-from eqlab.benchmarks.eqbench.rules import PRESETS
-from eqlab.benchmarks.eqbench.score import item_score
+from eqlab.benchmarks.eqbench.score import PRESETS, item_score
 from eqlab.benchmarks.eqbench.trials import build_trial
 from eqlab.benchmarks.instructed import instructed
 from eqlab.core.design import Batch, Design
