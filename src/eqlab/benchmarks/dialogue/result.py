@@ -1,6 +1,7 @@
 """What can be said of a listener: how its speakers felt at the end, on the way there, and how they left."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
