@@ -3,7 +3,7 @@ to and from the plain JSON that a run stores. Benchmarks of 0.2 declare `OptionH
 
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from eqlab.core.benchmark import OptionHelp
 from eqlab.core.errors import UsageError
@@ -19,6 +19,12 @@ def option(default: T, about: str, choices: Sequence[str] = (), *, late: bool = 
     text = ("yes" if default else "no") if isinstance(default, bool) else str(default)
     told = {"help": about, "choices": allowed, "late": late, "default": text}
     return field(default=default, metadata=told)
+
+
+def listed(none: str, about: str, *, late: bool = False) -> tuple[str, ...]:
+    """A field that is a list, for the benchmark to read: `none` is what a user writes for an empty one."""
+    told = {"help": about, "choices": (), "late": late, "default": none}
+    return cast(tuple[str, ...], field(default=(), metadata=told))
 
 
 @dataclass(frozen=True, slots=True)

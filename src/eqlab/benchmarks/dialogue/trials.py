@@ -10,6 +10,7 @@ from typing import Any, Literal
 from eqlab.benchmarks.common.reading import is_refusal, read_json
 from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.dialogue.personas import Character, from_key, to_key
+from eqlab.benchmarks.options import Options, option
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import Selection, Turn
 from eqlab.core.errors import UsageError
@@ -22,7 +23,7 @@ from eqlab.core.secrets import holds_secret, secret_among
 from eqlab.core.trials import Trial
 
 # -- who sits in the speaker's seat ----------------------------------------------------------------------------------
-# Who sits in the speaker's seat: models by their specs, each perhaps at an address and with settings of its own, or
+# Models by their specs, each perhaps at an address and with settings of its own, or
 # fixed lines.
 
 FIXED = "fixed"
@@ -31,6 +32,14 @@ STRUCTURED = "structured"
 """The one setting that is ours: whether a speaker's turns are asked for as JSON."""
 _AT = "@http"
 _FLAG = "--speaker"
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueOptions(Options):
+    speaker: str = option(
+        FIXED, "who speaks: models, with commas between (SPEC, SPEC@URL, 'SPEC temperature=0.3'), or fixed lines"
+    )
+    turns: int = option(0, "most replies of the listener; 0: 4 in the quick profile, 8 in the full one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +125,11 @@ def _value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def seats(options: Mapping[str, Any]) -> dict[str, ModelConfig]:
+def seats(options: DialogueOptions) -> dict[str, ModelConfig]:
     """The models in the speaker's seat, by the seat's name."""
     return {
         one.seat: ModelConfig(one.spec, one.base_url, one.structured, dict(one.settings), role="seat")
-        for one in read_speakers(options["speaker"])
+        for one in read_speakers(options.speaker)
         if not one.fixed
     }
 
@@ -212,14 +221,14 @@ BEST, WORST = 100, 10
 
 
 def plan(
-    characters: Sequence[Character], options: Mapping[str, Any], selection: Selection
+    characters: Sequence[Character], options: DialogueOptions, selection: Selection
 ) -> Iterator[tuple[Trial, int]]:
     quick = selection.profile == "quick"
     marked = [one for one in characters if one.quick]
     chosen = marked if quick and marked and selection.limit is None else list(characters)
     chosen = spread(chosen, selection.limit or (QUICK if quick else len(chosen)))
-    most = options["turns"] or (QUICK_REPLIES if quick else FULL_REPLIES)
-    speakers = read_speakers(options["speaker"])
+    most = options.turns or (QUICK_REPLIES if quick else FULL_REPLIES)
+    speakers = read_speakers(options.speaker)
     for repeat in range(selection.repeats or 1):
         for character in chosen:
             for speaker in speakers:

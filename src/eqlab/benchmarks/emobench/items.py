@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 
 from eqlab.benchmarks.choices import choice, lettered, numbered, shuffled
 from eqlab.benchmarks.common.selection import spread
+from eqlab.benchmarks.options import Options, option
 from eqlab.core.benchmark import Selection
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Form
@@ -19,6 +20,13 @@ UNDERSTANDING_FILE, APPLICATION_FILE = "emobench/data/EU.jsonl", "emobench/data/
 Task = Literal["understanding", "application"]
 TASKS: tuple[Task, ...] = ("understanding", "application")
 _FETCH = "Get it again with 'eqlab data fetch emobench'."
+
+
+@dataclass(frozen=True, slots=True)
+class EmoBenchOptions(Options):
+    task: str = option("both", "understanding (which emotion, and why), application (what to do)", ("both", *TASKS))
+    language: str = option("en", "published scenarios: en, zh, or both for a paired difference", ("en", "zh", "both"))
+    reasoning: bool = option(False, "ask for a few sentences of thought before the answer (free text)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +65,16 @@ NOT_SAID = "not said"
 """The category of a user's own scenario that names none."""
 
 
-def chosen_scenarios(files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[Scenario]:
+def chosen_scenarios(files: Mapping[str, bytes], options: EmoBenchOptions) -> list[Scenario]:
     """What the options leave of the files: one task or both, one language or both."""
-    if options["item_set"] == "published":
+    if options.item_set == "published":
         found = parse_published(files)
     else:
         ((path, content),) = files.items()
         found = parse_open(content, path)
-    task, language = options["task"], options["language"]
+    task, language = options.task, options.language
     chosen = [one for one in found if task in ("both", one.task)]
-    if options["item_set"] == "published":
+    if options.item_set == "published":
         chosen = [one for one in chosen if language in ("both", one.language)]
     if not chosen:
         raise UsageError(f"There is no scenario of {task} in {language}.", "See 'eqlab benchmarks'.")
@@ -189,16 +197,14 @@ def select(scenarios: Sequence[Scenario], selection: Selection) -> list[Scenario
     return [scenario for scenario in scenarios if scenario.id in chosen]
 
 
-def plan(
-    scenarios: Sequence[Scenario], options: Mapping[str, Any], selection: Selection
-) -> Iterator[tuple[Trial, int]]:
+def plan(scenarios: Sequence[Scenario], options: EmoBenchOptions, selection: Selection) -> Iterator[tuple[Trial, int]]:
     for order in range(selection.repeats or ORDERS):
         for scenario in select(scenarios, selection):
             yield build_trial(scenario, options, selection.seed, order, structured=selection.structured), order
 
 
 def build_trial(
-    scenario: Scenario, options: Mapping[str, Any], seed: int, order: int, *, structured: bool = False
+    scenario: Scenario, options: EmoBenchOptions, seed: int, order: int, *, structured: bool = False
 ) -> Trial:
     """Order k is one drawn order turned by k places, so over as many orders as choices each stands everywhere once.
     The draw is the scenario's: both languages have the same order."""
@@ -217,7 +223,7 @@ def build_trial(
         scenario.task,
         scenario.text,
         form,
-        prompt(scenario, form, structured=structured, reasoning=options["reasoning"] and not structured),
+        prompt(scenario, form, structured=structured, reasoning=options.reasoning and not structured),
         mode="json" if structured else "text",
         order_seed=order,
         key={

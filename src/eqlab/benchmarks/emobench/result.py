@@ -1,4 +1,5 @@
-"""From answers to marks, and from marks to a result. The scenario is the unit of every interval: a scenario asked in four orders is still one."""
+"""From answers to marks, and from marks to a result. The scenario is the unit of every interval: a scenario asked in
+four orders is still one."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

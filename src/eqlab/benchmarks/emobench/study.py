@@ -9,7 +9,14 @@ from typing import Any
 
 from eqlab.benchmarks.common.people import template
 from eqlab.benchmarks.common.selection import balanced_batches, spread
-from eqlab.benchmarks.emobench.items import QUESTIONS, Scenario, build_trial, chosen_scenarios, question
+from eqlab.benchmarks.emobench.items import (
+    QUESTIONS,
+    EmoBenchOptions,
+    Scenario,
+    build_trial,
+    chosen_scenarios,
+    question,
+)
 from eqlab.benchmarks.emobench.result import guessed_share, result
 from eqlab.benchmarks.instructed import instructed
 from eqlab.core.design import Batch, Design
@@ -52,16 +59,17 @@ class EmoBenchStudy:
 
     def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
         """Scenarios dealt by seed into batches of all categories; the orders of choices take turns."""
-        scenarios = chosen_scenarios(files, options)
+        typed = EmoBenchOptions.of(options)
+        scenarios = chosen_scenarios(files, typed)
         chosen = spread(scenarios, study.limit or len(scenarios))
-        trials = [self._page(one, options, study.seed, place % _ORDERS) for place, one in enumerate(chosen)]
+        trials = [self._page(one, typed, study.seed, place % _ORDERS) for place, one in enumerate(chosen)]
         groups = [one.category for one in chosen]
         dealt = balanced_batches(trials, groups, study.places.batch_size, study.seed)
         batches = tuple(Batch(ARM, number, tuple(own)) for number, own in enumerate(dealt))
         scale = batches[0].trials[0].form.scales[0]
         return StudyPages(batches, instructed(study.checks, scale, tuple(range(scale.low, scale.high + 1))))
 
-    def _page(self, scenario: Scenario, options: Mapping[str, Any], seed: int, order: int) -> Trial:
+    def _page(self, scenario: Scenario, options: EmoBenchOptions, seed: int, order: int) -> Trial:
         """Questions in the study's language; the scenario keeps its own."""
         trial = build_trial(scenario, options, seed, order)
         if self.words == WORDS:

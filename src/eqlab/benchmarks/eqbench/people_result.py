@@ -1,6 +1,7 @@
 """People's EQ-Bench result: each person's own score by the benchmark's rule, their mean with an interval over people
 and dialogues alike, how they spread, how reliable a score is, and the norms they give."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean, stdev
@@ -14,7 +15,7 @@ from eqlab.analysis.correlation import pearson
 from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.common.outcome import against, count_outcomes
 from eqlab.benchmarks.eqbench.parse import Chosen, choose
-from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchRules, baselines, item_score, run_score
+from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchOptions, EqBenchRules, baselines, item_score, run_score
 from eqlab.core.answers import UNANSWERED
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
@@ -65,8 +66,10 @@ class Dialogue:
         return {name: fmean(self.ratings(name)) for name in self.reference}
 
 
-def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
-    rules, version = PRESETS[options["rules"]], options["version"]
+def people_result(scored: Iterable[Scored], stored: Mapping[str, Any]) -> Result:
+    """`stored`: the run's options, which are shown as they are."""
+    options = EqBenchOptions.of(stored)
+    rules, version = PRESETS[options.rules], options.version
     planned = list(scored)
     chosen = [choose(one, rules) for one in planned]
     rated = rated_of(chosen, version, rules)
@@ -83,7 +86,7 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
         subject=PEOPLE,
         rules={
             **asdict(rules),
-            **{key: value for key, value in options.items() if key != "rules"},
+            **{key: value for key, value in stored.items() if key != "rules"},
             "mode": "form",
             "participants": headline.n,
         },
@@ -200,13 +203,13 @@ def _caveats(
     chosen: Sequence[Chosen],
     rated: Sequence[NormRating],
     found: Sequence[Dialogue],
-    options: Mapping[str, Any],
+    options: EqBenchOptions,
     rules: EqBenchRules,
     valid: bool,
 ) -> tuple[str, ...]:
     said = []
     per_person = Counter(one.person for one in rated)
-    if options["item_set"] == "open":
+    if options.item_set == "open":
         said.append("References are one author's judgement: a person who differs from them need not be wrong.")
     if 0 < len(per_person) < FEW:
         said.append(

@@ -10,7 +10,16 @@ from typing import Any
 from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.common.outcome import against, count_outcomes, flatness
 from eqlab.benchmarks.eqbench.parse import FIGURES, Chosen, choose, choose_again
-from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchRules, Pass, RunScore, baselines, item_score, run_score
+from eqlab.benchmarks.eqbench.score import (
+    PRESETS,
+    EqBenchOptions,
+    EqBenchRules,
+    Pass,
+    RunScore,
+    baselines,
+    item_score,
+    run_score,
+)
 from eqlab.benchmarks.eqbench.short import as_short, is_short
 from eqlab.benchmarks.eqbench.trials import perturbation_of
 from eqlab.benchmarks.eqbench.trials import tables as perturbation_tables
@@ -18,9 +27,9 @@ from eqlab.core.benchmark import Scored
 from eqlab.core.results import Baseline, ByEmotion, Estimate, ItemScore, Result, Table
 
 
-def iterations_of(scored: Iterable[Scored], options: Mapping[str, Any], rules: EqBenchRules) -> list[RunScore]:
+def iterations_of(scored: Iterable[Scored], stored: Mapping[str, Any], rules: EqBenchRules) -> list[RunScore]:
     """The published aggregate of each repeat under any rules."""
-    return _iterations([choose(one, rules) for one in scored], options["version"], rules)
+    return _iterations([choose(one, rules) for one in scored], EqBenchOptions.of(stored).version, rules)
 
 
 def _iterations(questions: Sequence[Chosen], version: str, rules: EqBenchRules) -> list[RunScore]:
@@ -65,8 +74,10 @@ def _run_estimate(name: str, iterations: Sequence[RunScore], rules: EqBenchRules
     )
 
 
-def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
-    rules, version = PRESETS[options["rules"]], options["version"]
+def result(subject: str, scored: Iterable[Scored], stored: Mapping[str, Any]) -> Result:
+    """`stored`: the run's options, which are shown as they are."""
+    options = EqBenchOptions.of(stored)
+    rules, version = PRESETS[options.rules], options.version
     everything = list(scored)
     planned = [one for one in everything if not perturbation_of(one)]
     questions = [choose(one, rules) for one in planned]
@@ -86,7 +97,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         subject=subject,
         rules={
             **asdict(rules),
-            **{key: value for key, value in options.items() if key != "rules"},
+            **{key: value for key, value in stored.items() if key != "rules"},
             "mode": planned[0].trial.mode if planned else "text",
         },
         sentence=_sentence(subject, headline, len(references), valid, floor),
@@ -102,9 +113,9 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         baselines=floor,
         valid=valid,
         caveats=(*(flat.caveats if flat else ()), *_caveats(planned, questions, options, rules, valid)),
-        emotions=deviations(items) if (version, options["language"]) == ("v2", "en") else None,
+        emotions=deviations(items) if (version, options.language) == ("v2", "en") else None,
     )
-    if options.get("perturb"):
+    if options.perturb:
         found = replace(found, tables=(*found.tables, *_perturbations(items, everything, version, rules)))
     return as_short(found, options) if is_short(options) else found
 
@@ -122,10 +133,10 @@ def _perturbations(
 def _other_estimates(
     questions: Sequence[Chosen],
     iterations: Sequence[RunScore],
-    options: Mapping[str, Any],
+    options: EqBenchOptions,
     rules: EqBenchRules,
 ) -> tuple[Estimate, ...]:
-    version = options["version"]
+    version = options.version
     estimates = [
         clustered_share(
             "readable answers", [one.status == "ok" for one in questions], [one.scored.trial.items for one in questions]
@@ -137,7 +148,7 @@ def _other_estimates(
         if other.name != rules.name:
             strict = _iterations([choose_again(question, other) for question in questions], version, other)
             estimates.append(_run_estimate(f"under the rules '{other.name}'", strict, other))
-    if options["revision"] and len(iterations) == 1:
+    if options.revision and len(iterations) == 1:
         for name, value, n in (
             ("first pass", iterations[0].first_pass, iterations[0].n_first),
             ("revised", iterations[0].revised, iterations[0].n_revised),
@@ -161,9 +172,9 @@ def _repeatability(iterations: Sequence[RunScore]) -> list[Estimate]:
     return [score_variation(scores), item_agreement(matrix)]
 
 
-def item(scored: Scored, options: Mapping[str, Any]) -> ItemScore:
-    rules = PRESETS[options["rules"]]
-    return _item(choose(scored, rules), options["version"], rules)
+def item(scored: Scored, options: EqBenchOptions) -> ItemScore:
+    rules = PRESETS[options.rules]
+    return _item(choose(scored, rules), options.version, rules)
 
 
 def _items(
@@ -217,12 +228,12 @@ def _sentence(subject: str, score: Estimate, n_questions: int, valid: bool, floo
 def _caveats(
     planned: Sequence[Scored],
     questions: Sequence[Chosen],
-    options: Mapping[str, Any],
+    options: EqBenchOptions,
     rules: EqBenchRules,
     valid: bool,
 ) -> tuple[str, ...]:
     said = []
-    if options["item_set"] == "open":
+    if options.item_set == "open":
         said.append("References are the author's, not a human norm; scores are not those of the published questions.")
     if planned and planned[0].trial.mode == "json":
         said.append("Answers were forced into the form (structured); not comparable with free-text scores.")

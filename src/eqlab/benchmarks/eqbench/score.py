@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Literal
 
 from eqlab.analysis.intervals import sample_sd
+from eqlab.benchmarks.options import Options, listed, option
 from eqlab.core.results import Baseline
 
 # -- rules -----------------------------------------------------------------------------------------------------------
@@ -151,6 +152,22 @@ def _mean(scores: Sequence[float | None]) -> tuple[float | None, int]:
 
 def _mean_as_zero(scores: Sequence[float | None]) -> float | None:
     return 10 * sum(score or 0.0 for score in scores) / len(scores) if scores else None
+
+
+VERSIONS = ("v1", "v2")
+
+
+@dataclass(frozen=True, slots=True)
+class EqBenchOptions(Options):
+    version: str = option("v2", "v1: 60 published questions, scores share ten points; v2: 171, full scale", VERSIONS)
+    language: str = option("en", "language of the published questions (German: v2 only)", ("en", "de"))
+    revision: bool = option(False, "ask for a critique and revised scores as well")
+    rules: str = option("leaderboard", "rules for reading and scoring", tuple(PRESETS))
+    short: int = option(0, "estimate the score from a short form of N published questions; 0: ask all", late=True)
+    perturb: tuple[str, ...] = listed(
+        "no", "ask again with other instruction, order, temperature (a list with commas); no: do not", late=True
+    )
+    width: int = option(0, "ask until the estimate's 90 % interval is this many points wide; 0: ask all", late=True)
 
 
 # -- what answers without any reading would score --------------------------------------------------------------------

@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from eqlab.benchmarks.eqbench.items import Question
+from eqlab.benchmarks.eqbench.score import EqBenchOptions
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result
 
@@ -51,22 +52,22 @@ def positions() -> Mapping[str, int]:
     return {number: position for position, number in enumerate(facts()["items"])}
 
 
-def is_short(options: Mapping[str, Any]) -> bool:
-    return bool(options.get("short") or options.get("width"))
+def is_short(options: EqBenchOptions) -> bool:
+    return bool(options.short or options.width)
 
 
-def check(item_set: str, options: Mapping[str, Any]) -> None:
+def check(item_set: str, options: EqBenchOptions) -> None:
     """Raises when the run is not one that the parameters hold for."""
-    if options.get("short") and options.get("width"):
+    if options.short and options.width:
         raise UsageError("A run is either of a fixed short form or adaptive.", "Drop --short or --adaptive.")
     sizes = facts()["forms"]
-    if options.get("short") and str(options["short"]) not in sizes:
-        raise UsageError(f"There is no short form of {options['short']} questions.", f"Sizes: {', '.join(sizes)}.")
+    if options.short and str(options.short) not in sizes:
+        raise UsageError(f"There is no short form of {options.short} questions.", f"Sizes: {', '.join(sizes)}.")
     if item_set != "published":
         raise UsageError("Short forms exist for the published questions only.", "Add '--items published'.")
     holds = facts()["holds_for"]
     for name in ("version", "language", "revision", "rules"):
-        if options[name] != holds[name]:
+        if getattr(options, name) != holds[name]:
             wanted = "no" if holds[name] is False else holds[name]
             raise UsageError(
                 f"The short forms hold for {name}={wanted} only: no published results to learn others from.",
@@ -90,21 +91,21 @@ def check_questions(questions: Sequence[Question]) -> None:
         )
 
 
-def first_questions(options: Mapping[str, Any]) -> Sequence[str]:
+def first_questions(options: EqBenchOptions) -> Sequence[str]:
     """The numbers to ask: the whole short form, or the first round of an adaptive run."""
-    if options.get("short"):
-        return list(facts()["forms"][str(options["short"])])
+    if options.short:
+        return list(facts()["forms"][str(options.short)])
     return next_questions((), {}, options)
 
 
-def next_questions(asked: Sequence[str], scores: Mapping[str, float], options: Mapping[str, Any]) -> Sequence[str]:
+def next_questions(asked: Sequence[str], scores: Mapping[str, float], options: EqBenchOptions) -> Sequence[str]:
     """The next round of an adaptive run, given the numbers asked and the scores of the readable answers; none when the
     90 % interval is narrow enough or everything was asked."""
     from eqlab.analysis.item_response import estimate, next_items
 
     model, at = item_model(), positions()
     read = {at[number]: score for number, score in scores.items()}
-    if asked and width(estimate(model, read).sd) <= options["width"]:
+    if asked and width(estimate(model, read).sd) <= options.width:
         return []
     closed = [at[number] for number in asked if number not in scores]
     numbers = list(at)
@@ -139,7 +140,7 @@ class FullScore:
         return (self.value - self.low95) / 1.959963984540054
 
 
-def full_score(scores: Mapping[str, float], options: Mapping[str, Any]) -> FullScore | None:
+def full_score(scores: Mapping[str, float], options: EqBenchOptions) -> FullScore | None:
     """None without a readable answer."""
     from eqlab.analysis.item_response import estimate, two_intervals
 
@@ -148,7 +149,7 @@ def full_score(scores: Mapping[str, float], options: Mapping[str, Any]) -> FullS
     at = positions()
     answers = {at[number]: score for number, score in scores.items()}
     guess = estimate(item_model(), answers)
-    reach = facts()["reach"]["adaptive" if options.get("width") else "fixed"]
+    reach = facts()["reach"]["adaptive" if options.width else "fixed"]
     value, fitted = 10 * guess.mean, facts()["fitted_to"]
     half90, half95 = (10 * reach[level] * guess.sd for level in ("90", "95"))
     both = two_intervals(item_model(), answers, reach["95"])
@@ -180,7 +181,7 @@ a model is unreadable where it is weak, neither this nor a full score shows it."
 )
 
 
-def as_short(plain: Result, options: Mapping[str, Any]) -> Result:
+def as_short(plain: Result, options: EqBenchOptions) -> Result:
     """The result of the questions asked, turned into one about all of them."""
     scores = _scores(plain)
     total, asked = len(facts()["items"]), len({item.item for item in plain.items})
@@ -193,7 +194,7 @@ def as_short(plain: Result, options: Mapping[str, Any]) -> Result:
         headline = Estimate(name, found.value, len(scores), found.se, found.low95, found.high95, note=note)
     return replace(
         plain,
-        title=f"{plain.title}, {'adaptive' if options.get('width') else 'short form'}",
+        title=f"{plain.title}, {'adaptive' if options.width else 'short form'}",
         sentence=_sentence(plain, found, len(scores), total, floor),
         headline=headline,
         estimates=(
@@ -251,8 +252,8 @@ def _sentence(plain: Result, found: FullScore | None, n: int, total: int, floor:
     return f"{text}, which cannot be told apart from {where}."
 
 
-def _caveats(plain: Result, found: FullScore | None, asked: int, total: int, options: Mapping[str, Any]) -> list[str]:
-    held, size, n = facts()["held_out"], options.get("short"), len(_scores(plain))
+def _caveats(plain: Result, found: FullScore | None, asked: int, total: int, options: EqBenchOptions) -> list[str]:
+    held, size, n = facts()["held_out"], options.short, len(_scores(plain))
     said = []
     if size:
         seen, stricter = held["copies"][str(size)], held["families"][str(size)]
@@ -262,8 +263,8 @@ def _caveats(plain: Result, found: FullScore | None, asked: int, total: int, opt
             f"families held out, as for a model of a new family, by {stricter['mae']:.1f} (r = {stricter['r']:.3f})."
         )
     else:
-        reached = found is not None and found.high90 - found.low90 <= options["width"]
-        goal = f"the 90 % interval, by which it stops, is at most {options['width']} points wide"
+        reached = found is not None and found.high90 - found.low90 <= options.width
+        goal = f"the 90 % interval, by which it stops, is at most {options.width} points wide"
         why = goal if reached else "not sure enough yet"
         said.append(
             f"Estimated by an adaptive run: {asked} of {total} questions asked, {total - asked} calls saved; {why}."

@@ -11,6 +11,7 @@ from eqlab.analysis.intervals import mean_estimate
 from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.eqbench import short
 from eqlab.benchmarks.eqbench.items import Question
+from eqlab.benchmarks.eqbench.score import EqBenchOptions
 from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Form, Scale
@@ -118,9 +119,9 @@ TEMPERATURE = 0.7
 PLAIN = "as always"
 
 
-def read_kinds(text: str, item_set: str) -> list[str]:
+def read_kinds(text: str, item_set: str) -> tuple[str, ...]:
     """The kinds in the order of KINDS; published prompts are asked as published, so only the temperature may change."""
-    named = [part.strip() for part in text.split(",") if part.strip()]
+    named = [part.strip() for part in text.split(",") if part.strip() and text != "no"]
     for name in named:
         if name not in KINDS:
             raise UsageError(f"There is no perturbation '{name}'.", f"Choose among {', '.join(KINDS)}.")
@@ -129,7 +130,7 @@ def read_kinds(text: str, item_set: str) -> list[str]:
                 f"Published prompts are asked as published, so '{name}' cannot be perturbed.",
                 "Use open items, or perturb the temperature only.",
             )
-    return [name for name in KINDS if name in named]
+    return tuple(name for name in KINDS if name in named)
 
 
 def perturbed(
@@ -211,9 +212,7 @@ _ANCHORS = {
 _ASKS = "How strongly does {} feel each of these at the end?"
 
 
-def plan(
-    questions: Sequence[Question], options: Mapping[str, Any], selection: Selection
-) -> Iterator[tuple[Trial, int]]:
+def plan(questions: Sequence[Question], options: EqBenchOptions, selection: Selection) -> Iterator[tuple[Trial, int]]:
     if short.is_short(options):
         yield from _short_plan(questions, options, selection)
         return
@@ -223,7 +222,7 @@ def plan(
     trials += [
         _perturbed_trial(variant, options, selection.structured)
         for question in chosen
-        for variant in perturbed(question, options.get("perturb", ()), selection.seed)
+        for variant in perturbed(question, options.perturb, selection.seed)
     ]
     for repeat in range(selection.repeats or 1):
         for trial in trials:
@@ -231,14 +230,14 @@ def plan(
 
 
 def _short_plan(
-    questions: Sequence[Question], options: Mapping[str, Any], selection: Selection
+    questions: Sequence[Question], options: EqBenchOptions, selection: Selection
 ) -> Iterator[tuple[Trial, int]]:
     """The short form whatever the profile: fewer questions would be another form."""
     if selection.limit:
         raise UsageError("A short form is asked as a whole.", "Drop --limit.")
     if selection.structured:
         raise UsageError("The short forms were learned from answers in free text.", "Add --free-text.")
-    if options.get("width") and (selection.repeats or 1) > 1:
+    if options.width and (selection.repeats or 1) > 1:
         raise UsageError("An adaptive run asks every question once.", "Drop --repeats, or use --short.")
     short.check_questions(questions)
     trials = trials_of(questions, short.first_questions(options), options, selection)
@@ -248,14 +247,14 @@ def _short_plan(
 
 
 def trials_of(
-    questions: Sequence[Question], numbers: Sequence[str], options: Mapping[str, Any], selection: Selection
+    questions: Sequence[Question], numbers: Sequence[str], options: EqBenchOptions, selection: Selection
 ) -> list[Trial]:
     known = {question.id: question for question in questions}
     return [build_trial(known[number], options, selection.structured) for number in numbers]
 
 
 def _perturbed_trial(
-    variant: tuple[str, Question, str, dict[str, Any]], options: Mapping[str, Any], structured: bool
+    variant: tuple[str, Question, str, dict[str, Any]], options: EqBenchOptions, structured: bool
 ) -> Trial:
     name, question, task, more = variant
     return build_trial(question, options, structured, task, {"perturbation": name, **more})
@@ -263,7 +262,7 @@ def _perturbed_trial(
 
 def build_trial(
     question: Question,
-    options: Mapping[str, Any],
+    options: EqBenchOptions,
     structured: bool,
     task: str = TASKS[0],
     more: Mapping[str, Any] | None = None,
@@ -271,10 +270,10 @@ def build_trial(
     return Trial(
         benchmark="eqbench",
         items=(question.id,),
-        condition="revision" if options["revision"] else "plain",
+        condition="revision" if options.revision else "plain",
         stimulus=f"{question.dialogue}\n\n{question.asks or _ASKS.format(question.character)}",
         form=Form(scales_of(question.emotions, question.language)),
-        prompt=build(question, revision=options["revision"], structured=structured, task=task),
+        prompt=build(question, revision=options.revision, structured=structured, task=task),
         mode="json" if structured else "text",
         key={
             "language": question.language,
