@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from eqlab.analysis.bootstrap import Floats, draw_totals, interval
+from eqlab.analysis.arrays import Floats
+from eqlab.analysis.bootstrap import draw_totals, interval
 from eqlab.analysis.bradley_terry import Strengths, strengths
 from eqlab.analysis.intervals import proportion_estimate
-from eqlab.analysis.maximise import FitError
+from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.contrasts import contrast_table, corrected
 from eqlab.benchmarks.rating.people import FOLLOWS, WHY_NO_POINTS
 from eqlab.benchmarks.rating.powered import wins_table

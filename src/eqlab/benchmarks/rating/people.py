@@ -14,10 +14,9 @@ from eqlab.analysis.agreement import coincidences, ordinal_alpha, tables_agreeme
 from eqlab.analysis.clusters import clustering
 from eqlab.analysis.confirmatory import PROMPT, RATER, REPLY, Decision, decide
 from eqlab.analysis.contingency import good_gain
-from eqlab.analysis.maximise import FitError
-from eqlab.analysis.ordinal import OrdinalFit, RandomEffect, fit_ordinal
-from eqlab.analysis.ordinal_effects import pooled_effects, proportional_odds
-from eqlab.analysis.tost import tost
+from eqlab.analysis.ordinal import OrdinalFit, RandomEffect, fit_ordinal, pooled_effects, proportional_odds
+from eqlab.analysis.ordinal_likelihood import FitError
+from eqlab.analysis.two_samples import tost
 from eqlab.benchmarks.contrasts import corrected, p_text
 from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares, arm_table, by_group, length_table, shares_of
 from eqlab.benchmarks.rating.judge import correlation_table

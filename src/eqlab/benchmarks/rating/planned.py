@@ -12,8 +12,8 @@ from scipy.special import stdtrit
 
 from eqlab.analysis.confirmatory import Decision, decide
 from eqlab.analysis.correlation import pearson
-from eqlab.analysis.maximise import FitError
 from eqlab.analysis.ordinal import RandomEffect, fit_ordinal, likelihood_ratio
+from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.contrasts import contrast_table, corrected, p_text
 from eqlab.benchmarks.rating.rated import GivenRating, RatedReply, given
 from eqlab.core.forms import Scale
