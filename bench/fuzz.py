@@ -26,7 +26,7 @@ from eqlab.benchmarks.structured import read_json
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Form, Scale, check_values
 from eqlab.models.chat import ChatReply, prompted, split_reasoning
-from eqlab.models.wire.contract import Adapt, Endpoint, RequestProfile, Hopeless, Incoming, TryAgain, wire, wire_names
+from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, RequestProfile, TryAgain, wire, wire_names
 
 NAMES = ("Calm", "Angry", "Proud", "Sad")
 FOUR = Form(tuple(Scale(name, name, 0, 10) for name in NAMES))

@@ -231,7 +231,7 @@ def test_a_wire_format(monkeypatch):
     from eqlab.core.messages import Message
     from eqlab.models.chat import LENGTH, ChatReply, ChatRequest
     from eqlab.models.wire import contract
-    from eqlab.models.wire.contract import Adapt, Endpoint, RequestProfile, Hopeless, Incoming, TryAgain
+    from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, RequestProfile, TryAgain
 
     made = run_blocks("A wire format")["Generate"]
     (declared,) = [tomllib.loads(block) for block in blocks("A wire format", "toml")]
