@@ -13,8 +13,7 @@ from pathlib import Path
 
 from eqlab.benchmarks.empathy.published import pseudonym
 from eqlab.benchmarks.rating.benchmark import Ratings
-from eqlab.benchmarks.rating.imported import ImportedRating, Prompts, read_ratings
-from eqlab.benchmarks.rating.table_file import BadRow
+from eqlab.benchmarks.rating.imported import BadRow, ImportedRating, Prompts, read_ratings
 from eqlab.benchmarks.rating.trials import single
 from eqlab.core.answers import Answer
 from eqlab.core.errors import DataError, StoreError
