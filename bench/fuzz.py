@@ -20,8 +20,8 @@ from eqlab.benchmarks.emotionbench.parse import last_characters, read_form
 from eqlab.benchmarks.empathy.replies import read_reply
 from eqlab.benchmarks.eqbench.parse import read_scores
 from eqlab.benchmarks.eqbench.score import PRESETS
-from eqlab.benchmarks.rating.parse import read_choice
-from eqlab.benchmarks.rating.table_file import read_table
+from eqlab.benchmarks.rating.imported import read_table
+from eqlab.benchmarks.rating.read import read_choice
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Form, Scale, check_values
 from eqlab.models.chat import ChatReply, prompted, split_reasoning
