@@ -9,7 +9,6 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from eqlab.core.answers import Answer, Reading
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Norms, Result
 from eqlab.core.runs import OWN, BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.core.trials import Trial
@@ -289,6 +288,26 @@ class Probed(Protocol):
     def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
         """The texts by item."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRow:
+    """A reply as raters get it: text, what it replies to, and whose it is."""
+
+    arm: str
+    """Who replied. No rater sees it."""
+    prompt: str
+    reply: str
+    emotion: str = ""
+    valence: str = ""
+    situation: str = ""
+    utterance: str = ""
+    batch: int | None = None
+    repeat: int = 0
+    human: tuple[tuple[str, int], ...] = ()
+    """(rater, rating) of people who have rated this very reply."""
+    human_scales: tuple[tuple[str, str, int], ...] = ()
+    """(rater, scale, value) where people rated it on scales of their own."""
 
 
 @runtime_checkable

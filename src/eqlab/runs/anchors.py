@@ -8,8 +8,8 @@ from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.panel import SUBJECT
 from eqlab.benchmarks.rating.rated import RatedReply, rated
 from eqlab.benchmarks.rating.strengths import Anchors, anchors_of, as_anchors, fitted
+from eqlab.core.benchmark import ReplyRow
 from eqlab.core.errors import UsageError
-from eqlab.core.replies import ReplyRow
 from eqlab.core.rubric import Rubric
 from eqlab.core.runs import ModelConfig
 from eqlab.store.store import Store, StoredRun

@@ -8,8 +8,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.runs import OWN
 from eqlab.core.studied import StudyForm
 from eqlab.core.study import Study
-from eqlab.core.toml_file import read_toml
-from eqlab.core.toml_section import Section, bad_text
+from eqlab.core.toml_file import Section, bad_text, read_toml
 from eqlab.instruments.catalogue import INSTRUMENTS
 from eqlab.study import file_own as own
 from eqlab.study import file_tables as tables

@@ -5,8 +5,7 @@ from typing import Literal, cast
 
 from eqlab.core.forms import Scale
 from eqlab.core.study import ASKS, Arrangement, Ask, Gold, OwnQuestion, Quota
-from eqlab.core.toml_scales import check_different, read_key, read_scales
-from eqlab.core.toml_section import Section
+from eqlab.core.toml_file import Section, check_different, read_key, read_scales
 
 QUESTION = ("key", "ask", "text", "options", "low", "high", "optional", "prefer_not_to_say")
 GOLD = ("text", "accept", "scale")

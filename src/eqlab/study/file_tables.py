@@ -17,7 +17,7 @@ from eqlab.core.study import (
     QuizQuestion,
     Tutorial,
 )
-from eqlab.core.toml_section import Section
+from eqlab.core.toml_file import Section
 from eqlab.study.file_own import gold
 from eqlab.study.panels import PANELS
 

@@ -4,7 +4,7 @@ is no option: a file without it is refused."""
 from typing import Any, Literal, cast
 
 from eqlab.core.study import TalkTerms
-from eqlab.core.toml_section import Section
+from eqlab.core.toml_file import Section
 from eqlab.study.kinds.template import PLACEHOLDER
 
 TALK = (

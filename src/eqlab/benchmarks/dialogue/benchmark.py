@@ -29,9 +29,8 @@ from eqlab.benchmarks.dialogue.trials import (
     write_speakers,
 )
 from eqlab.core.answers import Reading
-from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source, Turn
+from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, ReplyRow, Scored, Selection, Source, Turn
 from eqlab.core.errors import UsageError
-from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import OWN, PEOPLE, ModelConfig
 from eqlab.core.trials import Trial

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 from eqlab.benchmarks.dialogue.published import LANGUAGE, START, SagePersona
 from eqlab.core.errors import DataError
 from eqlab.core.item_file import columns, filled, instruction, read_items
-from eqlab.core.toml_section import Section
+from eqlab.core.toml_file import Section
 
 OPEN = "dialogue.toml"
 

@@ -18,7 +18,7 @@ from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.benchmarks.dialogue.trials import NAME
 from eqlab.core.answers import Status, final
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
-from eqlab.core.results import Estimate, ItemScore, Line, Result, Table, Transcript
+from eqlab.core.results import Estimate, ItemScore, Result, Table, Transcript, Utterance
 
 FELT = "final emotion"
 UNFELT = "fixed lines tell no feeling: name a speaker (--speaker SPEC), or have the talks rated (eqlab judge)"
@@ -225,11 +225,11 @@ def transcript(talk: Talked) -> Transcript:
     )
 
 
-def _line(talk: Talked, place: int) -> Line:
+def _line(talk: Talked, place: int) -> Utterance:
     """Words before any reply stand with how the person feels as the talk begins, where the speaker feels at all."""
     one = talk.said[place]
     emotion = talk.start if place == 0 and len(talk.course) > 1 else one.emotion
-    return Line(one.seat, one.text, None if emotion is None else float(emotion), one.feeling)
+    return Utterance(one.seat, one.text, None if emotion is None else float(emotion), one.feeling)
 
 
 def tables(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Table, ...]:

@@ -12,7 +12,7 @@ from eqlab.core.benchmark import Selection
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Form
 from eqlab.core.item_file import columns, filled, instruction, read_items
-from eqlab.core.toml_section import Section
+from eqlab.core.toml_file import Section
 from eqlab.core.trials import Trial
 
 OPEN = "emobench.toml"

@@ -10,10 +10,9 @@ from eqlab.benchmarks.empathy.published import BATCH_SIZE, PATH, from_published,
 from eqlab.benchmarks.empathy.replies import MEAN_WORDS, MOST_WORDS, read_reply
 from eqlab.benchmarks.options import read_options
 from eqlab.core.answers import Reading
-from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
+from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, ReplyRow, Scored, Selection, Source
 from eqlab.core.forms import Form
 from eqlab.core.item_file import filled
-from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import OWN
 from eqlab.core.trials import Trial

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from eqlab.core.item_file import instruction, read_items
-from eqlab.core.toml_section import Section
+from eqlab.core.toml_file import Section
 
 Valence = Literal["positive", "negative"]
 VALENCES: tuple[Valence, ...] = ("positive", "negative")
