@@ -313,16 +313,9 @@ class ReplyRow:
 @runtime_checkable
 class Rated(Protocol):
     """A benchmark whose answers are replies, or whole talks, that people or judges rate (`eqlab judge --on RUN`); other
-    tools cannot score them."""
+    tools cannot score them. Its attribute `rubric`, if it has one, names the rubric by which they are rated unless
+    somebody names another."""
 
     def replies(self, arm: str, scored: Iterable[Scored]) -> Iterable[ReplyRow]:
         """The replies that somebody can read, under the arm's name."""
         ...
-
-
-@runtime_checkable
-class RatedBy(Protocol):
-    """A benchmark whose answers have a rubric of their own, by which they are rated if nobody names another."""
-
-    @property
-    def rubric(self) -> str: ...

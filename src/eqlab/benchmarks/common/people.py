@@ -83,7 +83,7 @@ class BenchmarkStudy:
         chance."""
         (asked,) = design.run.benchmarks
         draw, best = random.Random("expected score"), self._best(design)
-        known = fmean(_knows(truth, draw) for _ in range(_PEOPLE))
+        known = fmean(knows(truth, draw) for _ in range(_PEOPLE))
         means = []
         for batch in design.batches:
             right = fmean(worth(self.benchmark, one, best[one.id], asked.options) for one in batch.trials)
@@ -98,14 +98,15 @@ class BenchmarkStudy:
 
 @dataclass(frozen=True, slots=True)
 class Knowers:
-    """People who know an item with a probability of their own, and answer by chance otherwise."""
+    """People who know an item with a probability of their own, all of its questions at once, and answer by chance
+    otherwise."""
 
     truth: Truth
     best: Mapping[str, Mapping[str, Any]] = field(repr=False)
     """The best answer, by trial."""
 
     def person(self, draw: random.Random) -> float:
-        return _knows(self.truth, draw)
+        return knows(self.truth, draw)
 
     def answer(self, person: float, trial: Trial, draw: random.Random) -> Mapping[str, Any]:
         if draw.random() < person:
@@ -113,7 +114,8 @@ class Knowers:
         return outcome.random_values(trial.form, draw)
 
 
-def _knows(truth: Truth, draw: random.Random) -> float:
+def knows(truth: Truth, draw: random.Random) -> float:
+    """The share of items that one person knows, drawn around the truth's."""
     middle = math.log(truth.effect / (1 - truth.effect))
     return 1 / (1 + math.exp(-draw.gauss(middle, truth.person_sd)))
 

@@ -1,13 +1,12 @@
 """EmoBench with people: the same scenarios, each asked once, in one language."""
 
-import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-from eqlab.benchmarks.common.people import template
+from eqlab.benchmarks.common.people import Knowers, knows, template
 from eqlab.benchmarks.common.selection import balanced_batches, spread
 from eqlab.benchmarks.emobench.items import (
     QUESTIONS,
@@ -80,10 +79,11 @@ class EmoBenchStudy:
     def warnings(self, design: Design) -> Iterable[str]:
         return ()
 
-    def simulated(self, design: Design, truth: Truth, seed: int) -> "Knowers":
+    def simulated(self, design: Design, truth: Truth, seed: int) -> Knowers:
         if not 0 < truth.effect < 1:
             raise UsageError(f"{truth.effect:g} is not a share of scenarios.", "Put in a number between 0 and 1.")
-        return Knowers(truth)
+        trials = [trial for batch in design.batches for trial in batch.trials]
+        return Knowers(truth, {trial.id: trial.key["correct"] for trial in trials})
 
     def result(self, design: Design, people: Analysed) -> PeopleResult:
         (asked,) = design.run.benchmarks
@@ -96,25 +96,9 @@ class EmoBenchStudy:
         return (Recovered(headline.name, expected_score(design, truth), headline, null=None),)
 
 
-@dataclass(frozen=True, slots=True)
-class Knowers:
-    """People who know a scenario with a probability of their own, all of its questions at once, and guess otherwise."""
-
-    truth: Truth
-
-    def person(self, draw: random.Random) -> float:
-        middle = math.log(self.truth.effect / (1 - self.truth.effect))
-        return 1 / (1 + math.exp(-draw.gauss(middle, self.truth.person_sd)))
-
-    def answer(self, person: float, trial: Trial, draw: random.Random) -> Mapping[str, Any]:
-        if draw.random() < person:
-            return dict(trial.key["correct"])
-        return {scale.key: draw.randint(scale.low, scale.high) for scale in trial.form.scales}
-
-
 def expected_score(design: Design, truth: Truth) -> float:
     """What such people get on average: a batch is as likely as another, and what is not known is guessed."""
-    draw, knowers = random.Random("expected score"), Knowers(truth)
-    known = fmean(knowers.person(draw) for _ in range(_PEOPLE))
+    draw = random.Random("expected score")
+    known = fmean(knows(truth, draw) for _ in range(_PEOPLE))
     guessed = fmean(fmean(guessed_share(trial) for trial in batch.trials) for batch in design.batches)
     return 100 * (known + (1 - known) * guessed)
