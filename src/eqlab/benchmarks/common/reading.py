@@ -4,6 +4,7 @@ benchmark; multiple choice is read in `benchmarks.choices`."""
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from eqlab.core.answers import Reading
@@ -89,13 +90,12 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_numbers(text: str, form: Form) -> Reading:
     """One number for each scale, after its key or its text ("joy: 3", "**Joy** = 3/10", `"joy": 3`), in any order. The
     last number of a name counts: what comes before it is thinking aloud."""
+    keys = {name.casefold(): scale.key for scale in form.scales for name in (scale.text, scale.key)}
     values: dict[str, float] = {}
-    for scale in form.scales:
-        for name in dict.fromkeys((scale.key, scale.text)):
-            if found := _after(name).findall(text):
-                number = float(found[-1].replace(",", "."))
-                values[scale.key] = int(number) if number.is_integer() else number
-                break
+    for name, digits in _pairs(tuple(keys)).findall(text):
+        number = float(digits.replace(",", "."))
+        if key := keys.get(name.casefold()):
+            values[key] = int(number) if number.is_integer() else number
     missing = [key for key in form.keys if key not in values]
     if missing:
         refused = not values and is_refusal(text)
@@ -103,10 +103,15 @@ def read_numbers(text: str, form: Form) -> Reading:
     return dealt_out(values, form)
 
 
-def _after(name: str) -> re.Pattern[str]:
+@lru_cache(maxsize=512)
+def _pairs(names: tuple[str, ...]) -> re.Pattern[str]:
+    """A name and its number; the longest name first, for "mild fear: 2" is nothing about "fear"."""
     marks = r"[\"'’”*_`\s]*"
+    longest_first = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     number = r"(-?\d{1,6}(?:[.,]\d{1,6})?)(?!\d)"
-    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w){marks}[:=–—-]+{marks}{number}", re.IGNORECASE)
+    return re.compile(
+        rf"(?<!\w)({longest_first})(?!\w){marks}(?:[:=]|(?<=\s)[–—-](?=\s)){marks}{number}", re.IGNORECASE
+    )
 
 
 def dealt_out(values: Mapping[str, Any], form: Form) -> Reading:
