@@ -26,7 +26,7 @@ def _subjects(random: Random, people: int, each: int, models: int, items: int, p
 
 
 def groups(times: int) -> None:
-    from eqlab.analysis.differential import against, differential
+    from eqlab.analysis.item_quality import against, differential
 
     rows = Rows()
     for people, each, models in ((40, 10, 25), (200, 3, 25), (200, 10, 25), (60, 40, 60)):
@@ -138,7 +138,7 @@ def short(times: int) -> None:
     other."""
     from scipy.special import stdtrit
 
-    from eqlab.analysis.held_out import factors, fixed, leave_out
+    from eqlab.analysis.item_response import factors, fixed, leave_out
     from eqlab.reproduce.eqbench import family
 
     names, table = _board()

@@ -107,9 +107,7 @@ def claims(scores):
 
 @pytest.fixture
 def study():
-    return study_of_claims(
-        "Made up, recomputed", lambda folder: SCORES, claims
-    )
+    return study_of_claims("Made up, recomputed", lambda folder: SCORES, claims)
 
 
 def test_a_study_is_its_claims(study):

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from eqlab.analysis.clusters import crossed_mean
 from eqlab.analysis.comparison import Difference, items_needed, paired
 from eqlab.analysis.intervals import proportion_estimate, sample_sd, t_bounds
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ranks import rank_ranges
 from eqlab.analysis.reml import Variances
-from eqlab.analysis.two_way import crossed_mean
 from eqlab.benchmarks.dialogue.facets import LISTENER, PERSONA, SPEAKER, Cell, Design, designs, facets, note
 from eqlab.benchmarks.dialogue.published import CAP, FAILURE, MOST_REPLIES, SUCCESS, TALKS, Talk, parse_talks, state_of
 from eqlab.core.errors import DataError

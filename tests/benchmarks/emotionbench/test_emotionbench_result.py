@@ -6,7 +6,7 @@ from statistics import stdev
 
 import pytest
 
-from eqlab.analysis.repeatability import AGREEMENT, CV
+from eqlab.analysis.clusters import AGREEMENT, CV
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
 from eqlab.benchmarks.emotionbench.items import OPEN
 from eqlab.core.answers import Answer

@@ -27,7 +27,7 @@ from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result
-from eqlab.core.runs import PEOPLE, PERSON
+from eqlab.core.runs import OWN, PEOPLE, PERSON
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS, PANAS, Instrument
 from eqlab.instruments.wording import Wording, own_wording, read_wording, wording_file
@@ -52,6 +52,7 @@ class EmotionBench:
     name = "emotionbench"
     title = "EmotionBench"
     protocol = 1
+    item_sets = ("open", "published", OWN)
 
     def option_help(self) -> Sequence[OptionHelp]:
         return _OPTIONS
@@ -85,9 +86,6 @@ class EmotionBench:
             names.append(CROWD)
         shipped = [Source("open", OPEN)] if item_set == "open" or options["controls"] else []
         return [*shipped, *(Source("published", name) for name in names)]
-
-    def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
-        return [Source("file", path), *self.sources("own", options)]
 
     def probe_options(self) -> Mapping[str, str]:
         return {"people": "no", "controls": "no", "wording": "own"}

@@ -20,9 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eqlab.analysis import moods
-from eqlab.analysis.clusters import cluster_means
+from eqlab.analysis.clusters import cluster_means, item_agreement, score_variation
 from eqlab.analysis.intervals import proportion_estimate
-from eqlab.analysis.repeatability import item_agreement, score_variation
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, KINDS, FloatArray, IntArray, Kind, Measures
 from eqlab.benchmarks.emotionbench.score import Administration
 from eqlab.core.results import Estimate, Table

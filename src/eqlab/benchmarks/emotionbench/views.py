@@ -16,7 +16,6 @@ from eqlab.analysis.clusters import Clustering, cluster_means, clustering
 from eqlab.analysis.correlation import pearson, split_half
 from eqlab.analysis.intervals import mean_estimate, t_bounds
 from eqlab.analysis.multiplicity import holm
-from eqlab.analysis.tost import tost
 from eqlab.analysis.two_samples import (
     Sample,
     TwoSampleComparison,
@@ -24,6 +23,7 @@ from eqlab.analysis.two_samples import (
     hedges_g,
     paired_comparison,
     published_comparison,
+    tost,
     two_sided,
     welch_comparison,
 )
