@@ -14,7 +14,7 @@ from eqlab.benchmarks.eqbench.parse import figures_of
 from eqlab.data import published
 from eqlab.data.figures import FILE, FigureQuestion, Figures, ModelFigures, dump
 from eqlab.data.items import items_sha256
-from eqlab.reproduce.eqbench_families import family
+from eqlab.reproduce.eqbench import family
 
 TARGET = Path(__file__).parent.parent / "src" / "eqlab" / "data" / FILE
 QUESTIONS = "eqbench/data/eq_bench_v2_questions_171.json"
