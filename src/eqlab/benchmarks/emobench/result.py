@@ -137,7 +137,7 @@ def accuracy(
 
 
 def by_chance(marks: Sequence[Mark]) -> float | None:
-    return 100.0 * fmean(one.by_chance for one in marks) if marks else None
+    return 100.0 * fmean(one.guessed_share for one in marks) if marks else None
 
 
 def parts(read: Sequence[Mark], unit: Unit) -> list[Estimate]:
