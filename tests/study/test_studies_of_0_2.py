@@ -1,8 +1,8 @@
 """Studies that 0.2 began: they open, half-way people go on to the end, and the analysis says what it said.
 
 `studies_0_2.sql.gz` is a store with a run of two models, a locked study of their replies (three people finished, one
-half-way whose place went to another, one half-way, one who only opened the link, one who stopped, one erased) and a study of
-talks with one talk half-way. `export_0_2.zip` is the export of the first study, without its Parquet files."""
+half-way whose place went to another, one half-way, one who only opened the link, one who stopped, one erased) and a
+study of talks with one talk half-way. `export_0_2.zip` is the export of the first study, without its Parquet files."""
 
 import gzip
 import re
