@@ -13,7 +13,6 @@ import eqlab as api
 from eqlab.core.benchmark import Adaptive, Foreseen, OwnItems, Probed, Rated, Seated, Talks
 from eqlab.core.studied import Studied
 from eqlab.runs.request import Request, prepare
-from eqlab.store.open import open_store
 
 TEXT = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
@@ -49,7 +48,7 @@ def registered(monkeypatch):
     return known
 
 
-def test_a_benchmark(registered, server, tmp_path, monkeypatch):
+def test_a_benchmark(registered, server, tmp_path, monkeypatch, store):
     registered["stronger"] = run_blocks("A benchmark")["Stronger"]
     package = tmp_path / "my_package"
     package.mkdir()
@@ -60,7 +59,6 @@ def test_a_benchmark(registered, server, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "my_package", raising=False)
     server.reply = lambda body, number: "furious" if "furious" in body["messages"][-1]["content"] else "A, I guess"
-    store = open_store(str(tmp_path / "s.db"))
     outcome = api.run(prepare(Request(("m",), ("stronger",), base_url=server.url)), store)
     (result,) = api.results(store, store.read_run(outcome.run))
     assert result.sentence.startswith("model:m is right in")
@@ -104,7 +102,7 @@ def test_a_plugin():
         assert points.items() <= real["entry-points"][group].items()
 
 
-def test_talks_of_several_turns(registered, server, tmp_path):
+def test_talks_of_several_turns(registered, server, store):
     from eqlab.core.answers import Reading
     from eqlab.core.benchmark import Asking
     from eqlab.core.forms import Form
@@ -131,7 +129,6 @@ def test_talks_of_several_turns(registered, server, tmp_path):
 
     registered["sister"] = Sister
     assert isinstance(Sister(), Talks)
-    store = open_store(str(tmp_path / "s.db"))
     server.reply = lambda body, number: f"reply {number}"
     outcome = api.run(prepare(Request(("m",), ("sister",), base_url=server.url)), store)
     (result,) = api.results(store, store.read_run(outcome.run))
@@ -164,7 +161,7 @@ def test_the_table_of_protocols_is_true():
         assert all(f"`{name}`" in row for name in methods), (protocol, methods)
 
 
-def test_a_kind_of_study(registered, tmp_path, monkeypatch):
+def test_a_kind_of_study(registered, tmp_path, monkeypatch, store):
     """Found through its benchmark, checked, translated, simulated over HTTP, and its truth found again."""
     pytest.importorskip("uvicorn")
     from eqlab.core.studied import StudyKind, Truth
@@ -187,7 +184,6 @@ def test_a_kind_of_study(registered, tmp_path, monkeypatch):
     kind: StudyKind = registry.find_kind("stronger")
     assert "stronger" in registry.kind_names()
     assert kind.in_words({"ask": "x"}).words == {"ask": "x"}
-    store = open_store(str(tmp_path / "s.db"))
     path = tmp_path / "stronger.toml"
     path.write_text(study_text("stronger", store).replace("[pay]", "[places]\npeople_per_batch = 30\n[pay]"))
     text, design = open_study(path, store)

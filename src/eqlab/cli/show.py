@@ -39,22 +39,22 @@ def show(
 
     if status and status not in _STATUSES:
         raise UsageError(f"--status '{status}' is unknown.", f"Choose {', '.join(_STATUSES)}.")
-    opened = open_reader(store)
-    stored = opened.find_run(run)
-    pairs = [(who, asked) for who, asked in stored.config.pairs() if subject in who]
-    matches = _matches(opened, stored.id, pairs, item or (), status)
-    shown = list(islice(matches, limit))
-    if as_json:
-        print_json([_as_json(match) for match in shown])
-        return
-    for text in _replaced(opened, stored.id, pairs):
-        typer.secho(harmless(f"! {text}"), fg="yellow")
-    for match in shown:
-        _print(match, prompt=prompt)
-    if item or status:
-        more = sum(1 for _ in matches)
-    else:  # reading everything only to count it would take long
-        more = opened.planned_count(stored.id, [who for who, _ in pairs]) - len(shown)
+    with open_reader(store) as opened:
+        stored = opened.find_run(run)
+        pairs = [(who, asked) for who, asked in stored.config.pairs() if subject in who]
+        matches = _matches(opened, stored.id, pairs, item or (), status)
+        shown = list(islice(matches, limit))
+        if as_json:
+            print_json([_as_json(match) for match in shown])
+            return
+        for text in _replaced(opened, stored.id, pairs):
+            typer.secho(harmless(f"! {text}"), fg="yellow")
+        for match in shown:
+            _print(match, prompt=prompt)
+        if item or status:
+            more = sum(1 for _ in matches)
+        else:  # reading everything only to count it would take long
+            more = opened.planned_count(stored.id, [who for who, _ in pairs]) - len(shown)
     if more:
         typer.echo(f"{more} more; raise --limit, or choose with --item or --status.", err=True)
     elif not shown:

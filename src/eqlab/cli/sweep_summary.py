@@ -101,7 +101,6 @@ def finish(
         if path:
             say(f"\nReport: {path.resolve()}")
             say(f"Next, every pair with its interval: eqlab compare --sweep {file}; item by item: eqlab show RUN")
-    store.close()
     _failures(cells, outcome)
     unusable = without_answers([result for _, results in together for result in results])
     for text in (*lost, *unusable):

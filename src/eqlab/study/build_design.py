@@ -19,8 +19,7 @@ from eqlab.core.toml_file import decoded
 from eqlab.data.items import read_sources
 from eqlab.data.published import published_folder
 from eqlab.instruments.catalogue import instrument as find_instrument
-from eqlab.instruments.listing import wording_file
-from eqlab.instruments.wording import QUESTIONNAIRES, Wording, own_wording, read_instrument_file, read_questionnaires
+from eqlab.instruments.wording import QUESTIONNAIRES, Wording, own_wording, read_wording, wording_file
 from eqlab.runs import judge as judging
 from eqlab.runs.identity import configured
 from eqlab.store.store import Store
@@ -154,9 +153,7 @@ def wording_of(key: str, data: Path | None) -> Wording:
             f"The wording of {key} is not shipped, and {name} is not in {published_folder(data)}.",
             f"Take {key} out of 'instruments', {get}or name a folder that has the file: --data DIR or EQLAB_DATA.",
         ) from error
-    if name == QUESTIONNAIRES:
-        return read_questionnaires(content, instrument)
-    return read_instrument_file(content, instrument, name)
+    return read_wording(content, instrument)
 
 
 def arm_replies(

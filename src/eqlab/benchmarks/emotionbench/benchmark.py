@@ -30,10 +30,8 @@ from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.trials import Trial
-from eqlab.instruments.catalogue import INSTRUMENTS, PANAS
-from eqlab.instruments.definition import Instrument
-from eqlab.instruments.listing import wording_file
-from eqlab.instruments.wording import QUESTIONNAIRES, Wording, own_wording, read_instrument_file, read_questionnaires
+from eqlab.instruments.catalogue import INSTRUMENTS, PANAS, Instrument
+from eqlab.instruments.wording import Wording, own_wording, read_wording, wording_file
 
 _AUTO = ("auto", "yes", "no")
 _OPTIONS = (
@@ -170,9 +168,7 @@ def _wording(instrument: Instrument, files: Mapping[str, bytes]) -> Wording:
     """The published words where the file is there, else ours."""
     name = wording_file(instrument)
     if name in files:
-        if name == QUESTIONNAIRES:
-            return read_questionnaires(files[name], instrument)
-        return read_instrument_file(files[name], instrument, name)
+        return read_wording(files[name], instrument)
     wording = own_wording(instrument)
     if wording is None:
         raise UsageError(f"The wording of {instrument.key} is not shipped.", f"Name a folder with {name}: --data DIR.")
