@@ -42,9 +42,9 @@ def _trial(arm: str, page: int) -> Trial:
 
 def serve_study(store: str, port: int, places: int, pages: int) -> None:
     from eqlab.store.store import Store
-    from eqlab.store.study.create import create_study
     from eqlab.store.study.participation import Participation
-    from eqlab.study.served import ServedStudy
+    from eqlab.store.study.studies import create_study
+    from eqlab.study.served_study import ServedStudy
     from eqlab.study.web.server import serve
     from eqlab.study.web.settings import ServerSettings
 

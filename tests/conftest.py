@@ -284,8 +284,8 @@ def make_participation(store_url, clock):
     from small_study import small_design
 
     from eqlab.store.store import Store
-    from eqlab.store.study.create import create_study
     from eqlab.store.study.participation import Participation
+    from eqlab.store.study.studies import create_study
 
     opened = []
 

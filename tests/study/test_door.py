@@ -11,10 +11,9 @@ from web_case import PROLIFIC, SECRET, enter, fill, resume, walk
 
 from eqlab.core.moves import Arrival
 from eqlab.store.schema import panel_ids, participants, places
-from eqlab.store.study.doors import set_status
 from eqlab.store.study.participation import TurnedAway
-from eqlab.study.panel_ids import one_spelling, panel_hash, resume_code, same_code, signed_link
-from eqlab.study.panels import PANELS
+from eqlab.store.study.studies import set_status
+from eqlab.study.panels import PANELS, one_spelling, panel_hash, resume_code, same_code, signed_link
 from eqlab.study.web.addresses import device_class
 from eqlab.study.web.cookies import Cookies, parse_cookies
 

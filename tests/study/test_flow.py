@@ -3,12 +3,11 @@
 import pytest
 from small_study import answer_for, small_design, take
 
-from eqlab.store.study.erase import erase_person
+from eqlab.store.study.records import erase_person
 from eqlab.study.results import flow
 from eqlab.study.results.participants import read_participants, scored_of
 from eqlab.study.simulation.in_memory import rehearse
-from eqlab.study.simulation.minds import Truth, World
-from eqlab.study.simulation.personas import MIX, players
+from eqlab.study.simulation.personas import MIX, Truth, World, players
 
 
 def counts(table):

@@ -11,10 +11,10 @@ from small_study import SECONDS, answer_for, take
 
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.moves import Arrival, is_simulated
-from eqlab.store.study.audit import read_audit
-from eqlab.store.study.erase import clear_simulated, erase_person
 from eqlab.store.study.lock import lock_plan, standing
 from eqlab.store.study.participation import TurnedAway
+from eqlab.store.study.records import clear_simulated, erase_person
+from eqlab.store.study.researchers import read_audit
 from eqlab.study.results.analysis import analyse
 from eqlab.study.results.bundle import redo
 from eqlab.study.results.code import analysis_code

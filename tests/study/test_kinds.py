@@ -11,8 +11,7 @@ from eqlab.core.studied import StudyKind, Worded
 from eqlab.store.store import Store
 from eqlab.study.file import read_study
 from eqlab.study.kinds import registry
-from eqlab.study.overview import overview, warnings
-from eqlab.study.power import power_of
+from eqlab.study.overview import overview, power_of, warnings
 from eqlab.study.results import flow
 from eqlab.study.results.analysis import people_result
 from eqlab.study.simulation.simulate import recovered

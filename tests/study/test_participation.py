@@ -10,8 +10,8 @@ from eqlab.core.errors import StoreError
 from eqlab.core.moves import Unknown
 from eqlab.core.runs import PEOPLE
 from eqlab.store.schema import answers, events, panel_ids, places
-from eqlab.store.study.create import create_study
-from eqlab.store.study.erase import erase_person, export_person, find_by_panel
+from eqlab.store.study.records import erase_person, export_person, find_by_panel
+from eqlab.store.study.studies import create_study
 
 
 def count(participation, table):

@@ -8,8 +8,8 @@ from small_study import small_design, take
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
 from eqlab.store.store import Store
-from eqlab.store.study.create import create_study
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.studies import create_study
 from eqlab.study.results.participants import read_participants
 from eqlab.study.results.public import coarse_answers
 

@@ -10,7 +10,7 @@ from sqlalchemy import event, func, select
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import Arrival, ConsentMove, FilledPage, Unknown
 from eqlab.store.schema import answers, participants
-from eqlab.study.served import ServedStudy
+from eqlab.study.served_study import ServedStudy
 
 
 @pytest.fixture

@@ -18,11 +18,11 @@ from web_case import SECRET, Site, fields_of
 from eqlab.core.runs import ModelConfig
 from eqlab.store.open import open_store
 from eqlab.store.schema import panel_ids, participants
-from eqlab.store.study.create import check_begun, stored_file
 from eqlab.store.study.lock import read_lock, standing
 from eqlab.store.study.participation import Participation, TurnedAway
+from eqlab.store.study.studies import check_begun, stored_file
 from eqlab.study.build_design import open_study
-from eqlab.study.panel_ids import panel_hash, resume_code, tombstone
+from eqlab.study.panels import panel_hash, resume_code, tombstone
 from eqlab.study.results.analysis import analyse
 from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all
@@ -148,7 +148,7 @@ def test_who_was_erased_stays_out(old, tmp_path):
 
 
 def test_a_talk_goes_on_with_its_next_turn(old, tmp_path, server):
-    from eqlab.study.served import ServedStudy
+    from eqlab.study.served_study import ServedStudy
     from eqlab.study.web.server import running
     from eqlab.study.web.settings import ServerSettings
 

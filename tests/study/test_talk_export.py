@@ -14,17 +14,16 @@ from web_case import SECRET, open_desks
 
 from eqlab.core.studied import Truth
 from eqlab.store.schema import talk_calls
-from eqlab.store.study.create import create_study
-from eqlab.store.study.erase import export_person
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.records import export_person
+from eqlab.store.study.studies import create_study
 from eqlab.study.results import alone
 from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all
 from eqlab.study.results.participants import read_participants
 from eqlab.study.results.public import publish
 from eqlab.study.simulation.personas import MIX
-from eqlab.study.simulation.scripted import scripted_models
-from eqlab.study.simulation.simulate import Simulation, at_once, walk
+from eqlab.study.simulation.simulate import Simulation, at_once, scripted_models, walk
 from eqlab.study.simulation.walk import Address
 
 pytest.importorskip("fastapi")
@@ -33,7 +32,7 @@ HONEST = {"honest": 1.0}
 
 def walked(folder, people, mix=HONEST, **more):
     """Simulated people who talked over HTTP with scripted models: their participation, and how each came out."""
-    from eqlab.study.served import ServedStudy
+    from eqlab.study.served_study import ServedStudy
     from eqlab.study.web.server import running
     from eqlab.study.web.settings import ServerSettings
 

@@ -20,8 +20,8 @@ from eqlab.study.results.analysis import analyse_roll
 from eqlab.study.results.analysis import people_result as of_kind
 from eqlab.study.simulation.in_memory import rehearse
 from eqlab.study.simulation.simulate import Simulation, cast, recovered, simulate
-from eqlab.study.talk.money import too_little
-from eqlab.study.talk.seen import settled
+from eqlab.study.talk.costs import too_little
+from eqlab.study.talk.view import settled
 
 HONEST = {"honest": 1.0}
 LISTENER = 'person = "listener"'

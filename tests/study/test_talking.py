@@ -11,13 +11,13 @@ from talk_case import PANEL, talk_design
 from eqlab.core.answers import Answer
 from eqlab.store.schema import planned, talk_calls
 from eqlab.store.store import Store
-from eqlab.store.study import talking
-from eqlab.store.study.create import create_study
-from eqlab.store.study.erase import erase_person
+from eqlab.store.study import talks
 from eqlab.store.study.participation import Participation
-from eqlab.store.study.talking import CallLimits
+from eqlab.store.study.records import erase_person
+from eqlab.store.study.studies import create_study
+from eqlab.store.study.talks import CallLimits
 from eqlab.study.kinds.registry import kind_of
-from eqlab.study.talk.seen import chain
+from eqlab.study.talk.view import chain
 
 MANY = CallLimits(None, None, 100, 100)
 
@@ -42,23 +42,23 @@ class Room:
         return who
 
     def stand(self, who):
-        return talking.stand(self.participation, who, self.chain)
+        return talks.stand(self.participation, who, self.chain)
 
     def say(self, who, number, text="Hello.", emotion=50, leaves=0, trial=None):
         here = self.stand(who)
         values = {"feeling": "", "emotion": emotion, "leaves": leaves, "says": text}
         answer = Answer(self.design.run.id, "", "", 0, 1, text, "ok", values, at=self.now)
         pending = trial or (here.pending.id if here and here.pending else "")
-        return talking.keep_turn(self.participation, who, number, pending, answer, self.chain)
+        return talks.keep_turn(self.participation, who, number, pending, answer, self.chain)
 
     def ask(self, who, limits=MANY, worst=(10, 1.0), seconds=15.0, trial=None):
         pending = trial or self.stand(who).pending.id
-        return talking.begin_call(self.participation, who, pending, worst, limits, seconds, self.chain)
+        return talks.begin_call(self.participation, who, pending, worst, limits, seconds, self.chain)
 
     def end(self, who, call, text="Mhm.", status="ok", down="", trial=None, finish=""):
         pending = trial or self.stand(who).pending.id
         said = [Answer(self.design.run.id, pending, "", 0, 1, text, status, at=self.now, finish=finish)] if text else []
-        return talking.end_call(self.participation, who, call, (5, 0.25), said, self.chain, down)
+        return talks.end_call(self.participation, who, call, (5, 0.25), said, self.chain, down)
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_one_of_many_asks(room):
     (call,) = [one.id for one in found if one.id]
     room.now += 16
     assert room.ask(who).why == "", "whoever asked has not been heard of"
-    talking.renew_call(room.participation, call, 15.0)
+    talks.renew_call(room.participation, call, 15.0)
     assert room.ask(who).why == "asked"
 
 
@@ -135,7 +135,7 @@ def test_limits_count_what_is_under_way_at_its_worst(room):
     assert room.ask(one, CallLimits(None, None, 2, 100)).why == "spent"
     assert room.ask(one, CallLimits(None, None, 100, 1)).why == "spent"
     assert room.ask(one).why == ""
-    found = talking.calls_in(room.participation)
+    found = talks.calls_in(room.participation)
     assert (found.calls, found.cost) == (3, 2.25)
 
 
@@ -146,9 +146,9 @@ def test_a_lost_call_settles_nothing_and_is_told(room):
     assert room.end(who, call.id, text="", down="gone away") == "again"
     assert room.stand(who).pending is not None
     assert room.ask(who).why == room.stand(who).asked == "failed", "not because another process looks"
-    talking.ask_again(room.participation, who, room.chain)
+    talks.ask_again(room.participation, who, room.chain)
     assert room.ask(who).why == ""
-    talking.ask_again(room.participation, who, room.chain)
+    talks.ask_again(room.participation, who, room.chain)
     assert room.ask(who).why == "asked"
 
 
@@ -171,8 +171,8 @@ def test_whoever_stops_or_is_erased_gets_no_late_reply(room):
 def test_only_a_talk_that_is_over_is_left(room):
     who = room.person("one")
     step = room.stand(who).step
-    assert talking.leave_talk(room.participation, who, step, room.chain) == "ahead"
-    assert talking.leave_talk(room.participation, who, step + 1, room.chain) == "again"
+    assert talks.leave_talk(room.participation, who, step, room.chain) == "ahead"
+    assert talks.leave_talk(room.participation, who, step + 1, room.chain) == "again"
 
 
 def test_every_turn_renews_the_place(room):

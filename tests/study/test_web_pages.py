@@ -15,8 +15,7 @@ from eqlab.core.forms import Form, Scale
 from eqlab.core.study import Panel
 from eqlab.store.schema import answers, panel_ids, participants
 from eqlab.study import texts
-from eqlab.study.panel_ids import panel_hash, read_panel_id, way_back
-from eqlab.study.panels import PANELS
+from eqlab.study.panels import PANELS, panel_hash, read_panel_id, way_back
 from eqlab.study.web.app import create_app
 from eqlab.study.web.post import believable, read_form
 from eqlab.study.web.settings import ServerSettings

@@ -11,9 +11,9 @@ from starlette.testclient import TestClient
 
 from eqlab.core.study import Panel
 from eqlab.store.store import Store
-from eqlab.store.study.create import create_study
 from eqlab.store.study.participation import Participation
-from eqlab.study.served import ServedStudy
+from eqlab.store.study.studies import create_study
+from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.app import create_app
 from eqlab.study.web.settings import ServerSettings
 

@@ -56,7 +56,7 @@ def init(
     from eqlab.core.errors import UsageError
     from eqlab.data.files import write_whole
     from eqlab.store.open import open_store
-    from eqlab.study.begin import study_text
+    from eqlab.study.init import study_text
 
     out = errors()
     path = output or Path(f"{study_id or kind}.toml")
@@ -82,8 +82,7 @@ def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json
     from eqlab.cli.output import print_json
     from eqlab.store.open import open_store
     from eqlab.study.build_design import open_study
-    from eqlab.study.overview import overview
-    from eqlab.study.power import power_of
+    from eqlab.study.overview import overview, power_of
 
     with open_store(store) as opened:
         said: list[str] = []

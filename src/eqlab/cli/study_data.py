@@ -28,9 +28,9 @@ def lock(
 
     from eqlab.runs.provenance import provenance
     from eqlab.store.open import open_store
-    from eqlab.store.study.create import create_study
     from eqlab.store.study.lock import lock_plan, moment, standing
     from eqlab.store.study.participation import Participation
+    from eqlab.store.study.studies import create_study
     from eqlab.study.build_design import open_study
     from eqlab.study.kinds.template import PLACEHOLDER
     from eqlab.study.results.analysis import current_user
@@ -153,7 +153,7 @@ def person(
     """Export everything that is stored about one person, as JSON."""
     from eqlab.cli.plain import as_json
     from eqlab.data.files import write_whole
-    from eqlab.store.study.erase import export_person
+    from eqlab.store.study.records import export_person
 
     check_writable(output)
     with begun_study(file, store, data) as participation:
@@ -180,7 +180,7 @@ def erase(
     and archived logs of the database made before still hold their answers: delete them there too.
     After the plan is locked, erasing somebody who has answered makes the result exploratory; who deletes their own
     answers, on the study's pages, does not."""
-    from eqlab.store.study.erase import erase_person, export_person
+    from eqlab.store.study.records import erase_person, export_person
     from eqlab.study.results.analysis import current_user
 
     with begun_study(file, store, data) as participation:
@@ -195,7 +195,7 @@ def erase(
 
 def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
     """Delete the simulated people of a study, so that it can be locked and begin."""
-    from eqlab.store.study.erase import clear_simulated
+    from eqlab.store.study.records import clear_simulated
     from eqlab.study.results.analysis import current_user
 
     with begun_study(file, store, data) as participation:

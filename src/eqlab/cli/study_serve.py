@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eqlab.core.design import Design
     from eqlab.store.store import Store
     from eqlab.study.results.status import StudyStatus
-    from eqlab.study.talk.money import ModelCalls
+    from eqlab.study.talk.costs import ModelCalls
     from eqlab.study.web.settings import ServerSettings
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Study files; one server serves them all.")]
@@ -197,9 +197,9 @@ def _serve(
     from importlib.metadata import version
 
     from eqlab.runs.provenance import provenance
-    from eqlab.store.study.create import create_study
     from eqlab.store.study.participation import Participation
-    from eqlab.study.served import ServedStudy
+    from eqlab.store.study.studies import create_study
+    from eqlab.study.served_study import ServedStudy
     from eqlab.study.web.alerts import AlertWatch, teller
     from eqlab.study.web.server import serve as run_server
 

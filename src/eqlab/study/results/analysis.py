@@ -12,9 +12,9 @@ from eqlab.core.runs import PERSON
 from eqlab.core.studied import Analysed, Contrast, PeopleResult
 from eqlab.publish.report.write import write_results
 from eqlab.runs.score import titled
-from eqlab.store.study.audit import write_note
 from eqlab.store.study.lock import PlanStanding, moment, standing
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.researchers import write_note
 from eqlab.study.kinds.registry import kind_of
 from eqlab.study.results import flow
 from eqlab.study.results.code import analysis_code

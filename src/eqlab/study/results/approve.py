@@ -13,7 +13,7 @@ from eqlab.core.spreadsheet import FORMULA
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import people_by_hash
-from eqlab.study.panel_ids import panel_hash, read_panel_id
+from eqlab.study.panels import panel_hash, read_panel_id
 
 _ADVICE = {
     "finished": "approve",

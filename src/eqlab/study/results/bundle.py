@@ -14,11 +14,11 @@ from eqlab.core.errors import DataError
 from eqlab.core.moves import is_simulated
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.data.files import write_whole
-from eqlab.store.study.audit import Done, read_audit
-from eqlab.store.study.create import stored_file
 from eqlab.store.study.lock import Lock, PlanStanding
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records, read_records
+from eqlab.store.study.researchers import AuditEntry, read_audit
+from eqlab.store.study.studies import stored_file
 from eqlab.study.results.analysis import StudyAnalysis, analyse_roll
 from eqlab.study.results.code import analysis_code
 from eqlab.study.results.participants import participants_of
@@ -122,7 +122,7 @@ def standing_to_plain(standing: PlanStanding) -> dict[str, Any]:
 
 def standing_from_plain(plain: dict[str, Any]) -> PlanStanding:
     lock = Lock(**plain["lock"]) if plain["lock"] else None
-    looks = tuple(Done(**one) for one in plain["looks"])
+    looks = tuple(AuditEntry(**one) for one in plain["looks"])
     rest = {name: value for name, value in plain.items() if name not in ("lock", "looks", "label")}
     return PlanStanding(**{**rest, "lock": lock, "looks": looks})
 

@@ -15,7 +15,7 @@ from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS, Instrument
 from eqlab.instruments.score import score
-from eqlab.store.study.answering import is_right
+from eqlab.store.study.moves import is_right
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records, read_records
 from eqlab.study.results.checks import Page, straight_lining, timed, too_fast

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from eqlab.study.talk.seen import State
+from eqlab.study.talk.view import State
 from eqlab.study.web.api import UNKNOWN, Detail
 from eqlab.study.web.talk import Do, PostedTurn, act, plain, room_of
 

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import Scope
 
 from eqlab.core.moves import Unknown
-from eqlab.study.served import ServedStudy
+from eqlab.study.served_study import ServedStudy
 from eqlab.study.web import api, api_talk, hooks, pages, researcher
 from eqlab.study.web.guard import Guard
 from eqlab.study.web.settings import ServerSettings

@@ -8,7 +8,7 @@ import secrets
 
 from starlette.responses import Response
 
-from eqlab.study.panel_ids import derive
+from eqlab.study.panels import derive
 
 _PERSON_SECONDS = 60 * 24 * 3600
 _SEALED_SECONDS = 3600

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from eqlab.core.moves import ENDED, Arrival, Unknown
-from eqlab.store.study.erase import find_by_panel
-from eqlab.study.panel_ids import (
+from eqlab.store.study.records import find_by_panel
+from eqlab.study.panels import (
     SIGNATURE,
     is_signed,
     panel_hash,
@@ -18,7 +18,7 @@ from eqlab.study.panel_ids import (
     same_code,
     tombstone,
 )
-from eqlab.study.served import ServedStudy
+from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.addresses import device_class
 from eqlab.study.web.site import Site, is_https
 from eqlab.study.web.visit import desk_of, to

@@ -11,8 +11,8 @@ from starlette.routing import Route
 from eqlab.core.forms import Field, Number, Writing, settled
 from eqlab.core.moves import ConsentMove, FilledPage, Saved, View
 from eqlab.core.trials import Trial
-from eqlab.store.study.erase import erase_person
-from eqlab.study.panel_ids import resume_code, way_back
+from eqlab.store.study.records import erase_person
+from eqlab.study.panels import resume_code, way_back
 from eqlab.study.texts import Texts
 from eqlab.study.web import door, talk
 from eqlab.study.web.post import PostedPage, believable, read_form

@@ -10,22 +10,22 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from eqlab.store.study.audit import read_audit
-from eqlab.store.study.doors import Status, set_status
 from eqlab.store.study.researchers import (
     ROLES,
     Researcher,
     Role,
     begin_session,
     end_session,
+    read_audit,
     read_researchers,
     session_name,
 )
+from eqlab.store.study.studies import Status, set_status
 from eqlab.study.results.charts import charts
 from eqlab.study.results.export import FORMATS, TABLES, export_table
 from eqlab.study.results.people import look, people_rows
 from eqlab.study.results.status import StudyStatus, study_status
-from eqlab.study.served import ServedStudy
+from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.cookies import RESEARCHER, RESEARCHER_SECONDS, parse_cookies
 from eqlab.study.web.site import Site, is_https, site_of
 

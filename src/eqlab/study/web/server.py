@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from eqlab.core.errors import UsageError
-from eqlab.study.served import ServedStudy
+from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.app import create_app
 from eqlab.study.web.log import LOG_CONFIG
 from eqlab.study.web.protocol import Connections, guarded, most_connections

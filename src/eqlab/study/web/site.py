@@ -10,11 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from eqlab.core.errors import UsageError
-from eqlab.store.study.limits import give_token, take_token
+from eqlab.store.study.rate_limits import give_token, take_token
 from eqlab.study.overview import expected_minutes
-from eqlab.study.panel_ids import derive
+from eqlab.study.panels import derive
 from eqlab.study.results.status import StudyStatus
-from eqlab.study.served import ServedStudy
+from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.addresses import is_local
 from eqlab.study.web.cookies import Cookies, parse_cookies
 from eqlab.study.web.limiter import VisitLimiter, is_loopback, network_of

@@ -16,10 +16,10 @@ from starlette.routing import Route
 
 from eqlab.core.moves import View
 from eqlab.core.study import Study
-from eqlab.store.study.limits import take_token
-from eqlab.study.panel_ids import resume_code
-from eqlab.study.talk.room import TalkRoom
-from eqlab.study.talk.seen import TalkView
+from eqlab.store.study.rate_limits import take_token
+from eqlab.study.panels import resume_code
+from eqlab.study.talk.conversations import Conversations
+from eqlab.study.talk.view import TalkView
 from eqlab.study.web.shown import Block, blocks
 from eqlab.study.web.visit import Visit, visit_of
 
@@ -96,7 +96,7 @@ async def post(request: Request) -> Response:
     return visit.to("page")
 
 
-async def act(visit: Visit, room: TalkRoom, given: PostedTurn) -> tuple[str, dict[str, str]]:
+async def act(visit: Visit, room: Conversations, given: PostedTurn) -> tuple[str, dict[str, str]]:
     """What becomes of a post; a repeated one changes nothing."""
     person = visit.person
     view = await room.look(person)
@@ -130,7 +130,7 @@ async def act(visit: Visit, room: TalkRoom, given: PostedTurn) -> tuple[str, dic
     return kept, {}
 
 
-def turn_values(room: TalkRoom, view: TalkView, given: PostedTurn) -> tuple[dict[str, Any], dict[str, str]]:
+def turn_values(room: Conversations, view: TalkView, given: PostedTurn) -> tuple[dict[str, Any], dict[str, str]]:
     """What a turn says, and what is wrong with it."""
     problems: dict[str, str] = {}
     leaves = _LEAVES.get(given.do, 0) if view.ends else 0
@@ -152,7 +152,7 @@ def turn_values(room: TalkRoom, view: TalkView, given: PostedTurn) -> tuple[dict
     return {"feeling": feeling, "emotion": number, "leaves": leaves, "says": says}, problems
 
 
-async def _allowed(visit: Visit, room: TalkRoom) -> bool:
+async def _allowed(visit: Visit, room: Conversations) -> bool:
     """The limits of messages in a minute, of one person and of all; shared by all processes of a server."""
     store, study, terms = visit.served.participation.store, visit.study.id, room.terms
     for whom, most in ((f"{study} {visit.person}", terms.per_minute), (study, terms.per_minute_all)):
@@ -162,7 +162,7 @@ async def _allowed(visit: Visit, room: TalkRoom) -> bool:
     return True
 
 
-async def _until_answered(room: TalkRoom, person: str) -> None:
+async def _until_answered(room: Conversations, person: str) -> None:
     deadline = asyncio.get_running_loop().time() + _WAIT
     while (left := deadline - asyncio.get_running_loop().time()) > 0:
         view = await room.look(person)
@@ -225,7 +225,7 @@ async def show(
     )
 
 
-def _word(room: TalkRoom, key: str, why: str) -> str:
+def _word(room: Conversations, key: str, why: str) -> str:
     return room.kind.words[why].format(most=room.terms.characters) if why in room.kind.words else why
 
 
@@ -243,7 +243,7 @@ async def reply(request: Request) -> Response:
     return StreamingResponse(_counted(room, visit.person, lines), media_type="text/event-stream", headers=headers)
 
 
-async def _counted(room: TalkRoom, person: str, lines: int) -> AsyncIterator[str]:
+async def _counted(room: Conversations, person: str, lines: int) -> AsyncIterator[str]:
     room.streams[person] += 1
     try:
         async for part in _parts(room, person, lines):
@@ -254,7 +254,7 @@ async def _counted(room: TalkRoom, person: str, lines: int) -> AsyncIterator[str
             del room.streams[person]
 
 
-async def _parts(room: TalkRoom, person: str, lines: int) -> AsyncIterator[str]:
+async def _parts(room: Conversations, person: str, lines: int) -> AsyncIterator[str]:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _STREAM
     yield "retry: 2000\n\n"
@@ -289,7 +289,7 @@ def _event(name: str, data: dict[str, Any]) -> str:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
 
 
-def room_of(request: Request) -> tuple[Visit, TalkRoom]:
+def room_of(request: Request) -> tuple[Visit, Conversations]:
     visit = visit_of(request)
     if visit.served.talks is None:
         raise HTTPException(404, "There is no talk in this study.")

@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 
 from eqlab.core.moves import Unknown, View
 from eqlab.core.study import Study
-from eqlab.study.served import ServedStudy
+from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.site import Site, site_of
 
 

@@ -22,11 +22,11 @@ from eqlab.models.waits import Waits
 from eqlab.runs.budget import Amount, Metered
 from eqlab.store.store import Planned
 from eqlab.store.study.participation import Participation
-from eqlab.store.study.talking import (
+from eqlab.store.study.talks import (
     Attempts,
     Call,
     Kept,
-    Standing,
+    TalkPosition,
     ask_again,
     begin_call,
     end_call,
@@ -35,8 +35,8 @@ from eqlab.store.study.talking import (
     renew_call,
     stand,
 )
-from eqlab.study.talk.money import budget_of, limits_of
-from eqlab.study.talk.seen import State, TalkView, chain, other_seat, seen
+from eqlab.study.talk.costs import budget_of, limits_of
+from eqlab.study.talk.view import State, TalkView, chain, other_seat, seen
 
 _LEASE, _BEAT = 15.0, 5.0
 """Seconds for which nobody else asks the same question; renewed while it is under way. After a crash the question is
@@ -56,7 +56,7 @@ class Work(Protocol):
     def __call__(self, work: Callable[..., T], *args: Any, **kwargs: Any) -> Awaitable[T]: ...
 
 
-class TalkRoom:
+class Conversations:
     def __init__(
         self,
         participation: Participation,
@@ -99,7 +99,7 @@ class TalkRoom:
             self._ask(person)
         return seen(self._held_back(here), self.kind, self.study, state)
 
-    def _state(self, person: str, here: Standing) -> State:
+    def _state(self, person: str, here: TalkPosition) -> State:
         """While it is the model's turn."""
         if here.asked == "failed":
             return "down"
@@ -176,7 +176,7 @@ class TalkRoom:
             if self._tasks.get(person) is asyncio.current_task():
                 del self._tasks[person]
 
-    async def _once(self, person: str, here: Standing) -> str:
+    async def _once(self, person: str, here: TalkPosition) -> str:
         """One question; "" when it was asked, else why not."""
         trial = here.pending
         if trial is None:
@@ -219,7 +219,7 @@ class TalkRoom:
         )
         return ""
 
-    def _session(self, here: Standing, trial: Trial) -> tuple[Session, Planned, list[Answer]]:
+    def _session(self, here: TalkPosition, trial: Trial) -> tuple[Session, Planned, list[Answer]]:
         said: list[Answer] = []
         model = self.models[here.arm]
         session = Session(
@@ -251,7 +251,7 @@ class TalkRoom:
 
     # -- steps of the above ------------------------------------------------------------------------------------
 
-    async def _stand(self, person: str) -> Standing | None:
+    async def _stand(self, person: str) -> TalkPosition | None:
         return await self._read(stand, self.participation, person, self._chain)
 
     def _chain(self, first: Trial, found: Attempts) -> tuple[list[Turn], Trial | None]:
@@ -263,7 +263,7 @@ class TalkRoom:
     def _persons(self, trial: Trial) -> bool:
         return self.kind.of_person(self.study, trial)
 
-    def _held_back(self, here: Standing) -> Standing:
+    def _held_back(self, here: TalkPosition) -> TalkPosition:
         """Without a reply that has come too soon to be shown."""
         if len(here.turns) < 2 or self._persons(here.turns[-1].trial):
             return here

@@ -16,7 +16,7 @@ from eqlab.core.trials import Trial
 from eqlab.store.engine import reading, take_turn, writing
 from eqlab.store.schema import answers, planned, talk_calls
 from eqlab.store.store import read_answer, write_trials
-from eqlab.store.study.answering import Answering
+from eqlab.store.study.moves import Answering
 from eqlab.store.study.participants import Changes, Person, find_people, lock_person
 from eqlab.store.study.participation import Participation
 
@@ -33,7 +33,7 @@ again only when the person wants it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TalkPosition:
     """Where somebody stands in a talk."""
 
     first: Trial
@@ -77,7 +77,7 @@ class CallTotals:
     cost: float
 
 
-def stand(participation: Participation, person: str, chain: Chain) -> Standing | None:
+def stand(participation: Participation, person: str, chain: Chain) -> TalkPosition | None:
     """None where the person is at no talk."""
     with reading(participation.store.engine) as connection:
         who = find_people(connection, participation.study.id, [person]).get(person)
@@ -253,7 +253,7 @@ def _locked(
     return outcome
 
 
-def _standing(connection: Connection, participation: Participation, who: Person, chain: Chain) -> Standing | None:
+def _standing(connection: Connection, participation: Participation, who: Person, chain: Chain) -> TalkPosition | None:
     steps = steps_from_json(who.steps)
     if who.state in ENDED or steps[who.step].kind != "talk":
         return None
@@ -262,7 +262,7 @@ def _standing(connection: Connection, participation: Participation, who: Person,
     turns, pending = chain(first, found)
     tried = tuple(found.get(pending.id, ())) if pending else ()
     asked = _asked(connection, participation, who.person, pending.id) if pending else ""
-    return Standing(first, who.step, tuple(turns), pending, tried, who.arm or "", who.seed, asked)
+    return TalkPosition(first, who.step, tuple(turns), pending, tried, who.arm or "", who.seed, asked)
 
 
 def _asked(connection: Connection, participation: Participation, person: str, trial: str) -> Asked:
@@ -299,7 +299,7 @@ def _with(found: Mapping[str, Sequence[Answer]], more: Sequence[Answer]) -> dict
 
 
 def _write(
-    connection: Connection, participation: Participation, here: Standing, said: Sequence[Answer], changes: Changes
+    connection: Connection, participation: Participation, here: TalkPosition, said: Sequence[Answer], changes: Changes
 ) -> None:
     """A turn's trial, its place in the plan, and its answers."""
     trial = here.pending

@@ -12,9 +12,9 @@ from eqlab.core.study import Study, TalkTerms
 from eqlab.models.price_files import known_prices
 from eqlab.runs.budget import Amount, Budget, Limits
 from eqlab.store.study.participation import Participation
-from eqlab.store.study.talking import CallLimits, CallTotals, calls_in
+from eqlab.store.study.talks import CallLimits, CallTotals, calls_in
 from eqlab.study.kinds.registry import kind_of
-from eqlab.study.talk.seen import other_seat
+from eqlab.study.talk.view import other_seat
 
 
 @dataclass(frozen=True, slots=True)

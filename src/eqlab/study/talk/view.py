@@ -11,7 +11,7 @@ from eqlab.core.studied import Conversing
 from eqlab.core.study import Study
 from eqlab.core.trials import Trial
 from eqlab.models.talks import place_in_talk
-from eqlab.store.study.talking import Standing
+from eqlab.store.study.talks import TalkPosition
 
 CLOSED = ("left", "down")
 """The finish of a turn with which a person closes a talk: because they want to, or because no reply comes."""
@@ -80,7 +80,7 @@ def chain(
     return turns, None
 
 
-def seen(here: Standing, kind: Conversing, study: Study, state: State) -> TalkView:
+def seen(here: TalkPosition, kind: Conversing, study: Study, state: State) -> TalkView:
     """`state` is what the room knows while the model's turn is open; else the turns say it."""
     speaking = kind.of_person(study, here.first) and bool(here.first.seat)
     lines = tuple(_lines(here.turns, speaking, here.first, kind, study))

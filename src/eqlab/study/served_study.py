@@ -15,7 +15,7 @@ from eqlab.store.study.participation import Participation
 from eqlab.study.kinds.registry import kind_of
 
 if TYPE_CHECKING:
-    from eqlab.study.talk.room import TalkRoom
+    from eqlab.study.talk.conversations import Conversations
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,13 +41,13 @@ class ServedStudy:
         self._readers = ThreadPoolExecutor(_READERS, "eqlab-served-read")
         self._moves = _Together(self._writers, participation.make)
         self._looks = _Together(self._readers, participation.look_at)
-        self.talks: TalkRoom | None = None
+        self.talks: Conversations | None = None
         if self.study.talk is not None:
-            from eqlab.study.talk import room
+            from eqlab.study.talk import conversations as room
 
             kind = kind_of(self.study)
             if isinstance(kind, Conversing):
-                self.talks = room.TalkRoom(participation, kind, self.write, self.read, models)
+                self.talks = room.Conversations(participation, kind, self.write, self.read, models)
 
     async def make(self, move: Move) -> Saved:
         return await self._moves.ask(move)

@@ -1,37 +1,141 @@
-"""What a person's consent and pages change: whether it is their turn, whether the answer can be kept, where they go
+"""What a person's moves change: who may come in, whether it is their turn, whether an answer can be kept, where they go
 next. Decided on locked rows; what is to be written is left to the changes."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import secrets
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
 from eqlab.core.answers import Answer
-from eqlab.core.design import Design, Step, steps_from_json, steps_to_json
+from eqlab.core.design import Design, Step, personal_seed, steps_from_json, steps_to_json
 from eqlab.core.forms import problems, settled
-from eqlab.core.moves import ENDED, ConsentMove, FilledPage, Saved, State, is_simulated
-from eqlab.core.runs import PERSON
+from eqlab.core.moves import ENDED, SIMULATED, Arrival, ConsentMove, FilledPage, Saved, State, Why, is_simulated
 from eqlab.core.trials import Trial
-from eqlab.store.schema import answers, planned
+from eqlab.store.schema import answers, panel_ids, participants, planned, studies, tombstones
 from eqlab.store.study import places
-from eqlab.store.study.participants import Changes, Person
+from eqlab.store.study.participants import Changes, Person, find_people
+
+_KNOWN = select(panel_ids.c.study_id, panel_ids.c.hash, panel_ids.c.person).where(
+    panel_ids.c.study_id.in_(bindparam("studies", expanding=True)),
+    panel_ids.c.hash.in_(bindparam("hashes", expanding=True)),
+)
+_BURIED = select(tombstones.c.hash).where(
+    tombstones.c.study_id == bindparam("study"), tombstones.c.hash.in_(bindparam("hashes", expanding=True))
+)
+_STANDS = select(studies.c.status, studies.c.locked_at).where(studies.c.id == bindparam("study"))
+_SOMEBODY = (
+    select(participants.c.person)
+    .where(participants.c.study_id == bindparam("study"), participants.c.person.not_like(f"{SIMULATED}%"))
+    .limit(1)
+)
+
+
+def find_panel(connection: Connection, studies: Sequence[str], hashes: Collection[str]) -> dict[tuple[str, str], str]:
+    """Whose panel ids these are: (study, hash) → person."""
+    if not hashes:
+        return {}
+    rows = connection.execute(_KNOWN, {"studies": list(studies), "hashes": sorted(hashes)})
+    return {(row.study_id, row.hash): row.person for row in rows}
+
+
+class Admission:
+    """Who may come in, in one transaction: whose panel id is known is the same person again, in the browser where they
+    began or with proof that it is them; others are new, and learn at once when there is no place for them. If another
+    transaction lets in the same panel id at the same moment, the later of the two fails on the primary key, and finds
+    the person when it is done again."""
+
+    def __init__(
+        self, connection: Connection, design: Design, changes: Changes, now: float, arrivals: Sequence[Arrival]
+    ) -> None:
+        self._study, self._changes, self._now = design.study, changes, now
+        self._first = steps_to_json(design.first_steps())
+        if not arrivals:
+            return
+        study = {"study": design.study.id}
+        hashes = {one.panel_hash for one in arrivals if one.panel_hash is not None}
+        self._known = find_panel(connection, (design.study.id, *design.study.not_after), hashes)
+        again = [person for (where, _), person in self._known.items() if where == design.study.id]
+        self._people = find_people(connection, design.study.id, again, lock=True)
+        buried = {one.tombstone for one in arrivals if one.tombstone is not None}
+        self._buried = set(connection.execute(_BURIED, {**study, "hashes": sorted(buried)}).scalars()) if buried else ()
+        self._free = places.anything_free(connection, design.study.id, now)
+        self._status, self._locked = connection.execute(_STANDS, study).one()
+        simulated = any(one.simulated for one in arrivals)
+        self._begun = simulated and connection.execute(_SOMEBODY, study).first() is not None
+
+    def let_in(self, arrival: Arrival) -> Saved:
+        person = self._known.get((self._study.id, arrival.panel_hash or ""))
+        if person is not None:
+            return self._again(arrival, person)
+        why = self._objection(arrival)
+        if why is not None:
+            return Saved("", "turned_away", {"": why})
+        return Saved(self._new(arrival), "saved")
+
+    def _objection(self, arrival: Arrival) -> Why | None:
+        if arrival.simulated and (self._locked is not None or self._begun):
+            return "simulated"
+        if arrival.tombstone is not None and arrival.tombstone in self._buried:
+            return "erased"
+        if self._status == "paused":
+            return "paused"
+        return "closed" if self._status == "closed" else None
+
+    def _again(self, arrival: Arrival, person: str) -> Saved:
+        """Whoever knows a panel's id is not yet that person. Before the consent there is nothing to protect."""
+        who = self._people.get(person)
+        if who is None:  # came in a moment ago, in this transaction
+            return Saved(person, "saved")
+        if who.consented_at is not None and not arrival.vouched and arrival.session != person:
+            return Saved("", "turned_away", {"": "elsewhere"})
+        if who.state == "full" and who.consented_at is None and self._may_enter(arrival.panel_hash):
+            self._changes.change(who, state="arrived", ended_at=None, seen_at=self._now)
+            self._changes.note(person, "admitted")
+        return Saved(person, "again")
+
+    def returning(self, person: str) -> Person | None:
+        return self._people.get(person)
+
+    def _new(self, arrival: Arrival) -> str:
+        person = f"{SIMULATED}{secrets.token_hex(7)}" if arrival.simulated else secrets.token_hex(8)
+        state: State = "arrived" if self._may_enter(arrival.panel_hash) else "full"
+        self._changes.add(
+            participants,
+            {
+                "study_id": self._study.id,
+                "person": person,
+                "state": state,
+                "step": 0,
+                "attempt": 1,
+                "steps": self._first,
+                "seed": personal_seed(self._study.seed, person),
+                "language": arrival.language,
+                "arrived_at": self._now,
+                "seen_at": self._now,
+                "ended_at": self._now if state in ENDED else None,
+                "device": arrival.device,
+            },
+        )
+        if arrival.panel_hash is not None:
+            own = {"study_id": self._study.id, "hash": arrival.panel_hash, "person": person}
+            self._changes.add(panel_ids, {**own, "tombstone": arrival.tombstone})
+            self._known[self._study.id, arrival.panel_hash] = person
+        self._changes.note(person, "arrived", state=state)
+        return person
+
+    def _may_enter(self, panel_hash: str | None) -> bool:
+        """People are told that a study is full, or not for them, before they are asked for consent."""
+        took_another = any((other, panel_hash) in self._known for other in self._study.not_after)
+        return self._free and not took_another and self._status is None
+
 
 _SLACK = 1.0
 """Seconds by which a page's own word about its time may pass what the server saw, before it counts as impossible."""
 FIXED = frozenset({"consent", "quiz", "debrief", "talk"})
 """Pages whose answer cannot be changed afterwards."""
-_ANSWERED = (
-    select(answers.c["values"])
-    .where(
-        answers.c.run_id == bindparam("run"),
-        answers.c.subject == bindparam("who"),
-        answers.c.trial_id == bindparam("trial"),
-    )
-    .order_by(answers.c.attempt.desc())
-    .limit(1)
-)
 
 
 class Answering:
@@ -55,7 +159,7 @@ class Answering:
         self._changes.change(who, consented_at=self._now, consent_version=version)
         self._changes.note(who.person, "consented", version=version)
         self._plan(who.person, self._first, 0)
-        self._go_on(who)
+        self.move_on(who)
         return Saved(who.person, "saved")
 
     def save(self, who: Person, page: FilledPage) -> Saved:
@@ -86,12 +190,22 @@ class Answering:
         elif step.kind == "debrief":
             self._finish(who)
         else:
-            self._go_on(who)
+            self.move_on(who)
         return Saved(who.person, "saved")
 
     def move_on(self, who: Person) -> None:
-        """From a page that is done to the next."""
-        self._go_on(who)
+        """To the next page. After the common ones a place is claimed; after that, every save renews it."""
+        until = self._now + self._study.places.lease_minutes * 60
+        following = who.step + 1
+        if who.place is not None:
+            self._changes.renew(who.place, who.person, until)
+        elif following == len(self._first):
+            held = self._claim(who, until)
+            if held is None:
+                self.end(who, "full")
+                return
+            self._assign(who, held)
+        self._changes.change(who, step=following, attempt=1, seen_at=self._now)
 
     def stay(self, who: Person) -> None:
         """A save that leaves the person where they are: their place is theirs for longer."""
@@ -161,20 +275,6 @@ class Answering:
         else:
             self._changes.change(who, step=who.step, attempt=who.attempt + 1, seen_at=self._now)
 
-    def _go_on(self, who: Person) -> None:
-        """To the next page. After the common ones a place is claimed; after that, every save renews it."""
-        until = self._now + self._study.places.lease_minutes * 60
-        following = who.step + 1
-        if who.place is not None:
-            self._changes.renew(who.place, who.person, until)
-        elif following == len(self._first):
-            held = self._claim(who, until)
-            if held is None:
-                self.end(who, "full")
-                return
-            self._assign(who, held)
-        self._changes.change(who, step=following, attempt=1, seen_at=self._now)
-
     def _claim(self, who: Person, until: float) -> places.Claim | None:
         if not self._design.in_order:
             return self._open_places().claim(who.person, who.seed, until)
@@ -188,9 +288,8 @@ class Answering:
             return ""
         values = self._changes.answered(who.person, before.id)
         if values is None:
-            asked = {"run": self._design.run.id, "who": f"{PERSON}{who.person}", "trial": before.id}
-            stored = self._connection.execute(_ANSWERED, asked).scalar()
-            values = json.loads(stored) if stored else {}
+            given = last_given(self._connection, self._design.run.id, who.person, before.id)
+            values = given[-1][1] if given else {}
         return self._design.stratum(values)
 
     def _open_places(self) -> places.Openings:
