@@ -14,8 +14,8 @@ from eqlab.store.schema import panel_ids, participants, places
 from eqlab.store.study.participation import TurnedAway
 from eqlab.store.study.studies import set_status
 from eqlab.study.panels import PANELS, one_spelling, panel_hash, resume_code, same_code, signed_link
-from eqlab.study.web.addresses import device_class
-from eqlab.study.web.cookies import Cookies, parse_cookies
+from eqlab.study.web.settings import device_class
+from eqlab.study.web.site import Cookies, parse_cookies
 
 REAL = replace(PROLIFIC, id_pattern=PANELS["prolific"].id_pattern)
 ONE = "5f3a" * 6

@@ -11,7 +11,7 @@ from filled_studies import filled, opened, template_text
 
 import eqlab as api
 from eqlab.benchmarks.eqbench.score import item_score_v1
-from eqlab.study.results import alone
+from eqlab.study.results import redo_script as alone
 from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all
 from eqlab.study.results.public import publish

@@ -4,7 +4,7 @@ import pytest
 from small_study import answer_for, small_design, take
 
 from eqlab.store.study.records import erase_person
-from eqlab.study.results import flow
+from eqlab.study.results import analysis as flow
 from eqlab.study.results.participants import read_participants, scored_of
 from eqlab.study.simulation.in_memory import rehearse
 from eqlab.study.simulation.personas import MIX, Truth, World, players

@@ -12,7 +12,7 @@ from eqlab.store.store import Store
 from eqlab.study.file import read_study
 from eqlab.study.kinds import registry
 from eqlab.study.overview import overview, power_of, warnings
-from eqlab.study.results import flow
+from eqlab.study.results import analysis as flow
 from eqlab.study.results.analysis import people_result
 from eqlab.study.simulation.simulate import recovered
 

@@ -15,10 +15,10 @@ from eqlab.core.studied import Recovered
 from eqlab.store.study.researchers import keep_researcher, read_audit, remove_researcher
 from eqlab.store.study.studies import read_status
 from eqlab.study.overview import power_of
-from eqlab.study.results.charts import charts
 from eqlab.study.results.status import study_status
 from eqlab.study.simulation.simulate import power
 from eqlab.study.web.alerts import Alert, AlertWatch, alerts, teller
+from eqlab.study.web.researcher import charts
 
 
 @pytest.fixture

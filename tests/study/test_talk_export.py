@@ -17,7 +17,7 @@ from eqlab.store.schema import talk_calls
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import export_person
 from eqlab.store.study.studies import create_study
-from eqlab.study.results import alone
+from eqlab.study.results import redo_script as alone
 from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all
 from eqlab.study.results.participants import read_participants

@@ -15,7 +15,7 @@ from eqlab.core.studied import Truth
 from eqlab.store.store import Store
 from eqlab.study.build_design import design_of
 from eqlab.study.file import read_study
-from eqlab.study.results import flow
+from eqlab.study.results import analysis as flow
 from eqlab.study.results.analysis import analyse_roll
 from eqlab.study.results.analysis import people_result as of_kind
 from eqlab.study.simulation.in_memory import rehearse

@@ -33,8 +33,7 @@ def lock(
     from eqlab.store.study.studies import create_study
     from eqlab.study.build_design import open_study
     from eqlab.study.kinds.template import PLACEHOLDER
-    from eqlab.study.results.analysis import current_user
-    from eqlab.study.results.code import analysis_code
+    from eqlab.study.results.analysis import analysis_code, current_user
     from eqlab.study.results.lock_file import lock_file, signer, write_lock_file
 
     with open_store(store) as opened:

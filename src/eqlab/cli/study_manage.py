@@ -129,7 +129,7 @@ def approve(
 
     The store has no panel id, only hashes: the list comes from the panel, and the secret from the server."""
     from eqlab.core.folders import data_folder
-    from eqlab.study.results.approve import approvals, write_approvals
+    from eqlab.study.results.people import approvals, write_approvals
     from eqlab.study.web.credentials import known_secret
 
     with begun_study(file, store, data) as participation:
@@ -172,7 +172,7 @@ def add_researcher(
     from eqlab.store.open import open_store
     from eqlab.store.study.researchers import ROLES, keep_researcher
     from eqlab.study.results.analysis import current_user
-    from eqlab.study.web.passwords import make_hash
+    from eqlab.study.web.credentials import make_hash
 
     if role not in ROLES:
         raise UsageError(f"There is no role '{role}'.", f"There are: {', '.join(ROLES)}.")

@@ -69,8 +69,8 @@ def serve(
     from eqlab.store.open import open_store
     from eqlab.study.build_design import open_study
     from eqlab.study.kinds.template import PLACEHOLDER
-    from eqlab.study.web.addresses import is_local
     from eqlab.study.web.credentials import credentials
+    from eqlab.study.web.settings import is_local
 
     if public_url and not public_url.startswith(("https://", "http://")):
         raise UsageError(f"--public-url '{public_url}' is not a web address.", "Write https://… or http://…")
@@ -103,7 +103,7 @@ def serve(
     if workers == 1:
         work(0)
         return
-    from eqlab.study.web.workers import listen, share
+    from eqlab.study.web.server import listen, share
 
     shared = listen(host, port)
     code = share(workers, lambda number: work(number, shared))
@@ -120,7 +120,7 @@ def preview(file: File, port: PortFlag = 8001, store: StoreFlag = "", data: Data
 
     from eqlab.store.open import open_store
     from eqlab.study.build_design import open_study
-    from eqlab.study.web.passwords import make_hash
+    from eqlab.study.web.credentials import make_hash
     from eqlab.study.web.settings import ServerSettings
 
     with open_store(store) as opened:

@@ -30,7 +30,7 @@ from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import count_answers
 from eqlab.store.study.studies import create_study
 from eqlab.study.kinds.registry import kind_of
-from eqlab.study.results import flow
+from eqlab.study.results import analysis as flow
 from eqlab.study.results.analysis import StudyAnalysis, analyse, people_result, write_report
 from eqlab.study.results.participants import read_participants
 from eqlab.study.served_study import ServedStudy

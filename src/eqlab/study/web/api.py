@@ -7,9 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, Stric
 
 from eqlab.core import forms
 from eqlab.core.moves import State, View
-from eqlab.study.web.pages import save
-from eqlab.study.web.post import PostedPage
-from eqlab.study.web.visit import visit_of
+from eqlab.study.web.pages import PostedPage, save
+from eqlab.study.web.site import visit_of
 
 router = APIRouter(prefix="/api/s/{study}", tags=["participants"])
 

@@ -1,23 +1,39 @@
 """Participants' pages: the current one, the one before it to be corrected, stopping, the end. One page is one form and
 one commit; the reply leaves after the commit."""
 
+import math
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from eqlab.core.forms import Field, Number, Writing, settled
-from eqlab.core.moves import ConsentMove, FilledPage, Saved, View
+from eqlab.core.moves import ENDED, Arrival, ConsentMove, FilledPage, Saved, Unknown, View
 from eqlab.core.trials import Trial
-from eqlab.store.study.records import erase_person
-from eqlab.study.panels import resume_code, way_back
+from eqlab.store.study.records import erase_person, find_by_panel
+from eqlab.study.panels import (
+    SIGNATURE,
+    is_signed,
+    panel_hash,
+    read_panel_id,
+    resume_code,
+    same_code,
+    tombstone,
+    way_back,
+)
+from eqlab.study.served_study import ServedStudy
 from eqlab.study.texts import Texts
-from eqlab.study.web import door, talk
-from eqlab.study.web.post import PostedPage, believable, read_form
-from eqlab.study.web.shown import blocks, columns, questions
-from eqlab.study.web.visit import Visit, visit_of
+from eqlab.study.web import pages as door
+from eqlab.study.web import talk
+from eqlab.study.web.render import blocks, columns, questions
+from eqlab.study.web.settings import device_class
+from eqlab.study.web.site import Site, Visit, desk_of, is_https, to, visit_of
 
 
 async def page(request: Request) -> Response:
@@ -206,3 +222,213 @@ def _words(t: Texts, view: View, problems: Mapping[str, str]) -> dict[str, str]:
     fields = view.trial.form.fields if view.trial else ()
     said = {one.key: _word(t, one, problems[one.key]) for one in fields if one.key in problems}
     return said or ({"": t("error_unknown")} if problems else {})
+
+
+# (folded in from post.py) A post of a page, read from its urlencoded body or from JSON into one shape.
+_MOST_FIELDS = 400
+_MONTH = 30 * 24 * 3600.0
+_MOST_NUMBER = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class PostedPage:
+    step: int
+    attempt: int
+    values: dict[str, Any] = field(default_factory=dict)
+    """By field, as text; several of a list as a list of texts; None where declined. The form makes values of them."""
+    agree: bool | None = None
+    shown: float | None = None
+    """When the person got the page."""
+    away: float = 0.0
+    pasted: int = 0
+    """Characters that were pasted, as far as a browser tells."""
+    correct: bool = False
+    """Whether it changes the answer to the page before."""
+    typed: bool = False
+    """Whether a program has sent it, as JSON."""
+
+
+def read_form(body: bytes) -> PostedPage | None:
+    """None when it is not a post of one of our pages."""
+    try:
+        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        return None
+    fields = dict(pairs)
+    step, attempt = _whole(fields.get("step", "")), _whole(fields.get("attempt", "1"))
+    if not isinstance(step, int) or not isinstance(attempt, int) or not 0 <= step <= _MOST_NUMBER:
+        return None
+    values = _values(pairs)
+    agree = {"yes": True, "no": False}.get(fields.get("agree", ""))
+    pasted = _whole(fields.get("pasted", ""))
+    return PostedPage(
+        step,
+        attempt,
+        values,
+        agree,
+        _number(fields.get("shown", "")),
+        _number(fields.get("away", "")) or 0.0,
+        max(pasted, 0) if isinstance(pasted, int) else 0,
+        fields.get("correct") == "yes",
+    )
+
+
+def _values(pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        key = name[2:]
+        if name.startswith("v.") and value != "":
+            before = found.get(key)
+            found[key] = value if before is None else [*(before if isinstance(before, list) else [before]), value]
+    for name, _ in pairs:
+        if name.startswith("d."):
+            found[name[2:]] = None  # ticked "prefer not to say"
+    return found
+
+
+def believable(post: PostedPage, now: float) -> tuple[float | None, float]:
+    """When the page was shown and for how long it was out of sight, as far as a browser can be believed."""
+    shown = post.shown if post.shown is not None and now - _MONTH < post.shown <= now + 1 else None
+    away = min(max(post.away, 0.0), _MONTH if shown is None else max(0.0, now - shown))
+    return shown, away
+
+
+def _whole(text: str) -> int | str:
+    return int(text) if re.fullmatch(r"-?\d{1,6}", text, flags=re.ASCII) else text
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+# (folded in from door.py) The door of a study: who comes with which id, in which browser, and what is said to those who cannot come in. Looking
+# at the address without a browser's GET changes nothing.
+SIMULATED = "x-eqlab-simulated"
+"""Header with which a simulated person says so."""
+
+
+async def door(request: Request) -> Response:
+    site, served = desk_of(request)
+    study, panel = served.study, served.study.panel
+    if request.method == "HEAD":  # a preview of the link, or a monitor: nobody has come
+        return Response()
+    given = read_panel_id(request.query_params, panel, any_form=_simulated(site, request))
+    here = site.person(request, study.id)
+    if given is None and here is not None:
+        return to(study, "page")
+    if not panel.person:
+        return site.render.page("start", study.language, study=study)
+    if given is None:
+        return site.render.message("panel", study.language, 403, study=study)
+    signed = is_signed(site.settings.secret, study.id, given, request.query_params.get(SIGNATURE, ""))
+    if panel.signed and not signed:
+        return site.render.message("panel", study.language, 403, study=study)
+    if here is not None and await _another(served, here, panel_hash(site.settings.secret, given)):
+        return site.render.page("swap", study.language, 409, study=study)
+    return await _let_in(request, site, served, given, signed, here)
+
+
+async def start(request: Request) -> Response:
+    site, served = desk_of(request)
+    if served.study.panel.person:
+        return site.render.message("panel", served.study.language, 403, study=served.study)
+    here = site.person(request, served.study.id)
+    if here is not None:
+        return to(served.study, "page")
+    return await _let_in(request, site, served, None, False, None)
+
+
+async def inside(request: Request) -> Response:
+    """Right behind the door: who has no cookie here has a browser that keeps none."""
+    site, served = desk_of(request)
+    if site.person(request, served.study.id) is None:
+        return site.render.message("cookies", served.study.language, 400, study=served.study)
+    return to(served.study, "page")
+
+
+async def leave(request: Request) -> Response:
+    """Somebody else wants to take part in this browser: it forgets who was here."""
+    site, served = desk_of(request)
+    reply = site.render.message("left", served.study.language, 200, study=served.study)
+    site.cookies.forget_person(reply, served.study.id)
+    return reply
+
+
+async def resume(request: Request) -> Response:
+    """On with the code that stands on every page, in another browser."""
+    site, served = desk_of(request)
+    study = served.study
+    fields = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
+    person = site.cookies.unseal(fields.get("who", ""), site.clock())
+    if person is None:
+        return site.render.message("unknown", study.language, 401, study=study)
+    if not await site.allows(request, "resume", f"{study.id} {person}"):
+        return site.busy(study.language)
+    if not same_code(fields.get("code", ""), resume_code(site.settings.secret, study.id, person)):
+        sealed = site.cookies.seal(person, site.clock())
+        return site.render.page("resume", study.language, 403, study=study, who=sealed, wrong=True)
+    reply = to(study, "in")
+    site.cookies.set_person(reply, study.id, person, is_https(request))
+    return reply
+
+
+# -- steps of the above ----------------------------------------------------------------------------------------
+
+
+async def _let_in(
+    request: Request, site: Site, served: ServedStudy, given: str | None, signed: bool, here: str | None
+) -> Response:
+    study, secret = served.study, site.settings.secret
+    hashed = None if given is None else panel_hash(secret, given)
+    known = hashed is not None and await served.read(served.participation.knows, hashed)
+    if not known and not await site.allows(request, "door"):
+        return site.busy(study.language)
+    arrival = Arrival(
+        hashed,
+        study.language,
+        vouched=signed,
+        session=here,
+        tombstone=None if given is None else tombstone(secret, study.id, given),
+        device=device_class(request.headers.get("user-agent", "")),
+        simulated=_simulated(site, request),
+    )
+    arrived = await served.make(arrival)
+    if arrived.outcome == "turned_away":
+        return await _turned_away(site, served, hashed, str(arrived.problems[""]))
+    reply = to(study, "in")
+    site.cookies.set_person(reply, study.id, arrived.person, is_https(request))
+    return reply
+
+
+async def _turned_away(site: Site, served: ServedStudy, hashed: str | None, why: str) -> Response:
+    study = served.study
+    if why != "elsewhere":
+        return site.render.message(f"door_{why}", study.language, 403, study=study)
+    person = await served.read(find_by_panel, served.participation, hashed or "")
+    sealed = site.cookies.seal(person or "", site.clock())
+    return site.render.page("resume", study.language, 403, study=study, who=sealed, wrong=False)
+
+
+async def _another(served: ServedStudy, here: str, hashed: str) -> bool:
+    """Whether this browser is on its way through the study as somebody else: a link must not swap the person behind
+    their back. Who has come to an end makes room for the next, as in a laboratory."""
+    if await served.read(find_by_panel, served.participation, hashed) == here:
+        return False
+    try:
+        view = await served.look(here)
+    except Unknown:
+        return False
+    return view.state not in ENDED and view.number > 0
+
+
+def _simulated(site: Site, request: Request) -> bool:
+    """Simulated people say so, and only a rehearsal takes them."""
+    if SIMULATED not in request.headers:
+        return False
+    if not site.settings.rehearsal:
+        raise HTTPException(403, "Simulated people may come to a rehearsal only.")
+    return True

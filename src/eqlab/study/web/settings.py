@@ -1,5 +1,7 @@
 """What the server has to know beside the studies: secret, password, public address, limits."""
 
+import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -67,3 +69,27 @@ def check_secret(secret: str) -> bytes:
             "Make one with: python -c 'import secrets; print(secrets.token_hex(32))'",
         )
     return plain.encode()
+
+
+# (folded in from addresses.py) Addresses: whether a server can be reached from elsewhere, and what kind of device asks.
+def is_local(host: str, public_url: str) -> bool:
+    """Whether only this machine can reach the server."""
+    names = [host] + ([urlsplit(public_url).hostname or ""] if public_url else [])
+    return all(name == "localhost" or is_loopback_name(name) for name in names)
+
+
+def is_loopback_name(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def device_class(agent: str) -> str | None:
+    """phone, tablet or computer by what the browser says of itself; None when it says nothing. Nothing finer is kept:
+    the rest would help to recognise somebody."""
+    if not agent:
+        return None
+    if re.search(r"iPad|Tablet|Android(?!.*Mobile)", agent):
+        return "tablet"
+    return "phone" if re.search(r"Mobi|iPhone|Android", agent) else "computer"

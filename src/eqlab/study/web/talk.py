@@ -20,8 +20,8 @@ from eqlab.store.study.rate_limits import take_token
 from eqlab.study.panels import resume_code
 from eqlab.study.talk.conversations import Conversations
 from eqlab.study.talk.view import TalkView
-from eqlab.study.web.shown import Block, blocks
-from eqlab.study.web.visit import Visit, visit_of
+from eqlab.study.web.render import Block, blocks
+from eqlab.study.web.site import Visit, visit_of
 
 _WAIT = 10.0
 """Seconds that a post without a script waits for the reply."""

@@ -11,9 +11,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from eqlab.study.web.addresses import is_loopback_name
 from eqlab.study.web.log import say, where
-from eqlab.study.web.settings import ServerSettings
+from eqlab.study.web.settings import ServerSettings, is_loopback_name
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
