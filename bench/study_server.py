@@ -51,7 +51,7 @@ def serve_study(store: str, port: int, places: int, pages: int) -> None:
     opened = Store(store)
     made = design(places, pages)
     create_study(opened, made, "", "bench", {})
-    settings = ServerSettings(b"a secret of the bench and of nobody else", door_burst=1e9)
+    settings = ServerSettings(b"a secret of the bench and of nobody else", arrival_burst=1e9)
     serve([ServedStudy(Participation(opened, made))], settings, "127.0.0.1", port, lambda _: None)
 
 

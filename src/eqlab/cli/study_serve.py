@@ -80,7 +80,7 @@ def serve(
             "Add --proxy 127.0.0.1: without it nobody's own address is known, and limits by address cannot work.",
         )
     found = credentials(data_folder(), host, public_url, proxy)
-    settings = replace(found.settings, door_burst=float(per_address), rehearsal=rehearsal)
+    settings = replace(found.settings, arrival_burst=float(per_address), rehearsal=rehearsal)
     tell = (alert_url, alert_command)
     out = errors()
 

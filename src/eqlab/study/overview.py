@@ -1,4 +1,5 @@
-"""What a study will ask of people and of a budget, and what its researcher should look at before it begins. Pure."""
+"""What a study will ask of people and of a budget, what it can find, and what its researcher should look at before it
+begins. Pure."""
 
 import math
 import re
@@ -20,6 +21,7 @@ _SECONDS_PER_SCALE, _SECONDS_PER_PAGE = 4.0, 3.0
 _TYPED_WORDS, _SECONDS_PER_TYPED_WORD = 30, 2.0
 """Words of a longer text, and what one takes to think of and type."""
 _NOT_YET = re.compile(r"change|todo|xxx|placeholder|^code\d*$", re.IGNORECASE)
+_POWER = 0.8
 _LONG_MINUTES = 5
 """A study longer than this wants two attention checks."""
 
@@ -169,18 +171,15 @@ def _about_codes(study: Study) -> Iterator[str]:
         yield "Two endings have the same code under [panel.codes]: the panel cannot tell them apart."
 
 
-# (folded in from power.py) What a study of this size will find, said before it begins. A kind that knows its own measure says it in that
-# measure; any other in standard deviations between people.
-_POWER = 0.8
-
-
 def power_of(design: Design) -> str:
+    """What a study of this size will find: a kind that knows its own measure says it in that measure, any other in
+    standard deviations between people."""
     kind = kind_of(design.study)
-    said = kind.power(design) if isinstance(kind, Powered) else ""
-    return said or _plainly(design)
+    sentence = kind.power(design) if isinstance(kind, Powered) else ""
+    return sentence or _power_in_sd(design)
 
 
-def _plainly(design: Design) -> str:
+def _power_in_sd(design: Design) -> str:
     """Two groups: d = (z_α/2 + z_β)·√(2/n). One: the half-width of a mean's interval, z_α/2/√n."""
     from scipy.special import ndtri
 

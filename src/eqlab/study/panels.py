@@ -1,5 +1,5 @@
-"""How people come in and go out: the keyed hash that a panel's id becomes at once, links that only the server can have
-made, and the way back to the panel. The id itself is kept nowhere."""
+"""Panels, through which people come in and go out: known ones by name, the keyed hash that an id becomes at once,
+links that only the server can have made, the way back. The id itself is kept nowhere."""
 
 import base64
 import hashlib
@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 from eqlab.core.study import Ending, Panel
 
-# (folded in from panels.py) Panels by name: the parameters of their addresses, and where people go at the end. Study files may name others.
 PANELS: Mapping[str, Panel] = {
     "none": Panel(),
     "prolific": Panel(
@@ -27,11 +26,9 @@ PANELS: Mapping[str, Panel] = {
     ),
     "sona": Panel("sona", person="survey_code", id_pattern="[0-9]{1,12}"),
 }
-"""CloudResearch gives every project an address of return of its own: the study file names it. Sona's wants the person's
-id, which we do not keep: people are shown the code, and credit is granted by hand. Patterns
-are held against ids in small letters."""
-
-
+"""Parameters of their addresses, and where people go at the end; study files may name others. CloudResearch gives
+every project an address of return of its own: the study file names it. Sona's wants the person's id, which we do not
+keep: people are shown the code, and credit is granted by hand. Patterns are held against ids in small letters."""
 _MOST = 200
 """Characters of a panel id; more is no id."""
 SIGNATURE = "sig"

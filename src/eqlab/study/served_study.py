@@ -43,11 +43,11 @@ class ServedStudy:
         self._looks = _Together(self._readers, participation.look_at)
         self.talks: Conversations | None = None
         if self.study.talk is not None:
-            from eqlab.study.talk import conversations as room
+            from eqlab.study.talk import conversations
 
             kind = kind_of(self.study)
             if isinstance(kind, Conversing):
-                self.talks = room.Conversations(participation, kind, self.write, self.read, models)
+                self.talks = conversations.Conversations(participation, kind, self.write, self.read, models)
 
     async def make(self, move: Move) -> Saved:
         return await self._moves.ask(move)

@@ -1,5 +1,5 @@
 """The words on participants' pages, one file per language: ours, and a user's own in a folder. A language file has the
-words of pages and, kind by kind, the words inside trials."""
+words of pages and, kind by kind, the words inside trials; what is not translated stays English."""
 
 import json
 import os
@@ -17,7 +17,6 @@ from eqlab.core.folders import data_folder
 from eqlab.core.studied import Worded
 from eqlab.core.toml_file import decoded, read_toml
 from eqlab.core.toml_section import Section
-from eqlab.study.kinds.registry import find_kind, kind_names
 
 EMOTION = "emotion_"
 """Begins the key of an emotion's name among the words of a kind."""
@@ -117,8 +116,9 @@ def slots(text: str) -> list[str]:
         return [text]
 
 
-# (folded in from language_file.py) A language file to translate: every word of participants' pages and of the kinds' trials, in English or, as far as
-# there is a translation, in the language itself.
+# -- a language file to translate ------------------------------------------------------------------------------------
+
+
 def language_text(language: str) -> str:
     """The file's text; what is not translated yet stands there in English."""
     known = load(language) if language in languages() else None
@@ -142,6 +142,8 @@ def language_text(language: str) -> str:
 
 def kind_words() -> dict[str, Mapping[str, str]]:
     """The English words of every kind that has any."""
+    from eqlab.study.kinds.registry import find_kind, kind_names  # which needs the words of a language itself
+
     kinds = ((name, find_kind(name)) for name in kind_names())
     return {name: kind.words for name, kind in kinds if isinstance(kind, Worded)}
 

@@ -77,13 +77,13 @@ class CallTotals:
     cost: float
 
 
-def stand(participation: Participation, person: str, chain: Chain) -> TalkPosition | None:
+def talk_position(participation: Participation, person: str, chain: Chain) -> TalkPosition | None:
     """None where the person is at no talk."""
     with reading(participation.store.engine) as connection:
         who = find_people(connection, participation.study.id, [person]).get(person)
         if who is None:
             raise Unknown
-        return _standing(connection, participation, who, chain)
+        return _position(connection, participation, who, chain)
 
 
 def keep_turn(
@@ -93,7 +93,7 @@ def keep_turn(
     follows, the person goes on to the next page."""
 
     def keep(connection: Connection, who: Person, changes: Changes) -> Kept:
-        here = _standing(connection, participation, who, chain)
+        here = _position(connection, participation, who, chain)
         if here is None or who.state in ENDED:
             return "ended" if who.state in ENDED else "again"
         if number != len(here.turns) or here.pending is None or here.pending.id != trial:
@@ -116,7 +116,7 @@ def leave_talk(participation: Participation, person: str, step: int, chain: Chai
     """From a talk that is over to the next page."""
 
     def leave(connection: Connection, who: Person, changes: Changes) -> Kept:
-        here = _standing(connection, participation, who, chain)
+        here = _position(connection, participation, who, chain)
         if who.state in ENDED:
             return "ended"
         if here is None or here.step != step:
@@ -145,7 +145,7 @@ def begin_call(
     with writing(participation.store.engine) as connection:
         take_turn(connection, f"talk {study}")
         who = find_people(connection, study, [person]).get(person)
-        here = _standing(connection, participation, who, chain) if who else None
+        here = _position(connection, participation, who, chain) if who else None
         if here is None or here.pending is None or here.pending.id != trial:  # another process has had the answer
             return Call(None, "gone")
         if here.asked:
@@ -172,7 +172,7 @@ def ask_again(participation: Participation, person: str, chain: Chain) -> None:
     with writing(participation.store.engine) as connection:
         take_turn(connection, f"talk {participation.study.id}")
         who = find_people(connection, participation.study.id, [person]).get(person)
-        here = _standing(connection, participation, who, chain) if who else None
+        here = _position(connection, participation, who, chain) if who else None
         if here is None or here.pending is None or here.asked != "failed":
             return
         own = _calls(participation, person, here.pending.id)
@@ -207,7 +207,7 @@ def end_call(
         settle(connection)
         if down:
             changes.note(person, "down", page=who.step, why=down)
-        here = None if who.state in ENDED else _standing(connection, participation, who, chain)
+        here = None if who.state in ENDED else _position(connection, participation, who, chain)
         if here is None or here.pending is None or not said or said[0].trial != here.pending.id:
             return "again"
         used = len(here.attempts)
@@ -253,7 +253,7 @@ def _locked(
     return outcome
 
 
-def _standing(connection: Connection, participation: Participation, who: Person, chain: Chain) -> TalkPosition | None:
+def _position(connection: Connection, participation: Participation, who: Person, chain: Chain) -> TalkPosition | None:
     steps = steps_from_json(who.steps)
     if who.state in ENDED or steps[who.step].kind != "talk":
         return None

@@ -23,17 +23,25 @@ from eqlab.store.study.lock import PlanStanding, moment, standing
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import write_note
 from eqlab.study.kinds.registry import kind_of
-from eqlab.study.results import analysis as flow
 from eqlab.study.results.participants import Participant, Participants, read_participants, scored_of
 
 _SENSITIVITY_ROWS = 8
 
 
 @dataclass(frozen=True, slots=True)
+class AnalysisSample:
+    """Who is analysed, and who is not for which reasons. Only people who answered a trial can be either."""
+
+    kept: tuple[Participant, ...]
+    excluded: Mapping[str, tuple[Exclusion, ...]]
+    everybody: tuple[Participant, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StudyAnalysis:
     design: Design
     standing: PlanStanding
-    sample: flow.AnalysisSample
+    sample: AnalysisSample
     people: tuple[Table, ...]
     """Who came, arm by arm, where they left, who is analysed, checks."""
     planned: tuple[Contrast, ...]
@@ -53,8 +61,9 @@ def analyse(participation: Participation, who: str = "", action: str = "analysed
     return found
 
 
-def log_look(participation: Participation, who: str, action: str, stands: PlanStanding) -> None:
+def log_look(participation: Participation, who: str, action: str, stands: PlanStanding | None = None) -> None:
     """`action` is analysed, exported or published."""
+    stands = stands or standing(participation, *analysis_code())
     write_note(
         participation.store,
         participation.clock(),
@@ -77,18 +86,18 @@ def current_user() -> str:
 def analyse_roll(design: Design, participants: Participants, status: PlanStanding) -> StudyAnalysis:
     """The same of people who need not be in any store."""
     plan = design.study.analysis
-    found = flow.sample(participants, plan.exclude)
+    found = select_sample(participants, plan.exclude)
     made = people_result(design, found.kept)
     own = [
         *(_labelled(table, status.label) for table in made.planned),
         *(_labelled(table, "exploratory") for table in made.exploratory),
     ]
     people = (
-        flow.flow_table(participants),
-        flow.arm_table(design, participants, found),
-        *((left,) if (left := flow.leaving_table(participants)) else ()),
-        flow.exclusion_table(found, plan.exclude),
-        flow.checks_table(found, design.study.checks.least_seconds),
+        flow_table(participants),
+        arm_table(design, participants, found),
+        *((left,) if (left := leaving_table(participants)) else ()),
+        exclusion_table(found, plan.exclude),
+        checks_table(found, design.study.checks.least_seconds),
     )
     raw = made.result
     whole = people_result(design, found.everybody).result if found.excluded else None
@@ -191,8 +200,8 @@ def _no_rule(design: Design) -> tuple[str, ...]:
     )
 
 
-# (folded in from flow.py) Who came, who went and where: everybody is counted once, erased people included. And who is left out of the
-# analysis by the plan's rules, with the reasons.
+# -- who came, and who is analysed -----------------------------------------------------------------------------------
+
 FLOW = (
     "turned away: the study was full",
     "left before consent",
@@ -220,16 +229,7 @@ RULES: Mapping[Exclusion, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AnalysisSample:
-    """Who is analysed, and who is not for which reasons. Only people who answered a trial can be either."""
-
-    kept: tuple[Participant, ...]
-    excluded: Mapping[str, tuple[Exclusion, ...]]
-    everybody: tuple[Participant, ...]
-
-
-def where(person: Participant) -> str:
+def way_out(person: Participant) -> str:
     """The way in which one person's coming ended."""
     if person.state in ("returned", "banned"):
         return FLOW[10] if person.state == "returned" else FLOW[11]
@@ -243,7 +243,7 @@ def where(person: Participant) -> str:
 
 
 def flow_table(participants: Participants) -> Table:
-    counts = Counter(where(person) for person in participants.people)
+    counts = Counter(way_out(person) for person in participants.people)
     counts[FLOW[12]] += participants.erased_by("person")
     counts[FLOW[13]] += participants.erased_by("researcher")
     rows = [("arrived", len(participants.people) + participants.erased), *((name, counts[name]) for name in FLOW)]
@@ -257,7 +257,7 @@ def arm_table(design: Design, participants: Participants, sample: AnalysisSample
     rows: list[tuple[str | int, ...]] = []
     for arm in design.arms:
         own = [person for person in participants.people if person.arm == arm]
-        ends = Counter(where(person) for person in own)
+        ends = Counter(way_out(person) for person in own)
         rows.append(
             (
                 arm,
@@ -298,7 +298,8 @@ def reasons(person: Participant, rules: Sequence[Exclusion]) -> tuple[Exclusion,
     return tuple(rule for rule in rules if against[rule])
 
 
-def sample(participants: Participants, rules: Sequence[Exclusion]) -> AnalysisSample:
+def select_sample(participants: Participants, rules: Sequence[Exclusion]) -> AnalysisSample:
+    """Whom the plan's rules leave in the analysis, and whom they leave out."""
     answered = tuple(
         person
         for person in participants.people
@@ -356,27 +357,28 @@ def checks_table(found: AnalysisSample, least_seconds: float) -> Table:
     )
 
 
-# (folded in from code.py) The code that carries out an analysis: its version, and a hash of every source file that can change a result.
-_ROOMS = ("analysis", "benchmarks", "core", "instruments", "study/kinds", "study/results")
-"""Folders of the package whose Python files decide what an analysis says."""
+# -- the code that carries out an analysis ---------------------------------------------------------------------------
+
+_FOLDERS = ("analysis", "benchmarks", "core", "instruments", "study/kinds", "study/results")
+"""Whose Python files decide what an analysis says."""
 
 
 @cache
 def analysis_code() -> tuple[str, str]:
-    """(version of eqlab, sha256 over names and contents of the files)."""
+    """(version of eqlab, sha256 over names and contents of every source file that can change a result)."""
     root = files("eqlab")
     whole = hashlib.sha256()
-    for room in _ROOMS:
-        for name, content in sorted(_sources(root.joinpath(*room.split("/")), room)):
+    for folder in _FOLDERS:
+        for name, content in sorted(_sources(root.joinpath(*folder.split("/")), folder)):
             whole.update(f"{name}\0{len(content)}\0".encode())
             whole.update(content)
     return version("eqlab"), whole.hexdigest()
 
 
 def _sources(folder: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
-    for one in folder.iterdir():
-        path = f"{name}/{one.name}"
-        if one.is_dir():
-            yield from _sources(one, path)
-        elif one.name.endswith(".py"):
-            yield path, one.read_bytes().replace(b"\r\n", b"\n")
+    for entry in folder.iterdir():
+        path = f"{name}/{entry.name}"
+        if entry.is_dir():
+            yield from _sources(entry, path)
+        elif entry.name.endswith(".py"):
+            yield path, entry.read_bytes().replace(b"\r\n", b"\n")

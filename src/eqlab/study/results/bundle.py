@@ -41,7 +41,7 @@ def write_bundle(participation: Participation, found: StudyAnalysis, folder: Pat
         QUESTIONS: "".join(f"{_question(trial)}\n" for trial in design.trials.values()),
         RECORDS: "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in _rows(participation)),
         RESULT: json.dumps(summary(found), ensure_ascii=False, indent=1) + "\n",
-        SCRIPT: (files("eqlab.study.results") / "alone.py").read_text(encoding="utf-8"),
+        SCRIPT: (files("eqlab.study.results") / "redo_script.py").read_text(encoding="utf-8"),
     }
     version, code = analysis_code()
     about = {
@@ -81,7 +81,10 @@ def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
         raise DataError(f"The design in {folder / STUDY} is not the one it names.", "Take the whole export again.")
     participants = participants_of(design, _records(folder))
     found = analyse_roll(design, participants, standing_from_plain(about["standing"]))
-    return found, differences(json.loads(_read(folder, RESULT)), json.loads(json.dumps(summary(found))))
+    then, now = json.loads(_read(folder, RESULT)), json.loads(json.dumps(summary(found)))
+    if about["eqlab"] != analysis_code()[0]:  # another version may say the same numbers in other words
+        now["sentence"] = then["sentence"]
+    return found, differences(then, now)
 
 
 def summary(found: StudyAnalysis) -> dict[str, Any]:
@@ -182,8 +185,9 @@ def _read(folder: Path, name: str) -> str:
         ) from error
 
 
-# (folded in from plain_design.py) A design as plain data and back: what an export carries so that the analysis can be done again where the study's
-# store, files and published items are not. Whatever a design gains later goes along by itself.
+# -- a design as plain data and back; whatever a design gains later goes along by itself -------------------------------
+
+
 def to_plain(value: Any) -> Any:
     """Trials by their id: their content stands once, elsewhere."""
     if isinstance(value, Trial):

@@ -19,6 +19,27 @@ from eqlab.store.study.moves import is_right
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records, read_records
 
+_FEWEST_VALUES = 5
+"""One value throughout fewer answers is no sign of anything."""
+_LONG_FORM = 10
+"""Scales on one page from which one value throughout counts by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page that a person has answered, by the attempt that counts."""
+
+    number: int
+    kind: StepKind
+    trial: str
+    values: Mapping[str, Any]
+    seconds: float | None
+    """From showing to saving; None if the page did not say when it was shown."""
+    away: float
+    attempts: int
+    right: bool | None
+    """Of a quiz, an attention check or a gold item: whether it was answered as it should be."""
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -332,28 +353,7 @@ def _answer(run: str, person: str, one: Given) -> Answer:
     )
 
 
-# (folded in from checks.py) How carefully a person took part: attention checks, straight-lining, pages answered too fast. Pure; what follows from
-# it is the analysis plan's affair, never the server's.
-_FEWEST_VALUES = 5
-"""One value throughout fewer answers is no sign of anything."""
-_LONG_FORM = 10
-"""Scales on one page from which one value throughout counts by itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page that a person has answered, by the attempt that counts."""
-
-    number: int
-    kind: StepKind
-    trial: str
-    values: Mapping[str, Any]
-    seconds: float | None
-    """From showing to saving; None if the page did not say when it was shown."""
-    away: float
-    attempts: int
-    right: bool | None
-    """Of a quiz, an attention check or a gold item: whether it was answered as it should be."""
+# -- how carefully a person took part; what follows from it is the analysis plan's affair, never the server's ----------
 
 
 def straight_lining(pages: Sequence[Page]) -> bool:

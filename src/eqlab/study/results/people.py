@@ -1,4 +1,5 @@
-"""Everybody who came, as a manager's list: by pseudonym, with what might call for an action. No panel id."""
+"""Everybody who came, as a manager's list by pseudonym, with what might call for an action; and what to tell a panel
+about its people. The store knows hashes of panel ids only."""
 
 import csv
 import io
@@ -10,11 +11,9 @@ from eqlab.core.errors import DataError
 from eqlab.core.moves import ENDING
 from eqlab.core.spreadsheet import FORMULA
 from eqlab.data.files import write_whole
-from eqlab.store.study.lock import standing
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import people_by_hash
 from eqlab.study.panels import panel_hash, read_panel_id
-from eqlab.study.results.analysis import analysis_code, log_look
 from eqlab.study.results.participants import read_participants
 
 
@@ -63,14 +62,8 @@ def people_rows(participation: Participation) -> list[PersonRow]:
     return rows
 
 
-def look(participation: Participation, who: str, what: str) -> None:
-    """Somebody has taken data out of the study."""
-    stands = standing(participation, *analysis_code())
-    log_look(participation, who, "exported", stands)
+# -- approval by the panel -------------------------------------------------------------------------------------------
 
-
-# (folded in from approve.py) What to tell a panel about its people. The store knows hashes only, so the panel's own list of ids is held against it
-# with the server's secret; ids that come out are ids that went in.
 _ADVICE = {
     "finished": "approve",
     "extra": "approve",
@@ -94,6 +87,8 @@ class Approval:
 
 
 def approvals(participation: Participation, secret: bytes, path: Path, column: str = "") -> list[Approval]:
+    """The panel's own list of ids, held against the store with the server's secret: ids that come out are ids that went
+    in."""
     known = people_by_hash(participation.store, participation.study.id)
     panel = participation.study.panel
     found = []

@@ -2,14 +2,13 @@
 repetitions, where the server has been walked once and only the analysis is in question."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored, Turn
 from eqlab.core.design import Design, Step, choose_arm, personal_seed
-from eqlab.core.messages import Message
 from eqlab.core.moves import State
 from eqlab.core.runs import PERSON
 from eqlab.core.studied import Conversing
@@ -72,11 +71,10 @@ def _walk(design: Design, places: _Places, player: Player) -> Participant:
         step = steps[number]
         trial = design.trials.get(step.trial)
         if step.kind == "talk" and trial is not None and held is not None and number != player.leaves_at:
-            talked = rehearse_talk(design, player, person, held[0], trial, now)
-            turns += talked.turns
-            now += talked.seconds
-            first = talked.turns[0].attempts[0]
-            given.append(Given(number, "talk", trial, 1, first.values, None, 0.0, now))
+            talked, seconds = _talk(design, player, person, held[0], trial, now)
+            turns += talked
+            now += seconds
+            given.append(Given(number, "talk", trial, 1, talked[0].attempts[0].values, None, 0.0, now))
             number += 1
             continue
         act = player.act(step.kind, trial, number, attempt)
@@ -120,15 +118,10 @@ def _walk(design: Design, places: _Places, player: Player) -> Participant:
     )
 
 
-# (folded in from talking.py) A talk of a simulated person without a server: their turns and the scripted model's, as the room would have them.
-@dataclass(frozen=True, slots=True)
-class RehearsedTalk:
-    turns: tuple[Scored, ...]
-    seconds: float
-
-
-def rehearse_talk(design: Design, player: Player, person: str, arm: str, first: Trial, now: float) -> RehearsedTalk:
-    """From the first turn to the end."""
+def _talk(
+    design: Design, player: Player, person: str, arm: str, first: Trial, now: float
+) -> tuple[list[Scored], float]:
+    """A talk from the first turn to the end, the person's turns and the scripted model's; and the seconds it took."""
     kind = kind_of(design.study)
     (config,) = design.run.benchmarks
     benchmark = load(config.name)
@@ -142,15 +135,11 @@ def rehearse_talk(design: Design, player: Player, person: str, arm: str, first: 
             seconds += took
             answer = replace(answer, text=text, values=values, at=now + seconds)
         else:
-            text = kind.scripted(design.study, arm, _messages(trial))
+            text = kind.scripted(design.study, arm, outgoing(trial))
             read = benchmark.read(trial, text, config.options)
             answer = replace(answer, text=text, values=read.values, status=read.status, model="scripted", latency=0.0)
             heard = text
         turns.append(Turn(trial, answer))
         following = kind.next_turn(design.study, turns)
         trial = None if following is None else place_in_talk(following, turns)
-    return RehearsedTalk(tuple(Scored(turn.trial, 0, (turn.answer,)) for turn in turns), seconds)
-
-
-def _messages(trial: Trial) -> Sequence[Message]:
-    return outgoing(trial)
+    return [Scored(turn.trial, 0, (turn.answer,)) for turn in turns], seconds

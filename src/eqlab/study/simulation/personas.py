@@ -1,5 +1,5 @@
-"""Simulated people by their ways: honest, careless, random, leaving and so on. A player says what a persona does on a
-page; who carries it out, over HTTP or in memory, is another's affair."""
+"""Simulated people: minds that answer as people would if a known effect were true, and personas (honest, careless,
+leaving and so on). A player says what a persona does on a page, over HTTP or in memory. Seeded."""
 
 import json
 import random
@@ -14,10 +14,7 @@ from eqlab.core.studied import TalkingPeople, Truth
 from eqlab.core.trials import Trial
 from eqlab.study.kinds.registry import find_kind
 
-# (folded in from minds.py) Simulated minds: how people would answer if a known effect were true. The kind of study knows its own trials; what
-# every study asks (quiz, instructed items, questionnaires and questions about oneself) is answered here. Seeded.
 _SAID = ("I", "found", "it", "easy", "to", "follow", "and", "would", "take", "part", "again", "soon")
-__all__ = ["Mind", "Truth", "World"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,8 @@ class Mind:
 
 
 class World:
-    """A study's questions with the truth about them."""
+    """A study's questions with the truth about them. The kind of study knows its own trials; what every study asks
+    (quiz, instructed items, questionnaires, questions about oneself) is answered here."""
 
     def __init__(self, design: Design, truth: Truth, seed: int) -> None:
         kind = find_kind(design.study.kind)
@@ -61,15 +59,15 @@ class World:
         if "repeats" in trial.key:
             return self.answer(mind, self._asked[trial.key["repeats"]])
         if trial.benchmark == "question":
-            return {one.key: _about_oneself(mind, one) for one in trial.form.fields}
-        return {scale.key: _about_self(mind, scale) for scale in trial.form.scales}
+            return {one.key: _any_fact(mind, one) for one in trial.form.fields}
+        return {scale.key: _by_trait(mind, scale) for scale in trial.form.scales}
 
 
 def _middling(trial: Trial) -> dict[str, Any]:
     return {scale.key: (scale.low + scale.high) // 2 for scale in trial.form.scales}
 
 
-def _about_oneself(mind: Mind, one: Field) -> Any:
+def _any_fact(mind: Mind, one: Field) -> Any:
     """A fact about somebody: one is as likely as another."""
     if isinstance(one, Scale):
         return mind.draw.randint(one.low, one.high)
@@ -80,7 +78,7 @@ def _about_oneself(mind: Mind, one: Field) -> Any:
     return " ".join(mind.draw.choices(_SAID, k=max(one.least_words, 5)))
 
 
-def _about_self(mind: Mind, scale: Scale) -> int:
+def _by_trait(mind: Mind, scale: Scale) -> int:
     middle, width = (scale.low + scale.high) / 2, (scale.high - scale.low) / 4
     sign = -1.0 if scale.reverse else 1.0
     value = middle + width * (sign * (0.5 + mind.trait) * 0.8 + mind.draw.gauss(0.0, 0.8))
@@ -152,7 +150,7 @@ class Player:
         return Act(self.world.answer(self.mind, trial), self._seconds())
 
     def talk(self, trial: Trial, heard: str) -> tuple[Mapping[str, Any], str, float]:
-        """A turn of a talk: values and text as the room keeps them, and the seconds it takes. Careless people talk as
+        """A turn of a talk: values and text as the store keeps them, and the seconds it takes. Careless people talk as
         others do: what they say is not what is measured by their care."""
         said = self.world.turn(self.mind, trial, heard)
         if "emotion" in said:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
@@ -30,8 +31,14 @@ from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import count_answers
 from eqlab.store.study.studies import create_study
 from eqlab.study.kinds.registry import kind_of
-from eqlab.study.results import analysis as flow
-from eqlab.study.results.analysis import StudyAnalysis, analyse, people_result, write_report
+from eqlab.study.results.analysis import (
+    AnalysisSample,
+    StudyAnalysis,
+    analyse,
+    people_result,
+    select_sample,
+    write_report,
+)
 from eqlab.study.results.participants import read_participants
 from eqlab.study.served_study import ServedStudy
 from eqlab.study.simulation.in_memory import rehearse
@@ -100,7 +107,7 @@ def simulate(
         with open_store(str(Path(folder) / "simulated.db")) as store:
             create_study(store, open_door, file, version("eqlab"), provenance({}))
             participation = Participation(store, open_door)
-            settings = ServerSettings(secrets.token_bytes(32), door_burst=1e9, door_rate=1e9, rehearsal=True)
+            settings = ServerSettings(secrets.token_bytes(32), arrival_burst=1e9, arrival_rate=1e9, rehearsal=True)
             with running([ServedStudy(participation, models)], settings) as base:
                 address = Address(base, design.study.id, "PID", "simulated-")
                 walked = walk(open_door, address, wanted, heard)
@@ -173,10 +180,10 @@ def conclude(
 def repeat(design: Design, wanted: Simulation, seed: int) -> tuple[Recovered, ...]:
     """Once more without a server: other people, other prompts, the same truth."""
     participants = rehearse(design, cast(design, wanted, seed))
-    return recovered(design, wanted.truth, flow.sample(participants, design.study.analysis.exclude))
+    return recovered(design, wanted.truth, select_sample(participants, design.study.analysis.exclude))
 
 
-def recovered(design: Design, truth: Truth, sample: flow.AnalysisSample) -> tuple[Recovered, ...]:
+def recovered(design: Design, truth: Truth, sample: AnalysisSample) -> tuple[Recovered, ...]:
     """The study's headline questions, with the answers that were put in. Empty where nothing could be estimated."""
     kind = kind_of(design.study)
     return tuple(kind.recovered(design, truth, people_result(design, sample.kept)))
@@ -185,10 +192,6 @@ def recovered(design: Design, truth: Truth, sample: flow.AnalysisSample) -> tupl
 def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, float, Estimate]]:
     """For each question: (name, put in, mean estimate, share of intervals that hold the truth with its own interval).
     Repetitions without an interval count as misses."""
-    by_name: dict[str, list[Recovered]] = {}
-    for one in repeats:
-        for recovery in one:
-            by_name.setdefault(recovery.name, []).append(recovery)
     return [
         (
             name,
@@ -196,29 +199,34 @@ def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, f
             fmean(one.found.value for one in own if one.found.value is not None),
             proportion_estimate(f"coverage, {name}", sum(one.inside is True for one in own), len(repeats)),
         )
-        for name, own in by_name.items()
+        for name, own in _by_question(repeats).items()
     ]
 
 
 def power(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, Estimate]]:
     """For each question with a null: (name, share of simulations that find it, by the plan's corrected test where the
     plan has one, with its own interval). A simulation without an interval has found nothing."""
-    by_name: dict[str, list[Recovered]] = {}
-    for one in repeats:
-        for recovery in one:
-            if recovery.null is not None:
-                by_name.setdefault(recovery.name, []).append(recovery)
     return [
         (name, proportion_estimate(f"power, {name}", sum(one.told is True for one in own), len(repeats)))
-        for name, own in by_name.items()
+        for name, own in _by_question(repeats).items()
+        if own[0].null is not None
     ]
 
 
-# (folded in from scripted.py) Scripted models on loopback for simulated people: they speak the chat format that every server speaks, are asked
-# through the same room as real ones, and say what the study's kind has written down for them.
+def _by_question(repeats: Sequence[Sequence[Recovered]]) -> dict[str, list[Recovered]]:
+    questions: dict[str, list[Recovered]] = {}
+    for recovery in chain.from_iterable(repeats):
+        questions.setdefault(recovery.name, []).append(recovery)
+    return questions
+
+
+# -- scripted models --------------------------------------------------------------------------------------------------
+
+
 @contextmanager
 def scripted_models(design: Design) -> Iterator[dict[str, ModelConfig] | None]:
-    """A model for each arm, by arm, while the block lasts; None where a study has no talks."""
+    """A model on loopback for each arm, by arm, while the block lasts; None where a study has no talks. They speak the
+    chat format that every server speaks, are asked as real ones are, and say what the study's kind has written down."""
     kind = kind_of(design.study)
     if not design.talks or not isinstance(kind, Conversing):
         yield None

@@ -30,6 +30,32 @@ class WalkError(EqlabError):
     """The server did what a study's server must not do."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    """A study's page as a program sees it: the form with its fields and choices, and the words around it."""
+
+    fields: dict[str, str]
+    """Fields that are filled in already, hidden ones included."""
+    choices: dict[str, tuple[str, ...]]
+    """Values to choose from, by field: radio buttons, options, named buttons."""
+    words: str
+    """All text of the page, letters and digits only, to find a stimulus in."""
+    resume: str = ""
+    """The code with which one goes on in another browser."""
+
+    @property
+    def number(self) -> int:
+        return int(self.fields["step"])
+
+    @property
+    def attempt(self) -> int:
+        return int(self.fields.get("attempt", "1"))
+
+    @property
+    def scales(self) -> frozenset[str]:
+        return frozenset(name[2:] for name in (*self.choices, *self.fields) if name.startswith("v."))
+
+
 @dataclass(slots=True)
 class Walked:
     """What one simulated person saw: the other side of what the store says."""
@@ -55,7 +81,7 @@ class Address:
     prefix: str
     """Sets the ids of one simulation apart from another's."""
 
-    def door(self, number: int) -> tuple[str, dict[str, str]]:
+    def entry(self, number: int) -> tuple[str, dict[str, str]]:
         return f"{self.base}/s/{self.study}", {self.parameter: f"{self.prefix}{number}"} if self.parameter else {}
 
 
@@ -170,7 +196,7 @@ class _Walk:
         return self._walked
 
     async def _enter(self) -> ReadPage | None:
-        address, parameters = self._address.door(self._player.number)
+        address, parameters = self._address.entry(self._player.number)
         page = await self._get(address, parameters)
         if page is None and not self._address.parameter and not self._walked.seen:
             return await self._post(f"{address}/start", {})
@@ -260,7 +286,7 @@ class _Walk:
         """To another browser: the link alone lets nobody in who has begun; the code on the page before does."""
         await self._session.close()
         self._session = self._device()
-        address, parameters = self._address.door(self._player.number)
+        address, parameters = self._address.entry(self._player.number)
         async with self._session.get(address, params=parameters) as reply:
             self._walked.requests += 1
             who = sealed_name(await reply.text())
@@ -327,29 +353,7 @@ def _posted(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-# (folded in from page_reader.py) A study's page as a program sees it: the form with its fields and choices, and the words around it.
-@dataclass(frozen=True, slots=True)
-class ReadPage:
-    fields: dict[str, str]
-    """Fields that are filled in already, hidden ones included."""
-    choices: dict[str, tuple[str, ...]]
-    """Values to choose from, by field: radio buttons, options, named buttons."""
-    words: str
-    """All text of the page, letters and digits only, to find a stimulus in."""
-    resume: str = ""
-    """The code with which one goes on in another browser."""
-
-    @property
-    def number(self) -> int:
-        return int(self.fields["step"])
-
-    @property
-    def attempt(self) -> int:
-        return int(self.fields.get("attempt", "1"))
-
-    @property
-    def scales(self) -> frozenset[str]:
-        return frozenset(name[2:] for name in (*self.choices, *self.fields) if name.startswith("v."))
+# -- reading a page ---------------------------------------------------------------------------------------
 
 
 def bare(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The room in which people talk with models. A person's turn is on disk before a model is asked, a model's before the
+"""Conversations of people with models. A person's turn is on disk before a model is asked, a model's before the
 person is shown a word of it; a question is asked once, however often a page is sent or loaded."""
 
 import asyncio
@@ -33,10 +33,10 @@ from eqlab.store.study.talks import (
     keep_turn,
     leave_talk,
     renew_call,
-    stand,
+    talk_position,
 )
 from eqlab.study.talk.costs import budget_of, limits_of
-from eqlab.study.talk.view import State, TalkView, chain, other_seat, seen
+from eqlab.study.talk.view import State, TalkView, chain, other_seat, talk_view
 
 _LEASE, _BEAT = 15.0, 5.0
 """Seconds for which nobody else asks the same question; renewed while it is under way. After a crash the question is
@@ -57,6 +57,8 @@ class Work(Protocol):
 
 
 class Conversations:
+    """Those of one study, in one process of a server."""
+
     def __init__(
         self,
         participation: Participation,
@@ -91,13 +93,13 @@ class Conversations:
 
     async def look(self, person: str) -> TalkView | None:
         """What the person sees; None where they are at no talk. Asks the model if it is its turn."""
-        here = await self._stand(person)
+        here = await self._position(person)
         if here is None:
             return None
         state = self._state(person, here)
         if state == "wait" and here.pending is not None and not self._persons(here.pending):
             self._ask(person)
-        return seen(self._held_back(here), self.kind, self.study, state)
+        return talk_view(self._held_back(here), self.kind, self.study, state)
 
     def _state(self, person: str, here: TalkPosition) -> State:
         """While it is the model's turn."""
@@ -133,7 +135,7 @@ class Conversations:
         await self._write(ask_again, self.participation, person, self._chain)
 
     async def _keep(self, person: str, number: int, answer: Answer, **detail: Any) -> Kept:
-        here = await self._stand(person)
+        here = await self._position(person)
         if here is None or here.pending is None:
             return "again"
         kept: Kept = await self._write(
@@ -159,7 +161,7 @@ class Conversations:
         trial = ""
         try:
             while True:
-                here = await self._stand(person)
+                here = await self._position(person)
                 if here is None or here.pending is None or self._persons(here.pending) or here.asked == "failed":
                     return
                 trial = here.pending.id
@@ -251,8 +253,8 @@ class Conversations:
 
     # -- steps of the above ------------------------------------------------------------------------------------
 
-    async def _stand(self, person: str) -> TalkPosition | None:
-        return await self._read(stand, self.participation, person, self._chain)
+    async def _position(self, person: str) -> TalkPosition | None:
+        return await self._read(talk_position, self.participation, person, self._chain)
 
     def _chain(self, first: Trial, found: Attempts) -> tuple[list[Turn], Trial | None]:
         asking = self._asked.benchmark.asking

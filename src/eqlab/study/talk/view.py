@@ -80,8 +80,8 @@ def chain(
     return turns, None
 
 
-def seen(here: TalkPosition, kind: Conversing, study: Study, state: State) -> TalkView:
-    """`state` is what the room knows while the model's turn is open; else the turns say it."""
+def talk_view(here: TalkPosition, kind: Conversing, study: Study, state: State) -> TalkView:
+    """`state` is what is known of the model's turn while it is open; else the turns say it."""
     speaking = kind.of_person(study, here.first) and bool(here.first.seat)
     lines = tuple(_lines(here.turns, speaking, here.first, kind, study))
     view = TalkView(here.step, len(here.turns), state, lines, here.first.stimulus if speaking else "")

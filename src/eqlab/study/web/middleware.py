@@ -39,7 +39,9 @@ class TooSlow(Exception):
     """A body that does not come to its end."""
 
 
-class Guard:
+class RequestGuard:
+    """Turns away what is too large, too slow, not for this host or not from our own page."""
+
     def __init__(self, app: ASGIApp, settings: ServerSettings, refuse: Any) -> None:
         """`refuse(scope, status) -> Response` makes the page for a request that is turned away."""
         self._app, self._settings, self._refuse = app, settings, refuse

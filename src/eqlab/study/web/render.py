@@ -1,4 +1,5 @@
-"""A trial as a person sees it: paragraphs and quotations, and each scale laid out for reading. Pure."""
+"""Pages from templates (autoescape is on and an unknown name is an error), and a trial as a person sees it: paragraphs,
+quotations, and each scale laid out for reading."""
 
 import gzip
 import hashlib
@@ -25,6 +26,84 @@ _LONG = 24
 """Characters of a label beyond which options stand under each other."""
 _BRIEF = 16
 """Characters of all labels together up to which three options fit beside each other on a phone."""
+_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+_FOREVER = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A style or script, in memory: no path of the disk is ever looked up for a request."""
+
+    body: bytes
+    packed: bytes
+    type: str
+    version: str
+
+
+class Renderer:
+    def __init__(self, settings: ServerSettings) -> None:
+        self._settings = settings
+        self.files = _read_files()
+        self._environment = Environment(
+            loader=PackageLoader("eqlab.study.web", "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._environment.globals["asset"] = lambda name: f"/static/{name}?v={self.files[name].version}"
+        self._environment.filters["clock"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
+        self._environment.filters["mail_parts"] = mail_parts
+        self._environment.filters["speaker"] = speaker
+        self._environment.filters["money"] = money
+        self._environment.globals["preview"] = settings.preview
+
+    def texts(self, language: str) -> Texts:
+        return self._settings.texts.get(language) or load(language)
+
+    def page(self, name: str, language: str, status: int = 200, **values: Any) -> HTMLResponse:
+        t = self.texts(language)
+        return HTMLResponse(self._environment.get_template(f"{name}.html.j2").render(t=t, **values), status)
+
+    def message(
+        self, key: str, language: str, status: int, headers: Mapping[str, str] | None = None, study: Any = None
+    ) -> HTMLResponse:
+        """A page that only says something: `<key>_title` and `<key>_text`."""
+        reply = self.page("message", language, status, key=key, study=study)
+        reply.headers.update(headers or {})
+        return reply
+
+    def file(self, name: str, packed: bool) -> Response | None:
+        found = self.files.get(name)
+        if found is None:
+            return None
+        headers = {"cache-control": _FOREVER, "vary": "accept-encoding"}
+        if packed:
+            headers["content-encoding"] = "gzip"
+        return Response(found.packed if packed else found.body, headers=headers, media_type=found.type)
+
+
+def mail_parts(text: str) -> tuple[str, str, str] | None:
+    """What stands before, in and after the first e-mail address of a text; None without one."""
+    found = re.search(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}", text)
+    return (text[: found.start()], found.group(), text[found.end() :]) if found else None
+
+
+def _read_files() -> dict[str, File]:
+    found = {}
+    for one in (files("eqlab.study.web") / "static").iterdir():
+        ending = one.name.rsplit(".", 1)[-1]
+        if ending in _TYPES:
+            body = one.read_bytes()
+            if ending == "css":  # comments are for us; a licence ("/*!") stays
+                body = re.sub(rb"/\*(?!!).*?\*/\n?", b"", body, flags=re.DOTALL)
+            packed = gzip.compress(body, 9, mtime=0)
+            found[one.name] = File(body, packed, _TYPES[ending], hashlib.sha256(body).hexdigest()[:12])
+    return found
+
+
+# -- a trial as a person sees it ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +126,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownQuestion:
+class PageQuestion:
     """One field on the page. Its `kind` names the template's part that shows it."""
 
     number: int
@@ -175,7 +254,7 @@ def columns(text: str) -> tuple[str, tuple[str, ...]]:
 
 def questions(
     form: Form, chosen: Mapping[str, Any], problems: Mapping[str, str], *, quiz: bool = False
-) -> list[ShownQuestion]:
+) -> list[PageQuestion]:
     """The fields of a form, scales laid out alike where they are alike. `problems` are in words, by key. The numbers of
     options that mean nothing (a quiz's, a question's with one answer) are not shown."""
     scales = form.scales
@@ -193,12 +272,12 @@ def questions(
     return shown
 
 
-def _scale(number: int, scale: Scale, alike: bool, plain: bool, chosen: Any, problem: str) -> ShownQuestion:
+def _scale(number: int, scale: Scale, alike: bool, plain: bool, chosen: Any, problem: str) -> PageQuestion:
     labels = dict(scale.anchors)
     values = range(scale.low, scale.high + 1)
     full = all(value in labels for value in values)
     options = tuple(Option(value, labels[value] if full else "") for value in values)
-    return ShownQuestion(
+    return PageQuestion(
         number,
         scale.key,
         scale.text,
@@ -212,17 +291,17 @@ def _scale(number: int, scale: Scale, alike: bool, plain: bool, chosen: Any, pro
     )
 
 
-def _several(number: int, one: Several, chosen: Any, problem: str) -> ShownQuestion:
+def _several(number: int, one: Several, chosen: Any, problem: str) -> PageQuestion:
     labels = (*one.options, *((one.alone,) if one.alone else ()))
     options = tuple(Option(value, label) for value, label in enumerate(labels, start=1))
     picked = tuple(value for value in chosen if isinstance(value, int)) if isinstance(chosen, list) else ()
-    return ShownQuestion(
+    return PageQuestion(
         number, one.key, one.text, "several", problem, options, chosen=picked, required=not one.optional
     )
 
 
-def _written(number: int, one: Number | Writing, given: bool, value: Any, problem: str) -> ShownQuestion:
-    common = ShownQuestion(
+def _written(number: int, one: Number | Writing, given: bool, value: Any, problem: str) -> PageQuestion:
+    common = PageQuestion(
         number,
         one.key,
         one.text,
@@ -247,81 +326,3 @@ def _layout(options: Sequence[Option], full: bool, alike: bool) -> Layout:
     if len(options) > 5 or longest > _LONG:
         return "list"
     return "brief row" if len(options) <= 3 and sum(len(option.label) for option in options) <= _BRIEF else "row"
-
-
-# (folded in from render.py) Pages from templates. Autoescape is on and an unknown name is an error.
-_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
-_FOREVER = "public, max-age=31536000, immutable"
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A style or script, in memory: no path of the disk is ever looked up for a request."""
-
-    body: bytes
-    packed: bytes
-    type: str
-    version: str
-
-
-class Renderer:
-    def __init__(self, settings: ServerSettings) -> None:
-        self._settings = settings
-        self.files = _read_files()
-        self._environment = Environment(
-            loader=PackageLoader("eqlab.study.web", "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        self._environment.globals["asset"] = lambda name: f"/static/{name}?v={self.files[name].version}"
-        self._environment.filters["clock"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
-        self._environment.filters["mail_parts"] = mail_parts
-        self._environment.filters["speaker"] = speaker
-        self._environment.filters["money"] = money
-        self._environment.globals["preview"] = settings.preview
-
-    def texts(self, language: str) -> Texts:
-        return self._settings.texts.get(language) or load(language)
-
-    def page(self, name: str, language: str, status: int = 200, **values: Any) -> HTMLResponse:
-        t = self.texts(language)
-        return HTMLResponse(self._environment.get_template(f"{name}.html.j2").render(t=t, **values), status)
-
-    def message(
-        self, key: str, language: str, status: int, headers: Mapping[str, str] | None = None, study: Any = None
-    ) -> HTMLResponse:
-        """A page that only says something: `<key>_title` and `<key>_text`."""
-        reply = self.page("message", language, status, key=key, study=study)
-        reply.headers.update(headers or {})
-        return reply
-
-    def file(self, name: str, packed: bool) -> Response | None:
-        found = self.files.get(name)
-        if found is None:
-            return None
-        headers = {"cache-control": _FOREVER, "vary": "accept-encoding"}
-        if packed:
-            headers["content-encoding"] = "gzip"
-        return Response(found.packed if packed else found.body, headers=headers, media_type=found.type)
-
-
-def mail_parts(text: str) -> tuple[str, str, str] | None:
-    """What stands before, in and after the first e-mail address of a text; None without one."""
-    found = re.search(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}", text)
-    return (text[: found.start()], found.group(), text[found.end() :]) if found else None
-
-
-def _read_files() -> dict[str, File]:
-    found = {}
-    for one in (files("eqlab.study.web") / "static").iterdir():
-        ending = one.name.rsplit(".", 1)[-1]
-        if ending in _TYPES:
-            body = one.read_bytes()
-            if ending == "css":  # comments are for us; a licence ("/*!") stays
-                body = re.sub(rb"/\*(?!!).*?\*/\n?", b"", body, flags=re.DOTALL)
-            packed = gzip.compress(body, 9, mtime=0)
-            found[one.name] = File(body, packed, _TYPES[ending], hashlib.sha256(body).hexdigest()[:12])
-    return found

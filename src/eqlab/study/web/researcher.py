@@ -22,8 +22,9 @@ from eqlab.store.study.researchers import (
     session_name,
 )
 from eqlab.store.study.studies import Status, set_status
+from eqlab.study.results.analysis import log_look
 from eqlab.study.results.export import FORMATS, TABLES, export_table
-from eqlab.study.results.people import look, people_rows
+from eqlab.study.results.people import people_rows
 from eqlab.study.results.status import StudyStatus, study_status
 from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.site import RESEARCHER, RESEARCHER_SECONDS, Site, is_https, parse_cookies, site_of
@@ -36,8 +37,8 @@ _TYPES = {
 }
 OWNER = "researcher"
 """Who has the server's own password."""
-_DOORS: dict[str, Status] = {"pause": "paused", "resume": "open", "close": "closed"}
-_WAYS: dict[str, Literal["returned", "banned"]] = {"release": "returned", "ban": "banned"}
+_STATUSES: dict[str, Status] = {"pause": "paused", "resume": "open", "close": "closed"}
+_SENT_AWAY: dict[str, Literal["returned", "banned"]] = {"release": "returned", "ban": "banned"}
 _STALE = 2.0
 """Seconds for which a status is shown again without looking."""
 
@@ -126,7 +127,7 @@ async def export(request: Request, study: str, name: str) -> Response:
         raise HTTPException(404)
     content = await served.read(export_table, served.participation, what, fmt)  # type: ignore[arg-type]
     if what in ("answers", "participants"):
-        await served.write(look, served.participation, me.name, f"{what}.{fmt}")
+        await served.write(log_look, served.participation, me.name, "exported")
     headers = {"content-disposition": f'attachment; filename="{study}-{name}"'}
     return Response(content, headers=headers, media_type=_TYPES[fmt])
 
@@ -151,11 +152,11 @@ async def act(request: Request, study: str) -> Response:
     fields = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
     what, person = fields.get("what", ""), fields.get("person", "")
     site.statuses.pop(study, None)
-    if what in _DOORS:
-        await served.write(set_status, served.participation, _DOORS[what], me.name)
+    if what in _STATUSES:
+        await served.write(set_status, served.participation, _STATUSES[what], me.name)
         return _to(study)
-    if what in _WAYS:
-        await served.write(served.participation.send_away, person, _WAYS[what], me.name)
+    if what in _SENT_AWAY:
+        await served.write(served.participation.send_away, person, _SENT_AWAY[what], me.name)
         return _to(f"{study}/people")
     raise HTTPException(404)
 
@@ -213,8 +214,8 @@ async def _status(site: Site, served: ServedStudy) -> StudyStatus:
     return found
 
 
-# (folded in from charts.py) The charts of the researcher's page, as shapes in a box: progress over time, drop-out by page, how long people take.
-# Pure; the page draws them.
+# -- charts: shapes in a box, which the page draws ---------------------------------------------------------------------
+
 WIDTH, HEIGHT = 320.0, 120.0
 _LEFT, _TOP, _BOTTOM = 30.0, 8.0, 18.0
 

@@ -31,7 +31,7 @@ def config(
 ) -> uvicorn.Config:
     return uvicorn.Config(
         create_app(studies, settings),
-        http=guarded(settings.head_seconds, Connections(most_connections())),
+        http=timed_protocol(settings.head_seconds, Connections(most_connections())),
         host=host,
         port=port,
         workers=1,
@@ -116,9 +116,8 @@ def running(studies: Sequence[ServedStudy], settings: ServerSettings, port: int 
             served.close()
 
 
-# (folded in from protocol.py) HTTP connections that cannot be held open for nothing: the head of a request comes in time or the connection is
-# closed, and when there are too many the one that waits for its head longest makes room. Neither uvicorn nor h11 has such
-# limits by itself.
+# -- connections -------------------------------------------------------------------------------------------------------
+
 _SPARE = 128
 """File descriptors left for the store, logs and what else a process opens."""
 _MOST = 4096
@@ -130,7 +129,7 @@ class Connections:
     def __init__(self, most: int) -> None:
         self.most = most
         self.open = 0
-        self.waiting: OrderedDict[int, Guarded] = OrderedDict()
+        self.waiting: OrderedDict[int, TimedProtocol] = OrderedDict()
 
     def make_room(self) -> None:
         """Close the connection that has waited longest without a request of its own."""
@@ -152,17 +151,21 @@ def most_connections() -> int:
     return max(32, min(soft, _MOST + _SPARE) - _SPARE)
 
 
-def guarded(head_seconds: float, connections: Connections) -> type["Guarded"]:
+def timed_protocol(head_seconds: float, connections: Connections) -> type["TimedProtocol"]:
     """The protocol for one server."""
 
-    class Own(Guarded):
+    class Own(TimedProtocol):
         seconds = head_seconds
         others = connections
 
     return Own
 
 
-class Guarded(H11Protocol):
+class TimedProtocol(H11Protocol):
+    """HTTP connections that cannot be held open for nothing: the head of a request comes in time or the connection is
+    closed, and when there are too many the one that waits for its head longest makes room. Neither uvicorn nor h11 has
+    such limits by itself."""
+
     seconds: float
     others: Connections
     _late: asyncio.TimerHandle | None = None
@@ -205,8 +208,9 @@ class Guarded(H11Protocol):
             self._late = None
 
 
-# (folded in from workers.py) Several processes on one address: each has its own connections to the store, and the store is where they meet.
-# Sessions are signed cookies and limits are in the store, so it does not matter which process a request finds.
+# -- several processes on one address ----------------------------------------------------------------------------------
+
+
 def listen(host: str, port: int) -> socket.socket:
     """A socket that processes made by `share` inherit."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -227,7 +231,8 @@ def listen(host: str, port: int) -> socket.socket:
 
 def share(workers: int, work: Callable[[int], None]) -> int:
     """Run `work` in so many processes and wait for all of them; the status to end with. A signal to this one goes to
-    all; when one ends by itself, the others are stopped, so that whoever watches the service sees it."""
+    all; when one ends by itself, the others are stopped, so that whoever watches the service sees it. Each has its own
+    connections to the store, where sessions and limits are: it does not matter which process a request finds."""
     children: dict[int, int] = {}
     for number in range(workers):
         child = os.fork()

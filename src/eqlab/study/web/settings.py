@@ -1,4 +1,5 @@
-"""What the server has to know beside the studies: secret, password, public address, limits."""
+"""What the server has to know beside the studies: secret, password, public address, limits; whether it can be reached
+from elsewhere, and what kind of device asks."""
 
 import ipaddress
 import re
@@ -34,9 +35,9 @@ class ServerSettings:
     """In which the head of a request must have come."""
     body_seconds: float = 20.0
     """In which its body must have come."""
-    door_burst: float = 40.0
-    """New people from one address at once (a classroom); `door_rate` more each second."""
-    door_rate: float = 1 / 60
+    arrival_burst: float = 40.0
+    """New people from one address at once (a classroom); `arrival_rate` more each second."""
+    arrival_rate: float = 1 / 60
     resume_burst: float = 5.0
     """Guesses at one person's resume code."""
     resume_rate: float = 1 / 60
@@ -71,7 +72,6 @@ def check_secret(secret: str) -> bytes:
     return plain.encode()
 
 
-# (folded in from addresses.py) Addresses: whether a server can be reached from elsewhere, and what kind of device asks.
 def is_local(host: str, public_url: str) -> bool:
     """Whether only this machine can reach the server."""
     names = [host] + ([urlsplit(public_url).hostname or ""] if public_url else [])

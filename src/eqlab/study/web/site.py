@@ -1,4 +1,4 @@
-"""What the handlers share: the studies' studies, the renderer, cookies, limits."""
+"""What the handlers share: the studies, the renderer, who sends a request, limits by address, cookies."""
 
 import base64
 import hashlib
@@ -27,8 +27,17 @@ from eqlab.study.web.credentials import PasswordGate
 from eqlab.study.web.render import Renderer
 from eqlab.study.web.settings import ServerSettings, is_local
 
+_MOST_ADDRESSES = 50_000
+"""Addresses remembered; the one not seen for longest is forgotten first."""
+_PERSON_SECONDS = 60 * 24 * 3600
+_SEALED_SECONDS = 3600
+RESEARCHER_SECONDS = 12 * 3600
+RESEARCHER = "eqlab_researcher"
+
 
 class Site:
+    """One server's studies and what serves them."""
+
     def __init__(self, studies: Sequence[ServedStudy], settings: ServerSettings) -> None:
         self.studies = {served.study.id: served for served in studies}
         if len(self.studies) < len(studies):
@@ -38,7 +47,7 @@ class Site:
         for served in studies:
             self.render.texts(served.study.language)  # a missing language is found now, not by a participant
         self.cookies = Cookies(settings.secret, settings.https)
-        self.hooks = VisitLimiter(settings.door_burst * 10, 2.0)
+        self.hooks = VisitLimiter(settings.arrival_burst * 10, 2.0)
         self.gate = PasswordGate(settings.password_hash)
         self.statuses: dict[str, tuple[float, StudyStatus]] = {}
         self.clock = time.time
@@ -61,7 +70,7 @@ class Site:
         if what == "door" and is_loopback(address) and is_local("localhost", self.settings.public_url):
             return True
         burst, rate = {
-            "door": (self.settings.door_burst, self.settings.door_rate),
+            "door": (self.settings.arrival_burst, self.settings.arrival_rate),
             "login": (self.settings.login_burst, self.settings.login_rate),
             "resume": (self.settings.resume_burst, self.settings.resume_rate),
         }[what]
@@ -105,12 +114,67 @@ def site_of(request: Request) -> Site:
     return site
 
 
-# (folded in from limiter.py) Token buckets by client address: so many at once, so many more each second. In memory, bounded.
-_MOST = 50_000
-"""Addresses remembered; the one not seen for longest is forgotten first."""
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request of somebody who takes part in a study of ours."""
+
+    site: Site
+    served: ServedStudy
+    person: str
+
+    @property
+    def study(self) -> Study:
+        return self.served.study
+
+    @property
+    def minutes(self) -> int:
+        """What the whole study will take, as far as words and questions can tell."""
+        return max(1, round(self.site.minutes(self.served)))
+
+    def minutes_left(self, view: View) -> int | None:
+        """None before the consent, and where less than a minute is left to speak of."""
+        share = 1 - view.number / max(view.total, 1)
+        left = round(self.site.minutes(self.served) * share)
+        return left if view.number and left >= 1 else None
+
+    async def look(self) -> View:
+        return await self.served.look(self.person)
+
+    def to(self, where: str) -> Response:
+        return redirect(self.study, where)
+
+    def page(self, name: str, status: int = 200, **values: object) -> Response:
+        return self.site.render.page(name, self.study.language, status, study=self.study, **values)
+
+
+def visit_of(request: Request) -> Visit:
+    """Raises what the application turns into a page, or JSON, for a study that is not here and for a stranger."""
+    site, served = study_of(request)
+    person = site.person(request, served.study.id)
+    if person is None:
+        raise Unknown
+    return Visit(site, served, person)
+
+
+def study_of(request: Request) -> tuple[Site, ServedStudy]:
+    """The study that the address names."""
+    site = site_of(request)
+    served = site.studies.get(request.path_params["study"])
+    if served is None:
+        raise HTTPException(404, "There is no such study.")
+    return site, served
+
+
+def redirect(study: Study, where: str) -> Response:
+    return RedirectResponse(f"/s/{study.id}/{where}", 303)
+
+
+# -- limits ------------------------------------------------------------------------------------------------------------
 
 
 class VisitLimiter:
+    """Token buckets by client address: so many at once, so many more each second. In memory, bounded."""
+
     def __init__(self, burst: float, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._burst, self._rate, self._clock = burst, rate, clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
@@ -122,12 +186,9 @@ class VisitLimiter:
         tokens = min(self._burst, tokens + (now - at) * self._rate)
         allowed = tokens >= 1
         self._buckets[client] = (tokens - 1 if allowed else tokens, now)
-        if len(self._buckets) > _MOST:
+        if len(self._buckets) > _MOST_ADDRESSES:
             self._buckets.popitem(last=False)
         return allowed
-
-    def forgive(self, client: str) -> None:
-        self._buckets.pop(client, None)
 
 
 def network_of(address: str) -> str:
@@ -148,15 +209,13 @@ def is_loopback(address: str) -> bool:
         return False
 
 
-# (folded in from cookies.py) Cookies. A participant's names only their pseudonym in one study, signed; the researcher's is a random token whose
-# hash the store knows as long as they are logged in.
-_PERSON_SECONDS = 60 * 24 * 3600
-_SEALED_SECONDS = 3600
-RESEARCHER_SECONDS = 12 * 3600
-RESEARCHER = "eqlab_researcher"
+# -- cookies -----------------------------------------------------------------------------------------------------------
 
 
 class Cookies:
+    """A participant's names only their pseudonym in one study, signed; the researcher's is a random token whose hash
+    the store knows as long as they are logged in."""
+
     def __init__(self, secret: bytes, secure: bool) -> None:
         self._key = derive(secret, "cookie")
         self._secure = secure
@@ -246,57 +305,3 @@ def parse_cookies(header: str) -> dict[str, str]:
         if is_pair:
             found.setdefault(name.strip(), value.strip().strip('"'))
     return found
-
-
-# (folded in from visit.py) Who sends a request: somebody who takes part in a study of ours. Anybody else is turned away here, in one place.
-@dataclass(frozen=True, slots=True)
-class Visit:
-    site: Site
-    served: ServedStudy
-    person: str
-
-    @property
-    def study(self) -> Study:
-        return self.served.study
-
-    @property
-    def minutes(self) -> int:
-        """What the whole study will take, as far as words and questions can tell."""
-        return max(1, round(self.site.minutes(self.served)))
-
-    def minutes_left(self, view: View) -> int | None:
-        """None before the consent, and where less than a minute is left to speak of."""
-        share = 1 - view.number / max(view.total, 1)
-        left = round(self.site.minutes(self.served) * share)
-        return left if view.number and left >= 1 else None
-
-    async def look(self) -> View:
-        return await self.served.look(self.person)
-
-    def to(self, where: str) -> Response:
-        return to(self.study, where)
-
-    def page(self, name: str, status: int = 200, **values: object) -> Response:
-        return self.site.render.page(name, self.study.language, status, study=self.study, **values)
-
-
-def visit_of(request: Request) -> Visit:
-    """Raises what the application turns into a page, or JSON, for a study that is not here and for a stranger."""
-    site, served = desk_of(request)
-    person = site.person(request, served.study.id)
-    if person is None:
-        raise Unknown
-    return Visit(site, served, person)
-
-
-def desk_of(request: Request) -> tuple[Site, ServedStudy]:
-    """The study that the address names."""
-    site = site_of(request)
-    served = site.studies.get(request.path_params["study"])
-    if served is None:
-        raise HTTPException(404, "There is no such study.")
-    return site, served
-
-
-def to(study: Study, where: str) -> Response:
-    return RedirectResponse(f"/s/{study.id}/{where}", 303)

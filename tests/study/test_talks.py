@@ -42,7 +42,7 @@ class Room:
         return who
 
     def stand(self, who):
-        return talks.stand(self.participation, who, self.chain)
+        return talks.talk_position(self.participation, who, self.chain)
 
     def say(self, who, number, text="Hello.", emotion=50, leaves=0, trial=None):
         here = self.stand(who)

@@ -6,12 +6,12 @@ import json
 import re
 
 import pytest
-from export_alone import without_eqlab
 from filled_studies import filled, opened, template_text
+from redo_case import without_eqlab
 
 import eqlab as api
 from eqlab.benchmarks.eqbench.score import item_score_v1
-from eqlab.study.results import redo_script as alone
+from eqlab.study.results import redo_script
 from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all
 from eqlab.study.results.public import publish
@@ -89,7 +89,9 @@ def test_the_first_version_of_eqbench_is_found_again():
         for person, own in answers.items()
         for word, value in zip(words, own, strict=True)
     ]
-    ((_, (found, _)),) = alone._eqbench(rows, {"t": {"reference": reference}}, {"options": [["version", "v1"]]}).items()
+    ((_, (found, _)),) = redo_script._eqbench(
+        rows, {"t": {"reference": reference}}, {"options": [["version", "v1"]]}
+    ).items()
     scores = [item_score_v1(dict(zip(words, own, strict=True)), reference) for own in answers.values()]
     assert scores[2] is None
     assert found == pytest.approx(10 * (scores[0] + scores[1]) / 2)
@@ -132,7 +134,7 @@ def test_the_script_says_where_a_result_was_changed(exported, tmp_path, capsys):
     for name in ("participants.csv", "answers.csv", "questions.csv", "study.toml", "study.json"):
         (tmp_path / name).write_bytes((folder / "out" / name).read_bytes())
     (tmp_path / "result.json").write_text(json.dumps(told))
-    assert alone.main(tmp_path) == 1
+    assert redo_script.main(tmp_path) == 1
     assert "DIFFERENT  people analysed" in capsys.readouterr().out
 
 

@@ -46,7 +46,7 @@ def test_one_address_cannot_take_every_place(make_site):
         small_design(panel=REAL, batches=40, size=1),
         public_url="http://study.test",
         proxy="testclient",
-        door_burst=10.0,
+        arrival_burst=10.0,
     )
     site.app.state.site.clock = lambda: 1_000_000.0
     taken = 0
@@ -61,7 +61,7 @@ def test_one_address_cannot_take_every_place(make_site):
 
 
 def test_who_is_known_comes_back_whatever_the_limit(make_site):
-    site = make_site(small_design(panel=REAL), public_url="http://study.test", proxy="testclient", door_burst=1.0)
+    site = make_site(small_design(panel=REAL), public_url="http://study.test", proxy="testclient", arrival_burst=1.0)
     client = site.browser(headers={"X-Forwarded-For": "203.0.113.9"})
     for _ in range(5):
         assert enter(client, panel_id=ONE).status_code == 200
