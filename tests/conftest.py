@@ -9,7 +9,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 from uuid import uuid4
@@ -18,7 +18,7 @@ import pytest
 from aiohttp import web
 from hypothesis import settings
 from in_thread import served
-from new_stores import made_at_once, migrate, tables_of_a_new_store
+from new_stores import made_at_once, migrate
 from postgres import OwnPostgres, own_postgres
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
@@ -43,9 +43,9 @@ for _moment in ("connect", "checkout"):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _new_stores_at_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _new_stores_at_once() -> Iterator[None]:
     """A new SQLite store costs 5 ms instead of six migrations."""
-    with made_at_once(tables_of_a_new_store(tmp_path_factory.mktemp("migrated"))):
+    with made_at_once():
         yield
 
 
@@ -58,6 +58,18 @@ def _by_migrations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     """Tests of the store make every new store by its migrations, as the product does."""
     if _is_about_stores(request):
         monkeypatch.setattr("eqlab.store.engine._migrate", migrate)
+
+
+SLOWEST = (
+    "test_reproduce_empathy.py", "test_ray_cluster.py", "test_redo_script.py", "test_security.py",
+    "test_dialogue_docs.py", "test_small_faults.py", "test_judging.py", "test_batch_kill.py", "test_files.py",
+    "test_sage.py", "test_studies.py", "test_rating_statistics.py", "test_kill.py", "test_local_sweep.py",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take longest come first: a process gets a file at a time, and both should end together."""
+    items.sort(key=lambda item: SLOWEST.index(item.path.name) if item.path.name in SLOWEST else len(SLOWEST))
 
 
 def absent(what: str) -> NoReturn:
@@ -92,6 +104,18 @@ def golden() -> Path:
     if not folder.is_dir():
         absent("the golden numbers are not here; set EQLAB_GOLDEN")
     return folder
+
+
+@pytest.fixture
+def references(published: Path) -> dict[str, dict[str, int]]:
+    """The published questions of EQ-Bench v2: dialogue → emotion → reference."""
+    entries = json.loads((published / "eqbench/data/eq_bench_v2_questions_171.json").read_bytes())
+    found = {}
+    for entry in entries.values():
+        reference = entry["reference_answer_fullscale"]
+        pairs = {reference[f"emotion{i}"]: int(float(reference[f"emotion{i}_score"])) for i in range(1, 5)}
+        found[entry["prompt"].split("[End dialogue]")[0]] = pairs
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -186,10 +210,17 @@ def completion(text: str, model: str = "m", finish: str = "stop", **message: Any
     }
 
 
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
+@contextmanager
+def chat_server() -> Iterator[ChatServer]:
     chat = ChatServer()
     with served(web.post("/v1/chat/completions", chat.chat), web.get("/{path:.*}", chat.file)) as chat.port:
+        yield chat
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    """A server of a test's own costs 2 ms: less than it would cost to tell late requests of another test apart."""
+    with chat_server() as chat:
         yield chat
 
 
@@ -258,7 +289,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Any]:
     """An empty SQLite store."""
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
 
     opened = open_store(str(tmp_path / "s.db"))
     yield opened

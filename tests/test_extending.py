@@ -10,7 +10,8 @@ import pytest
 from conftest import ROOT
 
 import eqlab as api
-from eqlab.core.benchmark import Adaptive, Foreseen, OwnItems, Probed, Rated, Seated, Talks
+from eqlab.core.benchmark import Adaptive, Foreseen, Normed, Probed, Rated, Seated, Talks
+from eqlab.core.errors import UsageError
 from eqlab.core.studied import Studied
 from eqlab.runs.request import Request, prepare
 
@@ -61,6 +62,8 @@ def test_a_benchmark(registered, server, tmp_path, monkeypatch, store):
     server.reply = lambda body, number: "furious" if "furious" in body["messages"][-1]["content"] else "A, I guess"
     outcome = api.run(prepare(Request(("m",), ("stronger",), base_url=server.url)), store)
     (result,) = api.results(store, store.read_run(outcome.run))
+    with pytest.raises(UsageError, match="stronger has no published items"):
+        prepare(Request(("m",), ("stronger",), items="published", base_url=server.url))
     assert result.sentence.startswith("model:m is right in")
     assert result.headline.n >= 1
     assert result.counts["planned"] == sum(result.counts.values()) - result.counts["planned"] == 2
@@ -153,7 +156,7 @@ def test_items_of_your_own(tmp_path, monkeypatch):
 
 def test_the_table_of_protocols_is_true():
     """Each optional protocol is named with its methods, and has no others."""
-    for protocol in (Adaptive, Talks, Seated, Foreseen, OwnItems, Probed, Rated, Studied):
+    for protocol in (Adaptive, Talks, Seated, Foreseen, Normed, Probed, Rated, Studied):
         methods = [
             name for name, what in vars(protocol).items() if isinstance(what, types.FunctionType) and name[0] != "_"
         ]
@@ -227,25 +230,26 @@ def test_a_language(tmp_path, monkeypatch):
 def test_a_wire_format(monkeypatch):
     from eqlab.core.messages import Message
     from eqlab.models.chat import LENGTH, ChatReply, ChatRequest
-    from eqlab.models.fit import Fit
-    from eqlab.models.wire import registry
-    from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, TryAgain
+    from eqlab.models.wire import contract
+    from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, RequestProfile, TryAgain
 
     made = run_blocks("A wire format")["Generate"]
     (declared,) = [tomllib.loads(block) for block in blocks("A wire format", "toml")]
     assert declared["project"]["entry-points"]["eqlab.wires"] == {"generate": "my_package.wire:Generate"}
     point = types.SimpleNamespace(name="generate", load=lambda: made)
     monkeypatch.setattr(
-        registry, "entry_points", lambda group, name=None: [point] if name in (None, "generate") else []
+        contract, "entry_points", lambda group, name=None: [point] if name in (None, "generate") else []
     )
-    registry.wire.cache_clear()
-    assert registry.named_wire("generate") == "generate"
-    found = registry.wire("generate")
-    registry.wire.cache_clear()
+    contract.wire.cache_clear()
+    assert contract.named_wire("generate") == "generate"
+    found = contract.wire("generate")
+    contract.wire.cache_clear()
     request = ChatRequest((Message("system", "Be brief."), Message("user", "How is she?")), temperature=0.5)
-    out = found.build(Endpoint("http://h", "m", "k"), request, Fit("generate"))
+    out = found.build(Endpoint("http://h", "m", "k"), request, RequestProfile("generate"))
     assert (out.path, out.body["inputs"], out.sent["temperature"]) == ("/generate", "Be brief.\n\nHow is she?", 0.5)
-    without = found.build(Endpoint("http://h", "m", "k"), request, Fit("generate", dropped=frozenset({"temperature"})))
+    without = found.build(
+        Endpoint("http://h", "m", "k"), request, RequestProfile("generate", dropped=frozenset({"temperature"}))
+    )
     assert "temperature" not in without.body
 
     def read(status, raw):

@@ -125,6 +125,7 @@ def test_sages_people_open_the_talk_themselves(held, server, published):
         next(made.plan())
 
 
+@pytest.mark.claims
 def test_killed_in_the_middle_of_two_sided_talks(server, tmp_path):
     """kill -9 again and again: every talk ends as if nothing had happened, and no answered turn is asked again."""
     server.reply = talk

@@ -8,8 +8,7 @@ import pytest
 import eqlab as api
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, from_jsonl
 from eqlab.core.errors import UsageError
-from eqlab.models.price_files import Prices
-from eqlab.models.prices import Price
+from eqlab.models.prices import Price, Prices
 from eqlab.runs import ask, judge_plan
 from eqlab.runs import judge as judging
 from eqlab.runs.judge_plan import Budget, balanced_order, half_width, plan_judging, read_budget
@@ -47,6 +46,7 @@ def planned(store, budget=None, judges=("a", "b", "c"), batch=False, **more):
     return plan_judging(request, store, wanted, OnePrice(), batch=batch, say=lambda text: None)
 
 
+@pytest.mark.claims
 def test_four_models_two_thousand_prompts_three_judges_both_orders(store, replies):
     replies(2000)
     plan = planned(store, pairwise=True, pairs="ring")

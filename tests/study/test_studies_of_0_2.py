@@ -16,7 +16,7 @@ from talk_case import Person
 from web_case import SECRET, Site, fields_of
 
 from eqlab.core.runs import ModelConfig
-from eqlab.store.open import open_store
+from eqlab.store.access import open_store
 from eqlab.store.schema import panel_ids, participants
 from eqlab.store.study.lock import read_lock, standing
 from eqlab.store.study.participation import Participation, TurnedAway

@@ -23,7 +23,7 @@ def export(
 
     CSV is made safe for spreadsheets: text that a spreadsheet would run as a formula gets a leading apostrophe."""
     from eqlab.publish.export import write_answers
-    from eqlab.store.looking import open_reader
+    from eqlab.store.access import open_reader
 
     with open_reader(store) as opened:
         stored = opened.find_run(run)

@@ -30,7 +30,7 @@ from eqlab.cli.flags import (
     TimeoutFlag,
     model_settings,
 )
-from eqlab.models.waits import PATIENCE, SILENCE, WHOLE
+from eqlab.models.chat import PATIENCE, SILENCE, WHOLE
 
 if TYPE_CHECKING:
     from eqlab.core.results import Result, Table
@@ -143,7 +143,7 @@ def judge(
     from eqlab.core.errors import UsageError
     from eqlab.runs import judge as judging
     from eqlab.runs.panel import panel_of
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
 
     calibrating = models[0] == CALIBRATE
     judges = tuple(models[1:] if calibrating else models)

@@ -15,8 +15,8 @@ def within_budget(
     request: "JudgeRequest", store: "Store", text: str, spending: "Spending", say: Callable[[str], None]
 ) -> "tuple[Prepared, dict[str, object]]":
     """The run that the budget allows, after saying what it takes and what to expect of it; and the same as data."""
-    from eqlab.models.batch.registry import takes_batches
-    from eqlab.models.price_files import known_prices
+    from eqlab.models.batch.contract import takes_batches
+    from eqlab.models.prices import known_prices
     from eqlab.runs.judge_plan import plan_judging, read_budget
 
     spending.look_up()

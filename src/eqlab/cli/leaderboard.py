@@ -45,7 +45,7 @@ def build(
     from eqlab.cli.uncollected import uncollected
     from eqlab.publish.leaderboard.build import Sources
     from eqlab.publish.leaderboard.build import build as build_site
-    from eqlab.store.looking import open_reader
+    from eqlab.store.access import open_reader
 
     out = errors()
     with open_reader(store) if runs else nullcontext() as opened, uncollected():

@@ -21,7 +21,7 @@ def power(
     as_json: JsonFlag = False,
 ) -> None:
     """Raters per arm for a gap in P(Good): by formula, by simulation, and with looks at the data on the way."""
-    from eqlab.analysis.study_size import StudySize, plan, tables
+    from eqlab.analysis.power import StudySize, plan, tables
     from eqlab.cli.output import print_json, print_table
 
     size = StudySize(

@@ -7,7 +7,7 @@ import typer
 from eqlab.cli.flags import BaseUrlFlag, ConcurrencyFlag, DataFlag, JsonFlag, PatienceFlag, SettingFlag, TimeoutFlag
 from eqlab.cli.plain import print_text
 from eqlab.core.pairs import read_settings
-from eqlab.models.waits import PATIENCE, WHOLE, Waits
+from eqlab.models.chat import PATIENCE, WHOLE, Timeouts
 
 
 def probe(
@@ -36,7 +36,7 @@ def probe(
     if items not in ("open", "published"):
         raise UsageError(f"--items '{items}' is unknown.", "Choose open or published.")
     texts = probing.chosen(probing.texts(benchmark, items, data), limit)
-    found, waits, out = [], Waits(timeout, patience=patience), errors()
+    found, timeouts, out = [], Timeouts(timeout, patience=patience), errors()
 
     def say(text: str) -> None:
         out.print(harmless(text), style="dim", markup=False)
@@ -44,7 +44,7 @@ def probe(
     for spec in dict.fromkeys(models):
         config = ModelConfig(spec, "" if spec == "embedded" else base_url, settings=read_settings(setting or []))
         say(f"{spec}: {len(texts)} texts")
-        result, lost = probing.probe(config, texts, concurrency=max_concurrency, waits=waits, say=say)
+        result, lost = probing.probe(config, texts, concurrency=max_concurrency, timeouts=timeouts, say=say)
         found.append(probing.Probe(spec, benchmark, items, result, lost))
     if as_json:
         print_json([{**asdict(one), "sentence": probing.sentence(one)} for one in found])

@@ -39,7 +39,7 @@ def import_file(
     from eqlab.runs.import_ratings import import_ratings
     from eqlab.runs.judge import read_file
     from eqlab.runs.score import results
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
 
     out = errors()
     read_file(file)  # before a store is made for it

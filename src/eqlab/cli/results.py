@@ -5,11 +5,10 @@ from typing import Any
 
 from eqlab.cli.output import interval, number, print_rows, say
 from eqlab.core.answered_as import in_words, replaced
-from eqlab.core.results import Estimate, Result
+from eqlab.core.answers import OUTCOMES
+from eqlab.core.results import Estimate, Result, goodness
 from eqlab.core.runs import PEOPLE
-from eqlab.core.text import count_of, is_number
-
-_STATUSES = ("ok", "unparseable", "refused", "error", "unanswered")
+from eqlab.core.text import ABOVE, count_of, is_number, percentile_sentence, percentile_text
 
 
 def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
@@ -37,14 +36,15 @@ def _by_title(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 def _worst(result: Result) -> float:
     value = result.headline.value
-    return -value if result.ranked and value is not None and is_number(value) else 0.0
+    return -goodness(value, result.better) if result.ranked and is_number(value) else 0.0
 
 
 def _print_table(results: Sequence[Result], groups: dict[str, list[Result]]) -> None:
     """Columns that say nothing are left out: statuses that nobody has, and rules where a benchmark has one kind."""
-    statuses = [name for name in _STATUSES if name == "ok" or any(result.counts.get(name) for result in results)]
+    statuses = [name for name in OUTCOMES if name == "ok" or any(result.counts.get(name) for result in results)]
     differ = any(len({_rules(result) for result in own}) > 1 for own in groups.values())
     others = any(map(_another, results))
+    normed = any(result.percentile for result in results)
     rows = []
     for result in results:
         head = result.headline
@@ -55,12 +55,14 @@ def _print_table(results: Sequence[Result], groups: dict[str, list[Result]]) -> 
                 number(head.value, head.digits) if head.value is not None else _none(result),
                 interval(head) if head.value is not None else "",
                 count_of(head),
+                *([percentile_text(result.percentile)] if normed else []),
                 *(str(result.counts.get(name, 0)) for name in statuses),
                 *([_rules(result)] if differ else []),
                 *([in_words(result.answered_as) if _another(result) else ""] if others else []),
             ]
         )
-    columns = ["who", "benchmark", "score", "95 % interval", "n", *statuses, *(["rules"] if differ else [])]
+    placed = [ABOVE] if normed else []
+    columns = ["who", "benchmark", "score", "95 % interval", "n", *placed, *statuses, *(["rules"] if differ else [])]
     columns += ["answered as"] if others else []
     print_rows("", columns, rows, right=["score", "n", *statuses])
 
@@ -81,6 +83,9 @@ def _print_group(
         own = f"{_name(result)}: " if len(results) > 1 else ""
         if floors and (floor := _floor(result)):
             lines.append((f"{own}what takes no skill scores {floor}.", "dim"))
+        if result.percentile and result.norms:
+            placed = percentile_sentence(_name(result), result.percentile, result.norms.source)
+            lines.append((placed, ""))
         if again := _again(result):
             lines.append((f"{own}asked again: {again}." if own else f"Asked again: {again}.", "dim"))
         lines += [(f"! {own}{caveat}", "yellow") for caveat in result.caveats if caveat not in (*shared, *everywhere)]

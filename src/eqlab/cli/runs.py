@@ -9,7 +9,7 @@ from eqlab.cli.flags import JsonFlag, StoreFlag
 def runs(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
     """List the runs in the store, newest first."""
     from eqlab.cli.output import print_json, print_rows
-    from eqlab.store.looking import open_reader
+    from eqlab.store.access import open_reader
 
     rows: list[dict[str, Any]] = []
     with open_reader(store) as opened:

@@ -35,7 +35,8 @@ def language(
     from eqlab.cli.output import print_rows
     from eqlab.core.errors import UsageError
     from eqlab.data.files import write_whole
-    from eqlab.study.texts import check_code, language_text, languages, missing_words, own_folder
+    from eqlab.study.language_file import check_code, language_text, missing_words
+    from eqlab.study.texts import languages, own_folder
 
     if not code:
         rows = [

@@ -24,7 +24,7 @@ def submit(
     from eqlab.publish.leaderboard import keys
     from eqlab.publish.leaderboard.check import check_submission
     from eqlab.publish.leaderboard.submission import make_submission, write_submission
-    from eqlab.store.looking import open_reader
+    from eqlab.store.access import open_reader
 
     with open_reader(store) as opened:
         stored = opened.find_run(run)

@@ -121,12 +121,9 @@ def _lost(cell: "Cell", store: "Store") -> str:
 def _print_cells(cells: "Sequence[Cell]", found: dict[str, Any]) -> None:
     from eqlab.cli.output import interval, number, print_rows, say
     from eqlab.core.answered_as import replaced
+    from eqlab.core.answers import OUTCOMES
 
-    statuses = [
-        name
-        for name in ("ok", "unparseable", "refused", "error", "unanswered")
-        if name == "ok" or any(result.counts.get(name) for result in found.values())
-    ]
+    statuses = [name for name in OUTCOMES if name == "ok" or any(result.counts.get(name) for result in found.values())]
     rows = []
     for cell in cells:
         head = [cell.target.model.name, cell.benchmark, str(cell.seed), cell.run]

@@ -7,8 +7,8 @@ from html import escape
 
 import numpy as np
 
+from eqlab.analysis.clusters import AGREEMENT, CV, item_agreement, score_variation
 from eqlab.analysis.components import Components, MeasurementDesign, beyond_chance, designs, difference_designs
-from eqlab.analysis.repeatability import AGREEMENT, CV, item_agreement, score_variation
 from eqlab.comparison.entries import Entry
 from eqlab.comparison.pair import Pair
 from eqlab.comparison.sentences import conclusion
@@ -41,7 +41,7 @@ class Comparison:
     """In the order of the verdict."""
     verdict: Verdict
     pairs: tuple[Pair, ...]
-    """Every two that are ranked: the higher score first; of two alone, in the order given."""
+    """Every two that are ranked: the better score first; of two alone, in the order given."""
     spreads: Mapping[str, Spread] = field(default_factory=dict)
     """By name."""
     undefined: tuple[tuple[str, str], ...] = ()

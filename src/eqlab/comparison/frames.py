@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from eqlab.comparison.compare import Comparison, compare
 from eqlab.comparison.entries import entries
 from eqlab.comparison.sources import read_sources
+from eqlab.core.answers import OUTCOMES
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Result
+from eqlab.core.results import Result, best_baseline
 
 if TYPE_CHECKING:
     from eqlab.runs.ask import Outcome
@@ -77,16 +78,13 @@ def to_frame(
 
 def _result(one: Result) -> dict[str, Any]:
     head = one.headline
-    floor = max((baseline.value for baseline in one.baselines), default=None)
+    floor = best_baseline(one.baselines, one.better)
     return {
         "benchmark": one.benchmark, "title": one.title, "subject": one.subject, "measure": head.name,
         "score": head.value, "low": head.low, "high": head.high, "se": head.se, "n": head.n, "valid": one.valid,
-        "best_without_skill": floor, **{name: one.counts.get(name, 0) for name in _STATUSES},
+        "best_without_skill": floor.value if floor else None, **{name: one.counts.get(name, 0) for name in OUTCOMES},
         "sentence": one.sentence,
     }  # fmt: skip
-
-
-_STATUSES = ("ok", "unparseable", "refused", "error", "unanswered")
 
 
 def _items(one: Result) -> list[dict[str, Any]]:

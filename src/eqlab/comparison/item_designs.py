@@ -4,8 +4,7 @@ the designs that would reach a given precision. Pure."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from eqlab.analysis.components import RESIDUAL, Components, components
-from eqlab.analysis.generalizability import PlannedPrecision, needed, planned
+from eqlab.analysis.components import RESIDUAL, Components, PlannedPrecision, components, needed, planned
 from eqlab.comparison.item_points import ItemPoint
 from eqlab.core.results import Estimate, Table
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from eqlab.analysis.differential import Differential, against, differential
 from eqlab.analysis.intervals import FEWEST
+from eqlab.analysis.item_quality import Differential, against, differential
 from eqlab.core.results import Estimate, Table
 
 SHOWN = 10

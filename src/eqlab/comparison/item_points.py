@@ -13,7 +13,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.runs import PERSON, BenchmarkConfig
 from eqlab.runs.published_results import PublishedReader
 from eqlab.runs.published_runs import is_published
-from eqlab.store.looking import open_reader
+from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader, StoredRun
 
 PLAIN = "as always"

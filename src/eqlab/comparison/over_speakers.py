@@ -8,7 +8,7 @@ from statistics import fmean
 
 import numpy as np
 
-from eqlab.analysis.two_way import crossed_mean
+from eqlab.analysis.clusters import crossed_mean
 from eqlab.comparison.entries import Entry
 from eqlab.core.results import Estimate, Table
 

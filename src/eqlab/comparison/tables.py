@@ -13,12 +13,12 @@ from eqlab.comparison.entries import OVERALL, SHARE
 from eqlab.comparison.pair import Pair
 from eqlab.comparison.sentences import chance_words, conclusion, p_words, pair_sentence, round_up
 from eqlab.comparison.verdict import Rank, Verdict
+from eqlab.core.answers import OUTCOMES
 from eqlab.core.results import POINTS, Estimate, Table
 from eqlab.core.text import number
 
 ALL_PAIRS = 10
 """With more subjects than this only neighbours are listed; all pairs are tested all the same."""
-_LOST = ("unparseable", "refused", "error", "unanswered")
 FROM_INTERVALS = "from intervals"
 Cell = str | int | float | Estimate | None
 
@@ -73,7 +73,7 @@ def _standings(found: Comparison) -> Table:
     again = any(spread.variation is not None for spread in found.spreads.values())
     counted = any(len(entry.items) != entry.score.n for entry in found.entries)  # else n says it
     repeated = any(entry.asked > 1 for entry in found.entries)
-    lost = [status for status in _LOST if any(entry.counts.get(status) for entry in found.entries)]
+    lost = [status for status in OUTCOMES[1:] if any(entry.counts.get(status) for entry in found.entries)]
     rows: list[tuple[Cell, ...]] = []
     for one, entry in zip(found.verdict.standings, found.entries, strict=True):
         row: list[Cell] = [rank_words(one.rank), "yes" if one.may_be_first else ""] if several else []
@@ -139,7 +139,7 @@ def _pair_row(pair: Pair, several: bool, *, with_basis: bool) -> tuple[Cell, ...
         f"{number(gap.value, 2)} ({pair.why})"
         if alike and gap.value is not None
         else Estimate("A − B", gap.value, gap.n, gap.se, gap.low, gap.high),
-        "" if alike else chance_words(gap.probability),
+        "" if alike else chance_words(pair.gain.probability),
         "undefined" if gap.effect is None else f"{gap.effect:+.2f}",
         "undefined" if gap.superiority is None else f"{100 * gap.superiority:.0f} %",
         "" if alike else p_words(gap.p),

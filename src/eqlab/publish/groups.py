@@ -15,7 +15,7 @@ from eqlab.comparison.labels import comparable, mode_name, rules_name, settings_
 from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, judge
 from eqlab.core import text
-from eqlab.core.results import Baseline, Estimate, Result
+from eqlab.core.results import Baseline, Estimate, Result, goodness
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
 from eqlab.publish import figures
 
@@ -91,7 +91,7 @@ class Group:
 
     @property
     def ranks(self) -> bool:
-        """Whether a higher score is a better subject."""
+        """Whether scores tell better subjects from worse ones."""
         return self.compares and any(row.result.ranked for row in self.rows)
 
 
@@ -207,9 +207,9 @@ def _sentence(results: Sequence[Result], verdicts: Sequence[tuple[str, Verdict]]
 
 
 def _order(pair: tuple[RunRecord, Result], own: Contender) -> tuple[bool, float]:
-    """Highest score first; what cannot be ranked comes last, in the order of the run."""
+    """Best score first; what cannot be ranked comes last, in the order of the run."""
     value = pair[1].headline.value if own.ranked or own.why_no_rank == REFERENCE else None
-    return (value is None, -(value or 0.0))
+    return (value is None, -goodness(value or 0.0, own.better))
 
 
 def _names(pairs: Sequence[tuple[RunRecord, Result]]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, to_jsonl
 from eqlab.benchmarks.registry import load
-from eqlab.core.benchmark import Benchmark, OwnItems, Source
+from eqlab.core.benchmark import Benchmark, Source, check_item_set, file_sources
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.item_file import own_title
@@ -119,13 +119,12 @@ def _items(
     study: Study, benchmark: Benchmark, given: Mapping[str, str], data: Path | None, folder: Path | None
 ) -> tuple[dict[str, bytes], Mapping[str, Any]]:
     """The items asked: ours, the published study's, or those of a file beside the study file, under its own title."""
+    check_item_set(benchmark, study.items if study.items in ITEM_SETS else OWN, "items =")
     if study.items in ITEM_SETS:
         options = benchmark.options(study.items, given)
         return read_sources(benchmark.sources(study.items, options), data), options
-    if not isinstance(benchmark, OwnItems):
-        raise UsageError(f"{benchmark.name} takes no items of your own.", 'Write items = "open".')
     options = benchmark.options(OWN, given)
-    files = read_sources(benchmark.own_sources(str((folder or Path()) / study.items), options), data)
+    files = read_sources(file_sources(benchmark, str((folder or Path()) / study.items), options), data)
     return files, {**options, TITLE: own_title(next(iter(files.values())), study.items)}
 
 

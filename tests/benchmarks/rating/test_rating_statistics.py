@@ -208,7 +208,7 @@ def test_other_snapshots_of_the_judge_are_said():
     assert result.rules["snapshot"] == "some-model-1, some-model-2"
 
 
-@pytest.mark.parametrize("good", [True, False])
+@pytest.mark.parametrize("good", [True, pytest.param(False, marks=pytest.mark.claims)])
 def test_people_and_judge_together_cover_the_truth(good):
     """Over many studies the 95 % intervals hold people's P(Good) as often as they say, however bad the judge."""
     covered, narrower, n = 0, 0, 100
@@ -228,6 +228,7 @@ def test_people_and_judge_together_cover_the_truth(good):
     assert narrower / n > 0.95 if good else narrower / n < 0.5  # a judge that knows nothing helps nobody
 
 
+@pytest.mark.claims
 def test_people_and_judge_together_cover_the_difference_of_arms():
     """Two arms 0.2 apart, a judge who flatters one of them: the interval holds people's difference all the same."""
     covered = 0

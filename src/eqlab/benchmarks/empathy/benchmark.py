@@ -15,6 +15,7 @@ from eqlab.core.forms import Form
 from eqlab.core.item_file import filled
 from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Result
+from eqlab.core.runs import OWN
 from eqlab.core.trials import Trial
 
 _OPTIONS = (
@@ -31,6 +32,7 @@ class Empathy:
     name = "empathy"
     title = "Empathy"
     protocol = 1
+    item_sets = ("open", "published", OWN)
 
     def option_help(self) -> Sequence[OptionHelp]:
         return _OPTIONS
@@ -39,7 +41,8 @@ class Empathy:
         return {**read_options(self.name, _OPTIONS, given), "item_set": item_set}
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
-        return (Source("published", PATH),) if item_set == "published" else (Source("open", OPEN_PATH),)
+        shipped = {"open": (Source("open", OPEN_PATH),), "published": (Source("published", PATH),)}
+        return shipped.get(item_set, ())
 
     def prompts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[EmpathyItem]:
         ((path, content),) = files.items()
@@ -89,9 +92,6 @@ class Empathy:
 
     def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
         return {item.id: f"{item.situation} {item.utterance}" for item in self.prompts(files, options)}
-
-    def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
-        return (Source("file", path),)
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
         from eqlab.benchmarks.empathy.result import reply_shown

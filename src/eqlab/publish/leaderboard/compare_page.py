@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from eqlab.analysis.intervals import FEWEST
-from eqlab.analysis.pairs import DIFFER
+from eqlab.analysis.ranks import DIFFER
 from eqlab.publish.leaderboard.tables import Board
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from eqlab.core.answers import OUTCOMES
 from eqlab.core.spreadsheet import FORMULA
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def line_facts(board: "Board", line: "BoardLine") -> dict[str, Any]:
         "high": head.high,
         "se": head.se,
         "n": head.n if entry or line.study else None,
-        **{name: counts.get(name) for name in ("planned", "ok", "unparseable", "refused", "error", "unanswered")},
+        **{name: counts.get(name) for name in ("planned", *OUTCOMES)},
         "words_per_reply": entry.words if entry else None,
         **_used(entry.result.usage if entry else None),
         "score_at_equal_length": equal.estimate.value if equal else None,

@@ -26,7 +26,7 @@ from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing, Recovered, Truth
 from eqlab.core.study import Panel, Study
 from eqlab.runs.provenance import provenance
-from eqlab.store.open import open_store
+from eqlab.store.access import open_store
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import count_answers
 from eqlab.store.study.studies import create_study
