@@ -62,8 +62,8 @@ def too_little(design: Design) -> Iterator[str]:
     (config,) = design.run.benchmarks
     first = design.trials[design.talks[0]]
     turn = other_seat(first) if kind.of_person(study, first) else first
-    room = load(config.name).asking(turn, config.options).max_tokens
-    reply = max(budget.amount(model.subject, 0, room).cost for model in models)
+    max_tokens = load(config.name).asking(turn, config.options).max_tokens
+    reply = max(budget.amount(model.subject, 0, max_tokens).cost for model in models)
     replies = terms.turns * terms.talks
     for name, limit in (("max_cost_person", terms.max_cost_person), ("max_cost", terms.max_cost)):
         if limit is not None and limit < reply:

@@ -214,8 +214,8 @@ _NO_TALK: dict[int | str, dict[str, object]] = {
 @router.get("/talk", responses={key: _NO_TALK[key] for key in (401, 404, 409)})
 async def read_talk(request: Request, study: str) -> TalkBody:
     """The talk of the current page. If it is the model's turn, it is asked."""
-    visit, conversations = conversations_of(request)
-    view = await conversations.look(visit.person)
+    visit, talks = conversations_of(request)
+    view = await talks.look(visit.person)
     if view is None:
         raise HTTPException(409, "The current page is no talk.")
     return TalkBody(
@@ -228,7 +228,7 @@ async def read_talk(request: Request, study: str) -> TalkBody:
         speaks=view.speaks,
         ends=view.ends,
         emotion=view.emotion,
-        most=conversations.terms.characters,
+        most=talks.terms.characters,
     )
 
 
@@ -242,11 +242,11 @@ async def read_talk(request: Request, study: str) -> TalkBody:
 )
 async def post_turn(request: Request, study: str, body: TurnBody) -> Response:
     """Keep a turn, without waiting for the reply. Repeating it changes nothing."""
-    visit, conversations = conversations_of(request)
+    visit, talks = conversations_of(request)
     emotion = "" if body.emotion is None else str(body.emotion)
     feeling = " ".join(plain(body.feeling).split())
     given = PostedTurn(body.step, body.turn, body.do, plain(body.says), feeling, emotion)
-    outcome, found = await act(visit, conversations, given)
+    outcome, found = await act(visit, talks, given)
     untold = {"error_feel": "missing"} if body.emotion is None else {}
     problems = {key or "talk": {**_PROBLEMS, **untold}.get(why, why) for key, why in found.items()}
     return JSONResponse({"outcome": outcome, "problems": problems}, 429 if outcome == "busy" else 200)

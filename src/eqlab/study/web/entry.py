@@ -27,6 +27,7 @@ SIMULATED = "x-eqlab-simulated"
 
 
 async def arrive(request: Request) -> Response:
+    """A study's link."""
     site, served = study_of(request)
     study, panel = served.study, served.study.panel
     if request.method == "HEAD":  # a preview of the link, or a monitor: nobody has come
@@ -58,7 +59,7 @@ async def start(request: Request) -> Response:
 
 
 async def inside(request: Request) -> Response:
-    """Right behind the door: who has no cookie here has a browser that keeps none."""
+    """Right after coming in: who has no cookie here has a browser that keeps none."""
     site, served = study_of(request)
     if site.person(request, served.study.id) is None:
         return site.render.message("cookies", served.study.language, 400, study=served.study)
