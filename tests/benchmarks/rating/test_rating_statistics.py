@@ -10,15 +10,12 @@ import numpy as np
 import pytest
 
 from eqlab.benchmarks.rating.benchmark import Ratings
-from eqlab.benchmarks.rating.calibration import PILOT, calibrate, pairs_of
-from eqlab.benchmarks.rating.calibration_tables import verdict
-from eqlab.benchmarks.rating.families import family
-from eqlab.benchmarks.rating.judge_result import powered_difference, prediction_powered
-from eqlab.benchmarks.rating.pair_trials import pairs
-from eqlab.benchmarks.rating.pairwise_result import duels
+from eqlab.benchmarks.rating.calibration import PILOT, calibrate, family, pairs_of, verdict
+from eqlab.benchmarks.rating.pairs import duels
+from eqlab.benchmarks.rating.powered import powered_difference, prediction_powered
 from eqlab.benchmarks.rating.rated import rated
 from eqlab.benchmarks.rating.reply_rows import ReplyRow
-from eqlab.benchmarks.rating.trials import single
+from eqlab.benchmarks.rating.trials import pairs, single
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.results import Estimate

@@ -25,7 +25,7 @@ from eqlab.core.results import Estimate
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing, Recovered, Truth
 from eqlab.core.study import Panel, Study
-from eqlab.runs.provenance import provenance
+from eqlab.runs.identity import provenance
 from eqlab.store.access import open_store
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import count_answers
