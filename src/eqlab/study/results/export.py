@@ -174,20 +174,17 @@ def _value(field: Field, value: Any) -> dict[str, Any]:
     return {**found, "number": float(value)} if isinstance(field, Number) else {**found, "text": str(value)}
 
 
+_AS_THEY_ARE = (
+    *("person", "state", "arm", "batch", "language", "consent_version", "duration", "page", "quiz_attempts"),
+    *("straight_lining", "too_fast", "impossible", "device"),
+)
+_TIMES = ("arrived_at", "consented_at", "assigned_at", "ended_at", "seen_at")
+
+
 def _person(person: Participant) -> dict[str, Any]:
     return {
-        "person": person.person,
-        "state": person.state,
-        "arm": person.arm,
-        "batch": person.batch,
-        "language": person.language,
-        "consent_version": person.consent_version,
-        **{
-            name: _time(getattr(person, name))
-            for name in ("arrived_at", "consented_at", "assigned_at", "ended_at", "seen_at")
-        },
-        "duration": person.duration,
-        "page": person.page,
+        **{name: getattr(person, name) for name in _AS_THEY_ARE},
+        **{name: _time(getattr(person, name)) for name in _TIMES},
         "pages": len(person.steps),
         "trials_answered": sum(page.kind == "trial" for page in person.pages),
         "attention_passed": person.checks(True),
@@ -195,12 +192,7 @@ def _person(person: Participant) -> dict[str, Any]:
         "gold_passed": person.gold(True),
         "gold_failed": person.gold(False),
         "repeat_apart": person.apart,
-        "quiz_attempts": person.quiz_attempts,
-        "straight_lining": person.straight_lining,
-        "too_fast": person.too_fast,
-        "away": sum(one.away for one in person.given),
-        "impossible": person.impossible,
-        "device": person.device,
+        "away": sum(given.away for given in person.given),
         "steps": steps_to_json(person.steps),
         "simulated": is_simulated(person.person),
         **person.scores,

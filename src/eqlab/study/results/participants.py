@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from eqlab.core.answers import Answer
@@ -21,6 +22,10 @@ from eqlab.store.study.records import Event, Records, read_records
 
 _FEWEST_VALUES = 5
 """One value throughout fewer answers is no sign of anything."""
+_OF_ROW = (
+    *("person", "state", "arm", "batch", "language", "consent_version", "device"),
+    *("arrived_at", "consented_at", "assigned_at", "ended_at", "seen_at"),
+)
 _LONG_FORM = 10
 """Scales on one page from which one value throughout counts by itself."""
 
@@ -176,38 +181,32 @@ def _participant(
         if answer.trial_id in trials:
             continue
         page = where[answer.trial_id]
-        given.append(
-            Given(
-                page,
-                steps[page].kind,
-                design.trials[answer.trial_id],
-                answer.attempt,
-                json.loads(answer.values),
-                answer.latency,
-                away.get((row.person, page, answer.attempt), 0.0),
-                answer.at,
-            )
-        )
+        trial, values = design.trials[answer.trial_id], json.loads(answer.values)
+        out_of_sight = away.get((row.person, page, answer.attempt), 0.0)
+        kind = steps[page].kind
+        given.append(Given(page, kind, trial, answer.attempt, values, answer.latency, out_of_sight, answer.at))
     given.sort(key=lambda one: (one.page, one.attempt))
+    odd += _impossible_sum(given, row)
+    return _participant_of(design, row, steps, given, odd, turns_of(design, trials, said))
+
+
+def _participant_of(
+    design: Design, row: Any, steps: tuple[Step, ...], given: Sequence[Given], odd: int, turns: Sequence[Scored]
+) -> Participant:
+    """A row of `participants` with what was answered and what the checks say of it."""
+    pages = _pages(given, steps)
     return Participant(
-        row.person,
-        row.state,
-        row.arm,
-        row.batch,
-        row.language,
-        row.consent_version,
-        row.step,
-        steps,
-        row.arrived_at,
-        row.consented_at,
-        row.assigned_at,
-        row.ended_at,
-        row.seen_at,
-        tuple(given),
-        *_judged(design, given, steps),
-        row.device,
-        odd + _impossible_sum(given, row),
-        turns_of(design, trials, said),
+        **{name: getattr(row, name) for name in _OF_ROW},
+        page=row.step,
+        steps=steps,
+        given=tuple(given),
+        pages=pages,
+        straight_lining=straight_lining(pages),
+        too_fast=too_fast(pages, design.study.checks.least_seconds),
+        timed=timed(pages),
+        scores=_scores(design, pages),
+        impossible=odd,
+        turns=tuple(turns),
     )
 
 
@@ -252,32 +251,22 @@ def participant(
     """Somebody who is in no store, with what the checks say of them. `times` are arrival, consent, assignment, end."""
     arm, batch = held if held else (None, None)
     arrived, consented, assigned, ended = times
-    return Participant(
-        person,
-        state,
-        arm,
-        batch,
-        design.study.language,
-        design.study.consent.version if consented else None,
-        page,
-        steps,
-        arrived,
-        consented,
-        assigned,
-        ended if state not in ("arrived", "taking") else None,
-        ended,
-        tuple(given),
-        *_judged(design, given, steps),
-        turns=tuple(turns),
+    row = SimpleNamespace(
+        person=person,
+        state=state,
+        arm=arm,
+        batch=batch,
+        language=design.study.language,
+        consent_version=design.study.consent.version if consented else None,
+        step=page,
+        arrived_at=arrived,
+        consented_at=consented,
+        assigned_at=assigned,
+        ended_at=ended if state not in ("arrived", "taking") else None,
+        seen_at=ended,
+        device=None,
     )
-
-
-def _judged(
-    design: Design, given: Sequence[Given], steps: Sequence[Step]
-) -> tuple[tuple[Page, ...], bool, int, int, dict[str, float | None]]:
-    pages = _pages(given, steps)
-    fast = too_fast(pages, design.study.checks.least_seconds)
-    return pages, straight_lining(pages), fast, timed(pages), _scores(design, pages)
+    return _participant_of(design, row, steps, given, 0, turns)
 
 
 def _pages(given: Sequence[Given], steps: Sequence[Step]) -> tuple[Page, ...]:

@@ -1,5 +1,6 @@
 """The JSON API: the same pages and the same commits for programs. It never tells the arm, the key or a right answer."""
 
+from dataclasses import asdict
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request
@@ -123,29 +124,14 @@ def _body(view: View) -> PageBody:
         kind=_kind(view.step.kind) if view.step else None,
         attempt=view.attempt,
         stimulus=trial.stimulus if trial else "",
-        form=[_field(one) for one in trial.form.fields] if trial else [],
+        form=[_field(field) for field in trial.form.fields] if trial else [],
         ending=view.ending,
     )
 
 
-def _field(one: forms.Field) -> FieldBody:
-    if isinstance(one, forms.Scale):
-        return FieldBody(
-            field="scale", key=one.key, text=one.text, low=one.low, high=one.high, anchors=list(one.anchors)
-        )
-    if isinstance(one, forms.Several):
-        return FieldBody(
-            field="several",
-            key=one.key,
-            text=one.text,
-            options=list(one.options),
-            alone=one.alone,
-            optional=one.optional,
-        )
-    common = {"key": one.key, "text": one.text, "optional": one.optional, "declined": one.declined}
-    if isinstance(one, forms.Number):
-        return FieldBody.model_validate({"field": "number", "low": one.low, "high": one.high, **common})
-    return FieldBody.model_validate({"field": "writing", "least_words": one.least_words, "most": one.most, **common})
+def _field(field: forms.Field) -> FieldBody:
+    """What FieldBody names of it, and nothing else."""
+    return FieldBody.model_validate({"field": type(field).__name__.lower(), **asdict(field)})
 
 
 # -- talks, as the page has them; a program looks again while the state is `wait` -----------------------------------
