@@ -50,6 +50,7 @@ def report(
     from eqlab.comparison.item_points import read_items
     from eqlab.comparison.item_report import item_report
     from eqlab.reproduce.eqbench_families import family
+    from eqlab.tables.data import table_json
 
     asked = read_items(sources, store, data, benchmark)
     points, people = asked.means(people=False), asked.means(people=True)
@@ -65,7 +66,7 @@ def report(
                 "sentence": made.sentence,
                 "subjects": made.subjects,
                 "items": [{"id": name, **asdict(one)} for name, one in made.items],
-                "tables": [asdict(one) for one in tables],
+                "tables": [table_json(one) for one in tables],
                 "designs": asdict(designs) if designs else None,
                 "equated": asdict(equated.found) if equated else None,
             }

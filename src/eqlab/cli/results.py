@@ -139,6 +139,8 @@ def _rules(result: Result) -> str:
 
 
 def result_json(result: Result) -> dict[str, Any]:
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
-    return asdict(result)
+    from eqlab.tables.data import table_json
+
+    return {**asdict(replace(result, tables=())), "tables": [table_json(table) for table in result.tables]}

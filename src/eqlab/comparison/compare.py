@@ -13,8 +13,8 @@ from eqlab.comparison.entries import Entry
 from eqlab.comparison.pair import Pair
 from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, judge
-from eqlab.core.results import Estimate
-from eqlab.core.text import estimate_text
+from eqlab.core.results import Column, Estimate, Table
+from eqlab.tables.html import html_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,10 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """For notebooks; everything in it is text, escaped."""
-        rows = "".join(
-            f"<tr><td>{escape(_rank(one.rank))}</td><td>{escape(one.contender.name)}</td>"
-            f"<td>{escape(estimate_text(one.contender.score))}</td></tr>"
-            for one in self.verdict.standings
-        )
+        rows = [(one.contender.name, one.rank, one.contender.score) for one in self.verdict.standings]
+        columns = ("who", Column("rank", "rank", "rank"), "score")
         said = escape(conclusion(self.verdict, self.things, self.rater))
-        heads = "<th>rank</th><th>who</th><th>score</th>"
-        return f"<p>{said}</p><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        return f"<p>{said}</p>{html_table(Table('', columns, rows))}"
 
     @property
     def things(self) -> str:
@@ -75,12 +71,6 @@ def compare(
     if found and undefined:
         found[0] = replace(found[0], undefined=tuple(undefined))
     return found
-
-
-def _rank(rank: tuple[int, int] | None) -> str:
-    if rank is None:
-        return "none"
-    return str(rank[0]) if rank[0] == rank[1] else f"{rank[0]}–{rank[1]}"
 
 
 def _compare(kind: tuple[str, str, str], own: Sequence[Entry], joint: bool) -> Comparison:

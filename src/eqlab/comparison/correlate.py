@@ -12,6 +12,10 @@ from eqlab.comparison.entries import Entry
 from eqlab.comparison.external import External
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Table
+from eqlab.tables.cells import interval_text
+from eqlab.tables.scatter import Dot, Scatter, scatter_file
+
+_Z = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +174,32 @@ def table(found: Sequence[Correlation]) -> Table:
 
 def _reliability(one: Reliability) -> str:
     return one.how if one.value is None else f"{one.value:.3f} ({one.how})"
+
+
+def scatter(found: Sequence[Correlation]) -> str:
+    """A picture of every correlation, as one file."""
+    return scatter_file([_panel(one) for one in found], width=720, height=460)
+
+
+def _panel(one: Correlation) -> Scatter:
+    r = one.association.pearson
+    shown = "r undefined" if r.value is None else f"r = {r.value:.2f} ({interval_text(r)}), {r.n} models"
+    dots = tuple(
+        Dot(
+            point.model,
+            point.theirs,
+            point.ours,
+            _around(point.theirs, point.theirs_se),
+            _around(point.ours, point.ours_se),
+            f"{point.model}: {point.theirs:g}, {point.ours:.2f}",
+        )
+        for point in one.points
+    )
+    return Scatter(f"{one.title} against {one.name}", shown, one.name, one.title, dots)
+
+
+def _around(value: float, error: float | None) -> tuple[float, float] | None:
+    return (value - _Z * error, value + _Z * error) if error else None
 
 
 def notes(found: Sequence[Correlation]) -> list[str]:

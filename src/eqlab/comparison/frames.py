@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from eqlab.comparison.compare import Comparison, compare
 from eqlab.comparison.entries import entries
 from eqlab.comparison.sources import read_sources
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
+from eqlab.tables.data import FrameKind, frame
 
 if TYPE_CHECKING:
     from eqlab.runs.ask import Outcome
     from eqlab.store.store import Store, StoredRun
-
-Kind = Literal["polars", "pandas"]
 
 
 def compare_runs(
@@ -43,16 +42,17 @@ class Comparisons(list[Comparison]):
     def _repr_html_(self) -> str:
         return "".join(one._repr_html_() for one in self)
 
-    def to_frame(self, kind: Kind = "polars") -> Any:
+    def to_frame(self, kind: FrameKind = "polars") -> Any:
         return to_frame(self, kind=kind)
 
 
 def to_frame(
-    found: Result | Comparison | Sequence[Result] | Sequence[Comparison], *, items: bool = False, kind: Kind = "polars"
+    found: Result | Comparison | Sequence[Result] | Sequence[Comparison],
+    *,
+    items: bool = False,
+    kind: FrameKind = "polars",
 ) -> Any:
     """One row a result, one an item of them (`items=True`), or one a pair of a comparison. Undefined is null."""
-    import polars as pl
-
     listed: list[Any] = [found] if isinstance(found, Result | Comparison) else list(found)
     rows: list[dict[str, Any]] = []
     for one in listed:
@@ -64,15 +64,7 @@ def to_frame(
             raise UsageError(
                 f"A {type(one).__name__} is not a result.", "Give what eqlab.results or eqlab.compare_runs returns."
             )
-    if kind == "polars":
-        return pl.DataFrame(rows, infer_schema_length=None)
-    if kind != "pandas":
-        raise UsageError(f"There are no frames of kind '{kind}'.", "Choose polars or pandas.")
-    try:
-        import pandas as pd  # type: ignore[import-untyped,unused-ignore]
-    except ImportError as error:
-        raise UsageError("pandas is not installed.", "Install it, or leave kind='pandas' out.") from error
-    return pd.DataFrame(rows)
+    return frame(rows, kind)
 
 
 def _result(one: Result) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from xml.etree import ElementTree as xml
 
 from eqlab.comparison.gate import Check, Gate, doubt, verdict_words
-from eqlab.comparison.markdown import safe
-from eqlab.comparison.sentences import p_words
-from eqlab.core.text import number, value_of, visible
+from eqlab.core.results import Cell, Column, Estimate, Table
+from eqlab.core.text import visible
+from eqlab.tables.markdown import markdown_table, safe
 
 
 def junit_xml(found: Gate) -> str:
@@ -29,26 +29,26 @@ def junit_xml(found: Gate) -> str:
 
 def markdown_page(found: Gate) -> str:
     mark = "❌" if found.worse else "⚠️" if found.undecided else "✅"
-    lines = [f"### {mark} EQ Lab: {safe(verdict_words(found))}", ""]
-    lines += ["| | candidate | baseline | difference | 95 % interval | p | n | |", "|---|---|---|---|---|---|---|---|"]
-    lines += [_row(check) for check in found.checks]
-    lines += ["", *(f"- {safe(check.sentence)} {doubt(check, found.margin)}".rstrip() for check in found.checks), ""]
-    return "\n".join(lines)
+    said = [f"- {safe(check.sentence)} {doubt(check, found.margin)}".rstrip() for check in found.checks]
+    heading = f"### {mark} EQ Lab: {safe(verdict_words(found))}"
+    return "\n".join([heading, "", markdown_table(gate_table(found)), "", *said, ""])
 
 
-def _row(check: Check) -> str:
-    if check.pair is None:
-        return f"| {safe(check.title)} | | | | | | | {check.outcome} |"
-    gap = check.pair.difference
-    bounds = "" if gap.low is None or gap.high is None else f"{number(gap.low, 1)} to {number(gap.high, 1)}"
-    cells = [
-        safe(check.title),
-        value_of(check.pair.a.score),
-        value_of(check.pair.b.score),
-        "undefined" if gap.value is None else f"{gap.value:+.1f}",
-        bounds,
-        p_words(gap.p),
-        str(gap.n),
-        f"**{check.outcome}**" if check.outcome == "worse" else check.outcome,
+def gate_table(found: Gate) -> Table:
+    columns = [
+        Column("benchmark", "benchmark"),
+        Column("candidate", "candidate", "number"),
+        Column("baseline", "baseline", "number"),
+        Column("difference", "difference", "estimate"),
+        Column("p", "p", "p"),
+        Column("outcome", "outcome"),
     ]
-    return f"| {' | '.join(cells)} |"
+    return Table("", columns, [_row(check) for check in found.checks], key="gate")
+
+
+def _row(check: Check) -> tuple[Cell, ...]:
+    if check.pair is None:
+        return (check.title, "", "", "", "", check.outcome)
+    gap = check.pair.difference
+    difference = Estimate("difference", gap.value, gap.n, gap.se, gap.low, gap.high, digits=1)
+    return (check.title, check.pair.a.score, check.pair.b.score, difference, gap.p, check.outcome)

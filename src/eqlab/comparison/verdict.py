@@ -21,9 +21,9 @@ from eqlab.analysis.pairs import comparable, pairwise
 from eqlab.analysis.ranks import adjusted_p, rank_sets
 from eqlab.comparison.contender import Contender
 from eqlab.comparison.pair import ALPHA, Pair, pair
+from eqlab.core.results import Rank
 
 Flags = npt.NDArray[np.bool_]
-Rank = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

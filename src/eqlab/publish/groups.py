@@ -17,7 +17,7 @@ from eqlab.comparison.verdict import Verdict, judge
 from eqlab.core import text
 from eqlab.core.results import Baseline, Estimate, Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
-from eqlab.publish import figures
+from eqlab.tables import svg as figures
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from eqlab.core.errors import UsageError
 from eqlab.core.text import is_number, number, short, short_name, visible
 from eqlab.data.files import write_whole
 from eqlab.publish.cost import Spent, cost_chart
-from eqlab.publish.forest import Forest, Line, standalone
 from eqlab.publish.groups import Group, RunRecord, group
-from eqlab.publish.report.heat import STEPS, HeatMap
 from eqlab.publish.report.opening import forests
 from eqlab.publish.report.sections import heat_of, profiles_of
+from eqlab.tables.forest import Forest, ForestLine, standalone
+from eqlab.tables.heat import STEPS, HeatMap
 
 Kind = Literal["forest", "profile", "heat", "cost"]
 KINDS: tuple[Kind, ...] = ("forest", "profile", "heat", "cost")
@@ -55,7 +55,7 @@ def _charts(groups: Sequence[Group], kind: Kind) -> Iterator[str]:
         for profile in profiles_of(groups):
             for line in profile.lines:
                 title = f"{profile.subject}: {line.label}"
-                drawn = (Line(line.label, line.estimate, None, line.valid, line.people),)
+                drawn = (ForestLine(line.label, line.estimate, None, line.valid, line.people),)
                 known = tuple((name, value) for _, name, value in line.letters)
                 forest = Forest(title, line.detail.partition(";")[0], drawn, line.scale, known)
                 if forest.drawn:

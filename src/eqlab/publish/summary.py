@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from eqlab.comparison.markdown import safe
 from eqlab.core.results import Result
 from eqlab.core.text import count_of, interval_of, value_of
 from eqlab.publish.groups import RunRecord, group
 from eqlab.store.reader import StoredRun
+from eqlab.tables.markdown import safe
 
 
 def summary(found: Sequence[tuple[StoredRun, Sequence[Result]]]) -> str:

@@ -12,9 +12,9 @@ from markupsafe import escape
 from eqlab.core import text
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
-from eqlab.publish import figures
 from eqlab.publish.groups import RunRecord
 from eqlab.publish.report.page import render
+from eqlab.tables import svg as figures
 
 VOID = {"meta", "link", "img", "br", "hr", "input", "line", "rect", "circle", "path"}
 HOSTILE = "<script>alert(1)</script></style></title>\"' onload=x ${7*7} {{ 7*7 }} \u202etxt.exe\x00\x1b[31m\u200b"

@@ -84,7 +84,7 @@ def _shares(tables: Sequence[Table], options: Mapping[str, Any]) -> tuple[tuple[
         for table in tables
         if table.whiskers == "P(Good)" and table.title.startswith(judge_result.ARMS)
         for cells in table.rows
-        if isinstance(share := cells[table.columns.index("P(Good)")], Estimate)
+        if isinstance(share := cells[table.titles.index("P(Good)")], Estimate)
     )
 
 

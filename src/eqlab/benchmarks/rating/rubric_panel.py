@@ -34,6 +34,6 @@ def _headed(table: Table, scale: str) -> Table:
 
 def _joined(title: str, tables: Sequence[Table]) -> Table:
     first = tables[0]
-    columns = ("scale", *(column.split(", ")[0] for column in first.columns))
+    columns = ("scale", *(column.split(", ")[0] for column in first.titles))
     rows = tuple(row for table in tables for row in table.rows)
     return Table(f"{title}, scale by scale", columns, rows, first.note)

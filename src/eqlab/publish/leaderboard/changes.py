@@ -6,6 +6,7 @@ from typing import Any
 
 from eqlab.core.text import number
 from eqlab.publish.leaderboard.tables import Board
+from eqlab.tables.cells import rank_text
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,3 @@ def _of_table(
 
 def _score(row: Mapping[str, Any]) -> str:
     return number(row["score"], row["digits"])
-
-
-def rank_text(rank: Sequence[int] | None) -> str:
-    """ "3–7"; one number where the range is one."""
-    if not rank:
-        return "none"
-    return str(rank[0]) if rank[0] == rank[1] else f"{rank[0]}–{rank[1]}"

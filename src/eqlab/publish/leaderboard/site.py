@@ -17,7 +17,7 @@ from eqlab.core.results import Estimate, ItemScore
 from eqlab.core.runs import PERSON
 from eqlab.publish.groups import Row
 from eqlab.publish.leaderboard import data_files
-from eqlab.publish.leaderboard.changes import BoardChange, rank_text
+from eqlab.publish.leaderboard.changes import BoardChange
 from eqlab.publish.leaderboard.compare_page import compare_data
 from eqlab.publish.leaderboard.data_files import line_facts, table_files
 from eqlab.publish.leaderboard.entries import BoardEntry, without_texts
@@ -26,6 +26,7 @@ from eqlab.publish.report.item_pages import pages as item_pages
 from eqlab.publish.report.talk_pages import INDEX, Home, Listened, reader_files
 from eqlab.publish.report.templating import environment, policy, source
 from eqlab.publish.report.words import add_words
+from eqlab.tables.cells import rank_text
 
 MOST_CHANGES = 50
 TALKS = "talks"

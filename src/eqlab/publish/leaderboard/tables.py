@@ -17,9 +17,9 @@ from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, judge
 from eqlab.core.results import Estimate
 from eqlab.core.text import is_number
-from eqlab.publish.figures import Range, common_range
 from eqlab.publish.groups import facts_of
 from eqlab.publish.leaderboard.entries import BoardEntry
+from eqlab.tables.svg import Range, common_range
 
 _ORIGINS = ("run", "submission", "published")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from eqlab.comparison.labels import subject_name
 from eqlab.core.results import Estimate, Result
 from eqlab.core.text import number
-from eqlab.publish.figures import Range, common_range, table_range
+from eqlab.tables.svg import Range, common_range, table_range
 
 
 @dataclass(frozen=True, slots=True)

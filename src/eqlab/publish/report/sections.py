@@ -1,6 +1,6 @@
 """The parts of the report that stand across results: profiles, heat maps, where subjects disagree, item pages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eqlab.comparison import disagreement
@@ -8,8 +8,9 @@ from eqlab.comparison.contender import item_means
 from eqlab.comparison.equal_length import LengthView, length_view
 from eqlab.core.results import Table
 from eqlab.publish.groups import Group, Row
-from eqlab.publish.report import heat, item_pages, profile
+from eqlab.publish.report import item_pages, profile
 from eqlab.publish.report.item_pages import ItemPlaces
+from eqlab.tables import heat
 
 
 def profiles_of(groups: Sequence[Group]) -> list[profile.Profile]:
@@ -55,6 +56,10 @@ class Links:
     folder: str
     places: Mapping[str, ItemPlaces]
     """By the subject's anchor."""
+
+    def topics(self, anchor: str) -> Callable[[str], str]:
+        """From an emotion to the list of this subject's items about it."""
+        return lambda topic: self.topic(anchor, topic)
 
     def topic(self, anchor: str, topic: str) -> str:
         """The list of the items behind a cell; empty if there is none."""

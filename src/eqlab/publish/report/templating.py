@@ -8,7 +8,7 @@ from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from eqlab.core import text
-from eqlab.publish import figures
+from eqlab.tables import svg as figures
 
 
 def environment(loader: BaseLoader | None = None) -> Environment:

@@ -13,12 +13,11 @@ from eqlab.comparison.labels import mode_name, subject_name
 from eqlab.core import text
 from eqlab.core.answered_as import in_words
 from eqlab.core.results import ItemScore, Result
-from eqlab.publish import figures
 from eqlab.publish.groups import Group
 from eqlab.publish.report import sections
-from eqlab.publish.report.drawn import drawn_cell, drawn_range, levels_of, printed_cells
-from eqlab.publish.report.heat import table_tints
 from eqlab.publish.report.templating import environment
+from eqlab.tables import svg as figures
+from eqlab.tables.html import html_table
 
 MAX_ROWS = 100
 """Items in the page's full table of one subject."""
@@ -89,12 +88,9 @@ def add_words(made: Environment) -> Environment:
     """What the templates of a subject call by name."""
     made.globals.update(heat_of=sections.heat_of, apart_of=sections.apart_of, no_links=sections.no_links)
     made.globals.update(length_of=sections.length_of, answered_as=in_words)
-    made.globals.update(table_tints=table_tints, against_reference=against_reference)
+    made.globals.update(html_table=html_table, against_reference=against_reference)
     made.globals.update(extremes=extremes, failures=failures, told_statuses=told_statuses, spread=spread)
     made.globals.update(shared_caveats=shared_caveats)
-    made.globals.update(
-        drawn_cell=drawn_cell, drawn_range=drawn_range, levels_of=levels_of, printed_cells=printed_cells
-    )
     made.globals.update(scored_items=scored_items, scores_of=scores_of, mode_name=mode_name, subject_name=subject_name)
     made.globals.update(
         shell_word=shlex.quote, CLIP=CLIP, MOST_SHOWN=MOST_SHOWN, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT
