@@ -7,11 +7,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from eqlab.publish import forest
 from eqlab.publish.groups import Group, RunRecord, group
 from eqlab.publish.report import item_pages, opening, sections
 from eqlab.publish.report.templating import policy, source
 from eqlab.publish.report.words import item_rows, page_environment
+from eqlab.tables import forest
 
 
 def render(
