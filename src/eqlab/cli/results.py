@@ -3,20 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-from eqlab.cli.output import interval, number, print_rows, say
-from eqlab.core.answered_as import in_words, replaced
+from eqlab.cli.output import print_table, say
+from eqlab.comparison.scores import ScoreLine, rules_words, score_table
 from eqlab.core.results import Estimate, Result
-from eqlab.core.runs import PEOPLE
-from eqlab.core.text import count_of, is_number
-
-_STATUSES = ("ok", "unparseable", "refused", "error", "unanswered")
+from eqlab.core.text import is_number
+from eqlab.tables.cells import estimate_text
 
 
 def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
     """One table of all results, then each conclusion and its caveats in words; what was said above is not repeated."""
     groups = _by_title(results)
     ordered = [result for own in groups.values() for result in own]
-    _print_table(ordered, groups)
+    print_table(score_table([ScoreLine.of(result) for result in ordered], "terminal"))
     everywhere = [one for one in ordered[0].caveats if all(one in result.caveats for result in ordered)]
     everywhere = everywhere if len(ordered) > 1 else []
     for own in groups.values():
@@ -40,31 +38,6 @@ def _worst(result: Result) -> float:
     return -value if result.ranked and value is not None and is_number(value) else 0.0
 
 
-def _print_table(results: Sequence[Result], groups: dict[str, list[Result]]) -> None:
-    """Columns that say nothing are left out: statuses that nobody has, and rules where a benchmark has one kind."""
-    statuses = [name for name in _STATUSES if name == "ok" or any(result.counts.get(name) for result in results)]
-    differ = any(len({_rules(result) for result in own}) > 1 for own in groups.values())
-    others = any(map(_another, results))
-    rows = []
-    for result in results:
-        head = result.headline
-        rows.append(
-            [
-                _name(result),
-                f"{result.title}: {head.name}" if " − " in head.name else result.title,
-                number(head.value, head.digits) if head.value is not None else _none(result),
-                interval(head) if head.value is not None else "",
-                count_of(head),
-                *(str(result.counts.get(name, 0)) for name in statuses),
-                *([_rules(result)] if differ else []),
-                *([in_words(result.answered_as) if _another(result) else ""] if others else []),
-            ]
-        )
-    columns = ["who", "benchmark", "score", "95 % interval", "n", *statuses, *(["rules"] if differ else [])]
-    columns += ["answered as"] if others else []
-    print_rows("", columns, rows, right=["score", "n", *statuses])
-
-
 def _print_group(
     results: Sequence[Result], said: Sequence[str], everywhere: Sequence[str], *, alone: bool, named: bool
 ) -> None:
@@ -86,25 +59,13 @@ def _print_group(
         lines += [(f"! {own}{caveat}", "yellow") for caveat in result.caveats if caveat not in (*shared, *everywhere)]
     if not lines:
         return
-    kinds = {_rules(result) for result in results}
+    kinds = {rules_words(result) for result in results}
     rules = f" ({kinds.pop()})" if len(kinds) == 1 and "" not in kinds else ""
     say("")
     if named or not sentences:
         say(f"{results[0].title}{rules}")
     for text, style in lines:
         say(text, style=style)
-
-
-def _none(result: Result) -> str:
-    """Why there is no score, in two words: it is a table, it may still come, or not."""
-    if "see the table" in result.headline.note:
-        return "see below"
-    return "none yet" if result.counts.get("ok") or result.counts.get("unanswered") else "none"
-
-
-def _another(result: Result) -> bool:
-    """Whether another model answered than was asked, or several did."""
-    return any(replaced(result.subject, result.answered_as))
 
 
 def _name(result: Result) -> str:
@@ -127,15 +88,7 @@ def _brief(estimate: Estimate) -> str:
     name = estimate.name.removeprefix("repeatability: ")
     if estimate.value is None:
         return f"{name} {estimate.note or 'undefined'}"
-    unit = f" {estimate.unit}" if estimate.unit else ""
-    return f"{name} {number(estimate.value, estimate.digits)}{unit} ({interval(estimate)}, n = {estimate.n})"
-
-
-def _rules(result: Result) -> str:
-    """Under which rules the score was made, in two words."""
-    mode = {"json": "structured", "form": "form"}.get(str(result.rules.get("mode")), "free text")
-    mode = "form" if result.subject == PEOPLE else mode
-    return ", ".join(part for part in (str(result.rules.get("name", "")), mode) if part)
+    return f"{name} {estimate_text(estimate)}"
 
 
 def result_json(result: Result) -> dict[str, Any]:

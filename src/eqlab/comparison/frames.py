@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eqlab.comparison.compare import Comparison, compare
 from eqlab.comparison.entries import entries
+from eqlab.comparison.scores import ScoreLine, score_records
 from eqlab.comparison.sources import read_sources
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
@@ -59,26 +60,16 @@ def to_frame(
         if isinstance(one, Comparison):
             rows += _pairs(one)
         elif isinstance(one, Result):
-            rows += _items(one) if items else [_result(one)]
+            rows += (
+                _items(one)
+                if items
+                else [{**record, "title": one.title} for record in score_records([ScoreLine.of(one)])]
+            )
         else:
             raise UsageError(
                 f"A {type(one).__name__} is not a result.", "Give what eqlab.results or eqlab.compare_runs returns."
             )
     return frame(rows, kind)
-
-
-def _result(one: Result) -> dict[str, Any]:
-    head = one.headline
-    floor = max((baseline.value for baseline in one.baselines), default=None)
-    return {
-        "benchmark": one.benchmark, "title": one.title, "subject": one.subject, "measure": head.name,
-        "score": head.value, "low": head.low, "high": head.high, "se": head.se, "n": head.n, "valid": one.valid,
-        "best_without_skill": floor, **{name: one.counts.get(name, 0) for name in _STATUSES},
-        "sentence": one.sentence,
-    }  # fmt: skip
-
-
-_STATUSES = ("ok", "unparseable", "refused", "error", "unanswered")
 
 
 def _items(one: Result) -> list[dict[str, Any]]:

@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from eqlab.analysis.intervals import mean_estimate
 from eqlab.comparison.arms import arms, rater
 from eqlab.comparison.contender import REFERENCE, Contender, contender, told_apart
 from eqlab.comparison.labels import comparable, mode_name, rules_name, settings_of, subject_name
+from eqlab.comparison.scores import ScoreLine
 from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, judge
 from eqlab.core import text
-from eqlab.core.results import Baseline, Estimate, Result
+from eqlab.core.results import Baseline, Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
 from eqlab.tables import svg as figures
 
@@ -51,10 +51,9 @@ class Row:
         return self.result.subject == PEOPLE
 
     @cached_property
-    def words(self) -> Estimate:
-        """Length of a reply, which is no merit and no fault but must be seen beside a score."""
-        lengths = [words for item in self.result.items if (words := item.words)]
-        return mean_estimate("words a reply", [] if self.people else lengths, digits=0)
+    def line(self) -> ScoreLine:
+        """As the score table has it."""
+        return ScoreLine.of(self.result, self.name, rank=self.rank)
 
 
 @dataclass(frozen=True)
@@ -72,11 +71,6 @@ class Group:
     """The verdict on the rows, after the empty name; or by rater, on those whose replies were rated."""
     things: str = "items"
     """What the items are called."""
-
-    @property
-    def used(self) -> bool:
-        """Whether it is known of any row what it took."""
-        return any(row.result.usage is not None for row in self.rows)
 
     @property
     def fine_print(self) -> tuple[str, ...]:

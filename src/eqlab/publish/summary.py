@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from eqlab.comparison.scores import score_table
 from eqlab.core.results import Result
-from eqlab.core.text import count_of, interval_of, value_of
 from eqlab.publish.groups import RunRecord, group
 from eqlab.store.reader import StoredRun
-from eqlab.tables.markdown import safe
+from eqlab.tables.markdown import markdown_table, safe
 
 
 def summary(found: Sequence[tuple[StoredRun, Sequence[Result]]]) -> str:
@@ -14,19 +14,7 @@ def summary(found: Sequence[tuple[StoredRun, Sequence[Result]]]) -> str:
     parts = ["# EQ Lab", ""]
     for one in group(records):
         parts += [f"## {safe(one.title)}", "", safe(one.sentence), ""]
-        parts += ["| who | score | 95 % interval | n | rank | valid |", "|---|---|---|---|---|---|"]
-        for row in one.rows:
-            head = row.result.headline
-            rank = "–".join(map(str, dict.fromkeys(row.rank))) if row.rank else "none"
-            cells = (
-                row.name,
-                value_of(head),
-                interval_of(head),
-                count_of(head),
-                rank,
-                "yes" if row.result.valid else "no",
-            )
-            parts.append(f"| {' | '.join(safe(cell) for cell in cells)} |")
+        parts.append(markdown_table(score_table([row.line for row in one.rows], "page")))
         floor = ", ".join(f"{safe(name)} {value}" for _, name, value in one.baselines)
         parts += ["", f"What takes no skill scores: {floor}.", ""] if floor else [""]
         said = dict.fromkeys(caveat for row in one.rows for caveat in row.result.caveats)

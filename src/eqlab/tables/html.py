@@ -2,6 +2,8 @@
 of the page's style sheet, and a notebook shows it without one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup, escape
 
@@ -37,6 +39,95 @@ def notebook_table(table: Table) -> str:
     title = f"<caption>{escape(visible(table.title))}</caption>" if table.title else ""
     note = f"<p>{escape(visible(table.note))}</p>" if table.note else ""
     return str(html_table(table)).replace("<thead>", f"{title}<thead>", 1) + note
+
+
+@dataclass(frozen=True, slots=True)
+class RowMarks:
+    """What a sortable table shows of a row beside its cells."""
+
+    values: Sequence[Any]
+    """What each cell is sorted by."""
+    href: str = ""
+    """Where its name leads."""
+    flag: str = ""
+    """A warning beside its name."""
+    quiet: str = ""
+    """A remark beside its name."""
+    drawing: str = ""
+    """Markup."""
+    caveats: Sequence[str] = ()
+    kind: str = ""
+    """A class of the style sheet."""
+
+
+def sortable_table(
+    table: Table, marks: Sequence[RowMarks], *, axis: Markup, after: str, caption: Markup, more: str = ""
+) -> Markup:
+    """A table that a small script sorts; on a phone each row is a card whose cells carry their titles. The first text
+    column names the row; drawings stand after the column `after`. `more`: further attributes of the table."""
+    names = next(place for place, column in enumerate(table.columns) if column.kind == "text")
+    heads = "".join(
+        _sortable_head(column)
+        + (f'<th scope="col" role="columnheader" class="drawing">{axis}</th>' * (column.key == after))
+        for column in table.columns
+    )
+    bodies = [_sortable_row(table, cells, own, names, after) for cells, own in zip(table.rows, marks, strict=True)]
+    return Markup(
+        f'<table class="scores" role="table" data-sortable{more}>\n<caption>{caption}</caption>\n'
+        f'<thead role="rowgroup"><tr role="row">{heads}</tr></thead>\n{"".join(bodies)}</table>'
+    )
+
+
+def _sortable_head(column: Column) -> str:
+    css = ' class="num count"' if column.kind == "count" else ' class="num"' if column.kind in RIGHT else ""
+    first = ' data-first="ascending"' if column.kind in ("text", "rank") else ""
+    note = f' title="{escape(column.note)}"' if column.note else ""
+    kind = "text" if column.kind in ("text", "flag") else "number"
+    return f'<th scope="col" role="columnheader"{css} data-sort="{kind}"{first}{note}>{escape(column.title)}</th>'
+
+
+def _sortable_row(table: Table, cells: Sequence[Cell], own: RowMarks, names: int, after: str) -> str:
+    parts = []
+    for place, (column, cell) in enumerate(zip(table.columns, cells, strict=True)):
+        text = escape(visible(cell_text(column, cell)))
+        value = _sort_key(own.values[place])
+        if place == names:
+            name = f"<bdi>{text}</bdi>"
+            name = f'<a href="{escape(own.href)}">{name}</a>' if own.href else name
+            name += f' <span class="flag">{escape(own.flag)}</span>' if own.flag else ""
+            name += f' <span class="quiet">{escape(visible(own.quiet))}</span>' if own.quiet else ""
+            parts.append(f'<th scope="row" role="rowheader" data-value="{text}">{name}</th>')
+        else:
+            text = Markup(f'<strong class="bad">{text}</strong>') if column.kind == "flag" and cell is False else text
+            parts.append(
+                f'<td role="cell"{_sortable_class(column, cell)} data-label="{escape(column.title)}"'
+                f' data-value="{escape(value)}">{text}</td>'
+            )
+        if column.key == after:
+            parts.append(f'<td role="cell" class="drawing">{own.drawing}</td>')
+    caveats = "".join(f"<li>{escape(visible(caveat))}</li>" for caveat in own.caveats)
+    if caveats:
+        caveats = f'<tr role="row" class="caveats"><td role="cell" colspan="{len(parts)}"><ul>{caveats}</ul></td></tr>'
+    kind = f' class="{escape(own.kind)}"' if own.kind else ""
+    return f'<tbody role="rowgroup"{kind}><tr role="row">{"".join(parts)}</tr>{caveats}</tbody>\n'
+
+
+def _sortable_class(column: Column, cell: Cell) -> str:
+    if column.kind == "count":
+        return ' class="num count zero"' if cell == 0 else ' class="num count"'
+    if column.key == "score":
+        return ' class="num strong nowrap"'
+    return ' class="num nowrap"' if column.kind in RIGHT or column.key == "interval" else ""
+
+
+def _sort_key(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return str(value[0])
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
 def html_cell(column: Column, value: Cell, tint: Callable[[Estimate], str] | None = None) -> str:

@@ -12,6 +12,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from eqlab.comparison.pair import Pair
+from eqlab.comparison.scores import score_table, sort_values
 from eqlab.core import text
 from eqlab.core.results import Estimate, ItemScore
 from eqlab.core.runs import PERSON
@@ -26,7 +27,9 @@ from eqlab.publish.report.item_pages import pages as item_pages
 from eqlab.publish.report.talk_pages import INDEX, Home, Listened, reader_files
 from eqlab.publish.report.templating import environment, policy, source
 from eqlab.publish.report.words import add_words
+from eqlab.tables import svg as figures
 from eqlab.tables.cells import rank_text
+from eqlab.tables.html import RowMarks, sortable_table
 
 MOST_CHANGES = 50
 TALKS = "talks"
@@ -91,8 +94,7 @@ def _readable(entry: BoardEntry) -> bool:
 
 
 def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
-    lines = [line_facts(board, line) for line in board.lines]
-    yield from table_files(f"data/board-{board.key}", lines, data_files.LINES)
+    yield from table_files(f"data/board-{board.key}", line_facts(board), data_files.LINES)
     estimates = [row for line, entry in board.entered for row in _estimate_rows(line, entry)]
     yield from table_files(f"data/estimates-{board.key}", estimates, data_files.ESTIMATES)
     items = [_item_facts(line, entry, item) for line, entry in board.entered for item in entry.result.items]
@@ -146,6 +148,29 @@ def _rows(items: Sequence[ItemScore]) -> Markup:
         status, score = item.status or "unanswered", text.number(item.score)
         made.append(f'<tr><th scope="row">{name}{again}</th><td>{status}</td><td class="num">{score}</td></tr>')
     return Markup("\n".join(made))
+
+
+def board_scores(board: Board, caption: str) -> Markup:
+    """A table of the front page. Its rows have no words in their drawings: their cells say them."""
+    lines = board.score_lines
+    marks = [
+        RowMarks(
+            values,
+            href=f"models/{entry.id}.html" if (entry := line.entry) and not entry.arm else "",
+            flag="" if line.valid else "not valid",
+            quiet=line.kind if line.kind != "model" else line.why_no_rank if line.valid else "",
+            drawing=figures.bare_baseline(line.estimate.value, board.scale)
+            if line.kind == "baseline" and line.estimate.value is not None
+            else figures.bare_whisker(line.estimate, board.scale, line.valid),
+            kind=line.kind,
+        )
+        for line, values in zip(board.lines, sort_values(lines, "board"), strict=True)
+    ]
+    label = Markup(' data-filter="{}"').format(board.label)
+    table = score_table(lines, "board")
+    return sortable_table(
+        table, marks, axis=figures.axis(board.scale), after="interval", caption=Markup(caption), more=label
+    )
 
 
 def _near(board: Board, line: BoardLine) -> list[tuple[BoardLine, Estimate, str]]:
@@ -236,7 +261,7 @@ def _environment() -> Environment:
         [PackageLoader("eqlab.publish.leaderboard", "templates"), PackageLoader("eqlab.publish.report", "templates")]
     )
     made = add_words(environment(loader))
-    made.globals.update(rank_text=rank_text, MOST_CHANGES=MOST_CHANGES)
+    made.globals.update(rank_text=rank_text, MOST_CHANGES=MOST_CHANGES, board_scores=board_scores)
     made.tests["search"] = lambda value, part: part in value
     return made
 
@@ -249,7 +274,7 @@ def whole(site: BoardSite, files: Sequence[str], tables: Sequence[Mapping[str, A
         "eqlab": site.version,
         "built_at": site.generated_at,
         "tables": tables,
-        "rows": [line_facts(board, line) for board in site.boards for line in board.lines],
+        "rows": [row for board in site.boards for row in line_facts(board)],
         "sentences": {board.key: board.sentence for board in site.boards},
         "changes": [asdict(change) for change in site.changed],
         "refused": [list(pair) for pair in site.refused],

@@ -7,17 +7,19 @@ from operator import attrgetter
 from statistics import median
 
 from jinja2 import Environment
+from markupsafe import Markup
 
 from eqlab.comparison.disagreement import against_reference
 from eqlab.comparison.labels import mode_name, subject_name
+from eqlab.comparison.scores import score_table, sort_values, usage_table
 from eqlab.core import text
 from eqlab.core.answered_as import in_words
-from eqlab.core.results import ItemScore, Result
+from eqlab.core.results import ItemScore, Result, Table
 from eqlab.publish.groups import Group
 from eqlab.publish.report import sections
 from eqlab.publish.report.templating import environment
 from eqlab.tables import svg as figures
-from eqlab.tables.html import html_table
+from eqlab.tables.html import RowMarks, html_table, sortable_table
 
 MAX_ROWS = 100
 """Items in the page's full table of one subject."""
@@ -60,13 +62,25 @@ def shared_caveats(one: Group) -> tuple[str, ...]:
     return tuple(caveat for caveat in own[0] if all(caveat in other for other in own)) if len(own) > 1 else ()
 
 
-def told_statuses(one: Group) -> tuple[str, ...]:
-    """The columns of a table's statuses: ok, and whatever else happened to anybody in it."""
-    return tuple(
-        status
-        for status in figures.STATUS_ORDER
-        if status == "ok" or any(r.result.counts.get(status) for r in one.rows)
-    )
+def group_table(one: Group, caption: str, once: Sequence[str], shared: Sequence[str]) -> Markup:
+    """The score table of a group; caveats that were told already are left out."""
+    lines = [row.line for row in one.rows]
+    table = score_table(lines, "page")
+    told = {*once, *shared}
+    marks = [
+        RowMarks(
+            values,
+            href=f"#{row.anchor}",
+            drawing=figures.whisker(row.name, row.result.headline, one.scale, row.letters, row.result.valid),
+            caveats=[caveat for caveat in row.result.caveats if caveat not in told],
+        )
+        for row, values in zip(one.rows, sort_values(lines, "page"), strict=True)
+    ]
+    return sortable_table(table, marks, axis=figures.axis(one.scale), after="interval", caption=Markup(caption))
+
+
+def took_table(one: Group) -> Table | None:
+    return usage_table([row.line for row in one.rows])
 
 
 def failures(result: Result) -> list[ItemScore]:
@@ -89,7 +103,9 @@ def add_words(made: Environment) -> Environment:
     made.globals.update(heat_of=sections.heat_of, apart_of=sections.apart_of, no_links=sections.no_links)
     made.globals.update(length_of=sections.length_of, answered_as=in_words)
     made.globals.update(html_table=html_table, against_reference=against_reference)
-    made.globals.update(extremes=extremes, failures=failures, told_statuses=told_statuses, spread=spread)
+    made.globals.update(
+        extremes=extremes, failures=failures, group_table=group_table, took_table=took_table, spread=spread
+    )
     made.globals.update(shared_caveats=shared_caveats)
     made.globals.update(scored_items=scored_items, scores_of=scores_of, mode_name=mode_name, subject_name=subject_name)
     made.globals.update(
