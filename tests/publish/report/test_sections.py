@@ -13,8 +13,9 @@ from eqlab.benchmarks.eqbench.word_groups import OTHER, deviations, group_of
 from eqlab.comparison import disagreement
 from eqlab.core.results import ByEmotion, Estimate, OfOthers
 from eqlab.publish.groups import group
+from eqlab.publish.report import item_pages
 from eqlab.publish.report.page import item_files, render
-from eqlab.tables import heat, item_pages
+from eqlab.tables import heat
 
 ANGER, JOY = Estimate("anger", 2.0, 9, 0.5, 1.0, 3.0), Estimate("joy", 4.0, 7, 0.5, 3.0, 5.0)
 
