@@ -2,14 +2,15 @@
 # make test  set everything up, then lint, types, import rules and all tests
 SHELL := /bin/bash
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 RUN := $(VENV)/.run-ready
 TEST := $(VENV)/.test-ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SLICE ?= tests/core tests/data tests/instruments tests/store tests/models tests/comparison
 COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: help setup run talk test lint docs docs-output bench audit sbom lock clean
+.PHONY: help setup run talk test slice lint docs docs-output bench audit sbom lock clean
 
 help:                ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 13
@@ -47,6 +48,9 @@ talk: $(RUN)         ## the embedded model in both seats of four short talks (se
 test: setup          ## lint, types, import rules, all tests
 	@$(MAKE) --no-print-directory lint
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile  # two processes share the cores; threads would too
+
+slice: setup         ## a few minutes of tests, on another interpreter: make slice PYTHON=python3.13 VENV=.venv-newest
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(SLICE)
 
 lint: setup          ## lint, types and import rules
 	$(BIN)/ruff check src tests bench

@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LONGEST = 150.0
 """Seconds. A mutant that makes a test wait for ever is noticed as well."""
-_NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "site", "*.egg-info")
+_NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "__pycache__", ".*_cache", "site", "*.egg-info")
 _FAILED = re.compile(r"^FAILED (?:\S*/)?(\w+\.py::\w+)", re.MULTILINE)
 _MISTAKE = re.compile(
     r"^(?:ERROR |E +(?:NameError|ImportError|ModuleNotFoundError|SyntaxError|IndentationError)\b)", re.M

@@ -10,10 +10,10 @@ import pytest
 from conftest import ROOT
 
 import eqlab as api
-from eqlab.core.benchmark import Adaptive, Foreseen, OwnItems, Probed, Rated, Seated, Talks
+from eqlab.core.benchmark import Adaptive, Foreseen, Normed, Probed, Rated, Seated, Talks
+from eqlab.core.errors import UsageError
 from eqlab.core.studied import Studied
 from eqlab.runs.request import Request, prepare
-from eqlab.store.open import open_store
 
 TEXT = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
@@ -49,7 +49,7 @@ def registered(monkeypatch):
     return known
 
 
-def test_a_benchmark(registered, server, tmp_path, monkeypatch):
+def test_a_benchmark(registered, server, tmp_path, monkeypatch, store):
     registered["stronger"] = run_blocks("A benchmark")["Stronger"]
     package = tmp_path / "my_package"
     package.mkdir()
@@ -60,9 +60,10 @@ def test_a_benchmark(registered, server, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "my_package", raising=False)
     server.reply = lambda body, number: "furious" if "furious" in body["messages"][-1]["content"] else "A, I guess"
-    store = open_store(str(tmp_path / "s.db"))
     outcome = api.run(prepare(Request(("m",), ("stronger",), base_url=server.url)), store)
     (result,) = api.results(store, store.read_run(outcome.run))
+    with pytest.raises(UsageError, match="stronger has no published items"):
+        prepare(Request(("m",), ("stronger",), items="published", base_url=server.url))
     assert result.sentence.startswith("model:m is right in")
     assert result.headline.n >= 1
     assert result.counts["planned"] == sum(result.counts.values()) - result.counts["planned"] == 2
@@ -104,7 +105,7 @@ def test_a_plugin():
         assert points.items() <= real["entry-points"][group].items()
 
 
-def test_talks_of_several_turns(registered, server, tmp_path):
+def test_talks_of_several_turns(registered, server, store):
     from eqlab.core.answers import Reading
     from eqlab.core.benchmark import Asking
     from eqlab.core.forms import Form
@@ -131,7 +132,6 @@ def test_talks_of_several_turns(registered, server, tmp_path):
 
     registered["sister"] = Sister
     assert isinstance(Sister(), Talks)
-    store = open_store(str(tmp_path / "s.db"))
     server.reply = lambda body, number: f"reply {number}"
     outcome = api.run(prepare(Request(("m",), ("sister",), base_url=server.url)), store)
     (result,) = api.results(store, store.read_run(outcome.run))
@@ -156,7 +156,7 @@ def test_items_of_your_own(tmp_path, monkeypatch):
 
 def test_the_table_of_protocols_is_true():
     """Each optional protocol is named with its methods, and has no others."""
-    for protocol in (Adaptive, Talks, Seated, Foreseen, OwnItems, Probed, Rated, Studied):
+    for protocol in (Adaptive, Talks, Seated, Foreseen, Normed, Probed, Rated, Studied):
         methods = [
             name for name, what in vars(protocol).items() if isinstance(what, types.FunctionType) and name[0] != "_"
         ]
@@ -164,7 +164,7 @@ def test_the_table_of_protocols_is_true():
         assert all(f"`{name}`" in row for name in methods), (protocol, methods)
 
 
-def test_a_kind_of_study(registered, tmp_path, monkeypatch):
+def test_a_kind_of_study(registered, tmp_path, monkeypatch, store):
     """Found through its benchmark, checked, translated, simulated over HTTP, and its truth found again."""
     pytest.importorskip("uvicorn")
     from eqlab.core.studied import StudyKind, Truth
@@ -187,7 +187,6 @@ def test_a_kind_of_study(registered, tmp_path, monkeypatch):
     kind: StudyKind = registry.find_kind("stronger")
     assert "stronger" in registry.kind_names()
     assert kind.in_words({"ask": "x"}).words == {"ask": "x"}
-    store = open_store(str(tmp_path / "s.db"))
     path = tmp_path / "stronger.toml"
     path.write_text(study_text("stronger", store).replace("[pay]", "[places]\npeople_per_batch = 30\n[pay]"))
     text, design = open_study(path, store)

@@ -53,3 +53,38 @@ def test_two_suites_do_not_meet_in_one_database(postgres, start_postgres, tmp_pa
         assert connection.execute(text("SELECT 1")).scalar() == 1
     engine.dispose()
     own.start()  # the session ends it
+
+
+HANGS = "def test_hangs(): threading.Event().wait()"
+HANGS_AFTER_A_FAILURE = """
+@pytest.fixture
+def room():
+    yield
+    threading.Event().wait()
+
+def test_hangs(room): assert False, "it failed first"
+"""
+IS_KILLED = "def test_hangs(): os.kill(os.getpid(), signal.SIGKILL)"
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("body", [HANGS, HANGS_AFTER_A_FAILURE, IS_KILLED], ids=["hangs", "hangs after", "killed"])
+def test_a_test_that_hangs_or_dies_ends_the_run_with_its_name(tmp_path, body, workers):
+    """With the settings of this suite, but for the length of the limit; the other file's tests are done."""
+    (tmp_path / "test_bad.py").write_text(f"import os, pytest, signal, threading\n{body}\n\ndef test_left(): pass\n")
+    (tmp_path / "test_good.py").write_text("def test_fine(): pass\n")
+    command = [sys.executable, "-m", "pytest", "-p", "ending", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml"]
+    limit = ["-o", "faulthandler_timeout=2", "--rootdir", tmp_path, "-n", str(workers), "--dist", "loadfile"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests" / "support")}
+    done = subprocess.run(
+        [*command, *limit, tmp_path], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode != 0, said
+    if body is not IS_KILLED:
+        assert "Timeout (0:00:02)!" in said
+        assert "in wait" in said
+    if workers:
+        assert "crashed while running 'test_bad.py::test_hangs'" in said
+        assert "Worker gw" in said
+        assert " 1 passed" in said

@@ -2,10 +2,12 @@
 
 import re
 
+import pytest
 from conftest import ROOT
 
 from eqlab.benchmarks.registry import load, names, place, usual
-from eqlab.core.benchmark import Adaptive, OwnItems, Probed, Rated, Source, Talks
+from eqlab.core.benchmark import Adaptive, Probed, Rated, Source, Talks, check_item_set, file_sources, item_sets_of
+from eqlab.core.errors import UsageError
 
 SOURCE = ROOT / "src" / "eqlab"
 ASKS = re.compile(r"""(?:==|!=|\bin\b)\s*\(?["'](?:eqbench|emotionbench|empathy|rating|emobench|dialogue)["']""")
@@ -26,12 +28,57 @@ def test_no_code_outside_benchmarks_asks_for_a_name():
 def test_what_each_of_ours_can_do():
     has = {
         protocol.__name__: {name for name in names() if isinstance(load(name), protocol)}
-        for protocol in (Adaptive, OwnItems, Probed, Rated, Talks)
+        for protocol in (Adaptive, Probed, Rated, Talks)
     }
     assert has["Adaptive"] == {"eqbench"}
     assert has["Rated"] == {"empathy", "dialogue"}
     assert has["Talks"] >= {"dialogue"}
-    assert {"eqbench", "emotionbench", "empathy", "emobench", "dialogue"} <= has["OwnItems"] & has["Probed"]
+    assert {"eqbench", "emotionbench", "empathy", "emobench", "dialogue"} <= has["Probed"]
+
+
+OURS = ("eqbench", "emotionbench", "empathy", "emobench", "dialogue")
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_item_sets_of_ours(name):
+    benchmark = load(name)
+    assert item_sets_of(benchmark) == ("open", "published", "own")
+    first, *rest = file_sources(benchmark, "mine.toml", benchmark.options("own", {}))
+    assert first == Source("file", "mine.toml")
+    assert all(source.kind != "file" for source in rest)
+
+
+class Undeclared:
+    """A benchmark of 0.2."""
+
+    name = "undeclared"
+
+    def __init__(self, *, published):
+        self.published = published
+
+    def options(self, item_set, given):
+        return {"item_set": item_set}
+
+    def sources(self, item_set, options):
+        other = self.published and item_set == "published"
+        return (Source("package", "theirs.toml" if other else "items.toml", "theirs"),)
+
+
+def test_item_sets_of_a_package_that_declares_none():
+    assert item_sets_of(Undeclared(published=True)) == ("open", "published")
+    assert item_sets_of(Undeclared(published=False)) == ("open",)
+    own = Undeclared(published=False)
+    own.own_sources = lambda path, options: (Source("file", path), Source("open", "more.toml"))
+    assert item_sets_of(own) == ("open", "own")
+    assert len(file_sources(own, "mine.toml", {})) == 2
+
+
+def test_items_that_a_benchmark_does_not_have_are_refused():
+    check_item_set(Undeclared(published=True), "published")
+    with pytest.raises(UsageError, match=r"undeclared has no published items\. Write --items open\."):
+        check_item_set(Undeclared(published=False), "published")
+    with pytest.raises(UsageError, match="takes no items of your own"):
+        check_item_set(Undeclared(published=False), "own")
 
 
 def test_order_and_what_a_plain_run_asks():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from eqlab.core.errors import DataError, UsageError
 from eqlab.instruments.catalogue import AGQ, BFNE, DASS_21, GASP, INSTRUMENTS, MJS, PANAS, TEQ, instrument
-from eqlab.instruments.score import check, score, score_columns, score_range, total
+from eqlab.instruments.score import check, score, score_columns, score_range
 
 ALL = sorted(INSTRUMENTS)
 
@@ -44,7 +44,26 @@ def test_dass_is_doubled_unless_raw():
 @pytest.mark.parametrize("one", [PANAS, MJS, GASP])
 def test_no_overall_where_the_instrument_has_none(one):
     assert "Overall" not in score(one, [one.low] * one.n_items)
-    assert total(one, [one.low] * one.n_items) == one.low * one.n_items
+    assert one.scores[0].name != "Overall"
+
+
+@pytest.mark.parametrize("one", [MJS, GASP])
+def test_a_total_that_the_instrument_does_not_define_is_named_as_such(one):
+    whole, *parts = one.scores_and_total("all items")
+    assert (whole.name, whole.items) == ("all items", tuple(one.numbers))
+    assert tuple(parts) == one.subscales
+
+
+def test_an_instrument_with_an_overall_score_gets_no_second_one():
+    assert AGQ.scores_and_total("all items") == AGQ.scores
+
+
+def test_the_two_scales_of_panas_are_never_added():
+    assert [part.name for part in PANAS.scores_and_total("all items")] == ["Positive Affect", "Negative Affect"]
+    assert score(PANAS, [5 if number in PANAS.subscales[0].items else 1 for number in PANAS.numbers]) == {
+        "Positive Affect": 50,
+        "Negative Affect": 10,
+    }
 
 
 def test_a_missing_answer_leaves_only_its_own_scores_undefined():
@@ -69,6 +88,16 @@ def test_wrong_answers_are_errors_not_scores():
     assert instrument("dass-21") is DASS_21
 
 
+def by_hand(one, part, values, keyed):
+    answers = [values[number - 1] for number in part.items]
+    if None in answers:
+        return None
+    if not keyed:
+        return sum(answers)
+    pairs = zip(part.items, answers, strict=True)
+    return one.factor * sum(one.low + one.high - value if n in one.reverse else value for n, value in pairs)
+
+
 @given(st.sampled_from(ALL), st.data())
 def test_arrays_give_the_same_scores_and_stay_in_range(key, data):
     one = INSTRUMENTS[key]
@@ -77,6 +106,7 @@ def test_arrays_give_the_same_scores_and_stay_in_range(key, data):
     column = np.array([[np.nan if value is None else float(value)] for value in values])
     for keyed in (True, False):
         found = score(one, values, keyed=keyed)
+        assert found == {part.name: by_hand(one, part, values, keyed) for part in one.scores}
         for part in one.scores:
             fast = score_columns(one, column, part, keyed=keyed)[0]
             low, high = score_range(one, part, keyed=keyed)

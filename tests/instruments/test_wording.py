@@ -6,8 +6,14 @@ import pytest
 
 from eqlab.core.errors import DataError
 from eqlab.instruments.catalogue import BDI, BFNE, INSTRUMENTS, MJS, PANAS, TEQ
-from eqlab.instruments.listing import list_instruments, wording_file
-from eqlab.instruments.wording import own_wording, read_instrument_file, read_questionnaires, scales
+from eqlab.instruments.wording import (
+    list_instruments,
+    own_wording,
+    read_instrument_file,
+    read_questionnaires,
+    scales,
+    wording_file,
+)
 
 
 def entry(one, prompt, text="Item {}."):

@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT
 
 from eqlab.core.benchmark import NO_CONTEXT, Context
-from eqlab.core.runs import PEOPLE
+from eqlab.core.runs import PEOPLE, BenchmarkConfig
 from eqlab.runs.context import Known, StoreContext
 from eqlab.runs.score import results
 from eqlab.runs.together import results_of
@@ -58,11 +58,11 @@ def test_who_does_not_ask_reads_nothing_else(counted):
 def test_a_context_is_the_benchmarks_own(counted):
     store, _ = counted
     known = Known(store)
-    ratings = StoreContext(known, "rating", None)
+    ratings = StoreContext(known, BenchmarkConfig("rating", 1, "replies", ""), None)
     assert {other.asked.name for other in ratings.others()} == {"rating"}
     assert len(list(ratings.others())) == 4
     assert ratings.once("x", lambda: 1) == ratings.once("x", lambda: 2) == 1
-    assert StoreContext(known, "eqbench", None).once("x", lambda: 3) == 3
+    assert StoreContext(known, BenchmarkConfig("eqbench", 1, "open", ""), None).once("x", lambda: 3) == 3
     empty: Context = NO_CONTEXT
     assert not list(empty.others())
     assert empty.once("x", lambda: 4) == 4

@@ -16,10 +16,9 @@ def held(server, tmp_path):
     return partial(hold, server, tmp_path)
 
 
-def test_fixed_lines_ask_nobody_else_and_have_no_score(server, tmp_path):
+def test_fixed_lines_ask_nobody_else_and_have_no_score(server, store):
     server.reply = talk
     made = api.prepare(api.Request(("good",), ("dialogue",), base_url=server.url, profile="full", limit=2))
-    store = api.open_store(str(tmp_path / "s.db"))
     api.run(made, store)
     assert len(server.requests) == 2 * 4
     talks = talks_of(store.scored(made.config.id, "model:good", "dialogue"))

@@ -190,10 +190,9 @@ def test_a_run_of_a_package_that_is_gone_is_still_listed(plugin, eqlab, server, 
 # -- talks -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_talk_goes_on_turn_by_turn(plugin, server, tmp_path):
+def test_a_talk_goes_on_turn_by_turn(plugin, server, store):
     server.reply = choose
     prepared = prepare(Request(("m",), ("smalltalk",), base_url=server.url, limit=2, repeats=2))
-    store = open_store(str(tmp_path / "s.db"))
     api.run(prepared, store, concurrency=3)
     talks = [body["messages"] for body in server.requests]
     assert sorted(map(len, talks)) == [1] * 4 + [3] * 4 + [5] * 4
@@ -210,7 +209,7 @@ def test_a_talk_goes_on_turn_by_turn(plugin, server, tmp_path):
     assert len(server.requests) == 12, "a talk that is over is not gone on with"
 
 
-def test_another_model_in_the_talk(plugin, server, tmp_path):
+def test_another_model_in_the_talk(plugin, server, store):
     server.reply = choose
     options = {"speaker": "openai/other"}
     prepared = prepare(Request(("m",), ("smalltalk",), base_url=server.url, limit=1, options=options))
@@ -220,7 +219,6 @@ def test_another_model_in_the_talk(plugin, server, tmp_path):
 
         benchmark = prepared.asked["smalltalk"].benchmark
         benchmark.seats = lambda options: {"speaker": ModelConfig(options["speaker"], base_url=server.url)}
-        store = open_store(str(tmp_path / "s.db"))
         api.run(prepared, store)
     finally:
         del os.environ["OPENAI_API_KEY"]
@@ -231,7 +229,7 @@ def test_another_model_in_the_talk(plugin, server, tmp_path):
     assert [one.attempts[0].model for one in scored][1] == "other"
 
 
-def test_talks_do_not_wait_for_each_other(plugin, server, tmp_path):
+def test_talks_do_not_wait_for_each_other(plugin, server, store):
     """The first turn of one talk takes long; the others are over before its second is asked."""
     order, gone = [], threading.Event()
 
@@ -248,7 +246,7 @@ def test_talks_do_not_wait_for_each_other(plugin, server, tmp_path):
 
     server.reply, server.before = reply, slow
     prepared = prepare(Request(("m",), ("smalltalk",), base_url=server.url))
-    api.run(prepared, open_store(str(tmp_path / "s.db")), concurrency=6)
+    api.run(prepared, store, concurrency=6)
     assert len(order) == 18
     assert order[-2:] == [("Day 1, line 1.", 3), ("Day 1, line 1.", 5)]
 
@@ -277,9 +275,9 @@ def test_killed_in_the_middle_of_talks(plugin, server, tmp_path):
         kills += 1
     assert worker.wait(60) == 0
     assert kills >= 2
-    store = open_store(where)
-    run = store.find_run("last").id
-    scored = list(store.scored(run, "model:m", "smalltalk"))
+    with open_store(where) as store:
+        run = store.find_run("last").id
+        scored = list(store.scored(run, "model:m", "smalltalk"))
     assert len(scored) == 6 * 3 * 3, "each talk has its three turns, once"
     assert all(len(one.attempts) == 1 for one in scored)
     turns = {}

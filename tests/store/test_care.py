@@ -143,7 +143,9 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(tmp_path):
     store.begin_run(config(seed=5), plan(2), {})  # and it can be written to
     store.close()
     assert check(str(path)).problems == ()
-    assert open_quickly(str(path)) is not None
+    quick = open_quickly(str(path))
+    assert quick is not None
+    quick.close()
 
 
 def test_looking_at_a_run_loads_nothing_heavy(server, tmp_path):

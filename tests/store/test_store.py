@@ -4,6 +4,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -230,7 +231,7 @@ def test_migrations_make_the_tables_of_the_schema(store):
 def test_a_store_of_a_newer_version_is_refused(tmp_path):
     path = tmp_path / "s.db"
     Store(str(path)).close()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(StoreError, match="newer"):
         Store(str(path))
@@ -391,3 +392,18 @@ def test_many_processes_open_a_new_store_at_once(store_url):
     code = "import sys\nfrom eqlab.store.store import Store\nStore(sys.argv[1]).close()"
     workers = [subprocess.Popen([sys.executable, "-c", code, store_url]) for _ in range(6)]
     assert [worker.wait(120) for worker in workers] == [0] * 6
+
+
+def test_stores_of_other_tests_have_the_tables_that_migrations_make(tmp_path):
+    """Table by table and index by index, so that tests outside this folder see what users have."""
+    from new_stores import made_at_once, tables_of_a_new_store
+
+    def content(path):
+        with closing(sqlite3.connect(path)) as connection:
+            return sorted(connection.iterdump()), connection.execute("PRAGMA journal_mode").fetchone()
+
+    Store(str(tmp_path / "by migrations.db")).close()
+    with made_at_once(tables_of_a_new_store(tmp_path)):
+        Store(str(tmp_path / "at once.db")).close()
+    assert content(tmp_path / "at once.db") == content(tmp_path / "by migrations.db")
+    assert len(content(tmp_path / "at once.db")[0]) > 20

@@ -2,7 +2,6 @@
 
 import pytest
 
-from eqlab.store.store import Store
 from eqlab.store.study.create import check_begun, create_study
 from eqlab.study.build_design import design_of, open_study
 from eqlab.study.file import read_study
@@ -51,9 +50,8 @@ def text_of(kind, language):
 
 
 @pytest.mark.parametrize(("kind", "language"), list(HASHES))
-def test_a_study_of_0_1_has_the_pages_it_began_with(kind, language, tmp_path):
+def test_a_study_of_0_1_has_the_pages_it_began_with(kind, language, tmp_path, store):
     """Also where 0.2 would put words of the study's language into the trials."""
-    store = Store(str(tmp_path / "store.db"))
     older = design_of(read_study(text_of(kind, language), words="en"), store)
     assert older.sha256 == HASHES[kind, language]
     path = tmp_path / "study.toml"

@@ -4,7 +4,6 @@ import pytest
 from made_studies import made, study_text, write_replies
 
 from eqlab.core.errors import DataError
-from eqlab.store.store import Store
 from eqlab.study import texts
 from eqlab.study.file import read_study
 from eqlab.study.language_file import kind_words, language_text, missing_words
@@ -48,13 +47,12 @@ def test_our_languages_lack_nothing_and_fill_in_the_same(language):
 
 
 @pytest.mark.parametrize("kind", list(GERMAN))
-def test_a_german_study_is_german_inside_its_trials_too(kind, tmp_path):
+def test_a_german_study_is_german_inside_its_trials_too(kind, tmp_path, store):
     write_replies(tmp_path)
     question = (
         '[[before]]\nkey = "age"\nask = "number"\ntext = "Wie alt?"\nlow = 1\nhigh = 9\nprefer_not_to_say = true\n'
     )
     arms = ("a", "b") if kind in ("rating", "pairwise") else ()
-    store = Store(str(tmp_path / "s.db"))
     design = made(tmp_path, store, kind, language="de", top="limit = 4", arms=arms, tables=question)
     asked = [trial for batch in design.batches for trial in batch.trials]
     assert any(GERMAN[kind] in trial.stimulus for trial in asked)
@@ -77,14 +75,14 @@ def test_a_german_study_is_german_inside_its_trials_too(kind, tmp_path):
             assert not any(english in one for one in fields), (kind, english)
 
 
-def test_a_language_is_added_as_a_file_only(own, tmp_path):
+def test_a_language_is_added_as_a_file_only(own, tmp_path, store):
     assert "pt" not in texts.languages()
     text = language_text("pt").replace('"Continue"', '"Continuar"').replace('"The person says:"', '"A pessoa diz:"')
     (own / "pt.toml").write_text(text)
     assert "pt" in texts.languages()
     assert texts.load("pt-BR")("continue") == "Continuar"
     write_replies(tmp_path)
-    design = made(tmp_path, Store(str(tmp_path / "s.db")), "rating", language="pt")
+    design = made(tmp_path, store, "rating", language="pt")
     assert "A pessoa diz:" in design.batches[0].trials[0].stimulus
 
 

@@ -102,7 +102,7 @@ def test_the_models_of_the_newest_run_become_arms_that_later_runs_do_not_change(
     replies(server, store, models=("third",), seed=5)
     assert design_of(read_study(text), store).sha256 == before.sha256
     settled = study_text("rating", store, arms={"a": "last:third", "b": "author"})
-    assert f'"a" = "{api.open_store(store.where).find_run("last").id}:third"' in settled
+    assert f'"a" = "{store.find_run("last").id}:third"' in settled
 
 
 def test_beside_one_model_stand_our_own_replies(server, store):

@@ -86,7 +86,7 @@ def proportion_estimate(name: str, hits: int, n: int, *, note: str = "") -> Esti
     if n == 0:
         return Estimate(name, None, 0, unit="%", note=note, digits=1)
     p = hits / n
-    low, high = _wilson(p, n)
+    low, high = proportion_bounds(p, n)
     return Estimate(name, 100 * p, n, None, 100 * low, 100 * high, "%", note, 1)
 
 
@@ -112,7 +112,7 @@ def clustered_share(name: str, hits: Sequence[bool], clusters: Sequence[object],
         worth = n / effect * _squared_quantiles(count - 1)
     else:
         worth = float(count)
-    low, high = _wilson(p, worth)
+    low, high = proportion_bounds(p, worth)
     return Estimate(name, 100 * p, n, None, 100 * low, 100 * high, "%", note, 1)
 
 
@@ -123,7 +123,8 @@ def _squared_quantiles(df: int) -> float:
     return (_Z / float(stdtrit(df, 0.975))) ** 2
 
 
-def _wilson(p: float, n: float) -> tuple[float, float]:
+def proportion_bounds(p: float, n: float) -> tuple[float, float]:
+    """Wilson's 95 % score interval of a share p of n (Wilson 1927), both from 0 to 1."""
     centre = (p + _Z * _Z / (2 * n)) / (1 + _Z * _Z / n)
     reach = _Z / (1 + _Z * _Z / n) * math.sqrt(p * (1 - p) / n + _Z * _Z / (4 * n * n))
     return max(0.0, centre - reach), min(1.0, centre + reach)

@@ -198,9 +198,8 @@ def _runs_of(sweep: Path, store: str, data: Path | None) -> list[str]:
     from eqlab.sweep.file import read_sweep
 
     cells = make_cells(read_sweep(sweep), data)
-    opened = open_reader(store)
-    known = set(opened.run_ids())
-    opened.close()
+    with open_reader(store) as opened:
+        known = set(opened.run_ids())
     found = [cell.run for cell in cells if cell.run in known]
     if not found:
         raise UsageError(f"No run of {sweep} is in the store.", f"Run 'eqlab sweep {sweep}' first.")

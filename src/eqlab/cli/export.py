@@ -25,9 +25,9 @@ def export(
     from eqlab.publish.export import write_answers
     from eqlab.store.looking import open_reader
 
-    opened = open_reader(store)
-    stored = opened.find_run(run)
-    path = output or Path(f"{stored.id}.parquet")
-    check_writable(path)
-    rows = write_answers(opened, stored, path)
+    with open_reader(store) as opened:
+        stored = opened.find_run(run)
+        path = output or Path(f"{stored.id}.parquet")
+        check_writable(path)
+        rows = write_answers(opened, stored, path)
     print_text(f"{rows} rows: {path.resolve()}")

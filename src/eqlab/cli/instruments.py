@@ -7,7 +7,7 @@ def instruments(data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """List the questionnaires with source, licence and what is missing on this machine."""
     from eqlab.cli.output import print_json, print_rows
     from eqlab.data.published import find, published_folder
-    from eqlab.instruments.listing import list_instruments
+    from eqlab.instruments.wording import list_instruments
 
     folder = published_folder(data)
     present = {path.relative_to(folder).as_posix() for path in find("**/*", folder)}

@@ -162,7 +162,6 @@ def judge(
     if within is not None and not calibrating:
         raise UsageError("--within is for a calibration.", "Write 'eqlab judge calibrate MODEL --within 0.1'.")
     out = errors()
-    opened = open_store(store, existing=judging.from_store(against if calibrating else "", on or ()))
     request = judging.JudgeRequest(
         judges=judges,
         on=(against,) if calibrating else tuple(on or ()),
@@ -187,31 +186,32 @@ def judge(
         out.print(text, markup=False, soft_wrap=True)
 
     planned: dict[str, object] = {}
-    if budget:
-        prepared, planned = within_budget(request, opened, budget, spending, say)
-    else:
-        prepared = judging.prepare(request, opened, say)
-    if adaptive:
-        most = judging.most_calls(prepared)
-        say(f"An adaptive run begins with some of all pairs and stops at the width; {most:,} calls at most.")
-        planned = {"most_calls": most}
-    if dry_run:
-        show_forecast(prepared, store, spending, as_json=as_json, more=planned)
-        return
-    work(
-        prepared,
-        opened,
-        concurrency=max_concurrency,
-        timeout=timeout,
-        silence=silence,
-        patience=patience,
-        spending=spending,
-        report=report,
-        as_json=as_json,
-        tables=0 if len(judges) > 1 else _SHOWN,
-        together=panel_of,
-        beside=partial(_still_missing, within) if within is not None else None,
-    )
+    with open_store(store, existing=judging.from_store(against if calibrating else "", on or ())) as opened:
+        if budget:
+            prepared, planned = within_budget(request, opened, budget, spending, say)
+        else:
+            prepared = judging.prepare(request, opened, say)
+        if adaptive:
+            most = judging.most_calls(prepared)
+            say(f"An adaptive run begins with some of all pairs and stops at the width; {most:,} calls at most.")
+            planned = {"most_calls": most}
+        if dry_run:
+            show_forecast(prepared, store, spending, as_json=as_json, more=planned)
+            return
+        work(
+            prepared,
+            opened,
+            concurrency=max_concurrency,
+            timeout=timeout,
+            silence=silence,
+            patience=patience,
+            spending=spending,
+            report=report,
+            as_json=as_json,
+            tables=0 if len(judges) > 1 else _SHOWN,
+            together=panel_of,
+            beside=partial(_still_missing, within) if within is not None else None,
+        )
 
 
 _SHOWN = 3

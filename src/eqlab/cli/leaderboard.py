@@ -39,6 +39,8 @@ def build(
 
     Every submission is checked and scored anew; one that does not hold is refused, named with the reason, and makes
     the exit code 1. The site is written without it."""
+    from contextlib import nullcontext
+
     from eqlab.cli.output import errors
     from eqlab.cli.uncollected import uncollected
     from eqlab.publish.leaderboard.build import Sources
@@ -46,8 +48,8 @@ def build(
     from eqlab.store.looking import open_reader
 
     out = errors()
-    sources = Sources(open_reader(store) if runs else None, tuple(submissions or ()), published, data, texts)
-    with uncollected():
+    with open_reader(store) if runs else nullcontext() as opened, uncollected():
+        sources = Sources(opened, tuple(submissions or ()), published, data, texts)
         built = build_site(folder, sources, lambda text: out.print(text, markup=False))
     if as_json:
         _print_json(built)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,10 +63,8 @@ def show_forecast(
 
     spending.look_up()
     refuse_absurd(prepared)
-    reader = _existing(store)
-    found = forecasts(prepared, reader, known_prices(), batch=spending.batch)
-    if reader is not None:
-        reader.close()
+    with _existing(store) as reader:
+        found = forecasts(prepared, reader, known_prices(), batch=spending.batch)
     if as_json:
         print_json({"run": prepared.config.id, "models": [_as_data(one) for one in found], **(more or {})})
         return
@@ -143,14 +142,14 @@ def print_usage(results: "Sequence[Result]") -> None:
         print_table(table)
 
 
-def _existing(store: str) -> "Reader | None":
+def _existing(store: str) -> "AbstractContextManager[Reader | None]":
     """The store, if there is one: a dry run makes no file."""
     from eqlab.core.folders import default_store
     from eqlab.store.looking import open_reader
     from eqlab.store.place import sqlite_path
 
     path = sqlite_path(store or default_store())
-    return open_reader(store) if path is None or path.is_file() else None
+    return open_reader(store) if path is None or path.is_file() else nullcontext()
 
 
 def span_words(range_: tuple[int, int]) -> str:

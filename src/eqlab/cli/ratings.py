@@ -45,13 +45,13 @@ def import_file(
     read_file(file)  # before a store is made for it
     if report:
         check_writable(report)
-    opened = open_store(store)
-    done = import_ratings(opened, file, name or file.stem, data)
-    for bad in done.bad:
-        out.print(f"{file.name}, line {bad.line}: {bad.reason}; left out.", markup=False)
-    stored = opened.find_run(done.run)
-    found = results(opened, stored)
-    written = write_results([(stored, found)], report) if report else None
+    with open_store(store) as opened:
+        done = import_ratings(opened, file, name or file.stem, data)
+        for bad in done.bad:
+            out.print(f"{file.name}, line {bad.line}: {bad.reason}; left out.", markup=False)
+        stored = opened.find_run(done.run)
+        found = results(opened, stored)
+        written = write_results([(stored, found)], report) if report else None
     if as_json:
         print_json(
             {
@@ -72,4 +72,3 @@ def import_file(
             print_table(table)
     if written:
         say(f"Report: {written.resolve()}")
-    opened.close()

@@ -97,11 +97,11 @@ def found_runs(
     from eqlab.runs.together import cores, results_of
     from eqlab.store.looking import open_reader
 
-    opened = open_reader(store)
-    if own:
-        stored = [opened.find_run(run) for run in own]
-    else:
-        opened.find_run("last")  # an empty store is said plainly
-        stored = [opened.read_run(run) for run in reversed(opened.run_ids()[:last])]
-    found = pooled(opened, results_of(opened, stored, processes=cores(), others=others))
-    return [*with_panels(opened, found), *beside]
+    with open_reader(store) as opened:
+        if own:
+            stored = [opened.find_run(run) for run in own]
+        else:
+            opened.find_run("last")  # an empty store is said plainly
+            stored = [opened.read_run(run) for run in reversed(opened.run_ids()[:last])]
+        found = pooled(opened, results_of(opened, stored, processes=cores(), others=others))
+        return [*with_panels(opened, found), *beside]

@@ -5,8 +5,8 @@ from typing import Any
 
 from eqlab.cli.output import print_table, say
 from eqlab.comparison.scores import ScoreLine, rules_words, score_table
-from eqlab.core.results import Estimate, Result
-from eqlab.core.text import is_number
+from eqlab.core.results import Estimate, Result, goodness
+from eqlab.core.text import is_number, percentile_sentence
 from eqlab.tables.cells import estimate_text
 
 
@@ -35,7 +35,7 @@ def _by_title(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 def _worst(result: Result) -> float:
     value = result.headline.value
-    return -value if result.ranked and value is not None and is_number(value) else 0.0
+    return -goodness(value, result.better) if result.ranked and is_number(value) else 0.0
 
 
 def _print_group(
@@ -54,6 +54,9 @@ def _print_group(
         own = f"{_name(result)}: " if len(results) > 1 else ""
         if floors and (floor := _floor(result)):
             lines.append((f"{own}what takes no skill scores {floor}.", "dim"))
+        if result.percentile and result.norms:
+            placed = percentile_sentence(_name(result), result.percentile, result.norms.source)
+            lines.append((placed, ""))
         if again := _again(result):
             lines.append((f"{own}asked again: {again}." if own else f"Asked again: {again}.", "dim"))
         lines += [(f"! {own}{caveat}", "yellow") for caveat in result.caveats if caveat not in (*shared, *everywhere)]

@@ -155,17 +155,18 @@ def run(
     if dry_run:
         show_forecast(prepared, store, spending, as_json=as_json)
         return
-    work(
-        prepared,
-        open_store(store),
-        concurrency=max_concurrency,
-        timeout=timeout,
-        silence=silence,
-        patience=patience,
-        spending=spending,
-        report=report,
-        as_json=as_json,
-    )
+    with open_store(store) as opened:
+        work(
+            prepared,
+            opened,
+            concurrency=max_concurrency,
+            timeout=timeout,
+            silence=silence,
+            patience=patience,
+            spending=spending,
+            report=report,
+            as_json=as_json,
+        )
 
 
 def _fresh(label: str) -> str:

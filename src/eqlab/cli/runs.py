@@ -11,23 +11,23 @@ def runs(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
     from eqlab.cli.output import print_json, print_rows
     from eqlab.store.looking import open_reader
 
-    opened = open_reader(store)
     rows: list[dict[str, Any]] = []
-    for run in opened.run_ids():
-        stored = opened.read_run(run)
-        config = stored.config
-        progress = opened.progress(run)
-        rows.append(
-            {
-                "run": run,
-                "started": datetime.fromtimestamp(stored.created_at, UTC).strftime("%Y-%m-%d %H:%M UTC"),
-                "models": [model.spec for model in config.models],
-                "benchmarks": [f"{benchmark.name} ({benchmark.item_set})" for benchmark in config.benchmarks],
-                "profile": config.profile,
-                "answered": sum(done for done, _ in progress.values()),
-                "planned": sum(total for _, total in progress.values()),
-            }
-        )
+    with open_reader(store) as opened:
+        for run in opened.run_ids():
+            stored = opened.read_run(run)
+            config = stored.config
+            progress = opened.progress(run)
+            rows.append(
+                {
+                    "run": run,
+                    "started": datetime.fromtimestamp(stored.created_at, UTC).strftime("%Y-%m-%d %H:%M UTC"),
+                    "models": [model.spec for model in config.models],
+                    "benchmarks": [f"{benchmark.name} ({benchmark.item_set})" for benchmark in config.benchmarks],
+                    "profile": config.profile,
+                    "answered": sum(done for done, _ in progress.values()),
+                    "planned": sum(total for _, total in progress.values()),
+                }
+            )
     if as_json:
         print_json(rows)
         return

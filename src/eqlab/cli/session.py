@@ -105,7 +105,6 @@ def work(
             say("0 requests were sent: this run exists and is complete. --fresh asks again.")
         if not (outcome.failures or outcome.lost or outcome.interrupted or unusable):
             say(_next(outcome.run, prepared, found))
-    store.close()
     for text in unusable:
         out.print(harmless(text), markup=False, style="red")
     failed = bool(outcome.failures or outcome.lost)

@@ -12,12 +12,10 @@ if TYPE_CHECKING:
     from eqlab.core.benchmark import Scored
     from eqlab.core.results import ItemScore
     from eqlab.core.runs import BenchmarkConfig
-    from eqlab.store.reader import Reader
+    from eqlab.store.reader import Reader, StoredRun
 
     Match = tuple[str, str, Scored, ItemScore]
     """Subject, benchmark, trial with its answers, and how it is shown."""
-
-_STATUSES = ("ok", "unparseable", "refused", "error", "unanswered")
 
 
 def show(
@@ -34,27 +32,30 @@ def show(
     from itertools import islice
 
     from eqlab.cli.plain import harmless, print_json
+    from eqlab.core.answers import OUTCOMES
     from eqlab.core.errors import UsageError
     from eqlab.store.looking import open_reader
 
-    if status and status not in _STATUSES:
-        raise UsageError(f"--status '{status}' is unknown.", f"Choose {', '.join(_STATUSES)}.")
-    opened = open_reader(store)
-    stored = opened.find_run(run)
-    pairs = [(who, asked) for who, asked in stored.config.pairs() if subject in who]
-    matches = _matches(opened, stored.id, pairs, item or (), status)
-    shown = list(islice(matches, limit))
-    if as_json:
-        print_json([_as_json(match) for match in shown])
-        return
-    for text in _replaced(opened, stored.id, pairs):
-        typer.secho(harmless(f"! {text}"), fg="yellow")
-    for match in shown:
-        _print(match, prompt=prompt)
-    if item or status:
-        more = sum(1 for _ in matches)
-    else:  # reading everything only to count it would take long
-        more = opened.planned_count(stored.id, [who for who, _ in pairs]) - len(shown)
+    if status and status not in OUTCOMES:
+        raise UsageError(f"--status '{status}' is unknown.", f"Choose {', '.join(OUTCOMES)}.")
+    with open_reader(store) as opened:
+        stored = opened.find_run(run)
+        pairs = [(who, asked) for who, asked in stored.config.pairs() if subject in who]
+        matches = _matches(opened, stored.id, pairs, item or (), status)
+        shown = list(islice(matches, limit))
+        if as_json:
+            print_json([_as_json(match) for match in shown])
+            return
+        for text in _replaced(opened, stored.id, pairs):
+            typer.secho(harmless(f"! {text}"), fg="yellow")
+        for text in _placed(opened, stored, pairs):
+            typer.echo(harmless(text))
+        for match in shown:
+            _print(match, prompt=prompt)
+        if item or status:
+            more = sum(1 for _ in matches)
+        else:  # reading everything only to count it would take long
+            more = opened.planned_count(stored.id, [who for who, _ in pairs]) - len(shown)
     if more:
         typer.echo(f"{more} more; raise --limit, or choose with --item or --status.", err=True)
     elif not shown:
@@ -69,6 +70,25 @@ def _replaced(opened: "Reader", run: str, pairs: "Sequence[tuple[str, BenchmarkC
     names = opened.answered_as(run)
     for who in dict.fromkeys(who for who, _ in pairs):
         yield from replaced(who, names.get(who, {}))
+
+
+def _placed(opened: "Reader", stored: "StoredRun", pairs: "Sequence[tuple[str, BenchmarkConfig]]") -> "Iterator[str]":
+    """Where among people each subject stands, of benchmarks that people have taken: only these are scored for it."""
+    from eqlab.benchmarks.registry import load
+    from eqlab.core.benchmark import Normed
+    from eqlab.core.text import percentile_sentence
+
+    normed = [(who, asked) for who, asked in pairs if isinstance(load(asked.name), Normed)]
+    if not normed:
+        return
+    from eqlab.runs.context import Known
+    from eqlab.runs.score import result_of
+
+    known = Known(opened)
+    for who, asked in normed:
+        found = result_of(known, (stored, who, asked))
+        if found.percentile and found.norms:
+            yield percentile_sentence(who.removeprefix("model:"), found.percentile, found.norms.source)
 
 
 def _matches(

@@ -62,13 +62,12 @@ def init(
     path = output or Path(f"{study_id or kind}.toml")
     if path.exists():
         raise UsageError(f"{path} exists and is not overwritten.", "Name another file with -o, or delete it.")
-    opened = open_store(store)
-    arms = read_pairs("--arm", arm or [])
-    said: list[str] = []
-    text = study_text(
-        kind, opened, study_id=study_id, arms=arms, panel=panel, data=data, folder=path.parent, say=said.append
-    )
-    opened.close()
+    with open_store(store) as opened:
+        arms = read_pairs("--arm", arm or [])
+        said: list[str] = []
+        text = study_text(
+            kind, opened, study_id=study_id, arms=arms, panel=panel, data=data, folder=path.parent, say=said.append
+        )
     for line in dict.fromkeys(said):
         out.print(line, markup=False)
     write_whole(path, text)
@@ -86,10 +85,9 @@ def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json
     from eqlab.study.overview import overview
     from eqlab.study.power import power_of
 
-    opened = open_store(store)
-    said: list[str] = []
-    _, design = open_study(file, opened, data, said.append)
-    opened.close()
+    with open_store(store) as opened:
+        said: list[str] = []
+        _, design = open_study(file, opened, data, said.append)
     found = overview(design)
     power = power_of(design)
     heard = (*dict.fromkeys(said), *found.warnings)

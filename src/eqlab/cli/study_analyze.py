@@ -29,10 +29,9 @@ def analyze(
     from eqlab.study.results.analysis import analyse, write_report
 
     check_writable(report)
-    participation = begun_study(file, store, data)
-    found = analyse(participation)
-    written = write_report(participation, found, report) if report else None
-    participation.store.close()
+    with begun_study(file, store, data) as participation:
+        found = analyse(participation)
+        written = write_report(participation, found, report) if report else None
     if as_json:
         print_json(analysis_json(found))
         return

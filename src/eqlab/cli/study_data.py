@@ -37,13 +37,12 @@ def lock(
     from eqlab.study.results.code import analysis_code
     from eqlab.study.results.lock_file import lock_file, signer, write_lock_file
 
-    opened = open_store(store)
-    text, design = open_study(file, opened, data)
-    create_study(opened, design, text, version("eqlab"), provenance({}))
-    participation = Participation(opened, design)
-    made, new = lock_plan(participation, *analysis_code(), who=current_user())
-    stands = standing(participation, *analysis_code())
-    opened.close()
+    with open_store(store) as opened:
+        text, design = open_study(file, opened, data)
+        create_study(opened, design, text, version("eqlab"), provenance({}))
+        participation = Participation(opened, design)
+        made, new = lock_plan(participation, *analysis_code(), who=current_user())
+        stands = standing(participation, *analysis_code())
     print_text(f"{'Locked' if new else 'Was locked before, with the same plan,'} on {moment(made.at)}.")
     print_text(f"sha256 {made.sha256} (eqlab {made.version})")
     path = output or Path(f"{design.study.id}.lock.json")
@@ -95,10 +94,9 @@ def export(
     `eqlab study redo DIR` does the analysis again from the folder alone."""
     from eqlab.study.results.export import export_all
 
-    participation = begun_study(file, store, data)
-    for path, rows in export_all(participation, output):
-        print_text(f"{path}" + ("" if rows is None else f"  {rows} rows"))
-    participation.store.close()
+    with begun_study(file, store, data) as participation:
+        for path, rows in export_all(participation, output):
+            print_text(f"{path}" + ("" if rows is None else f"  {rows} rows"))
 
 
 def publish(
@@ -116,10 +114,9 @@ def publish(
     that people wrote themselves."""
     from eqlab.study.results.public import publish as release
 
-    participation = begun_study(file, store, data)
-    for path in release(participation, output, smallest):
-        print_text(str(path))
-    participation.store.close()
+    with begun_study(file, store, data) as participation:
+        for path in release(participation, output, smallest):
+            print_text(str(path))
 
 
 def redo(
@@ -159,9 +156,8 @@ def person(
     from eqlab.store.study.erase import export_person
 
     check_writable(output)
-    participation = begun_study(file, store, data)
-    found = export_person(participation, find_person(participation, name, panel_id))
-    participation.store.close()
+    with begun_study(file, store, data) as participation:
+        found = export_person(participation, find_person(participation, name, panel_id))
     text = as_json(found)
     if output is None:
         typer.echo(text)
@@ -187,14 +183,13 @@ def erase(
     from eqlab.store.study.erase import erase_person, export_person
     from eqlab.study.results.analysis import current_user
 
-    participation = begun_study(file, store, data)
-    who = find_person(participation, name, panel_id)
-    known = export_person(participation, who)
-    state = known["participants"][0]["state"]
-    if not yes:
-        typer.confirm(f"Erase {who} ({state}, {len(known['answers'])} answers) for good?", abort=True)
-    gone = erase_person(participation, who, "researcher", current_user())
-    participation.store.close()
+    with begun_study(file, store, data) as participation:
+        who = find_person(participation, name, panel_id)
+        known = export_person(participation, who)
+        state = known["participants"][0]["state"]
+        if not yes:
+            typer.confirm(f"Erase {who} ({state}, {len(known['answers'])} answers) for good?", abort=True)
+        gone = erase_person(participation, who, "researcher", current_user())
     print_text(f"Erased: {who} and {gone} answers. Exports and backups made before still hold them: delete them there.")
 
 
@@ -203,7 +198,6 @@ def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
     from eqlab.store.study.erase import clear_simulated
     from eqlab.study.results.analysis import current_user
 
-    participation = begun_study(file, store, data)
-    gone = clear_simulated(participation, current_user())
-    participation.store.close()
+    with begun_study(file, store, data) as participation:
+        gone = clear_simulated(participation, current_user())
     print_text(f"Deleted: {gone} simulated people. Their places are open again.")

@@ -72,8 +72,7 @@ def replies(
     if output.exists():
         raise UsageError(f"{output} exists and is not overwritten.", "Name another file with -o, or delete it.")
     check_writable(output)
-    participation = begun_study(file, store, data)
-    content, n, marked = replies_csv(participation)
-    participation.store.close()
+    with begun_study(file, store, data) as participation:
+        content, n, marked = replies_csv(participation)
     write_whole(output, content)
     print_text(f"{output}: {n} replies, {marked} with a mark. Write yes into the column 'use' of those to be used.")

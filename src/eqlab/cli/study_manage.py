@@ -38,9 +38,8 @@ def _door(file: Path, store: str, data: Path | None, status: str) -> None:
     from eqlab.store.study.doors import set_status
     from eqlab.study.results.analysis import current_user
 
-    participation = begun_study(file, store, data)
-    set_status(participation, status, current_user())  # type: ignore[arg-type]
-    participation.store.close()
+    with begun_study(file, store, data) as participation:
+        set_status(participation, status, current_user())  # type: ignore[arg-type]
     typer.echo(f"Study '{participation.study.id}' is {status}.")
 
 
@@ -51,9 +50,8 @@ def people(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     from eqlab.cli.output import number, print_json, print_rows
     from eqlab.study.results.people import people_rows
 
-    participation = begun_study(file, store, data)
-    rows = people_rows(participation)
-    participation.store.close()
+    with begun_study(file, store, data) as participation:
+        rows = people_rows(participation)
     if as_json:
         print_json([asdict(row) for row in rows])
         return
@@ -85,10 +83,9 @@ def ban(
 def _send_away(file: Path, name: str, panel_id: str, store: str, data: Path | None, state: str) -> None:
     from eqlab.study.results.analysis import current_user
 
-    participation = begun_study(file, store, data)
-    who = find_person(participation, name, panel_id)
-    participation.send_away(who, state, current_user())  # type: ignore[arg-type]
-    participation.store.close()
+    with begun_study(file, store, data) as participation:
+        who = find_person(participation, name, panel_id)
+        participation.send_away(who, state, current_user())  # type: ignore[arg-type]
     typer.echo(f"{who} is {'released' if state == 'returned' else 'banned'}.")
 
 
@@ -135,9 +132,8 @@ def approve(
     from eqlab.study.results.approve import approvals, write_approvals
     from eqlab.study.web.credentials import known_secret
 
-    participation = begun_study(file, store, data)
-    found = approvals(participation, known_secret(data_folder()), ids, column)
-    participation.store.close()
+    with begun_study(file, store, data) as participation:
+        found = approvals(participation, known_secret(data_folder()), ids, column)
     for path, rows in write_approvals(found, output, bonus, participation.study.pay.currency):
         typer.echo(f"{path}  {rows} rows")
 
@@ -150,9 +146,8 @@ def audit(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Jso
     from eqlab.store.study.audit import read_audit
     from eqlab.store.study.lock import moment
 
-    participation = begun_study(file, store, data)
-    found = read_audit(participation.store, participation.study.id)
-    participation.store.close()
+    with begun_study(file, store, data) as participation:
+        found = read_audit(participation.store, participation.study.id)
     if as_json:
         print_json([asdict(one) for one in found])
         return
@@ -184,9 +179,8 @@ def add_researcher(
     if not re.fullmatch(r"[A-Za-z0-9._@-]{1,64}", name) or name == "researcher":
         raise UsageError(f"'{name}' cannot be a name.", "Take letters, digits and . _ @ -; 'researcher' is taken.")
     chosen = typer.prompt("Password (at least 10 characters)", hide_input=True, confirmation_prompt=True)
-    opened = open_store(store)
-    new = keep_researcher(opened, name, role, make_hash(chosen), time.time(), current_user())
-    opened.close()
+    with open_store(store) as opened:
+        new = keep_researcher(opened, name, role, make_hash(chosen), time.time(), current_user())
     typer.echo(f"{name} is {'now' if new else 'still'} a researcher, as {role}.")
 
 
@@ -199,9 +193,8 @@ def drop_researcher(name: Annotated[str, typer.Argument(help="Who.")], store: St
     from eqlab.store.study.researchers import remove_researcher
     from eqlab.study.results.analysis import current_user
 
-    opened = open_store(store, existing=True)
-    remove_researcher(opened, name, time.time(), current_user())
-    opened.close()
+    with open_store(store, existing=True) as opened:
+        remove_researcher(opened, name, time.time(), current_user())
     typer.echo(f"{name} is not a researcher any more.")
 
 
@@ -212,7 +205,6 @@ def list_researchers(store: StoreFlag = "") -> None:
     from eqlab.store.open import open_store
     from eqlab.store.study.researchers import read_researchers
 
-    opened = open_store(store, existing=True)
-    rows = [[one.name, one.role] for one in read_researchers(opened)]
-    opened.close()
+    with open_store(store, existing=True) as opened:
+        rows = [[one.name, one.role] for one in read_researchers(opened)]
     print_rows("", ["name", "role"], rows)

@@ -1,5 +1,7 @@
 """The study and the person that a command names: the arguments, and what they stand for in the store."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,17 +17,18 @@ PanelFlag = Annotated[
 ]
 
 
-def begun_study(file: Path, store: str, data: Path | None) -> "Participation":
-    """The participation of a study that has begun in this store."""
+@contextmanager
+def begun_study(file: Path, store: str, data: Path | None) -> "Iterator[Participation]":
+    """The participation of a study that has begun in this store, which is closed afterwards."""
     from eqlab.store.open import open_store
     from eqlab.store.study.create import check_begun
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
 
-    opened = open_store(store, existing=True)
-    _, design = open_study(file, opened, data)
-    check_begun(opened, design)
-    return Participation(opened, design)
+    with open_store(store, existing=True) as opened:
+        _, design = open_study(file, opened, data)
+        check_begun(opened, design)
+        yield Participation(opened, design)
 
 
 def find_person(participation: "Participation", name: str, panel_id: str) -> str:

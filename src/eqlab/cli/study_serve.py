@@ -85,21 +85,20 @@ def serve(
     out = errors()
 
     def work(number: int, listening: "socket | None" = None) -> None:
-        opened = open_store(store)
-        if workers > 1 and opened.engine.dialect.name != "postgresql":
-            raise UsageError("Several processes need PostgreSQL.", "Name it with --store, or drop --workers.")
+        with open_store(store) as opened:
+            if workers > 1 and opened.engine.dialect.name != "postgresql":
+                raise UsageError("Several processes need PostgreSQL.", "Name it with --store, or drop --workers.")
 
-        def say(text: str) -> None:
-            if number == 0:
-                out.print(text, markup=False)
+            def say(text: str) -> None:
+                if number == 0:
+                    out.print(text, markup=False)
 
-        designs = [open_study(path, opened, data, say) for path in files]
-        for path, (text, _) in zip(files, designs, strict=True):
-            if PLACEHOLDER in text:
-                say(f"! {path.name} still says '{PLACEHOLDER}': people will read it.")
-        made_up = found.made_up if number == 0 else ""
-        _serve(opened, designs, settings, host, port, made_up, tell, listening, quiet=number > 0)
-        opened.close()
+            designs = [open_study(path, opened, data, say) for path in files]
+            for path, (text, _) in zip(files, designs, strict=True):
+                if PLACEHOLDER in text:
+                    say(f"! {path.name} still says '{PLACEHOLDER}': people will read it.")
+            made_up = found.made_up if number == 0 else ""
+            _serve(opened, designs, settings, host, port, made_up, tell, listening, quiet=number > 0)
 
     if workers == 1:
         work(0)
@@ -124,16 +123,16 @@ def preview(file: File, port: PortFlag = 8001, store: StoreFlag = "", data: Data
     from eqlab.study.web.passwords import make_hash
     from eqlab.study.web.settings import ServerSettings
 
-    opened = open_store(store)
-    text, design = open_study(file, opened, data)
-    opened.close()
+    with open_store(store) as opened:
+        text, design = open_study(file, opened, data)
     open_door = replace(design.study, panel=replace(design.study.panel, person=""))  # nobody comes from a panel here
     password = secrets.token_urlsafe(9)
     settings = ServerSettings(secrets.token_bytes(32), make_hash(password), preview=True)
-    with tempfile.TemporaryDirectory(prefix="eqlab-preview-") as folder:
-        scratch = open_store(str(Path(folder) / "preview.db"))
+    with (
+        tempfile.TemporaryDirectory(prefix="eqlab-preview-") as folder,
+        open_store(str(Path(folder) / "preview.db")) as scratch,
+    ):
         _serve(scratch, [(text, replace(design, study=open_door))], settings, "127.0.0.1", port, password)
-        scratch.close()
 
 
 def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
@@ -147,11 +146,10 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     from eqlab.study.build_design import open_study
     from eqlab.study.results.status import study_status
 
-    opened = open_store(store, existing=True)
-    _, design = open_study(file, opened, data)
-    participation = Participation(opened, design)
-    found = study_status(participation)
-    opened.close()
+    with open_store(store, existing=True) as opened:
+        _, design = open_study(file, opened, data)
+        participation = Participation(opened, design)
+        found = study_status(participation)
     if not found.places:
         raise UsageError(f"Study '{found.study}' has not begun in this store.", "'eqlab study serve' begins it.")
     if as_json:

@@ -75,17 +75,16 @@ def simulate(
     from eqlab.study.simulation.simulate import simulate as walk_own
 
     check_writable(report)
-    opened = open_store(store)
-    text, design = open_study(file, opened, data)
-    truth = Truth(form_of(design).effect if effect is None else effect)
-    count = people or min(200, sum(1 for _ in design.places()))
-    wanted = Simulation(count, truth, read_mix(read_pairs("--mix", mix or [])), seed, at_once, think)
-    say = _Progress(count)
-    if url:
-        outcome = _walk_theirs(opened, design, wanted, url.rstrip("/"), yes, say)
-    else:
-        outcome = walk_own(design, text, wanted, say, report)
-    opened.close()
+    with open_store(store) as opened:
+        text, design = open_study(file, opened, data)
+        truth = Truth(form_of(design).effect if effect is None else effect)
+        count = people or min(200, sum(1 for _ in design.places()))
+        wanted = Simulation(count, truth, read_mix(read_pairs("--mix", mix or [])), seed, at_once, think)
+        say = _Progress(count)
+        if url:
+            outcome = _walk_theirs(opened, design, wanted, url.rstrip("/"), yes, say)
+        else:
+            outcome = walk_own(design, text, wanted, say, report)
     more = [outcome.recovered]
     for number in range(1, repeats):
         more.append(repeat(design, wanted, seed + number))

@@ -26,11 +26,11 @@ def submit(
     from eqlab.publish.leaderboard.submission import make_submission, write_submission
     from eqlab.store.looking import open_reader
 
-    opened = open_reader(store)
-    stored = opened.find_run(run)
-    path = output or Path(f"{stored.id}.submission.json")
-    check_writable(path)
-    body = make_submission(opened, stored)
+    with open_reader(store) as opened:
+        stored = opened.find_run(run)
+        path = output or Path(f"{stored.id}.submission.json")
+        check_writable(path)
+        body = make_submission(opened, stored)
     check_submission(body, data)
     write_submission(body, path)
     typer.echo(f"{len(body['answers'])} answers of run {body['run']}, sha256 {body['answers_sha256']}")

@@ -56,23 +56,23 @@ def sweep(
     read = read_sweep(file)
     waits = read.waits if patience is None else replace(read.waits, patience=patience)
     cells = make_cells(read, data)
-    opened = open_store(store)
-    plans = plan_cells(cells, opened)
-    show_plan(plans, as_json=as_json and plan, quiet=as_json and not plan)
-    if plan:
-        return
-    if any(one.calls for one in plans) and not yes and not as_json and _interactive():
-        typer.confirm("Start?", default=True, abort=True, err=True)
-    table = SweepTable(plans)
-    with table:
-        if engine == "ray":
-            from eqlab.sweep.ray_engine import RayPlan, run_on_ray
+    with open_store(store) as opened:
+        plans = plan_cells(cells, opened)
+        show_plan(plans, as_json=as_json and plan, quiet=as_json and not plan)
+        if plan:
+            return
+        if any(one.calls for one in plans) and not yes and not as_json and _interactive():
+            typer.confirm("Start?", default=True, abort=True, err=True)
+        table = SweepTable(plans)
+        with table:
+            if engine == "ray":
+                from eqlab.sweep.ray_engine import RayPlan, run_on_ray
 
-            wanted = RayPlan(address, parts, workers, shard, waits)
-            outcome = run_on_ray(cells, opened, wanted, watch=table.watch)
-        else:
-            outcome = _here(cells, opened, waits, table.watch)
-    finish(file, cells, opened, outcome, report=report, as_json=as_json)
+                wanted = RayPlan(address, parts, workers, shard, waits)
+                outcome = run_on_ray(cells, opened, wanted, watch=table.watch)
+            else:
+                outcome = _here(cells, opened, waits, table.watch)
+        finish(file, cells, opened, outcome, report=report, as_json=as_json)
 
 
 def _here(cells: "list[Cell]", store: "Store", waits: "Waits", watch: "Watch") -> "SweepOutcome":

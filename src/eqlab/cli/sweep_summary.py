@@ -101,7 +101,6 @@ def finish(
         if path:
             say(f"\nReport: {path.resolve()}")
             say(f"Next, every pair with its interval: eqlab compare --sweep {file}; item by item: eqlab show RUN")
-    store.close()
     _failures(cells, outcome)
     unusable = without_answers([result for _, results in together for result in results])
     for text in (*lost, *unusable):
@@ -122,12 +121,9 @@ def _lost(cell: "Cell", store: "Store") -> str:
 def _print_cells(cells: "Sequence[Cell]", found: dict[str, Any]) -> None:
     from eqlab.cli.output import interval, number, print_rows, say
     from eqlab.core.answered_as import replaced
+    from eqlab.core.answers import OUTCOMES
 
-    statuses = [
-        name
-        for name in ("ok", "unparseable", "refused", "error", "unanswered")
-        if name == "ok" or any(result.counts.get(name) for result in found.values())
-    ]
+    statuses = [name for name in OUTCOMES if name == "ok" or any(result.counts.get(name) for result in found.values())]
     rows = []
     for cell in cells:
         head = [cell.target.model.name, cell.benchmark, str(cell.seed), cell.run]

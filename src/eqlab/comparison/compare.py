@@ -41,7 +41,7 @@ class Comparison:
     """In the order of the verdict."""
     verdict: Verdict
     pairs: tuple[Pair, ...]
-    """Every two that are ranked: the higher score first; of two alone, in the order given."""
+    """Every two that are ranked: the better score first; of two alone, in the order given."""
     spreads: Mapping[str, Spread] = field(default_factory=dict)
     """By name."""
     undefined: tuple[tuple[str, str], ...] = ()

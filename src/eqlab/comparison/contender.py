@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from eqlab.analysis.intervals import FEWEST
-from eqlab.core.results import Baseline, Estimate, ItemScore, Result
+from eqlab.core.results import Baseline, Better, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.text import is_number
 
@@ -27,6 +27,7 @@ class Contender:
     baselines: tuple[Baseline, ...] = ()
     bounds: tuple[float, float] | None = None
     """The ends of the scale, where it has two."""
+    better: Better = "higher"
 
     @property
     def ranked(self) -> bool:
@@ -34,7 +35,7 @@ class Contender:
 
 
 def contender(name: str, result: Result, item_set: str = "") -> Contender:
-    """A result with one score of its own, where a higher score is better."""
+    """A result with one score of its own."""
     people = result.subject == PEOPLE or result.subject.startswith(PERSON)
     own = [item for item in result.items if not item.group]  # what a rater says of others is not its own score
     points = {} if people else item_means(own)  # of people, who answered is the unit and not the item
@@ -43,7 +44,8 @@ def contender(name: str, result: Result, item_set: str = "") -> Contender:
     if not result.ranked:
         why = "the score tells of those who are rated"
     why = REFERENCE if people and not why else why
-    return Contender(name, score, points, item_set, why, people, baselines, bounds_of(result, points))
+    bounds = bounds_of(result, points)
+    return Contender(name, score, points, item_set, why, people, baselines, bounds, result.better)
 
 
 def bounds_of(result: Result, points: Mapping[str, float]) -> tuple[float, float] | None:

@@ -20,7 +20,8 @@ Floats = npt.NDArray[np.float64]
 SHARE, OVERALL = "P(Good)", "overall, 0 to 100"
 """What raters say of a reply: on the form Bad, Okay, Good; on a rubric's scales together."""
 Missing = Literal["drop", "zero"]
-"""What becomes of an item whose answers could not be used: left out, or 0 points."""
+"""What becomes of an item whose answers could not be used: left out, or 0 points (the largest distance, where a score
+is one)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,9 @@ class Entry:
             bounds = result.others.score_range if result.others else None
             return Contender(self.name, self.score, points, self.item_set, why, bounds=bounds)
         bounds = bounds_of(result, points)
-        return Contender(self.name, self.score, points, self.item_set, why, people, result.baselines, bounds)
+        return Contender(
+            self.name, self.score, points, self.item_set, why, people, result.baselines, bounds, result.better
+        )
 
     @property
     def repeats(self) -> int:
@@ -157,12 +160,13 @@ def _entry(
     repeats = [0] if together else sorted({item.repeat for item in own})
     column = {item.repeat: 0 if together else repeats.index(item.repeat) for item in own}
     defined = any(item.points is not None for item in own)
+    worst = 0.0 if result.better == "higher" else result.score_range[1]
     rows: dict[str, list[float]] = {}
     trials: dict[str, list[str]] = {}
     for item in own:
         points = item.points
         if points is None and missing == "zero" and defined and item.status is not None:
-            points = 0.0
+            points = worst
         values = rows.setdefault(item.item, [np.nan] * len(repeats))
         trials.setdefault(item.item, [""] * len(repeats))[column[item.repeat]] = item.trial
         if points is not None:

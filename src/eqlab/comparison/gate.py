@@ -101,7 +101,7 @@ def _check(title: str, benchmark: str, one: Entry, against: Entry, margin: float
                 title, benchmark, things, None, "undecided", f"the {who}'s score cannot be used: {side.why_no_rank}"
             )
     found = pair(_named(a, "candidate", a.name == b.name), _named(b, "baseline", a.name == b.name))
-    gap = found.difference
+    gap = found.gain
     if found.separated is None or gap.value is None:
         return Check(title, benchmark, things, None, "undecided", found.why or "there is no difference to test")
     if found.better is found.b:
@@ -127,9 +127,9 @@ def verdict_words(found: Gate) -> str:
 
 def doubt(check: Check, margin: float) -> str:
     """What a pass does not say."""
-    if check.outcome != "not sure" or check.pair is None or check.pair.difference.low is None:
+    if check.outcome != "not sure" or check.pair is None or check.pair.gain.low is None:
         return ""
-    text = f"A loss of up to {number(-check.pair.difference.low, 1)} points cannot be ruled out"
+    text = f"A loss of up to {number(-check.pair.gain.low, 1)} points cannot be ruled out"
     needed = check.pair.needed
     if not needed:
         return f"{text}."

@@ -2,6 +2,7 @@
 asking, from runs, studies and the published board."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -57,15 +58,14 @@ def read_items(names: Sequence[str], store: str = "", data: Path | None = None, 
     """From run ids, `last`, and `published` (the EQ-Bench board) or `published:MODEL`; of one benchmark."""
     found: list[tuple[str, str, list[ItemPoint]]] = []
     opened: Reader | None = None
-    for name in names:
-        if is_published(name):
-            wanted = name.partition(":")[2]
-            found += _published(PublishedReader(data), [wanted] if wanted else [])
-            continue
-        opened = opened or open_reader(store)
-        found += list(_run(opened, opened.find_run(name)))
-    if opened:
-        opened.close()
+    with ExitStack() as closing:
+        for name in names:
+            if is_published(name):
+                wanted = name.partition(":")[2]
+                found += _published(PublishedReader(data), [wanted] if wanted else [])
+                continue
+            opened = opened or closing.enter_context(open_reader(store))
+            found += list(_run(opened, opened.find_run(name)))
     found = [one for one in found if one[2] and benchmark in ("", one[0])]
     if not found:
         raise UsageError("None of these has points item by item.", "Name runs that were answered, or 'published'.")

@@ -14,7 +14,7 @@ from eqlab.analysis.components import MeasurementDesign
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.pairs import DIFFER
 from eqlab.comparison.contender import Contender
-from eqlab.core.results import Estimate
+from eqlab.core.results import Estimate, goodness
 from eqlab.core.text import is_number
 
 ALPHA = 0.05
@@ -61,7 +61,12 @@ class Pair:
         """None if the two cannot be told apart."""
         if not self.separated or not self.difference.value:
             return None
-        return self.a if self.difference.value > 0 else self.b
+        return self.a if goodness(self.difference.value, self.a.better) > 0 else self.b
+
+    @property
+    def gain(self) -> Difference:
+        """How much better A is than B: the difference, or its opposite where a lower score is better."""
+        return self.difference if self.a.better == "higher" else self.turned().difference
 
 
 def pair(a: Contender, b: Contender) -> Pair:

@@ -8,15 +8,15 @@ from statistics import fmean
 from typing import Any, Literal
 
 from eqlab.core.answered_as import in_words, replaced
-from eqlab.core.results import Cell, Column, Estimate, Rank, Result, Table
+from eqlab.core.answers import OUTCOMES
+from eqlab.core.results import Cell, Column, Estimate, Rank, Result, Table, best_baseline
 from eqlab.core.runs import PEOPLE
-from eqlab.core.text import count_of, is_number, usage_words
+from eqlab.core.text import ABOVE, count_of, is_number, percentile_text, usage_words
 from eqlab.core.usage import Usage
 from eqlab.tables.cells import interval_text
 from eqlab.tables.data import records
 
 Surface = Literal["terminal", "page", "board", "file"]
-STATUSES = ("ok", "unparseable", "refused", "error", "unanswered")
 RANK = "Rank: for any one of them, its true rank among these lies in its range with 95 % confidence."
 USAGE = (
     "All attempts. Cost: by the list prices of today, or as the provider said; ≥: some were not counted. "
@@ -158,6 +158,11 @@ def _currency(line: ScoreLine) -> str | None:
     return line.usage.currency if line.usage and line.usage.cost is not None else None
 
 
+def _floor(line: ScoreLine) -> float | None:
+    floor = best_baseline(line.result.baselines, line.result.better) if line.result else None
+    return floor.value if floor else None
+
+
 COLUMNS: tuple[ScoreColumn, ...] = (
     ScoreColumn(Column("kind", "kind"), lambda line: line.kind, "f"),
     ScoreColumn(Column("name", "who"), lambda line: line.name, "tpbf", always=True),
@@ -181,10 +186,16 @@ COLUMNS: tuple[ScoreColumn, ...] = (
         lambda line: "" if line.kind == "baseline" else count_of(line.score) if line.score.of else line.score.n,
         always=True,
     ),
+    ScoreColumn(
+        Column("percentile", ABOVE, "number", 0, "%"),
+        lambda line: line.result.percentile.value if line.result and line.result.percentile else None,
+        "tpbf",
+        lambda line: percentile_text(line.result.percentile if line.result else None),
+    ),
     ScoreColumn(Column("planned", "planned", "count"), _count("planned"), "f"),
     *(
         ScoreColumn(Column(status, status, "count"), _count(status), "tpbf", always=status == "ok")
-        for status in STATUSES
+        for status in OUTCOMES
     ),
     ScoreColumn(Column("words_per_reply", "words a reply", "number", 0), lambda line: line.words, "pbf"),
     ScoreColumn(Column("tokens_in", "tokens in", "count"), _used("tokens_in"), "bf", _used_words("tokens_in")),
@@ -202,7 +213,7 @@ COLUMNS: tuple[ScoreColumn, ...] = (
     ScoreColumn(Column("participants", "participants", "count"), lambda line: line.participants, "f"),
     ScoreColumn(
         Column("best_without_skill", "best without skill", "number"),
-        lambda line: max((b.value for b in line.result.baselines), default=None) if line.result else None,
+        _floor,
         "f",
     ),
     ScoreColumn(

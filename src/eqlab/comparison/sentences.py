@@ -6,6 +6,7 @@ from itertools import combinations, permutations
 from eqlab.comparison.contender import REFERENCE, Contender
 from eqlab.comparison.pair import Pair, paired_on
 from eqlab.comparison.verdict import Verdict
+from eqlab.core.results import best_baseline, goodness
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import basis_of, number, short_name, value_of
 
@@ -39,7 +40,8 @@ def _first(verdict: Verdict, things: str) -> str:
     sizes = {size for a, b in combinations(first, 2) if (size := paired_on(a, b))}
     if len(first) == 1:
         opening = f"{_name(first[0])} is best: it scores {_score(first[0])}"
-        found = f"{opening}, more than {_others(rest)}." if clear else f"{opening}; {_others(rest)} come after it."
+        more = "more" if first[0].better == "higher" else "less"
+        found = f"{opening}, {more} than {_others(rest)}." if clear else f"{opening}; {_others(rest)} come after it."
     elif alike:
         found = f"{_listed_scores(first)} cannot be told apart{_with(sizes, things)}"
         found += _before(first, rest, clear) if rest else "."
@@ -138,7 +140,9 @@ def _counted(pair: Pair, things: str) -> str:
 
 
 def _both(pair: Pair) -> str:
-    a, b = (pair.a, pair.b) if (pair.a.score.value or 0.0) >= (pair.b.score.value or 0.0) else (pair.b, pair.a)
+    by = pair.a.better
+    ordered = goodness(pair.a.score.value or 0.0, by) >= goodness(pair.b.score.value or 0.0, by)
+    a, b = (pair.a, pair.b) if ordered else (pair.b, pair.a)
     return f"{_name(a)} ({value_of(a.score)}) and {_name(b)} ({value_of(b.score)})"
 
 
@@ -153,10 +157,11 @@ def _people(verdict: Verdict, people: Contender) -> str:
     places: dict[str, list[str]] = {}
     for one in verdict.ranked:
         found = verdict.pair(one.contender.name, people.name)
-        where = (
-            "not to be told apart from" if found.better is None else "less than" if found.better is not people else ""
-        )
-        places.setdefault(where or "more than", []).append(_name(one.contender))
+        where = "not to be told apart from"
+        if found.better is not None:
+            lower = (found.better is people) == (people.better == "lower")
+            where = "less than" if lower else "more than"
+        places.setdefault(where, []).append(_name(one.contender))
     said = [f"{where} {listed(names)}" for where, names in sorted(places.items(), key=lambda one: one[0])]
     return f"{opening}: {'; '.join(said)}." if said else f"{opening}."
 
@@ -165,9 +170,9 @@ def _baselines(ranked: Sequence[Contender]) -> str:
     """Who does not clearly beat the best answer that needs no skill."""
     weak, floors = [], set()
     for one in ranked:
-        if one.baselines:
-            top = max(one.baselines, key=lambda baseline: baseline.value)
-            if one.score.low is None or one.score.low <= top.value:
+        if top := best_baseline(one.baselines, one.better):
+            worst = one.score.low if one.better == "higher" else one.score.high
+            if worst is None or goodness(worst, one.better) <= goodness(top.value, one.better):
                 weak.append(one)
                 floors.add((top.name, number(top.value, min(one.score.digits, 1))))
     if not weak:

@@ -1,6 +1,7 @@
 """From what a user names to results: a run of the store, a published EQ-Bench model, or a result file."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from eqlab.benchmarks.eqbench.published import PUBLISHED
@@ -33,21 +34,22 @@ def read_sources(
     seen: set[str] = set()
     found: list[EntrySource] = []
     runs: list[StoredRun] = []
-    for name in names:
-        if is_published(name):
-            wanted = name.removeprefix(PUBLISHED).removeprefix(":")
-            found += _published(PublishedReader(data).results([wanted] if wanted else []), seen)
-        elif name.endswith(".json"):
-            found += _published([PublishedReader(data).file_result(_file(name))], seen)
-        else:
-            opened = opened or open_reader(store)
-            stored = opened.find_run(name)
-            if stored.id not in seen:
-                seen.add(stored.id)
-                runs.append(stored)
-    if opened:
-        found += _runs(opened, runs, pool)
-        opened.close()
+    with ExitStack() as closing:
+        for name in names:
+            if is_published(name):
+                wanted = name.removeprefix(PUBLISHED).removeprefix(":")
+                found += _published(PublishedReader(data).results([wanted] if wanted else []), seen)
+            elif name.endswith(".json"):
+                found += _published([PublishedReader(data).file_result(_file(name))], seen)
+            else:
+                opened = opened or closing.enter_context(open_reader(store))
+                stored = opened.find_run(name)
+                if stored.id not in seen:
+                    seen.add(stored.id)
+                    runs.append(stored)
+        if opened:
+            found += _runs(opened, runs, pool)
+    if runs:
         found.sort(key=_place_in(names, runs))
     chosen = [one for one in found if not benchmarks or one.result.benchmark in benchmarks]
     chosen = [one for one in chosen if subject.casefold() in one.result.subject.casefold()]

@@ -13,12 +13,12 @@ from eqlab.comparison.entries import OVERALL, SHARE
 from eqlab.comparison.pair import Pair
 from eqlab.comparison.sentences import conclusion, pair_sentence, round_up
 from eqlab.comparison.verdict import Verdict
+from eqlab.core.answers import OUTCOMES
 from eqlab.core.results import POINTS, Cell, Column, Estimate, Table
 from eqlab.core.text import number
 
 ALL_PAIRS = 10
 """With more subjects than this only neighbours are listed; all pairs are tested all the same."""
-_LOST = ("unparseable", "refused", "error", "unanswered")
 FROM_INTERVALS = "from intervals"
 
 
@@ -68,7 +68,7 @@ def _standings(found: Comparison) -> Table:
     again = any(spread.variation is not None for spread in found.spreads.values())
     counted = any(len(entry.items) != entry.score.n for entry in found.entries)  # else n says it
     repeated = any(entry.asked > 1 for entry in found.entries)
-    lost = [status for status in _LOST if any(entry.counts.get(status) for entry in found.entries)]
+    lost = [status for status in OUTCOMES[1:] if any(entry.counts.get(status) for entry in found.entries)]
     rows: list[tuple[Cell, ...]] = []
     for one, entry in zip(found.verdict.standings, found.entries, strict=True):
         row: list[Cell] = [one.rank, one.may_be_first] if several else []
@@ -143,7 +143,7 @@ def _pair_row(pair: Pair, several: bool, *, with_basis: bool) -> tuple[Cell, ...
         f"{number(gap.value, 2)} ({pair.why})"
         if alike and gap.value is not None
         else Estimate("A − B", gap.value, gap.n, gap.se, gap.low, gap.high),
-        "" if alike else gap.probability,
+        "" if alike else pair.gain.probability,
         None if gap.effect is None else f"{gap.effect:+.2f}",
         gap.superiority,
         "" if alike else gap.p,

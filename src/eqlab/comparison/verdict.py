@@ -21,7 +21,7 @@ from eqlab.analysis.pairs import comparable, pairwise
 from eqlab.analysis.ranks import adjusted_p, rank_sets
 from eqlab.comparison.contender import Contender
 from eqlab.comparison.pair import ALPHA, Pair, pair
-from eqlab.core.results import Rank
+from eqlab.core.results import Rank, goodness
 
 Flags = npt.NDArray[np.bool_]
 
@@ -39,7 +39,7 @@ class Standing:
 @dataclass(frozen=True)
 class Verdict:
     standings: tuple[Standing, ...]
-    """Ranked ones first, by the score that is displayed, highest first; then the others."""
+    """Ranked ones first, by the score that is displayed, best first; then the others."""
     apart: frozenset[tuple[str, str]] = frozenset()
     """(better, worse) by name: every two of the ranked ones that `pair` tells apart."""
 
@@ -69,7 +69,7 @@ class Verdict:
         return [pair(a, b) for a, b in pairwise_of(own)]
 
     def pairs(self) -> list[Pair]:
-        """Every two that are ranked, the higher score first, with p corrected for all of them: by the largest t where
+        """Every two that are ranked, the better score first, with p corrected for all of them: by the largest t where
         all are paired (Westfall & Young 1993), else by Holm."""
         own = [one.contender for one in self.ranked]
         found = [pair(a, b) for a, b in combinations(own, 2)]
@@ -103,7 +103,7 @@ def judge(contenders: Sequence[Contender], *, joint: bool = False) -> Verdict:
 
 
 def _order(one: Contender) -> tuple[bool, float, str]:
-    return one.score.value is None, -(one.score.value or 0.0), one.name
+    return one.score.value is None, -goodness(one.score.value or 0.0, one.better), one.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +133,8 @@ def _alone(ranked: Sequence[Contender]) -> tuple[_Alone, npt.NDArray[np.float64]
 
 
 def _table(ranked: Sequence[Contender]) -> npt.NDArray[np.float64] | None:
-    """Contenders × items, NaN where there is no score; None unless every two share enough items (`are_paired`)."""
+    """Contenders × items, more is better, NaN where there is no score; None unless every two share enough items
+    (`are_paired`)."""
     if not all(one.points for one in ranked) or len({one.item_set for one in ranked}) > 1:
         return None
     items = sorted({item for one in ranked for item in one.points})
@@ -141,7 +142,9 @@ def _table(ranked: Sequence[Contender]) -> npt.NDArray[np.float64] | None:
     known = np.isfinite(table).astype(float)
     shared, sizes = known @ known.T, known.sum(axis=1)
     smaller = np.minimum(sizes[:, None], sizes[None, :])
-    return table if bool(np.all(shared >= np.maximum(2, smaller / 2))) else None
+    if not np.all(shared >= np.maximum(2, smaller / 2)):
+        return None
+    return table if ranked[0].better == "higher" else -table
 
 
 def _each(size: int, alone: _Alone, table: npt.NDArray[np.float64] | None) -> list[Rank]:

@@ -12,8 +12,11 @@ PROVIDER_REFUSED = ("content_filter", "refusal")
 """The finish of an answer that a provider, and not the model's text, refused: it stands, and is not asked again."""
 LENGTH = "length"
 """The finish of a reply that was cut by its room."""
-_CUT_TWICE = 2
 STATUSES: tuple[Status, ...] = ("ok", "unparseable", "refused", "error")
+UNANSWERED = "unanswered"
+"""What a planned trial without an answer is counted as."""
+OUTCOMES = (*STATUSES, UNANSWERED)
+"""Everything that can become of a planned trial, in the order of every table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,9 @@ class Answer:
     def batch(self) -> bool:
         """Whether it came with many others, hours later and cheaper."""
         return "batch" in self.sent
+
+
+_CUT_TWICE = 2
 
 
 def stands(outcomes: Iterable[tuple[str | None, str | None]]) -> bool:

@@ -8,9 +8,10 @@ from pathlib import PurePath
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from eqlab.core.answers import Answer, Reading
+from eqlab.core.errors import DataError, UsageError
 from eqlab.core.replies import ReplyRow
-from eqlab.core.results import ItemScore, Result
-from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
+from eqlab.core.results import ItemScore, Norms, Result
+from eqlab.core.runs import OWN, BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.core.trials import Trial
 
 T = TypeVar("T")
@@ -109,6 +110,10 @@ class Context(Protocol):
         """What `make` gives, made once for all results of a command."""
         ...
 
+    def files(self) -> Mapping[str, bytes]:
+        """The benchmark's sources as `plan` got them; raises DataError where they are not here any more, or others."""
+        ...
+
 
 class NoContext:
     """Answers alone."""
@@ -120,6 +125,9 @@ class NoContext:
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         return make()
+
+    def files(self) -> Mapping[str, bytes]:
+        raise DataError("The benchmark's files are not at hand here.", "Score the answers from a store.")
 
 
 NO_CONTEXT = NoContext()
@@ -135,6 +143,12 @@ class Benchmark(Protocol):
         """Raised when old and new answers cannot be compared any more."""
         ...
 
+    @property
+    def item_sets(self) -> Sequence[str]:
+        """Which items it has: `open` (shipped), `published` (a study's own), `own` (it takes a user's file). What is
+        not among them is refused before anything is asked. Packages made for 0.2 may lack it (`item_sets_of`)."""
+        ...
+
     def option_help(self) -> Sequence[OptionHelp]: ...
 
     def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
@@ -143,7 +157,7 @@ class Benchmark(Protocol):
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
         """The files with its items, whose content is part of a run's identity. Without any, the trials of the whole
-        plan are: items written in Python, or made by a seed."""
+        plan are: items written in Python, or made by a seed. For a user's file ("own"): what is needed besides it."""
         ...
 
     def plan(
@@ -165,7 +179,49 @@ class Benchmark(Protocol):
         ...
 
 
+def item_sets_of(benchmark: Benchmark) -> tuple[str, ...]:
+    """The item sets that a benchmark declares. One of 0.2, which declares none, has published items if it reads other
+    files for them than for open ones."""
+    declared: Sequence[str] | None = getattr(benchmark, "item_sets", None)
+    if declared is not None:
+        return tuple(declared)
+    files = [benchmark.sources(name, benchmark.options(name, {})) for name in ("open", "published")]
+    own = (OWN,) if hasattr(benchmark, "own_sources") else ()
+    return ("open", "published", *own) if files[0] != files[1] else ("open", *own)
+
+
+def file_sources(benchmark: Benchmark, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
+    """The files of a run on a user's own items: the user's first, under the name `own/<file>`."""
+    if hasattr(benchmark, "own_sources"):  # 0.2
+        named: Sequence[Source] = benchmark.own_sources(path, options)
+        return named
+    return (Source("file", path), *benchmark.sources(OWN, options))
+
+
+def check_item_set(benchmark: Benchmark, item_set: str, flag: str = "--items") -> None:
+    """Nobody gets other items than those asked for."""
+    there = item_sets_of(benchmark)
+    if item_set in there:
+        return
+    if item_set == OWN:
+        raise UsageError(f"{benchmark.name} takes no items of your own.", f"Leave it out with -b, or drop {flag}.")
+    shipped = [name for name in there if name != OWN]
+    raise UsageError(
+        f"{benchmark.name} has no {item_set} items.",
+        f"Write {' or '.join(f'{flag} {name}' for name in shipped)}." if shipped else f"Give {flag} a file.",
+    )
+
+
 # -- optional ------------------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class Normed(Protocol):
+    """A benchmark that people have taken. The host works out where among them a subject stands, and shows it."""
+
+    def norms(self, options: Mapping[str, Any], context: Context) -> Norms | None:
+        """People's scores, from `context.files()` or as they are in the code; None where there are none."""
+        ...
 
 
 @runtime_checkable
@@ -220,15 +276,6 @@ class Seated(Protocol):
     answer is stored with the talk, under the subject that is measured."""
 
     def seats(self, options: Mapping[str, Any]) -> Mapping[str, ModelConfig]: ...
-
-
-@runtime_checkable
-class OwnItems(Protocol):
-    """A benchmark that takes a user's item file (`eqlab run --items FILE`); its item set is called "own"."""
-
-    def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
-        """As `sources`, with `Source("file", path)` in place of the items shipped."""
-        ...
 
 
 @runtime_checkable

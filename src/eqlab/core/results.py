@@ -12,6 +12,8 @@ from eqlab.core.answers import Status
 from eqlab.core.frozen import frozen
 from eqlab.core.usage import Usage
 
+Better = Literal["higher", "lower"]
+"""Which way a score is better: a share of right answers is higher, a distance to a norm is lower."""
 FEWEST = 5
 """Values below which a mean has no interval: too few to know their spread by."""
 POINTS = "points"
@@ -44,6 +46,40 @@ class Baseline:
     value: float
 
 
+def goodness(value: float | None, better: Better) -> float:
+    """A score as a number of which more is better; the lowest where it is undefined."""
+    if value is None or value != value:
+        return float("-inf")
+    return value if better == "higher" else -value
+
+
+def best_baseline(baselines: Iterable[Baseline], better: Better) -> Baseline | None:
+    """The strongest answer that takes no skill."""
+    return max(baselines, key=lambda baseline: goodness(baseline.value, better), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Norms:
+    """What people score on the same form: where among them a subject stands is worked out by the host."""
+
+    values: tuple[float, ...]
+    """People's scores, one each; or the scores whose share of people is known (`shares`)."""
+    source: str
+    """Who they are, for a reader: "541 students, Wang et al. 2023"."""
+    n: int = 0
+    """How many people stand behind the values; 0: as many as there are values."""
+    shares: tuple[float, ...] = ()
+    """Where only pairs were printed: the share of people, in %, who are worse than each of the values."""
+    measure: str = ""
+    """The name of the estimate that people's scores are of; empty: the headline."""
+    differs: str = ""
+    """What people were asked otherwise than the subject. There is no percentile then, and this is why."""
+
+    @property
+    def people(self) -> int:
+        return self.n or len(self.values)
+
+
 @frozen
 class ItemScore:
     """One trial's outcome, as shown item by item."""
@@ -61,8 +97,8 @@ class ItemScore:
     reasons: Mapping[str, str] = field(default_factory=dict)
     attempts: int = 0
     points: float | None = None
-    """What it adds to the headline, which is the mean of the items' points; higher is better. None: no answer that
-    counts, or a headline that is no such mean."""
+    """What it adds to the headline, which is the mean of the items' points, and is better in the same direction. None:
+    no answer that counts, or a headline that is no such mean."""
     group: str = ""
     """Whose reply the trial shows, if it shows one: items of one group are compared with those of another."""
     topics: tuple[str, ...] = ()
@@ -283,7 +319,7 @@ class Result:
     baselines: tuple[Baseline, ...] = ()
     valid: bool = True
     ranked: bool = True
-    """Whether a higher headline is a better subject. A rater's is not: it tells of those who are rated."""
+    """Whether the headline tells a better subject from a worse one. A rater's does not: it is about those rated."""
     caveats: tuple[str, ...] = ()
     """What a reader must know before believing the number."""
     tables: tuple[Table, ...] = ()
@@ -306,6 +342,11 @@ class Result:
     """What the score depends on so much that it is said wherever the score stands: whose word it is."""
     transcripts: tuple[Transcript, ...] = ()
     """Where trials are turns of talks: the talks."""
+    better: Better = "higher"
+    norms: Norms | None = None
+    """People's scores on the same form, where there are some."""
+    percentile: Estimate | None = None
+    """The share of these people who do worse, in %; made by the host. None without norms."""
 
     def __repr__(self) -> str:
         """A line: the items are in `items`."""

@@ -16,6 +16,8 @@ from eqlab.core.usage import Usage
 
 UNDEFINED = "undefined"
 TOO_FEW = "too few"
+ABOVE = "above people"
+"""The head of the column of percentiles."""
 
 _KEPT = "\n\t\u200c\u200d"  # line, tab, and the joiners that Persian and emoji need
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -117,6 +119,25 @@ def estimate_text(estimate: Estimate) -> str:
         return f"{UNDEFINED} (n = {count_of(estimate)})"
     error = f" ± {number(estimate.se, estimate.digits)} SE" if is_number(estimate.se) else ""
     return f"{value_of(estimate)}{error} ({basis_of(estimate)})"
+
+
+def percentile_text(place: Estimate | None) -> str:
+    """Where among people: "62 % (48 to 75)", "at least 89 %"; the cell of every table, empty without norms."""
+    if place is None:
+        return ""
+    if not is_number(place.value):
+        return UNDEFINED
+    beyond = next((f"{word} " for word in ("at least", "at most") if place.note.startswith(word)), "")
+    bounds = f" ({interval_of(place)})" if is_number(place.low) and is_number(place.high) and not beyond else ""
+    return f"{beyond}{value_of(place)}{bounds}"
+
+
+def percentile_sentence(who: str, place: Estimate, source: str) -> str:
+    """The same in words, with whom the subject is held against, or why it cannot be."""
+    people = f"{count_of(place)} ({source})"
+    if not is_number(place.value):
+        return f"Where {who} stands among {people} is undefined: {place.note}."
+    return f"{who} stands above {percentile_text(place)} of {people}."
 
 
 def utc(timestamp: float) -> str:

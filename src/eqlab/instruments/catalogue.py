@@ -1,33 +1,86 @@
-"""The instruments EQ Lab knows. Keys as used by EmotionBench (its questionnaire file, commit 48f6e1b) and, for the
-TEQ, by Welivita & Pu; where the two differ from an instrument's manual, what the studies did is kept and said so."""
+"""The instruments EQ Lab knows: how many items, which answers, how they are scored; no sentence of an item. Keys as
+used by EmotionBench (its questionnaire file, commit 48f6e1b) and, for the TEQ, by Welivita & Pu; where the two differ
+from an instrument's manual, what the studies did is kept and said so."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from eqlab.core.errors import UsageError
-from eqlab.instruments.definition import Instrument, Subscale
+
+OVERALL = "Overall"
+"""Name of the sum over all items, where an instrument defines one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subscale:
+    name: str
+    items: tuple[int, ...]
+    """Item numbers, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instrument:
+    key: str
+    name: str
+    emotion: str
+    """The emotion EmotionBench uses it for; "" for any (PANAS), or for none (TEQ)."""
+    n_items: int
+    low: int
+    high: int
+    subscales: tuple[Subscale, ...]
+    reverse: tuple[int, ...] = ()
+    """Numbers of the items that are keyed the other way round."""
+    factor: int = 1
+    """What the sum is multiplied by (DASS-21: 2, so that it can be read on the scale of the 42-item form)."""
+    overall: bool = True
+    """Whether the instrument has a score over all items."""
+    summable: bool = True
+    """Whether a sum over all items means anything. The two scales of PANAS are opposites and must never be added."""
+    source: str = ""
+    licence: str = ""
+    ships: bool = False
+    """Whether the package may carry the wording."""
+    item_keys: tuple[str, ...] = ()
+    """How a form names the items: q01, q02 … unless the items have names of their own."""
+
+    def __post_init__(self) -> None:
+        if not self.item_keys:
+            object.__setattr__(self, "item_keys", tuple(f"q{number:02d}" for number in self.numbers))
+
+    @property
+    def numbers(self) -> range:
+        return range(1, self.n_items + 1)
+
+    @property
+    def flip(self) -> int:
+        """A reversed answer counts flip − answer."""
+        return self.low + self.high
+
+    @property
+    def scores(self) -> tuple[Subscale, ...]:
+        """Every score the instrument defines: its subscales and, where it has one, the overall score."""
+        whole = (Subscale(OVERALL, tuple(self.numbers)),) if self.overall else ()
+        return (*whole, *self.subscales)
+
+    def scores_and_total(self, name: str) -> tuple[Subscale, ...]:
+        """The same with the sum of all items, under this name, where the instrument is summable but defines none. The
+        EmotionBench paper prints it for MJS and GASP: wherever it is shown for them it must be named as such."""
+        if self.overall or not self.summable:
+            return self.scores
+        return Subscale(name, tuple(self.numbers)), *self.subscales
+
+    def in_order(self, values: Mapping[str, float]) -> tuple[float | None, ...]:
+        """A form's answers in the order of the instrument's items; None where there is no answer."""
+        return tuple(map(values.get, self.item_keys))
+
 
 _RESEARCH = "its authors' text: research use, not shipped"
 
 _PANAS_KEYS = (
-    "interested",
-    "distressed",
-    "excited",
-    "upset",
-    "strong",
-    "guilty",
-    "scared",
-    "hostile",
-    "enthusiastic",
-    "proud",
-    "irritable",
-    "alert",
-    "ashamed",
-    "inspired",
-    "nervous",
-    "determined",
-    "attentive",
-    "jittery",
-    "active",
-    "afraid",
-)
+    "interested", "distressed", "excited", "upset", "strong", "guilty", "scared",
+    "hostile", "enthusiastic", "proud", "irritable", "alert", "ashamed", "inspired",
+    "nervous", "determined", "attentive", "jittery", "active", "afraid",
+)  # fmt: skip
 
 PANAS = Instrument(
     "PANAS", "Positive and Negative Affect Schedule", "", 20, 1, 5,
@@ -36,6 +89,7 @@ PANAS = Instrument(
         Subscale("Negative Affect", (2, 4, 6, 7, 8, 11, 13, 15, 18, 20)),
     ),
     overall=False,
+    summable=False,
     source="Watson, Clark & Tellegen 1988",
     licence="twenty single words, anchors in our own words: shipped",
     ships=True,

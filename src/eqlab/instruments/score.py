@@ -5,13 +5,12 @@ A score is factor · Σ item, where a reversed item counts low + high − answer
 the other subscales stand. An answer outside the instrument's range is an error, not a missing answer."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from eqlab.core.errors import DataError
-from eqlab.instruments.definition import OVERALL, Instrument, Subscale
+from eqlab.instruments.catalogue import Instrument, Subscale
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -21,15 +20,17 @@ def score(instrument: Instrument, values: Sequence[float | None], *, keyed: bool
 
     `values` are the answers in the order of the items, None for a missing one. `keyed=False` gives raw sums, without
     reversing or doubling: what the EmotionBench paper printed for its challenging scales."""
-    _check(instrument, values)
-    return {part.name: _sum(instrument, part, values, keyed) for part in instrument.scores}
+    if len(values) != instrument.n_items:
+        raise DataError(f"{instrument.key} has {instrument.n_items} items, but {len(values)} answers came.")
+    answers = np.array([values], dtype=float)
+    check(instrument, answers)
+    return {
+        part.name: defined(score_columns(instrument, answers.T, part, keyed=keyed)[0]) for part in instrument.scores
+    }
 
 
-def total(instrument: Instrument, values: Sequence[float | None], *, keyed: bool = True) -> float | None:
-    """The sum over all items, whether the instrument has such a score or not. The EmotionBench paper prints it for
-    MJS and GASP too, which have none: wherever this is shown for them it must say so."""
-    _check(instrument, values)
-    return _sum(instrument, Subscale(OVERALL, tuple(instrument.numbers)), values, keyed)
+def defined(score: float) -> float | None:
+    return float(score) if score == score else None  # NaN is the only value that differs from itself
 
 
 def score_columns(instrument: Instrument, answers: FloatArray, part: Subscale, *, keyed: bool = True) -> FloatArray:
@@ -46,37 +47,13 @@ def score_columns(instrument: Instrument, answers: FloatArray, part: Subscale, *
 def check(instrument: Instrument, answers: FloatArray) -> None:
     """Of many administrations at once (administrations × items): raises if one holds an answer out of range."""
     for row, item in np.argwhere((answers < instrument.low) | (answers > instrument.high)):
-        raise _outside(instrument, int(item) + 1, answers[row, item])
+        raise DataError(
+            f"{instrument.key} item {item + 1}: {answers[row, item]:g} is not an answer from {instrument.low} to "
+            f"{instrument.high}."
+        )
 
 
 def score_range(instrument: Instrument, part: Subscale, *, keyed: bool = True) -> tuple[int, int]:
     """Lowest and highest possible score."""
     factor = instrument.factor if keyed else 1
     return factor * instrument.low * len(part.items), factor * instrument.high * len(part.items)
-
-
-def _sum(instrument: Instrument, part: Subscale, values: Sequence[float | None], keyed: bool) -> float | None:
-    answers: list[Any] = [values[number - 1] for number in part.items]
-    if any(answer is None for answer in answers):
-        return None
-    if not keyed:
-        return float(sum(answers))
-    flipped = (
-        instrument.flip - answer if number in instrument.reverse else answer
-        for number, answer in zip(part.items, answers, strict=True)
-    )
-    return float(instrument.factor * sum(flipped))
-
-
-def _check(instrument: Instrument, values: Sequence[float | None]) -> None:
-    if len(values) != instrument.n_items:
-        raise DataError(f"{instrument.key} has {instrument.n_items} items, but {len(values)} answers came.")
-    for number, value in zip(instrument.numbers, values, strict=True):
-        if value is not None and not instrument.low <= value <= instrument.high:
-            raise _outside(instrument, number, value)
-
-
-def _outside(instrument: Instrument, number: int, value: float) -> DataError:
-    return DataError(
-        f"{instrument.key} item {number}: {value:g} is not an answer from {instrument.low} to {instrument.high}."
-    )

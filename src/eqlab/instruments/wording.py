@@ -1,5 +1,5 @@
 """The words of an instrument: its items and the labels of its answers. Ours ship (PANAS); the others' are read from
-the published questionnaire file or from an instrument file, and stay where they are.
+the published questionnaire file or from an instrument file, and stay where they are; a list says what is missing here.
 
 Every item carries its own answer labels. For MJS that is what keeps them true in a shuffled order: its published
 instruction says which labels hold for which *positions*; for BDI the labels are the item."""
@@ -7,11 +7,12 @@ instruction says which labels hold for which *positions*; for BDI the labels are
 import json
 import re
 import tomllib
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Scale
-from eqlab.instruments.definition import Instrument
+from eqlab.instruments.catalogue import INSTRUMENTS, Instrument
 
 QUESTIONNAIRES = "emotionbench/questionnaires.json"
 """Where EmotionBench keeps nine of the instruments, among the published files."""
@@ -26,6 +27,7 @@ _PANAS_ANCHORS: Anchors = (
     (5, "as strongly as can be"),
 )
 _FETCH = "Run 'eqlab data verify', then 'eqlab data fetch'."
+_IN_QUESTIONNAIRES = ("PANAS", "AGQ", "DASS-21", "BDI", "FDS", "MJS", "GASP", "FSS", "BFNE")
 _WHICH = "Which of these fits you best?"
 """Ours: the items of the BDI are lists of answers without a question."""
 
@@ -61,6 +63,19 @@ def scales(instrument: Instrument, wording: Wording) -> tuple[Scale, ...]:
             instrument.numbers, instrument.item_keys, wording.items, wording.anchors, strict=True
         )
     )
+
+
+def wording_file(instrument: Instrument) -> str:
+    """The published file that holds an instrument's words."""
+    return QUESTIONNAIRES if instrument.key in _IN_QUESTIONNAIRES else f"instruments/{instrument.key.lower()}.toml"
+
+
+def read_wording(content: bytes, instrument: Instrument) -> Wording:
+    """The words of an instrument in the published file that holds them."""
+    name = wording_file(instrument)
+    if name == QUESTIONNAIRES:
+        return read_questionnaires(content, instrument)
+    return read_instrument_file(content, instrument, name)
 
 
 def read_questionnaires(content: bytes, instrument: Instrument, path: str = QUESTIONNAIRES) -> Wording:
@@ -131,3 +146,28 @@ def _options(instrument: Instrument, text: str, path: str) -> Anchors:
     if match is None:
         raise DataError(f"{path}: an item of {instrument.key} is not a list of answers from 0 to 3.", _FETCH)
     return tuple(zip(values, match.groups(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    instrument: Instrument
+    wording: str
+    """Where its words come from: "shipped", or the published file that has them."""
+    ready: bool
+    missing: str
+    """What is missing here and how to get it; empty if nothing is."""
+
+
+def list_instruments(present: Collection[str]) -> list[Listed]:
+    """All instruments, given the names of the published files that are present (`<source>/<path>`)."""
+    return [_listed(instrument, present) for instrument in INSTRUMENTS.values()]
+
+
+def _listed(instrument: Instrument, present: Collection[str]) -> Listed:
+    if instrument.ships:
+        return Listed(instrument, "shipped", True, "")
+    name = wording_file(instrument)
+    if name in present:
+        return Listed(instrument, name, True, "")
+    way = "eqlab data fetch emotionbench" if name == QUESTIONNAIRES else "a folder with an instrument file, --data DIR"
+    return Listed(instrument, name, False, f"wording: {name} ({way})")

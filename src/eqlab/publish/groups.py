@@ -15,7 +15,7 @@ from eqlab.comparison.scores import ScoreLine
 from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, judge
 from eqlab.core import text
-from eqlab.core.results import Baseline, Result
+from eqlab.core.results import Baseline, Result, goodness
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
 from eqlab.tables import svg as figures
 
@@ -85,7 +85,7 @@ class Group:
 
     @property
     def ranks(self) -> bool:
-        """Whether a higher score is a better subject."""
+        """Whether scores tell better subjects from worse ones."""
         return self.compares and any(row.result.ranked for row in self.rows)
 
 
@@ -201,9 +201,9 @@ def _sentence(results: Sequence[Result], verdicts: Sequence[tuple[str, Verdict]]
 
 
 def _order(pair: tuple[RunRecord, Result], own: Contender) -> tuple[bool, float]:
-    """Highest score first; what cannot be ranked comes last, in the order of the run."""
+    """Best score first; what cannot be ranked comes last, in the order of the run."""
     value = pair[1].headline.value if own.ranked or own.why_no_rank == REFERENCE else None
-    return (value is None, -(value or 0.0))
+    return (value is None, -goodness(value or 0.0, own.better))
 
 
 def _names(pairs: Sequence[tuple[RunRecord, Result]]) -> list[str]:

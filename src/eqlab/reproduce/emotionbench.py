@@ -16,8 +16,7 @@ from eqlab.benchmarks.emotionbench.people import CROWD, read_people
 from eqlab.benchmarks.emotionbench.published_results import EmotionResultFile, measures, name_parts, read_results
 from eqlab.core.errors import DataError
 from eqlab.data import published
-from eqlab.instruments.catalogue import PANAS
-from eqlab.instruments.definition import OVERALL
+from eqlab.instruments.catalogue import OVERALL, PANAS
 from eqlab.reproduce.emotionbench_notes import explanation
 from eqlab.reproduce.emotionbench_tables import findings, tables
 from eqlab.reproduce.emotionbench_views import views

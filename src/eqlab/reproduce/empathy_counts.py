@@ -11,10 +11,9 @@ import numpy as np
 from eqlab.analysis.cluster_tests import anova
 from eqlab.analysis.contingency import ChiSquare, Counts, GoodGain, chi_square, count_ratings, good_gain
 from eqlab.analysis.multiplicity import benjamini_hochberg, bonferroni, holm
-from eqlab.benchmarks.empathy.emotions import EMOTIONS, VALENCES
-from eqlab.benchmarks.empathy.manners import phrase_ai, phrase_greeting, phrase_refusal
+from eqlab.benchmarks.empathy.items import EMOTIONS, VALENCES
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, BATCH_SIZE, PublishedStudy
-from eqlab.benchmarks.empathy.tokens import count as count_tokens
+from eqlab.benchmarks.empathy.replies import count_tokens, phrase_ai, phrase_greeting, phrase_refusal
 
 PAIRS = (("chatgpt", "human"), ("chatgpt_empathy", "human"), ("chatgpt_empathy", "chatgpt"))
 """(arm, reference) in the order of the golden file."""

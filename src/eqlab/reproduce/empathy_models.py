@@ -14,8 +14,8 @@ from eqlab.analysis.multiverse import multiverse
 from eqlab.analysis.ordinal import OrdinalFit, RandomEffect, fit_ordinal, likelihood_ratio
 from eqlab.analysis.ordinal_effects import category_share, pooled_effects, proportional_odds
 from eqlab.analysis.tost import tost
-from eqlab.benchmarks.empathy.manners import declines, greets, says_it_is_ai
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
+from eqlab.benchmarks.empathy.replies import declines, greets, says_it_is_ai
 from eqlab.benchmarks.rating.moderation import moderated, standardised
 
 Floats = NDArray[np.float64]

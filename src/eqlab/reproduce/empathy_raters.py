@@ -18,8 +18,8 @@ from eqlab.analysis.clusters import clustering
 from eqlab.analysis.contingency import Counts, rao_scott
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.analysis.sequential import obrien_fleming, rerandomised
-from eqlab.benchmarks.empathy.manners import phrase_refusal
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
+from eqlab.benchmarks.empathy.replies import phrase_refusal
 from eqlab.reproduce.empathy_counts import PAIRS, gain_of
 
 Floats = NDArray[np.float64]

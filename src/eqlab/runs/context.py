@@ -1,12 +1,14 @@
 """What scoring may know besides the answers, read from the store when a benchmark asks for it, and once a command."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
+from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import Scored
-from eqlab.core.errors import StoreError
+from eqlab.core.errors import DataError, StoreError
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
+from eqlab.data.items import items_sha256, read_sources
 from eqlab.store.reader import Reader
 
 T = TypeVar("T")
@@ -54,14 +56,30 @@ class StoreContext:
     """The context of one result."""
 
     known: Known
-    benchmark: str
+    asked: BenchmarkConfig
     model: ModelConfig | None
 
     def others(self) -> Iterable[StoredOther]:
         for config in self.known.runs():
             for asked in config.benchmarks:
-                if asked.name == self.benchmark:
+                if asked.name == self.asked.name:
                     yield StoredOther(self.known.store, config, asked)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        return self.known.once(self.benchmark, name, make)
+        return self.known.once(self.asked.name, name, make)
+
+    def files(self) -> Mapping[str, bytes]:
+        """Read again, once a command; other content than the run's would be another benchmark."""
+        return self.known.once(self.asked.name, f"files {self.asked.items_sha256}", lambda: _files(self.asked))
+
+
+def _files(asked: BenchmarkConfig) -> Mapping[str, bytes]:
+    benchmark = load(asked.name)
+    sources = benchmark.sources(asked.item_set, asked.options)
+    content = read_sources(sources, None)
+    if content and items_sha256(content) != asked.items_sha256:
+        raise DataError(
+            f"The items of {asked.name} are not those that the run was made with.",
+            "Name the folder that has them with EQLAB_DATA.",
+        )
+    return content

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, from_published, parse_open
-from eqlab.benchmarks.empathy.published import PATH, parse_published
+from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, parse_open
+from eqlab.benchmarks.empathy.published import PATH, from_published, parse_published
 from eqlab.benchmarks.rating.benchmark import RUBRIC_FILE, Ratings, with_rubric
 from eqlab.benchmarks.rating.imported import Prompts, bad_rows_text, read_replies
 from eqlab.benchmarks.rating.known import same_scale, scaled

@@ -29,7 +29,7 @@ def panel_of(store: Reader, stored: StoredRun) -> Result | None:
             },
             asked.options,
         )
-    context = StoreContext(Known(store), asked.name, judges[0])
+    context = StoreContext(Known(store), asked, judges[0])
     people = people_ratings(context)
     given = {
         model.subject.removeprefix("judge:"): rated(

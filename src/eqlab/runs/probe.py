@@ -10,7 +10,7 @@ from eqlab.analysis import memorisation
 from eqlab.analysis.memorisation import halves, probed, words
 from eqlab.benchmarks.registry import load, names
 from eqlab.benchmarks.spread import spread
-from eqlab.core.benchmark import Probed
+from eqlab.core.benchmark import Probed, check_item_set
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Table
 from eqlab.core.runs import ModelConfig
@@ -47,6 +47,7 @@ def texts(benchmark: str, item_set: str, data: Path | None) -> dict[str, str]:
     asked = load(benchmark)
     if not isinstance(asked, Probed):
         raise UsageError(f"There is no probe for '{benchmark}'.", f"There is one for: {', '.join(probed_names())}.")
+    check_item_set(asked, item_set)
     options = asked.options(item_set, asked.probe_options())
     return dict(asked.texts(read_sources(asked.sources(item_set, options), data), options))
 

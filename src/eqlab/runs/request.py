@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.benchmarks.registry import load, usual
-from eqlab.core.benchmark import Benchmark, OwnItems, Selection, Source
+from eqlab.core.benchmark import Benchmark, Selection, Source, check_item_set, file_sources
 from eqlab.core.errors import UsageError
 from eqlab.core.item_file import own_title
 from eqlab.core.runs import OWN, TITLE, ModelConfig, RunConfig
@@ -89,6 +89,7 @@ def prepare(request: Request) -> Prepared:
     asked, files, configs = {}, {}, []
     for name in dict.fromkeys(request.asked_benchmarks):
         benchmark = load(name)
+        check_item_set(benchmark, item_set)
         known = {option.name for option in benchmark.option_help()}
         options = benchmark.options(item_set, {k: v for k, v in request.options.items() if k in known})
         asked[name] = Asked(benchmark, options)
@@ -136,11 +137,9 @@ def check_counts(**counts: int | None) -> None:
 
 
 def _sources(benchmark: Benchmark, request: Request, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
-    if item_set != OWN:
-        return benchmark.sources(item_set, options)
-    if not isinstance(benchmark, OwnItems):
-        raise UsageError(f"{benchmark.name} takes no items of your own.", "Leave it out with -b, or drop --items.")
-    return benchmark.own_sources(request.items, options)
+    if item_set == OWN:
+        return file_sources(benchmark, request.items, options)
+    return benchmark.sources(item_set, options)
 
 
 def _check_secrets(request: Request) -> None:

@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from eqlab.analysis.norms import percentile
 from eqlab.benchmarks.registry import load
 from eqlab.core.answered_as import replaced
 from eqlab.core.answers import STATUSES, Answer
-from eqlab.core.benchmark import NO_CONTEXT, Context, Scored, Seated
-from eqlab.core.results import ItemScore, Result, Results
-from eqlab.core.runs import OWN, TITLE, BenchmarkConfig, ModelConfig
+from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Context, Normed, Scored, Seated
+from eqlab.core.errors import DataError
+from eqlab.core.results import ItemScore, Norms, Result, Results
+from eqlab.core.runs import OWN, PEOPLE, TITLE, BenchmarkConfig, ModelConfig
 from eqlab.runs.context import Known, StoreContext
 from eqlab.runs.spent import usage_of
 from eqlab.store.reader import Reader, StoredRun
@@ -52,10 +54,29 @@ def score(
         caveats=(*_replaced(subject, seats, names), *result.caveats),
         usage=usage_of(attempts, model, asked) if model else result.usage,
     )
-    result = counted(titled(result, asked))
+    result = counted(titled(placed(result, benchmark, asked, context), asked))
     if subject == "model:embedded":
         result = replace(result, caveats=(EMBEDDED_CAVEAT, *result.caveats))
     return result
+
+
+def placed(result: Result, benchmark: Benchmark, asked: BenchmarkConfig, context: Context = NO_CONTEXT) -> Result:
+    """With the place among people, where there are norms. People themselves are their own."""
+    if result.subject == PEOPLE:
+        return result
+    norms = result.norms
+    if norms is None and isinstance(benchmark, Normed):
+        try:
+            norms = benchmark.norms(asked.options, context)
+        except DataError as error:
+            norms = Norms((), "people", differs=f"their scores are not at hand ({error.message.rstrip('.')})")
+    if norms is None:
+        return result
+    named = [one for one in (result.headline, *result.estimates) if one.name == norms.measure]
+    measured = named[0] if named else result.headline
+    if norms.measure and not named:
+        norms = replace(norms, differs=norms.differs or f"there is no '{norms.measure}' of {result.subject}")
+    return replace(result, norms=norms, percentile=percentile(measured, norms, result.better))
 
 
 def counted(result: Result) -> Result:
@@ -122,4 +143,4 @@ def result_of(known: Known, job: Job) -> Result:
     stored, subject, asked = job
     model = next((model for model in stored.config.models if model.subject == subject), None)
     scored = known.store.scored(stored.id, subject, asked.name)
-    return score(subject, asked, scored, StoreContext(known, asked.name, model), model)
+    return score(subject, asked, scored, StoreContext(known, asked, model), model)

@@ -47,7 +47,11 @@ def open_engine(where: str) -> Engine:
     try:
         with _OPENING:
             engine = create_engine(url, pool_pre_ping=True) if path is None else _sqlite(path)
-            _migrate(engine)
+            try:
+                _migrate(engine)
+            except BaseException:
+                engine.dispose()
+                raise
     except ArgumentError as error:
         raise no_store from error
     except ModuleNotFoundError as error:

@@ -13,5 +13,9 @@ def open_store(where: str = "", *, existing: bool = False) -> Store:
     if existing:
         check_there(where)
     store = Store(where or default_store())
-    take_in(store)
+    try:
+        take_in(store)
+    except BaseException:
+        store.close()
+        raise
     return store

@@ -6,7 +6,8 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import orjson
 
@@ -75,6 +76,12 @@ class Reader(ABC):
 
     @abstractmethod
     def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
 
     def run_ids(self) -> list[str]:
         """Newest first. One without a session is still being planned, or was interrupted while it was."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, to_jsonl
 from eqlab.benchmarks.registry import load
-from eqlab.core.benchmark import Benchmark, OwnItems, Source
+from eqlab.core.benchmark import Benchmark, Source, check_item_set, file_sources
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.item_file import own_title
@@ -19,8 +19,7 @@ from eqlab.core.toml_file import decoded
 from eqlab.data.items import read_sources
 from eqlab.data.published import published_folder
 from eqlab.instruments.catalogue import instrument as find_instrument
-from eqlab.instruments.listing import wording_file
-from eqlab.instruments.wording import QUESTIONNAIRES, Wording, own_wording, read_instrument_file, read_questionnaires
+from eqlab.instruments.wording import QUESTIONNAIRES, Wording, own_wording, read_wording, wording_file
 from eqlab.runs import judge as judging
 from eqlab.runs.identity import configured
 from eqlab.store.store import Store
@@ -120,13 +119,12 @@ def _items(
     study: Study, benchmark: Benchmark, given: Mapping[str, str], data: Path | None, folder: Path | None
 ) -> tuple[dict[str, bytes], Mapping[str, Any]]:
     """The items asked: ours, the published study's, or those of a file beside the study file, under its own title."""
+    check_item_set(benchmark, study.items if study.items in ITEM_SETS else OWN, "items =")
     if study.items in ITEM_SETS:
         options = benchmark.options(study.items, given)
         return read_sources(benchmark.sources(study.items, options), data), options
-    if not isinstance(benchmark, OwnItems):
-        raise UsageError(f"{benchmark.name} takes no items of your own.", 'Write items = "open".')
     options = benchmark.options(OWN, given)
-    files = read_sources(benchmark.own_sources(str((folder or Path()) / study.items), options), data)
+    files = read_sources(file_sources(benchmark, str((folder or Path()) / study.items), options), data)
     return files, {**options, TITLE: own_title(next(iter(files.values())), study.items)}
 
 
@@ -154,9 +152,7 @@ def wording_of(key: str, data: Path | None) -> Wording:
             f"The wording of {key} is not shipped, and {name} is not in {published_folder(data)}.",
             f"Take {key} out of 'instruments', {get}or name a folder that has the file: --data DIR or EQLAB_DATA.",
         ) from error
-    if name == QUESTIONNAIRES:
-        return read_questionnaires(content, instrument)
-    return read_instrument_file(content, instrument, name)
+    return read_wording(content, instrument)
 
 
 def arm_replies(

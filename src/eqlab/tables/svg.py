@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from eqlab.core.answers import OUTCOMES
 from eqlab.core.results import Estimate
 from eqlab.core.text import estimate_text, is_number, number, short, visible
 
 Range = tuple[float, float]
-STATUS_ORDER = ("ok", "unparseable", "refused", "error", "unanswered")
+STATUS_ORDER = OUTCOMES
 
 _LEFT, _RIGHT = 5.0, 95.0
 _ROW = 34

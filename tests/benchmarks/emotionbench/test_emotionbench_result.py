@@ -65,6 +65,17 @@ def test_a_subject_with_feelings():
     assert any("No human norm" in caveat for caveat in found.caveats)
 
 
+def test_the_two_scales_of_panas_are_never_added():
+    """Positive and Negative Affect are opposites: no estimate, table or item may show their sum."""
+    found = run(feeling)
+    scales = {"Positive Affect", "Negative Affect"}
+    assert {name.removeprefix("default ") for e in found.estimates if (name := e.name).startswith("default ")} == scales
+    assert {e.name.removesuffix(": change") for e in found.estimates if e.name.endswith(": change")} == scales
+    assert all(set(item.values) == scales for item in found.items)
+    views = next(table for table in found.tables if table.title == "Three views of every cell")
+    assert {row[1] for row in views.rows} == scales
+
+
 def test_always_very_negative_cannot_win():
     found = run(lambda trial: mood(trial, 1, 5))
     assert found.headline.value == 50

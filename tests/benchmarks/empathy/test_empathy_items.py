@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.benchmarks.empathy.emotions import EMOTIONS
-from eqlab.benchmarks.empathy.items import balanced_batches, from_published, parse_open
-from eqlab.benchmarks.empathy.published import Prompt
+from eqlab.benchmarks.empathy.items import EMOTIONS, balanced_batches, parse_open
+from eqlab.benchmarks.empathy.published import Prompt, from_published
 from eqlab.core.errors import DataError, UsageError
 
 OPEN = files("eqlab.data").joinpath("open", "empathy.toml").read_bytes()
@@ -70,3 +69,9 @@ def test_batches_hold_every_item_once_and_spread_emotions(seed, size, counts):
 def test_a_batch_needs_an_item():
     with pytest.raises(UsageError):
         balanced_batches([1], ["a"], 0)
+
+
+def test_fourteen_positive_and_eighteen_negative():
+    assert list(EMOTIONS) == sorted(EMOTIONS)
+    assert Counter(emotion.valence for emotion in EMOTIONS.values()) == {"positive": 14, "negative": 18}
+    assert all(emotion.name == name for name, emotion in EMOTIONS.items())

@@ -39,6 +39,7 @@ class Dialogue:
     name = NAME
     title = "Dialogue"
     protocol = 1
+    item_sets = ("open", "published", OWN)
     rubric = "dialogue"
 
     def option_help(self) -> Sequence[OptionHelp]:
@@ -52,10 +53,8 @@ class Dialogue:
         return {**read, "item_set": item_set}
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
-        return (Source("published", PERSONAS),) if item_set == "published" else (Source("open", OPEN),)
-
-    def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
-        return (Source("file", path),)
+        shipped = {"open": (Source("open", OPEN),), "published": (Source("published", PERSONAS),)}
+        return shipped.get(item_set, ())
 
     def characters(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[Character]:
         ((path, content),) = files.items()

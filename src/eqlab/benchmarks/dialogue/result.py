@@ -15,7 +15,7 @@ from eqlab.benchmarks.dialogue import facets
 from eqlab.benchmarks.dialogue.facets import SPEAKER, Cell, Facets
 from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.benchmarks.dialogue.trials import NAME
-from eqlab.core.answers import Status, final
+from eqlab.core.answers import OUTCOMES, Status, final
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
 from eqlab.core.results import Estimate, ItemScore, Line, Result, Table, Transcript
 
@@ -162,8 +162,7 @@ def estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimate
 
 def counts(talks: Sequence[Talked]) -> dict[str, int]:
     status: Counter[str] = Counter(_status(talk) or "unanswered" for talk in talks)
-    kinds = ("ok", "unparseable", "refused", "error", "unanswered")
-    return {"planned": len(talks), **{kind: status.get(kind, 0) for kind in kinds}}
+    return {"planned": len(talks), **{kind: status.get(kind, 0) for kind in OUTCOMES}}
 
 
 def _status(talk: Talked) -> Status | None:

@@ -17,6 +17,7 @@ from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result
+from eqlab.core.runs import OWN
 from eqlab.core.trials import Trial
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class EmoBench:
     name = "emobench"
     title = "EmoBench"
     protocol = 1
+    item_sets = ("open", "published", OWN)
 
     def option_help(self) -> Sequence[OptionHelp]:
         return _OPTIONS
@@ -46,12 +48,9 @@ class EmoBench:
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
         if item_set != "published":
-            return (Source("open", OPEN),)
+            return (Source("open", OPEN),) if item_set == "open" else ()
         files = {"understanding": UNDERSTANDING_FILE, "application": APPLICATION_FILE}
         return tuple(Source("published", path) for task, path in files.items() if options["task"] in ("both", task))
-
-    def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
-        return (Source("file", path),)
 
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection

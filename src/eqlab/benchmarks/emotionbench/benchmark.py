@@ -28,12 +28,10 @@ from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result
-from eqlab.core.runs import PEOPLE, PERSON
+from eqlab.core.runs import OWN, PEOPLE, PERSON
 from eqlab.core.trials import Trial
-from eqlab.instruments.catalogue import INSTRUMENTS, PANAS
-from eqlab.instruments.definition import Instrument
-from eqlab.instruments.listing import wording_file
-from eqlab.instruments.wording import QUESTIONNAIRES, Wording, own_wording, read_instrument_file, read_questionnaires
+from eqlab.instruments.catalogue import INSTRUMENTS, PANAS, Instrument
+from eqlab.instruments.wording import Wording, own_wording, read_wording, wording_file
 
 _AUTO = ("auto", "yes", "no")
 _OPTIONS = (
@@ -55,6 +53,7 @@ class EmotionBench:
     name = "emotionbench"
     title = "EmotionBench"
     protocol = 1
+    item_sets = ("open", "published", OWN)
 
     def option_help(self) -> Sequence[OptionHelp]:
         return _OPTIONS
@@ -88,9 +87,6 @@ class EmotionBench:
             names.append(CROWD)
         shipped = [Source("open", OPEN)] if item_set == "open" or options["controls"] else []
         return [*shipped, *(Source("published", name) for name in names)]
-
-    def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
-        return [Source("file", path), *self.sources("own", options)]
 
     def probe_options(self) -> Mapping[str, str]:
         return {"people": "no", "controls": "no", "wording": "own"}
@@ -170,9 +166,7 @@ def _wording(instrument: Instrument, files: Mapping[str, bytes]) -> Wording:
     """The published words where the file is there, else ours."""
     name = wording_file(instrument)
     if name in files:
-        if name == QUESTIONNAIRES:
-            return read_questionnaires(files[name], instrument)
-        return read_instrument_file(files[name], instrument, name)
+        return read_wording(files[name], instrument)
     wording = own_wording(instrument)
     if wording is None:
         raise UsageError(f"The wording of {instrument.key} is not shipped.", f"Name a folder with {name}: --data DIR.")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from eqlab.core.forms import Scale
 from eqlab.core.item_file import filled
-from eqlab.instruments.definition import Instrument
+from eqlab.instruments.catalogue import Instrument
 from eqlab.instruments.wording import Anchors, Wording
 
 SLOT = "SCENARIO"

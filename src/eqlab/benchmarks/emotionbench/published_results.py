@@ -14,8 +14,7 @@ import numpy as np
 from eqlab.benchmarks.emotionbench.factors import factor_name
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, FloatArray, IntArray, MeasurePlace, Measures
 from eqlab.core.errors import DataError
-from eqlab.instruments.catalogue import INSTRUMENTS
-from eqlab.instruments.definition import OVERALL, Instrument, Subscale
+from eqlab.instruments.catalogue import INSTRUMENTS, OVERALL, Instrument
 from eqlab.instruments.score import score_columns
 
 _FILE = re.compile(rf"(?P<model>.+)-(?P<questionnaire>{'|'.join(INSTRUMENTS)})(?:-testing)?\.csv")
@@ -77,9 +76,7 @@ def read_results(content: bytes, source: str, instrument: Instrument, path: str)
 
 def measures(results: EmotionResultFile, *, keyed: bool = True, whole: bool = False) -> Measures:
     """A file's scores. `whole` adds the sum over all items where the instrument defines none."""
-    parts = results.instrument.scores
-    if whole and not results.instrument.overall:
-        parts = (Subscale(OVERALL, tuple(results.instrument.numbers)), *parts)
+    parts = results.instrument.scores_and_total(OVERALL) if whole else results.instrument.scores
     scores = {part.name: score_columns(results.instrument, results.answers, part, keyed=keyed) for part in parts}
     return Measures(results.source, results.instrument.key, results.places, results.where, scores)
 

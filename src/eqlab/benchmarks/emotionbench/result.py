@@ -22,8 +22,7 @@ from eqlab.core.answers import STATUSES, Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Baseline, Estimate, Result, Table
 from eqlab.core.trials import Trial
-from eqlab.instruments.catalogue import INSTRUMENTS
-from eqlab.instruments.definition import OVERALL
+from eqlab.instruments.catalogue import INSTRUMENTS, OVERALL
 
 CHANCE = 50.0
 MIN_READABLE = 5 / 6

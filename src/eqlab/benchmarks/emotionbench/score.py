@@ -13,8 +13,7 @@ from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS
-from eqlab.instruments.definition import Instrument, Subscale
-from eqlab.instruments.score import check, score_columns
+from eqlab.instruments.score import check, defined, score_columns
 
 WHOLE = "all items"
 """The sum over all items of an instrument that defines no overall score; labelled so wherever it is shown."""
@@ -49,8 +48,8 @@ def administrations(scored: Iterable[Scored]) -> list[Administration]:
     answered = (answer.values if answer and answer.status == "ok" else {} for _, answer in chosen)
     values = np.array([instrument.in_order(own) for own in answered], dtype=float)
     check(instrument, values)
-    columns = {part.name: score_columns(instrument, values.T, part) for part in parts_of(instrument)}
-    scores = zip(*(map(_defined, column.tolist()) for column in columns.values()), strict=True)
+    columns = {part.name: score_columns(instrument, values.T, part) for part in instrument.scores_and_total(WHOLE)}
+    scores = zip(*(map(defined, column.tolist()) for column in columns.values()), strict=True)
     return [
         Administration(
             one.trial,
@@ -62,18 +61,6 @@ def administrations(scored: Iterable[Scored]) -> list[Administration]:
         )
         for (one, answer), own in zip(chosen, scores, strict=True)
     ]
-
-
-def _defined(score: float) -> float | None:
-    return score if score == score else None  # NaN is the only value that differs from itself
-
-
-def parts_of(instrument: Instrument) -> tuple[Subscale, ...]:
-    """The instrument's scores, and the sum of all items where it has no overall score (but not for PANAS, whose two
-    scales must never be added)."""
-    if instrument.overall or instrument.key == "PANAS":
-        return instrument.scores
-    return Subscale(WHOLE, tuple(instrument.numbers)), *instrument.scores
 
 
 def place_of(trial: Trial) -> MeasurePlace:

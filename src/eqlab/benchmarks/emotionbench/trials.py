@@ -15,7 +15,7 @@ from eqlab.benchmarks.spread import spread
 from eqlab.core.benchmark import Selection
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
-from eqlab.instruments.definition import Instrument
+from eqlab.instruments.catalogue import Instrument
 from eqlab.instruments.wording import Wording, scales
 
 BY_PROFILE = {"full": (50, 10), "quick": (3, 1)}

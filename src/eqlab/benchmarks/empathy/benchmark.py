@@ -1,18 +1,21 @@
-"""Empathy as a benchmark: a subject replies to somebody's story. The replies get their score from raters, people or
-judges, whose ratings are answers to trials of their own (`rating.py`)."""
+"""Empathy as a benchmark: somebody's words above, one field for a reply below. The replies get their score from raters,
+people or judges, whose ratings are answers to trials of their own (`benchmarks/rating`)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, from_published, parse_open, parse_own
-from eqlab.benchmarks.empathy.published import PATH, parse_published
-from eqlab.benchmarks.empathy.replies import read_reply
-from eqlab.benchmarks.empathy.trials import plan
+from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, balanced_batches, parse_open, parse_own
+from eqlab.benchmarks.empathy.published import BATCH_SIZE, PATH, from_published, parse_published
+from eqlab.benchmarks.empathy.replies import MEAN_WORDS, MOST_WORDS, read_reply
 from eqlab.benchmarks.options import read_options
+from eqlab.benchmarks.spread import spread
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
+from eqlab.core.forms import Form
+from eqlab.core.item_file import filled
 from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Result
+from eqlab.core.runs import OWN
 from eqlab.core.trials import Trial
 
 _OPTIONS = (
@@ -21,12 +24,15 @@ _OPTIONS = (
     OptionHelp("batches", "published", "tens in the order of the file, or balanced by seed", ("published", "balanced")),
 )
 _TRIES, _TEMPERATURE, _TOKENS = 3, 0.7, 256
+QUICK_ITEMS = 4
+"""Prompts in the quick profile: a reply is long, and two slow cores write one in seconds."""
 
 
 class Empathy:
     name = "empathy"
     title = "Empathy"
     protocol = 1
+    item_sets = ("open", "published", OWN)
 
     def option_help(self) -> Sequence[OptionHelp]:
         return _OPTIONS
@@ -35,7 +41,8 @@ class Empathy:
         return {**read_options(self.name, _OPTIONS, given), "item_set": item_set}
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
-        return (Source("published", PATH),) if item_set == "published" else (Source("open", OPEN_PATH),)
+        shipped = {"open": (Source("open", OPEN_PATH),), "published": (Source("published", PATH),)}
+        return shipped.get(item_set, ())
 
     def prompts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[EmpathyItem]:
         ((path, content),) = files.items()
@@ -46,7 +53,16 @@ class Empathy:
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
     ) -> Iterator[tuple[Trial, int]]:
-        return plan(self.prompts(files, options), options, selection)
+        items = self.prompts(files, options)
+        limit = selection.limit or (QUICK_ITEMS if selection.profile == "quick" else len(items))
+        trials = [
+            _trial(item, batch, options)
+            for batch, group in enumerate(_batched(spread(items, limit), options["batches"], selection.seed))
+            for item in group
+        ]
+        for repeat in range(selection.repeats or 1):
+            for trial in trials:
+                yield trial, repeat
 
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         """Temperature 0.7 is ours: the study's decoding settings are not known. Tries are for empty replies only."""
@@ -77,10 +93,55 @@ class Empathy:
     def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
         return {item.id: f"{item.situation} {item.utterance}" for item in self.prompts(files, options)}
 
-    def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
-        return (Source("file", path),)
-
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
         from eqlab.benchmarks.empathy.result import reply_shown
 
         return reply_shown(scored)
+
+
+def _batched(items: Sequence[EmpathyItem], how: str, seed: int) -> list[list[EmpathyItem]]:
+    """Batches of ten: in the order of the file, which for published prompts is as they were rated, or balanced."""
+    if how == "balanced":
+        return balanced_batches(items, [item.emotion for item in items], BATCH_SIZE, seed)
+    return [list(items[start : start + BATCH_SIZE]) for start in range(0, len(items), BATCH_SIZE)]
+
+
+def _trial(item: EmpathyItem, batch: int, options: Mapping[str, Any]) -> Trial:
+    background = f"What happened, in their words: {item.situation}\n\n" if options["situation"] else ""
+    stimulus = f"{background}They say to you: {item.utterance}"
+    if item.instruction:
+        prompt = filled(item.instruction, utterance=item.utterance, situation=item.situation)
+    else:
+        prompt = f"{_instruction(options['style'])}\n\n{stimulus}\n\nYour reply:"
+    return Trial(
+        benchmark="empathy",
+        items=(item.id,),
+        condition=options["style"],
+        stimulus=stimulus,
+        form=Form(),
+        prompt=prompt,
+        key={**item.about, "batch": batch},
+    )
+
+
+_TASK = "Somebody tells you about something in their life. Answer as the person they are talking to{manner}."
+_EMPATHY = """\
+Empathy has three parts, and a good reply has something of each.
+Cognitive: see it from where they stand, and show that you grasp what they think and feel.
+Affective: let their feeling reach you, and let them hear that it has.
+Compassionate: want things to go well for them, and offer support or help where it fits."""
+_LENGTH = f"Use about {MEAN_WORDS} words; never more than {MOST_WORDS}."
+_AS_TEXT = "Write the reply and nothing else: no title, no quotation marks, no comment."
+
+
+def _instruction(style: str) -> str:
+    """Everything before the story, in our own words: the same for all prompts, so that a model evaluates it once. The
+    study gave its models a definition of empathy with three parts, and a length."""
+    empathy = style == "empathy"
+    parts = [
+        _TASK.format(manner=", and reply with empathy" if empathy else ""),
+        _EMPATHY if empathy else "",
+        _LENGTH,
+        _AS_TEXT,
+    ]
+    return "\n".join(part for part in parts if part)

@@ -1,15 +1,77 @@
-"""Prompts to reply to: this project's own (TOML) and the published study's, in one shape; and batches of them."""
+"""Prompts to reply to, the 32 emotions that they are about, and batches of prompts."""
 
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 
-from eqlab.benchmarks.empathy.emotions import EMOTIONS
-from eqlab.benchmarks.empathy.published import Prompt
 from eqlab.core.errors import UsageError
 from eqlab.core.item_file import instruction, read_items
 from eqlab.core.toml_section import Section
+
+Valence = Literal["positive", "negative"]
+VALENCES: tuple[Valence, ...] = ("positive", "negative")
+
+
+@dataclass(frozen=True, slots=True)
+class Emotion:
+    """A label of EmpatheticDialogues with the valence and the Plutchik group that the study gave it. Facts of the
+    published file, its oddities included: nostalgic and sentimental count as negative, surprised as positive, and the
+    group of impressed and surprised is spelled "surprised"."""
+
+    name: str
+    valence: Valence
+    plutchik: str
+
+
+_POSITIVE = {
+    "anticipating": "anticipation",
+    "caring": "love",
+    "confident": "trust",
+    "content": "joy",
+    "excited": "joy",
+    "faithful": "submission",
+    "grateful": "trust",
+    "hopeful": "anticipation",
+    "impressed": "surprised",
+    "joyful": "joy",
+    "prepared": "anticipation",
+    "proud": "optimism",
+    "surprised": "surprised",
+    "trusting": "trust",
+}
+_NEGATIVE = {
+    "afraid": "fear",
+    "angry": "anger",
+    "annoyed": "anger",
+    "anxious": "fear",
+    "apprehensive": "fear",
+    "ashamed": "disapproval",
+    "devastated": "sadness",
+    "disappointed": "sadness",
+    "disgusted": "disgust",
+    "embarrassed": "disapproval",
+    "furious": "anger",
+    "guilty": "remorse",
+    "jealous": "aggressiveness",
+    "lonely": "sadness",
+    "nostalgic": "sadness",
+    "sad": "sadness",
+    "sentimental": "sadness",
+    "terrified": "fear",
+}
+
+EMOTIONS: dict[str, Emotion] = {
+    emotion.name: emotion
+    for emotion in sorted(
+        [
+            *(Emotion(name, "positive", group) for name, group in _POSITIVE.items()),
+            *(Emotion(name, "negative", group) for name, group in _NEGATIVE.items()),
+        ],
+        key=lambda emotion: emotion.name,
+    )
+}
+"""By name, in alphabetical order."""
 
 OPEN_PATH = "empathy.toml"
 
@@ -28,6 +90,11 @@ class EmpathyItem:
     """A person's reply: the published listener's, or the author's own for open prompts."""
     instruction: str = ""
     """A user's own words to the model, with places for utterance and situation; empty: ours."""
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What a trial's key says of it."""
+        return {name: getattr(self, name) for name in ("emotion", "valence", "plutchik", "situation", "utterance")}
 
 
 _KEYS = ("id", "emotion", "valence", "plutchik", "situation", "utterance", "reply")
@@ -73,21 +140,6 @@ def _own_item(section: Section, top: Section) -> EmpathyItem:
         section.text("reply", "", may_be_empty=True),
         instruction(top, ("utterance",), ("situation",)),
     )
-
-
-def from_published(prompts: Sequence[Prompt]) -> list[EmpathyItem]:
-    return [
-        EmpathyItem(
-            prompt.id,
-            prompt.emotion,
-            prompt.valence,
-            prompt.plutchik,
-            prompt.situation.strip(),
-            prompt.utterance.strip(),
-            prompt.human_reply.strip(),
-        )
-        for prompt in prompts
-    ]
 
 
 T = TypeVar("T")

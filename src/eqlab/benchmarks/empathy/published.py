@@ -14,10 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from eqlab.benchmarks.empathy.emotions import EMOTIONS, Valence
+from eqlab.benchmarks.empathy.items import EMOTIONS, EmpathyItem, Valence
 from eqlab.core.errors import DataError
-from eqlab.instruments.catalogue import TEQ
-from eqlab.instruments.definition import OVERALL
+from eqlab.instruments.catalogue import OVERALL, TEQ
 from eqlab.instruments.score import score
 
 PATH = "empathy/data/dataset_and_ratings.csv"
@@ -140,6 +139,21 @@ def pseudonym(panel_id: str, key: bytes) -> str:
     """The first 16 hex digits of HMAC-SHA256 over the id without the slips of typing."""
     clean = panel_id.strip().split("@", 1)[0].lower()
     return hmac.new(key, clean.encode(), hashlib.sha256).hexdigest()[:16]
+
+
+def from_published(prompts: Sequence[Prompt]) -> list[EmpathyItem]:
+    return [
+        EmpathyItem(
+            prompt.id,
+            prompt.emotion,
+            prompt.valence,
+            prompt.plutchik,
+            prompt.situation.strip(),
+            prompt.utterance.strip(),
+            prompt.human_reply.strip(),
+        )
+        for prompt in prompts
+    ]
 
 
 def batches(prompts: Sequence[Prompt]) -> list[list[Prompt]]:

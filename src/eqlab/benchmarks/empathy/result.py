@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate
-from eqlab.benchmarks.empathy.prompt import MOST_WORDS
-from eqlab.benchmarks.empathy.replies import describe, reply_text
+from eqlab.benchmarks.empathy.replies import MOST_WORDS, describe, reply_text
 from eqlab.core.answers import STATUSES, Answer, Status, final
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Estimate, ItemScore, Result, Table

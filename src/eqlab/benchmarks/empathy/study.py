@@ -9,8 +9,8 @@ from typing import Any
 
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.benchmarks.empathy.benchmark import Empathy
-from eqlab.benchmarks.empathy.care import WrittenReply, care
 from eqlab.benchmarks.empathy.items import EmpathyItem, balanced_batches
+from eqlab.benchmarks.empathy.replies import WrittenReply, moderation_marks
 from eqlab.benchmarks.empathy.result import given_replies
 from eqlab.benchmarks.options import read_options
 from eqlab.benchmarks.spread import spread
@@ -81,9 +81,8 @@ class ReplyStudy:
     def _trial(self, item: EmpathyItem, asked: Writing, batch: int, options: Mapping[str, Any]) -> Trial:
         story = [(self.words["happened"], item.situation)] if options["situation"] else []
         shown = "\n".join(f"{told}\n{_quoted(text)}" for told, text in (*story, (self.words["says"], item.utterance)))
-        key = {name: getattr(item, name) for name in ("emotion", "valence", "plutchik", "situation", "utterance")}
         form = Form(fields=(asked,))
-        return Trial("empathy", (item.id,), options["style"], shown, form, "", key={**key, "batch": batch})
+        return Trial("empathy", (item.id,), options["style"], shown, form, "", key={**item.about, "batch": batch})
 
     def _checks(self, checks: Checks, asked: Writing) -> tuple[Trial, ...]:
         """Pages that ask for one word instead of a reply."""
@@ -117,7 +116,7 @@ class ReplyStudy:
             by_person.setdefault(one.person, []).append(len(one.reply.split()))
         headline = mean_estimate("words per reply", [fmean(own) for own in by_person.values()], digits=1)
         least = self._field(design.study).least_words
-        marks = care(written, least)
+        marks = moderation_marks(written, least)
         marked = sum(bool(one) for one in marks)
         sentence = f"{len(by_person)} people wrote {len(written)} replies; {marked} carry a mark for the moderator."
         found = replace(base, headline=headline, estimates=(headline,), sentence=sentence, title="Replies by people")

@@ -17,7 +17,7 @@ from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result
-from eqlab.core.runs import PEOPLE, PERSON
+from eqlab.core.runs import OWN, PEOPLE, PERSON
 from eqlab.core.trials import Trial
 
 _FILES = {
@@ -47,6 +47,7 @@ class EqBench:
     name = "eqbench"
     title = "EQ-Bench"
     protocol = 1
+    item_sets = ("open", "published", OWN)
 
     def option_help(self) -> Sequence[OptionHelp]:
         return _OPTIONS
@@ -72,10 +73,7 @@ class EqBench:
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
         if item_set == "published":
             return (Source("published", _FILES[options["version"], options["language"]]),)
-        return (Source("open", "eqbench.toml"),)
-
-    def own_sources(self, path: str, options: Mapping[str, Any]) -> Sequence[Source]:
-        return (Source("file", path),)
+        return (Source("open", "eqbench.toml"),) if item_set == "open" else ()
 
     def probe_options(self) -> Mapping[str, str]:
         return {}

@@ -43,6 +43,7 @@ class Ratings:
     name = "rating"
     title = "Ratings"
     protocol = 1
+    item_sets = ("replies", "published", "imported")
 
     def option_help(self) -> Sequence[OptionHelp]:
         return _OPTIONS

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from eqlab.benchmarks.empathy.emotions import EMOTIONS
-from eqlab.benchmarks.empathy.items import EmpathyItem
+from eqlab.benchmarks.empathy.items import EMOTIONS, EmpathyItem
 from eqlab.benchmarks.rating.reply_rows import ReplyRow
 from eqlab.benchmarks.rating.table_file import BadRow, TableRow, read_table
 

@@ -4,7 +4,7 @@ says, it is material to rate and no instruction."""
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from eqlab.benchmarks.empathy.emotions import EMOTIONS
+from eqlab.benchmarks.empathy.items import EMOTIONS
 from eqlab.core import rubric as rubrics
 from eqlab.core.forms import Scale
 from eqlab.core.replies import ReplyRow

@@ -8,7 +8,7 @@ from typing import Any
 from eqlab.analysis.power import minimum_gap
 from eqlab.analysis.study_size import StudySize
 from eqlab.benchmarks.empathy.items import balanced_batches
-from eqlab.benchmarks.empathy.manners import manners
+from eqlab.benchmarks.empathy.replies import manners
 from eqlab.benchmarks.instructed import instructed
 from eqlab.benchmarks.rating import prompt as words_of
 from eqlab.benchmarks.rating.arm_shares import arm_shares

@@ -7,7 +7,7 @@ from typing import Any
 
 from eqlab.benchmarks.registry import load, names
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Adaptive, Benchmark, Scored, Talks
+from eqlab.core.benchmark import Adaptive, Benchmark, Scored, Talks, check_item_set
 from eqlab.core.errors import EqlabError
 from eqlab.core.runs import BenchmarkConfig, RunConfig
 from eqlab.core.trials import Trial
@@ -30,6 +30,7 @@ def prepared(config: RunConfig, data: Path | None) -> Prepared:
             raise Refused(f"benchmark {one.name!r} cannot be submitted, or is there twice")
         try:
             benchmark = load(one.name)
+            check_item_set(benchmark, one.item_set)
             _check_options(benchmark, one)
             files[one.name] = read_sources(benchmark.sources(one.item_set, one.options), data)
         except Refused:

@@ -17,7 +17,7 @@ from eqlab.comparison.labels import settings_of
 from eqlab.comparison.scores import ScoreLine
 from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, judge
-from eqlab.core.results import Estimate
+from eqlab.core.results import Estimate, goodness
 from eqlab.core.text import is_number
 from eqlab.publish.groups import facts_of
 from eqlab.publish.leaderboard.entries import BoardEntry
@@ -81,7 +81,7 @@ class Board:
     sentence: str
     scale: Range
     lines: tuple[BoardLine, ...]
-    """Highest score first, baselines and people among the models."""
+    """Best score first, baselines and people among the models."""
     items: tuple[str, ...]
     """The items behind the scores; empty where scores are no means over items and are compared by their intervals."""
     caveats: tuple[str, ...]
@@ -150,7 +150,8 @@ def _board(key: str, members: Sequence[BoardEntry]) -> Board:
     lines = [_line(verdict, named[entry.id], entry) for entry in members]
     lines += [BoardLine(estimate.name, estimate) for estimate in _baselines(members)]
     lines += _people_of_a_study(members)
-    lines.sort(key=lambda line: (not is_number(line.estimate.value), -(line.estimate.value or 0.0), line.name))
+    by = first.result.better
+    lines.sort(key=lambda line: (not is_number(line.estimate.value), -goodness(line.estimate.value, by), line.name))
     return Board(
         key=hashlib.sha256(key.encode()).hexdigest()[:8],
         benchmark=first.result.benchmark,
@@ -172,7 +173,8 @@ def _contender(entry: BoardEntry, name: str, why: str) -> Contender:
     if entry.arm:
         return Contender(name, head, entry.item_scores, "", why, bounds=(0.0, 100.0))
     bounds = bounds_of(entry.result, entry.item_scores)
-    return Contender(name, head, entry.item_scores, "", why, entry.people, entry.result.baselines, bounds)
+    found = entry.result
+    return Contender(name, head, entry.item_scores, "", why, entry.people, found.baselines, bounds, found.better)
 
 
 def _line(verdict: Verdict, name: str, entry: BoardEntry) -> BoardLine:

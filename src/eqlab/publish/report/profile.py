@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from eqlab.comparison.labels import subject_name
-from eqlab.core.results import Estimate, Result
+from eqlab.core.results import Estimate, Result, best_baseline
 from eqlab.core.text import number
 from eqlab.tables.svg import Range, common_range, table_range
 
@@ -68,7 +68,7 @@ def _line(one: Member, label: str) -> ProfileLine:
     detail = head.note if head.value is None else head.name
     item_set = one.result.rules.get("item_set")
     detail += f", {item_set} items" if item_set else ""
-    best = max(one.result.baselines, key=lambda baseline: baseline.value, default=None)
+    best = best_baseline(one.result.baselines, one.result.better)
     if best is not None and head.value is not None:
         detail += f"; without any skill at best {number(best.value, head.digits)} ({best.name})"
     return ProfileLine(

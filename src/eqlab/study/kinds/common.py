@@ -9,7 +9,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.forms import Field, Form, Number, Scale, Several, Writing
 from eqlab.core.study import OwnQuestion, Study, Tutorial
 from eqlab.core.trials import Trial
-from eqlab.instruments.definition import Instrument
+from eqlab.instruments.catalogue import Instrument
 from eqlab.instruments.wording import Wording, scales
 from eqlab.study.texts import Texts
 

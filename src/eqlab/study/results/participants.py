@@ -13,8 +13,7 @@ from eqlab.core.design import Design, Step, steps_from_json
 from eqlab.core.moves import is_simulated
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
-from eqlab.instruments.catalogue import INSTRUMENTS
-from eqlab.instruments.definition import Instrument
+from eqlab.instruments.catalogue import INSTRUMENTS, Instrument
 from eqlab.instruments.score import score
 from eqlab.store.study.answering import is_right
 from eqlab.store.study.participation import Participation

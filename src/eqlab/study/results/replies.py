@@ -3,7 +3,7 @@ into it and an empty column to decide in. Filled in, the table is a source of re
 
 from typing import TYPE_CHECKING, Any
 
-from eqlab.benchmarks.empathy.care import WrittenReply, care
+from eqlab.benchmarks.empathy.replies import WrittenReply, moderation_marks
 from eqlab.benchmarks.empathy.study import KEY
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Writing
@@ -61,7 +61,7 @@ def reply_table(participation: Participation) -> "pl.DataFrame":
             )
     if not rows:
         raise UsageError(f"Nobody has written a reply in study '{participation.study.id}' yet.", "Wait for people.")
-    marks = [" ".join(own) for own in care(written, least)]
+    marks = [" ".join(own) for own in moderation_marks(written, least)]
     ordered = [{**row, "marks": own} for row, own in zip(rows, marks, strict=True)]
     kinds = {"words": pl.Int64, "pasted": pl.Int64, "seconds": pl.Float64}
     return pl.DataFrame(ordered, schema={name: kinds.get(name, pl.String) for name in COLUMNS}).sort("prompt", "person")

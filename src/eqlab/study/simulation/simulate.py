@@ -91,17 +91,16 @@ def simulate(
     open_door = replace(design, study=replace(design.study, panel=Panel("simulated", person="PID")))
     with tempfile.TemporaryDirectory(prefix="eqlab-simulate-") as folder, scripted_models(design) as models:
         open_door = replace(open_door, study=at_once(open_door.study))
-        store = open_store(str(Path(folder) / "simulated.db"))
-        create_study(store, open_door, file, version("eqlab"), provenance({}))
-        participation = Participation(store, open_door)
-        settings = ServerSettings(secrets.token_bytes(32), door_burst=1e9, door_rate=1e9, rehearsal=True)
-        with running([ServedStudy(participation, models)], settings) as base:
-            address = Address(base, design.study.id, "PID", "simulated-")
-            walked = walk(open_door, address, wanted, heard)
-        outcome = conclude(participation, wanted, walked)
-        if report is not None:
-            write_report(participation, outcome.analysis, report)
-        store.close()
+        with open_store(str(Path(folder) / "simulated.db")) as store:
+            create_study(store, open_door, file, version("eqlab"), provenance({}))
+            participation = Participation(store, open_door)
+            settings = ServerSettings(secrets.token_bytes(32), door_burst=1e9, door_rate=1e9, rehearsal=True)
+            with running([ServedStudy(participation, models)], settings) as base:
+                address = Address(base, design.study.id, "PID", "simulated-")
+                walked = walk(open_door, address, wanted, heard)
+            outcome = conclude(participation, wanted, walked)
+            if report is not None:
+                write_report(participation, outcome.analysis, report)
     return outcome
 
 
