@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from eqlab.comparison.caveats import caveats
-from eqlab.comparison.compare import compare
+from eqlab.comparison.compare import caveats, compare
 from eqlab.comparison.entries import EntrySource, entries
 from eqlab.comparison.sentences import listed, round_up
 from eqlab.comparison.tables import as_data, sentence, tables

@@ -5,9 +5,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from eqlab.comparison.correlate import as_data, correlate, match, notes, scatter, sentence, table
+from eqlab.comparison.correlate import External, as_data, correlate, match, notes, read_scores, scatter, sentence, table
 from eqlab.comparison.entries import EntrySource, entries
-from eqlab.comparison.external import External, read_scores
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Estimate, ItemScore, Result
 

@@ -7,8 +7,7 @@ import pytest
 from test_comparing import draw, result
 
 from eqlab.comparison.entries import EntrySource, entries
-from eqlab.comparison.gate import as_data, gate, verdict_words
-from eqlab.comparison.gate_files import junit_xml, markdown_page
+from eqlab.comparison.gate import as_data, gate, junit_xml, markdown_page, verdict_words
 from eqlab.core.errors import UsageError
 
 

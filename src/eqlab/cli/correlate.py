@@ -39,10 +39,9 @@ def correlate(
     """Correlate scores with external ones (MMLU, Arena, …): bootstrap intervals over models, corrected for the
     reliability of both sides."""
     from eqlab.cli.output import print_json, print_table, say
-    from eqlab.comparison.correlate import as_data, notes, scatter, sentence, table
+    from eqlab.comparison.correlate import as_data, notes, read_scores, scatter, sentence, table
     from eqlab.comparison.correlate import correlate as correlate_with
     from eqlab.comparison.entries import entries
-    from eqlab.comparison.external import read_scores
     from eqlab.comparison.sources import read_sources
     from eqlab.core.errors import UsageError
     from eqlab.data.files import write_whole

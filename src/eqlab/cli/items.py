@@ -45,8 +45,7 @@ def report(
     from dataclasses import asdict
 
     from eqlab.cli.output import print_json, print_table, say
-    from eqlab.comparison.item_designs import designs_table, item_designs
-    from eqlab.comparison.item_equating import equate_sets
+    from eqlab.comparison.item_designs import designs_table, equate_sets, item_designs
     from eqlab.comparison.item_points import read_items
     from eqlab.comparison.item_report import item_report
     from eqlab.reproduce.eqbench_families import family

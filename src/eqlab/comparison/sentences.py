@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from itertools import combinations, permutations
 
 from eqlab.comparison.contender import REFERENCE, Contender
-from eqlab.comparison.pair import Pair, paired_on
-from eqlab.comparison.verdict import Verdict
+from eqlab.comparison.verdict import Pair, Verdict, paired_on
 from eqlab.core.results import best_baseline, goodness
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import basis_of, number, short_name, value_of

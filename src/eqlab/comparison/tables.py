@@ -5,17 +5,16 @@ from dataclasses import asdict
 from typing import Any
 
 from eqlab.analysis.components import RESIDUAL, MeasurementDesign
-from eqlab.comparison import over_speakers
-from eqlab.comparison.caveats import caveats
-from eqlab.comparison.compare import Comparison, Spread
+from eqlab.comparison.compare import Comparison, Spread, caveats
 from eqlab.comparison.disagreement import disagreement, furthest_apart
 from eqlab.comparison.entries import OVERALL, SHARE
-from eqlab.comparison.pair import Pair
 from eqlab.comparison.sentences import conclusion, pair_sentence, round_up
-from eqlab.comparison.verdict import Verdict
+from eqlab.comparison.speakers import over_speakers, over_speakers_table
+from eqlab.comparison.verdict import Pair, Verdict
 from eqlab.core.answers import OUTCOMES
 from eqlab.core.results import POINTS, Cell, Column, Estimate, Table
 from eqlab.core.text import number
+from eqlab.tables.markdown import markdown_table, safe
 
 ALL_PAIRS = 10
 """With more subjects than this only neighbours are listed; all pairs are tested all the same."""
@@ -43,8 +42,8 @@ def tables(found: Comparison) -> list[Table]:
     parts = {name: spread for name, spread in found.spreads.items() if spread.components is not None}
     if parts:
         listed += [_components(parts), _designs(found, parts)]
-    if beyond := over_speakers.over_speakers(found.entries):
-        listed.append(over_speakers.table(beyond))
+    if beyond := over_speakers(found.entries):
+        listed.append(over_speakers_table(beyond))
     apart = disagreement({entry.name: entry.means for entry in found.entries if entry.items})
     if apart is not None:
         listed.append(apart)
@@ -229,7 +228,7 @@ def as_data(found: Comparison, missing: str) -> dict[str, Any]:
             for spread in (found.spreads[entry.name],)
         ],
         "pairs": [pair_data(pair, things) for pair in found.pairs],
-        "over_speakers": [{"a": a, "b": b, **asdict(gap)} for a, b, gap in over_speakers.over_speakers(found.entries)],
+        "over_speakers": [{"a": a, "b": b, **asdict(gap)} for a, b, gap in over_speakers(found.entries)],
         "disagreement": [
             {"item": one.item, "range": one.range, "points": dict(one.points)}
             for one in furthest_apart({entry.name: entry.means for entry in found.entries if entry.items})
@@ -272,3 +271,18 @@ def verdict_data(verdict: Verdict, things: str, rater: str = "") -> dict[str, An
         ],
         "neighbours": [pair_data(pair, things) for pair in verdict.neighbours()],
     }
+
+
+# A comparison as Markdown: the conclusion, the ranks, the pairs.
+SHOWN = 2
+"""Tables: ranks and pairs."""
+
+
+def comparison_page(found: Sequence[Comparison], missing: str) -> str:
+    parts = []
+    for one in found:
+        parts += [f"### {safe(one.title)}", "", safe(sentence(one)), ""]
+        for table in tables(one)[:SHOWN]:
+            parts += [markdown_table(table), ""]
+        parts += [*(f"- {safe(said)}" for said in caveats(one, missing)), ""]
+    return "\n".join(parts)

@@ -8,12 +8,22 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from eqlab.comparison.arms import arms, rater
-from eqlab.comparison.contender import REFERENCE, Contender, contender, told_apart
-from eqlab.comparison.labels import comparable, mode_name, rules_name, settings_of, subject_name
+from eqlab.comparison.contender import (
+    REFERENCE,
+    Contender,
+    arms,
+    comparable,
+    contender,
+    mode_name,
+    rater,
+    rules_name,
+    settings_of,
+    subject_name,
+    told_apart,
+)
 from eqlab.comparison.scores import ScoreLine
 from eqlab.comparison.sentences import conclusion
-from eqlab.comparison.verdict import Verdict, judge
+from eqlab.comparison.verdict import Verdict, rank
 from eqlab.core import text
 from eqlab.core.results import Baseline, Result, goodness
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
@@ -179,8 +189,8 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -
 def _verdicts(results: Sequence[Result], contenders: Sequence[Contender]) -> tuple[tuple[str, Verdict], ...]:
     """One on all rows; or, where the rows are raters, one on those whose replies each of them rated."""
     if any(result.ranked for result in results):
-        return (("", judge(contenders)),)
-    return tuple((rater(result), judge(own)) for result in results if (own := arms(result)))
+        return (("", rank(contenders)),)
+    return tuple((rater(result), rank(own)) for result in results if (own := arms(result)))
 
 
 def _sentence(results: Sequence[Result], verdicts: Sequence[tuple[str, Verdict]]) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from eqlab.analysis.comparison import paired
-from eqlab.comparison.pair import from_intervals
+from eqlab.comparison.verdict import from_intervals
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
 from eqlab.publish.leaderboard.build import Sources, build

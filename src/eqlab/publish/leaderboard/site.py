@@ -11,8 +11,8 @@ from urllib.parse import quote
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
 
-from eqlab.comparison.pair import Pair
 from eqlab.comparison.scores import score_table, sort_values
+from eqlab.comparison.verdict import Pair
 from eqlab.core import text
 from eqlab.core.results import Estimate, ItemScore
 from eqlab.core.runs import PERSON

@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.benchmarks.registry import place
-from eqlab.comparison.contender import REFERENCE, Contender, bounds_of, told_apart, why_no_rank
+from eqlab.comparison.contender import REFERENCE, Contender, bounds_of, settings_of, told_apart, why_no_rank
 from eqlab.comparison.equal_length import LengthLine, LengthView, length_view
-from eqlab.comparison.labels import settings_of
 from eqlab.comparison.scores import ScoreLine
 from eqlab.comparison.sentences import conclusion
-from eqlab.comparison.verdict import Verdict, judge
+from eqlab.comparison.verdict import Verdict, rank
 from eqlab.core.results import Estimate, goodness
 from eqlab.core.text import is_number
 from eqlab.publish.groups import facts_of
@@ -146,7 +145,7 @@ def _board(key: str, members: Sequence[BoardEntry]) -> Board:
     unranked = {entry.id: why for entry in members if (why := _why_unranked(entry, copies, named))}
     first = members[0]
     items = tuple(dict.fromkeys(item for entry in members for item in sorted(entry.item_scores, key=_natural)))
-    verdict = judge([_contender(entry, named[entry.id], unranked.get(entry.id, "")) for entry in members])
+    verdict = rank([_contender(entry, named[entry.id], unranked.get(entry.id, "")) for entry in members])
     lines = [_line(verdict, named[entry.id], entry) for entry in members]
     lines += [BoardLine(estimate.name, estimate) for estimate in _baselines(members)]
     lines += _people_of_a_study(members)

@@ -4,7 +4,7 @@ model, which carries no signal, a real comparison before it. What holds for ever
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from eqlab.comparison.labels import subject_name
+from eqlab.comparison.contender import subject_name
 from eqlab.core.results import Estimate
 from eqlab.core.text import is_number
 from eqlab.publish.groups import Group, Row, RunRecord, group

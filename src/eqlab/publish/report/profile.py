@@ -4,7 +4,7 @@ people beneath where they answered the same. Scales are never mixed, so there is
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from eqlab.comparison.labels import subject_name
+from eqlab.comparison.contender import subject_name
 from eqlab.core.results import Estimate, Result, best_baseline
 from eqlab.core.text import number
 from eqlab.tables.svg import Range, common_range, table_range

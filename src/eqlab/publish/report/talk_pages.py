@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from eqlab.comparison.labels import subject_name
+from eqlab.comparison.contender import subject_name
 from eqlab.core.results import Transcript
 from eqlab.publish.groups import Group, RunRecord, group
 from eqlab.publish.report.templating import policy, source

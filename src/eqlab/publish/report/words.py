@@ -9,8 +9,8 @@ from statistics import median
 from jinja2 import Environment
 from markupsafe import Markup
 
+from eqlab.comparison.contender import mode_name, subject_name
 from eqlab.comparison.disagreement import against_reference
-from eqlab.comparison.labels import mode_name, subject_name
 from eqlab.comparison.scores import score_table, sort_values, usage_table
 from eqlab.core import text
 from eqlab.core.answered_as import in_words
