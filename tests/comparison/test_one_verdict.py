@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 import eqlab as api
-from eqlab.cli.conclusions import conclusions
+from eqlab.cli.results import conclusions
 from eqlab.comparison.compare import compare
 from eqlab.comparison.entries import entries
 from eqlab.comparison.sources import read_sources

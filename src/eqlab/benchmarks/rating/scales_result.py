@@ -17,7 +17,7 @@ from eqlab.benchmarks.rating.rated import GivenRating, rated
 from eqlab.benchmarks.rating.rubric_items import item_on_scales
 from eqlab.core.benchmark import Scored
 from eqlab.core.forms import Scale
-from eqlab.core.results import Estimate, Result, Table
+from eqlab.core.results import Column, Estimate, Result, Table
 from eqlab.core.runs import PEOPLE
 from eqlab.core.studied import Contrast
 
@@ -52,7 +52,7 @@ def scale_contrasts(
     table = planned_table(contrasts, " ".join(notes), alpha)
     return contrasts, replace(
         table,
-        columns=("scale", *table.columns),
+        columns=(Column("scale", "scale"), *table.columns),
         rows=tuple((key, *row) for key, row in zip(keys, table.rows, strict=True)),
         note=f"{table.note} Holm over all rows.",
     )
