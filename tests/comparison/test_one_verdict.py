@@ -14,8 +14,7 @@ from eqlab.comparison.entries import entries
 from eqlab.comparison.sources import read_sources
 from eqlab.comparison.tables import as_data
 from eqlab.publish.groups import RunRecord, group
-from eqlab.publish.leaderboard.build import Sources, build
-from eqlab.publish.leaderboard.published import published_entries, published_reader
+from eqlab.publish.leaderboard.build import Sources, build, published_entries, published_reader
 from eqlab.publish.leaderboard.tables import boards
 from eqlab.runs.pool import pooled
 from eqlab.runs.published_runs import published_runs

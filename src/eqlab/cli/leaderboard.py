@@ -131,7 +131,7 @@ def _print_json(built: "Built") -> None:
     from dataclasses import asdict
 
     from eqlab.cli.output import print_json
-    from eqlab.publish.leaderboard.data_files import line_facts
+    from eqlab.publish.leaderboard.site import line_facts
 
     print_json(
         {
@@ -167,9 +167,8 @@ def submit(
 
     The file is checked as a leaderboard will check it: every reply is read and scored anew. The key is made on first
     use and kept in the data folder."""
-    from eqlab.publish.leaderboard import keys
     from eqlab.publish.leaderboard.check import check_submission
-    from eqlab.publish.leaderboard.submission import make_submission, write_submission
+    from eqlab.publish.leaderboard.submission import fingerprint, key_file, make_submission, write_submission
     from eqlab.store.looking import open_reader
 
     with open_reader(store) as opened:
@@ -180,5 +179,5 @@ def submit(
     check_submission(body, data)
     write_submission(body, path)
     typer.echo(f"{len(body['answers'])} answers of run {body['run']}, sha256 {body['answers_sha256']}")
-    typer.echo(f"Signed with key {keys.fingerprint(body['public_key'])} ({keys.key_file()})")
+    typer.echo(f"Signed with key {fingerprint(body['public_key'])} ({key_file()})")
     typer.echo(f"Submission: {path.resolve()}")

@@ -64,7 +64,7 @@ def _write(names: list[str], last: int, output: Path, items: bool, store: str, d
 
     ending = output.suffix.lower()
     if ending == ".pdf":
-        from eqlab.publish.browser import browser, print_page
+        from eqlab.publish.plot import browser, print_page
 
         browser()  # said before the work
         with tempfile.TemporaryDirectory() as folder:
@@ -73,7 +73,7 @@ def _write(names: list[str], last: int, output: Path, items: bool, store: str, d
         return output
     if ending == ".md":
         from eqlab.data.files import write_whole
-        from eqlab.publish.summary import summary
+        from eqlab.publish.report.write import summary
 
         write_whole(output, summary(found_runs(names, last, store, data)))
         return output

@@ -13,7 +13,7 @@ from eqlab.benchmarks.eqbench.word_groups import OTHER, deviations, group_of
 from eqlab.comparison import disagreement
 from eqlab.core.results import ByEmotion, Estimate, OfOthers
 from eqlab.publish.groups import group
-from eqlab.publish.report import item_pages
+from eqlab.publish.report import sections as item_pages
 from eqlab.publish.report.page import item_files, render
 from eqlab.tables import heat
 

@@ -2,17 +2,20 @@
 persona with two talks side by side. Pages load nothing; without scripts everything is there, unfiltered."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from eqlab.comparison.contender import subject_name
 from eqlab.core.results import Transcript
+from eqlab.data.files import write_whole
 from eqlab.publish.groups import Group, RunRecord, group
-from eqlab.publish.report.templating import policy, source
-from eqlab.publish.report.words import page_environment
+from eqlab.publish.report.words import page_environment, policy, source
+from eqlab.runs.others import Others
 
 INDEX = "index.html"
 SEARCHED = 1_500_000
@@ -170,3 +173,33 @@ def _across(value: float) -> float:
 
 def _down(value: float) -> float:
     return _EDGE + (1 - max(0.0, min(100.0, value)) / 100) * (_HEIGHT - 2 * _EDGE)
+
+
+# The folder of talks beside a report: written while the report is, where other processes are there to do it.
+__all__ = ["INDEX", "Home", "write_talks"]
+MANY = 200
+"""Talks from which on it is worth sending them to another process."""
+
+
+def write_talks(folder: Path, groups: Sequence[Group], home: Home, others: Others | None = None) -> "Future[None]":
+    """Done when its result is there."""
+    every = talk_pages(listened_in(groups))
+    pages = first_personas(every, MOST_TALKS)
+    if others and others.started and len(pages) >= MANY:
+        return others.submit(_write, folder, pages, len(every), home)
+    done: Future[None] = Future()
+    _write(folder, pages, len(every), home)
+    done.set_result(None)
+    return done
+
+
+def _write(folder: Path, pages: Sequence[TalkPage], every: int, home: Home) -> None:
+    folder.mkdir(exist_ok=True)
+    written = set()
+    for name, content in page_files(pages, every, home):
+        write_whole(folder / name, content, durable=False)
+        written.add(name)
+    for pattern in ("talk-*.html", "persona-*.html"):  # of an earlier report with more talks
+        for old in folder.glob(pattern):
+            if old.name not in written:
+                old.unlink()

@@ -1,12 +1,15 @@
 """What the report's templates call by name, and how much of a thing a page shows."""
 
+import base64
+import hashlib
 import shlex
 from collections.abc import Sequence
 from functools import cache
 from operator import attrgetter
 from statistics import median
+from typing import Any
 
-from jinja2 import Environment
+from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from eqlab.comparison.contender import mode_name, subject_name
@@ -17,7 +20,6 @@ from eqlab.core.answered_as import in_words
 from eqlab.core.results import ItemScore, Result, Table
 from eqlab.publish.groups import Group
 from eqlab.publish.report import sections
-from eqlab.publish.report.templating import environment
 from eqlab.tables import svg as figures
 from eqlab.tables.html import RowMarks, html_table, sortable_table
 
@@ -117,3 +119,45 @@ def add_words(made: Environment) -> Environment:
 @cache
 def page_environment() -> Environment:
     return add_words(environment())
+
+
+# How templates become pages: escaped, made visible, and with a policy that admits our own style and script only.
+def environment(loader: BaseLoader | None = None) -> Environment:
+    """Templates of the report, or of another loader; undefined names are errors, everything printed is escaped."""
+    made = Environment(
+        loader=loader or PackageLoader("eqlab.publish.report", "templates"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(text=text, figures=figures)
+    return made
+
+
+def source(made: Environment, name: str) -> str:
+    """A style sheet or script as it is; templates of our own, never a user's text."""
+    if made.loader is None:
+        raise LookupError(f"no loader for {name}")
+    return made.loader.get_source(made, name)[0]
+
+
+def policy(style: str, *scripts: str) -> str:
+    """A content security policy: these inline texts, and nothing from anywhere."""
+    allowed = " ".join(f"'{_digest(script)}'" for script in scripts) or "'none'"
+    return (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src {allowed}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(inline: str) -> str:
+    """Lets the policy admit exactly this inline text and no other."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+
+
+def _shown(value: Any) -> Any:
+    """Applied to everything a template prints, before escaping."""
+    if isinstance(value, Markup):
+        return value
+    return text.UNDEFINED if value is None else text.visible(str(value))
