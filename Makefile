@@ -1,5 +1,6 @@
 # make run   set everything up and evaluate the embedded model on the open items
-# make test  set everything up, then lint, types, import rules and all tests
+# make test  set everything up, then lint, types, import rules and tests
+# make claims  tests that are slow by nature
 SHELL := /bin/bash
 PYTHON ?= python3
 VENV ?= .venv
@@ -10,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SLICE ?= tests/core tests/data tests/instruments tests/store tests/models tests/comparison
 COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: help setup run talk test slice lint docs docs-output bench audit sbom lock clean
+.PHONY: help setup run talk test claims slice lint docs docs-output bench audit sbom lock clean
 
 help:                ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 13
@@ -45,12 +46,15 @@ talk: $(RUN)         ## the embedded model in both seats of four short talks (se
 	@$(BIN)/eqlab run embedded -b dialogue --speaker embedded
 	@echo "Read the talks: eqlab-report-talks/index.html"
 
-test: setup          ## lint, types, import rules, all tests
+test: setup          ## lint, types, import rules, tests
 	@$(MAKE) --no-print-directory lint
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile  # two processes share the cores; threads would too
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not claims"  # two processes share the cores; threads would too
+
+claims: setup        ## tests that are slow by nature: repeated kills, Ray, coverage over repetitions, foreign oracles
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m claims
 
 slice: setup         ## a few minutes of tests, on another interpreter: make slice PYTHON=python3.13 VENV=.venv-newest
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(SLICE)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not claims" $(SLICE)
 
 lint: setup          ## lint, types and import rules
 	$(BIN)/ruff check src tests bench

@@ -26,7 +26,7 @@ def _subjects(random: Random, people: int, each: int, models: int, items: int, p
 
 
 def groups(times: int) -> None:
-    from eqlab.analysis.differential import against, differential
+    from eqlab.analysis.item_quality import against, differential
 
     rows = Rows()
     for people, each, models in ((40, 10, 25), (200, 3, 25), (200, 10, 25), (60, 40, 60)):
@@ -138,7 +138,7 @@ def short(times: int) -> None:
     other."""
     from scipy.special import stdtrit
 
-    from eqlab.analysis.held_out import factors, fixed, leave_out
+    from eqlab.analysis.item_response import factors, fixed, leave_out
     from eqlab.reproduce.eqbench_families import family
 
     names, table = _board()
@@ -202,7 +202,8 @@ def shares(times: int) -> None:
 
 
 def default(times: int) -> None:
-    from eqlab.benchmarks.emotionbench.alignment import (
+    from eqlab.benchmarks.emotionbench.measures import DEFAULT, MeasurePlace, Measures
+    from eqlab.benchmarks.emotionbench.moods import (
         MARGIN,
         NEGATIVE,
         POSITIVE,
@@ -211,7 +212,6 @@ def default(times: int) -> None:
         mood_changes,
         right_shares,
     )
-    from eqlab.benchmarks.emotionbench.measures import DEFAULT, MeasurePlace, Measures
 
     counts, names = {"negative": 108, "neutral": 24, "positive": 24}, _emotions()
     rows = Rows()
@@ -281,7 +281,7 @@ def _below(x: float, middle: float) -> float:
 
 def _emotions() -> dict[str, str]:
     """An emotion of each kind of situation."""
-    from eqlab.benchmarks.emotionbench.factors import CONTROLS, EMOTIONS, kind_of
+    from eqlab.benchmarks.emotionbench.measures import CONTROLS, EMOTIONS, kind_of
 
     found: dict[str, str] = {}
     for name in (*EMOTIONS, *CONTROLS):

@@ -150,7 +150,7 @@ def effects(times: int) -> None:
 
 
 def _fit_error() -> type[Exception]:
-    from eqlab.analysis.maximise import FitError
+    from eqlab.analysis.ordinal_likelihood import FitError
 
     return FitError
 

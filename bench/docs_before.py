@@ -90,7 +90,7 @@ def _take_part(study: Path, people: int) -> None:
     """People who pass every check and find warm replies better, more or less."""
     import random
 
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
 
@@ -137,7 +137,7 @@ def _batch(stack: contextlib.ExitStack) -> None:
 
 def _of_tests(module: str) -> Any:
     """The strict servers are helpers of the tests."""
-    folder = str(_ROOT / "tests" / "models")
+    folder = str(_ROOT / "tests" / "support")
     if folder not in sys.path:
         sys.path.insert(0, folder)
     return importlib.import_module(module)

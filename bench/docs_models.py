@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import _support  # noqa: F401
+
 KIND = "I am so glad you told me"
 SHORT = ("Okay.", "These things happen.", "I see. Good luck with that.")
 NEAR = {"careful": 0.85, "steady": 0.7, "checkpoint-1000": 0.35, "checkpoint-2000": 0.75}

@@ -143,7 +143,7 @@ def shown(said: list[str], how: dict[str, str]) -> list[str]:
 
 def _register(ids: dict[str, str]) -> None:
     """The runs that were prepared, oldest first, so that a page can name them."""
-    from eqlab.store.looking import open_reader
+    from eqlab.store.access import open_reader
 
     store = open_reader("")
     for run in reversed(store.run_ids()):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import _support  # noqa: F401
 import hostile_gateway as gateway
 import hostile_server as hostile
 import hostile_wire as low
@@ -121,7 +122,7 @@ def links_left(folder: Path) -> str:
 
 
 GOOD = ("127.0.0.1",)
-ALONE = "import eqlab.models.lines\neqlab.models.lines._KEPT = 0.0"
+ALONE = "import eqlab.models.connection_pool\neqlab.models.lines._KEPT = 0.0"
 """A connection for each question."""
 
 

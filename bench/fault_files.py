@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import _support  # noqa: F401
 from fault_server import none, serving
 from fault_world import disk_of
 

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
+import _support  # noqa: F401
 from aiohttp import web
 from fault_net import NAME, down_while
 from fault_server import Asked, serving, slowly

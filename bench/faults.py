@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import _support  # noqa: F401
 import hostile_wire
 from fault_cases import CASES, KEY, Case
 from fault_net import context_of

@@ -25,12 +25,8 @@ from eqlab.benchmarks.refusal import is_refusal
 from eqlab.benchmarks.structured import read_json
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Form, Scale, check_values
-from eqlab.models.chat import ChatReply
-from eqlab.models.fit import Fit
-from eqlab.models.reasoning import split_reasoning
-from eqlab.models.settings import prompted
-from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, TryAgain
-from eqlab.models.wire.registry import wire, wire_names
+from eqlab.models.chat import ChatReply, prompted, split_reasoning
+from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, RequestProfile, TryAgain, wire, wire_names
 
 NAMES = ("Calm", "Angry", "Proud", "Sad")
 FOUR = Form(tuple(Scale(name, name, 0, 10) for name in NAMES))
@@ -97,7 +93,7 @@ def body(text: str) -> None:
     raw = text.encode("utf-8", "replace")
     request = prompted("Hello.", schema={"type": "object", "properties": {}}, settings={"effort": "low"})
     for name in wire_names():
-        sent = wire(name).build(Endpoint("http://localhost/v1", "m"), request, Fit(name))
+        sent = wire(name).build(Endpoint("http://localhost/v1", "m"), request, RequestProfile(name))
         for status in (200, 400, 429, 500):
             verdict = wire(name).read(sent, Incoming(status, {}, raw))
             _demand(isinstance(verdict, ChatReply | TryAgain | Adapt | Hopeless), "no verdict")

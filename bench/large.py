@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import _support  # noqa: F401
 from loopback import Measured, eqlab, measured, serving
 
 from eqlab.core.answers import Answer, Reading

@@ -11,12 +11,13 @@ import random
 import time
 from dataclasses import dataclass
 
+import _support  # noqa: F401
 import hostile_wire as wire
 
+from eqlab.models.chat import prompted
 from eqlab.models.http import HttpChat
 from eqlab.models.providers import resolve
-from eqlab.models.settings import prompted
-from eqlab.models.transport import Connection
+from eqlab.models.transport import Transport
 
 _FIRST = 101
 """A question's number is its answer; another's is none of these."""
@@ -47,7 +48,7 @@ def now_and_then(seed: int, fastest: float, slowest: float, share: float, later:
 
 def asked(behaviour: wire.Behaviour, questions: int, most: int) -> Ended:
     async def main(url: str) -> tuple[int, float]:
-        chat = HttpChat(resolve("m", url), Connection(most))
+        chat = HttpChat(resolve("m", url), Transport(most))
         numbers = iter(range(_FIRST, _FIRST + questions))
         wrong: list[int] = []
 

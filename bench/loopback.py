@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-CHAT = Path(__file__).with_name("server.py")
+from _support import SUPPORT
+
+CHAT = SUPPORT / "server.py"
 
 
 @contextmanager

@@ -131,18 +131,18 @@ def row(tool: Tool, job: Job, latency: float, sequential: int) -> list[str]:
     few = measure(tool, _fresh(job, "few", FEW))
     full = measure(tool, _fresh(job, "all", requests))
     killed = kill_and_go_on(tool, _fresh(job, "killed", requests), requests // 2, latency)
-    waits = -(-FEW // at_once) * latency
-    asking = full.wall - (few.wall - waits)
+    timeouts = -(-FEW // at_once) * latency
+    asking = full.wall - (few.wall - timeouts)
     wall = f"{full.wall:.1f}"
     if requests != job.requests:
         asking *= job.requests / requests
-        wall = f"{asking + few.wall - waits:.0f} (from {requests})"
+        wall = f"{asking + few.wall - timeouts:.0f} (from {requests})"
     ideal = -(-job.requests // job.in_flight) * latency
     return [
         tool.name,
         tool.version,
         wall,
-        f"{few.wall - waits:.1f}",
+        f"{few.wall - timeouts:.1f}",
         f"{asking / ideal:.2f}",
         f"{1000 * (full.cpu - few.cpu) / (requests - FEW):.2f}",
         f"{full.memory:.0f}",

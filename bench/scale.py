@@ -38,7 +38,7 @@ def _measure(arguments: argparse.Namespace, url: str, folder: Path) -> None:
     import ray
 
     import eqlab as api
-    from eqlab.models.waits import Waits
+    from eqlab.models.chat import Timeouts
     from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import parse_sweep
     from eqlab.sweep.local import run_here
@@ -67,7 +67,7 @@ def _measure(arguments: argparse.Namespace, url: str, folder: Path) -> None:
 
     store = api.open_store(str(folder / "local.db"))
     began = time.perf_counter()
-    outcome = run_here(cells, store, waits=Waits(60.0), watch=Watch())
+    outcome = run_here(cells, store, timeouts=Timeouts(60.0), watch=Watch())
     show("local", time.perf_counter() - began, outcome)
     store.close()
 
@@ -81,7 +81,7 @@ def _measure(arguments: argparse.Namespace, url: str, folder: Path) -> None:
     print(f"Ray {ray.__version__} is up, {arguments.workers} workers have eqlab: {time.perf_counter() - began:.2f} s")
     store = api.open_store(str(folder / "ray.db"))
     began = time.perf_counter()
-    wanted = RayPlan("", str(folder / "parts"), arguments.workers, arguments.shard, Waits(60.0))
+    wanted = RayPlan("", str(folder / "parts"), arguments.workers, arguments.shard, Timeouts(60.0))
     outcome = run_on_ray(cells, store, wanted, watch=Watch())
     show("ray", time.perf_counter() - began, outcome)
     store.close()

@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import _support  # noqa: F401
 import aiohttp
 from loopback import Process
 from sqlalchemy import func, select

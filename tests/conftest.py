@@ -18,7 +18,7 @@ import pytest
 from aiohttp import web
 from hypothesis import settings
 from in_thread import served
-from new_stores import made_at_once, migrate, tables_of_a_new_store
+from new_stores import made_at_once, migrate
 from postgres import OwnPostgres, own_postgres
 from sqlalchemy import event
 from sqlalchemy.pool import Pool
@@ -43,9 +43,9 @@ for _moment in ("connect", "checkout"):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _new_stores_at_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _new_stores_at_once() -> Iterator[None]:
     """A new SQLite store costs 5 ms instead of six migrations."""
-    with made_at_once(tables_of_a_new_store(tmp_path_factory.mktemp("migrated"))):
+    with made_at_once():
         yield
 
 
@@ -92,6 +92,18 @@ def golden() -> Path:
     if not folder.is_dir():
         absent("the golden numbers are not here; set EQLAB_GOLDEN")
     return folder
+
+
+@pytest.fixture
+def references(published: Path) -> dict[str, dict[str, int]]:
+    """The published questions of EQ-Bench v2: dialogue → emotion → reference."""
+    entries = json.loads((published / "eqbench/data/eq_bench_v2_questions_171.json").read_bytes())
+    found = {}
+    for entry in entries.values():
+        reference = entry["reference_answer_fullscale"]
+        pairs = {reference[f"emotion{i}"]: int(float(reference[f"emotion{i}_score"])) for i in range(1, 5)}
+        found[entry["prompt"].split("[End dialogue]")[0]] = pairs
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -258,7 +270,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Any]:
     """An empty SQLite store."""
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
 
     opened = open_store(str(tmp_path / "s.db"))
     yield opened

@@ -2,9 +2,13 @@
 
 import re
 import shlex
+import sys
 
 import pytest
 from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "bench"))
+import docs_output
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXT = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
@@ -201,8 +205,6 @@ def test_the_notebook_is_the_tutorial():
 
 def test_what_the_documentation_shows_is_what_commands_print(published, monkeypatch):
     """Every marked block that is quick, page by page. `make docs-output` writes them anew."""
-    import docs_output
-
     monkeypatch.setenv("EQLAB_DATA", str(published))
     monkeypatch.setenv("EQLAB_API_KEY", "none")
     monkeypatch.setenv("COLUMNS", "110")
@@ -217,8 +219,6 @@ def test_what_the_documentation_shows_is_what_commands_print(published, monkeypa
 
 def test_run_ids_are_known_whatever_they_are_made_of():
     """One in a hundred has digits only."""
-    import docs_output
-
     said = "run 1840530273; show abcdef0123\n1840530273  EQ-Bench  0.1234567890  1,234567890  defacedbad"
     assert docs_output._RUN.findall(said) == ["1840530273", "abcdef0123", "1840530273"]
 

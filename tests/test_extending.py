@@ -230,25 +230,26 @@ def test_a_language(tmp_path, monkeypatch):
 def test_a_wire_format(monkeypatch):
     from eqlab.core.messages import Message
     from eqlab.models.chat import LENGTH, ChatReply, ChatRequest
-    from eqlab.models.fit import Fit
-    from eqlab.models.wire import registry
-    from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, TryAgain
+    from eqlab.models.wire import contract
+    from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, RequestProfile, TryAgain
 
     made = run_blocks("A wire format")["Generate"]
     (declared,) = [tomllib.loads(block) for block in blocks("A wire format", "toml")]
     assert declared["project"]["entry-points"]["eqlab.wires"] == {"generate": "my_package.wire:Generate"}
     point = types.SimpleNamespace(name="generate", load=lambda: made)
     monkeypatch.setattr(
-        registry, "entry_points", lambda group, name=None: [point] if name in (None, "generate") else []
+        contract, "entry_points", lambda group, name=None: [point] if name in (None, "generate") else []
     )
-    registry.wire.cache_clear()
-    assert registry.named_wire("generate") == "generate"
-    found = registry.wire("generate")
-    registry.wire.cache_clear()
+    contract.wire.cache_clear()
+    assert contract.named_wire("generate") == "generate"
+    found = contract.wire("generate")
+    contract.wire.cache_clear()
     request = ChatRequest((Message("system", "Be brief."), Message("user", "How is she?")), temperature=0.5)
-    out = found.build(Endpoint("http://h", "m", "k"), request, Fit("generate"))
+    out = found.build(Endpoint("http://h", "m", "k"), request, RequestProfile("generate"))
     assert (out.path, out.body["inputs"], out.sent["temperature"]) == ("/generate", "Be brief.\n\nHow is she?", 0.5)
-    without = found.build(Endpoint("http://h", "m", "k"), request, Fit("generate", dropped=frozenset({"temperature"})))
+    without = found.build(
+        Endpoint("http://h", "m", "k"), request, RequestProfile("generate", dropped=frozenset({"temperature"}))
+    )
     assert "temperature" not in without.body
 
     def read(status, raw):

@@ -1,4 +1,4 @@
-"""Bad days, end to end: every fault of bench/fault_server.py against a run, in process and with short pauses."""
+"""Bad days, end to end: every fault of support/fault_server.py against a run, in process and with short pauses."""
 
 import fault_server as faults
 import pytest
@@ -99,9 +99,9 @@ def test_a_server_that_is_away_is_waited_for(unused_port, monkeypatch):
     from aiohttp import web
     from conftest import completion
 
+    from eqlab.models.chat import prompted
     from eqlab.models.providers import resolve
-    from eqlab.models.settings import prompted
-    from eqlab.models.transport import Connection
+    from eqlab.models.transport import Transport
 
     pauses = []
     monkeypatch.setattr(HttpChat, "_backoff", lambda self, retries: pauses.append(retries) or 0.01)
@@ -110,9 +110,9 @@ def test_a_server_that_is_away_is_waited_for(unused_port, monkeypatch):
         return web.json_response(completion("back again"))
 
     async def main():
-        line = Connection(4, patience=60.0)
-        line.met = True  # it was there before
-        chat = HttpChat(resolve("m", f"http://127.0.0.1:{unused_port}/v1"), line)
+        transport = Transport(4, patience=60.0)
+        transport.met = True  # it was there before
+        chat = HttpChat(resolve("m", f"http://127.0.0.1:{unused_port}/v1"), transport)
         asked = asyncio.create_task(chat.ask(prompted("x")))
         while len(pauses) < 20 and not asked.done():
             await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""A server that nobody foresaw (bench/hostile_server.py): nothing lost, nothing wrong, nothing misleading."""
+"""A server that nobody foresaw (support/hostile_server.py): nothing lost, nothing wrong, nothing misleading."""
 
 import fault_server as faults
 import hostile_server as hostile

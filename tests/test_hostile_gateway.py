@@ -1,4 +1,4 @@
-"""Gateways under load (bench/hostile_gateway.py): nothing lost, nothing wrong, nothing misleading."""
+"""Gateways under load (support/hostile_gateway.py): nothing lost, nothing wrong, nothing misleading."""
 
 import fault_server as faults
 import hostile_gateway as gateway

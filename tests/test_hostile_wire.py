@@ -1,4 +1,4 @@
-"""A server that is hostile below JSON (bench/hostile_wire.py): nothing lost, nothing wrong, nothing misleading."""
+"""A server that is hostile below JSON (support/hostile_wire.py): nothing lost, nothing wrong, nothing misleading."""
 
 import asyncio
 import math
@@ -10,9 +10,9 @@ import hostile_wire as wire
 import pytest
 from test_faults import TRIALS, all_well, run
 
-from eqlab.models import lines
+from eqlab.models import connection_pool
 from eqlab.models.http import HttpChat
-from eqlab.models.whose import Order
+from eqlab.models.reply_identity import Order
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def test_a_torn_reply_is_asked_again_and_never_read(name, store):
 @pytest.mark.parametrize("cut", [1, 60])
 def test_the_rest_of_a_body_that_is_longer_than_it_says_is_part_of_nobodys_reply(cut, rest_after, monkeypatch):
     """On connections that are used again at once; what was cut is asked again, and is not the model's fault."""
-    monkeypatch.setattr(lines, "_SHORTEST_REST", 0.001)
+    monkeypatch.setattr(connection_pool, "_SHORTEST_REST", 0.001)
     wrong, said, server, _ = asked_at_once(wire.says_less(cut, rest_after, every=5), most=4)
     assert not wrong
     assert not said
@@ -64,14 +64,14 @@ def asked_at_once(behaviour, most=16, **more):
     and what was learnt."""
     import asyncio
 
+    from eqlab.models.chat import prompted
     from eqlab.models.providers import resolve
-    from eqlab.models.settings import prompted
-    from eqlab.models.transport import Connection
+    from eqlab.models.transport import Transport
 
     said = []
 
     async def main(url):
-        chat = HttpChat(resolve("m", url), Connection(most), said.append)
+        chat = HttpChat(resolve("m", url), Transport(most), said.append)
         numbers = iter(range(1, 61))
         wrong = {}
 
@@ -115,7 +115,7 @@ def test_the_second_reply_to_each_question_in_turn(most):
 
 def test_a_late_second_reply_is_known_by_its_name(monkeypatch):
     """Later than any connection rests: the same id and the same words, to another question."""
-    monkeypatch.setattr(lines, "_SHORTEST_REST", 0.01)
+    monkeypatch.setattr(connection_pool, "_SHORTEST_REST", 0.01)
     wrong, said, *_ = asked_at_once(wire.twice(0.15, thinks=0.05))
     assert not wrong
     assert len(said) == 1
@@ -123,7 +123,7 @@ def test_a_late_second_reply_is_known_by_its_name(monkeypatch):
 
 def test_answers_that_may_be_anothers_are_counted_and_said(monkeypatch):
     """Nothing tells a late reply of other words from one's own; that one was left over tells that it happened."""
-    monkeypatch.setattr(lines, "_SHORTEST_REST", 0.15)
+    monkeypatch.setattr(connection_pool, "_SHORTEST_REST", 0.15)
     wrong, said, _, learnt = asked_at_once(wire.second_when_asked_again(0.1), most=8)
     assert wrong  # else this shows nothing
     assert "every question has a connection of its own" in said[0]
@@ -133,17 +133,17 @@ def test_answers_that_may_be_anothers_are_counted_and_said(monkeypatch):
 
 
 def test_how_long_a_connection_rests():
-    assert lines.rest(1.0, 1.0) == 0.5
-    assert lines.rest(3.0, 1.0) == 1.5
-    assert lines.rest(0.0, 1.0) == 1.5
-    assert lines.rest(0.0, 0.0) == 0.1
-    assert lines.rest(60.0, 60.0) == lines.rest(0.0, 60.0) == 2.0
+    assert connection_pool.rest(1.0, 1.0) == 0.5
+    assert connection_pool.rest(3.0, 1.0) == 1.5
+    assert connection_pool.rest(0.0, 1.0) == 1.5
+    assert connection_pool.rest(0.0, 0.0) == 0.1
+    assert connection_pool.rest(60.0, 60.0) == connection_pool.rest(0.0, 60.0) == 2.0
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_no_harm_comes_to_whom_replies_once(name, monkeypatch):
     """Whatever its ids, equal words for different questions are no second reply; connections are kept."""
-    monkeypatch.setattr(lines, "_SHORTEST_REST", 0.001)
+    monkeypatch.setattr(connection_pool, "_SHORTEST_REST", 0.001)
     behaviour = wire.sending(lambda good: wire.http(re.sub(rb"Calm: \d+", b"Calm: 5", good)))
     wrong, said, server, _ = asked_at_once(behaviour, most=4, name=NAMED[name])
     assert len(wrong) == 59
@@ -155,15 +155,15 @@ def test_no_harm_comes_to_whom_replies_once(name, monkeypatch):
 def test_the_same_reply_to_the_same_question_is_a_cache(monkeypatch):
     import asyncio
 
+    from eqlab.models.chat import prompted
     from eqlab.models.providers import resolve
-    from eqlab.models.settings import prompted
-    from eqlab.models.transport import Connection
+    from eqlab.models.transport import Transport
 
-    monkeypatch.setattr(lines, "_LONGEST_REST", 0.0)
+    monkeypatch.setattr(connection_pool, "_LONGEST_REST", 0.0)
     said = []
 
     async def main(url):
-        chat = HttpChat(resolve("m", url), Connection(1), said.append)
+        chat = HttpChat(resolve("m", url), Transport(1), said.append)
         for number in (1, 2, 2, 1, 1):
             assert (await chat.ask(prompted(f"x {number}", seed=None))).text == f"Calm: {number}"
         await chat.close()
@@ -184,12 +184,12 @@ def test_a_connection_that_was_cut_without_a_word_costs_one_wait():
     """As routers do with what was idle: whatever is sent goes nowhere, on all that were kept."""
     import asyncio
 
+    from eqlab.models.chat import prompted
     from eqlab.models.providers import resolve
-    from eqlab.models.settings import prompted
-    from eqlab.models.transport import Connection
+    from eqlab.models.transport import Transport
 
     async def main(url):
-        chat = HttpChat(resolve("m", url), Connection(4, timeout=20, silence=0.4))
+        chat = HttpChat(resolve("m", url), Transport(4, timeout=20, silence=0.4))
         await asyncio.gather(*(chat.ask(prompted(f"x {number}")) for number in range(4)))
         await asyncio.sleep(0.3)
         replies = await asyncio.gather(*(chat.ask(prompted(f"y {number}")) for number in range(4)))
@@ -221,7 +221,7 @@ def test_a_reply_that_comes_when_its_time_is_over_ends_no_run_and_is_no_second_o
     """Seen in one run of nine on a busy machine: the run ended with an error that named nothing."""
 
     async def main():
-        every = lines.Lines(aiohttp.ClientTimeout(), 4)
+        every = connection_pool.ConnectionPool(aiohttp.ClientTimeout(), 4)
         given_up, resting = [await every.take("http://h") for _ in range(2)]
         given_up._connector.held = _Late()
         await every.drop(given_up)
@@ -236,7 +236,7 @@ def test_a_reply_that_comes_when_its_time_is_over_ends_no_run_and_is_no_second_o
 
 def test_what_comes_over_one_connection_is_noticed_by_whoever_takes_another():
     async def main():
-        every = lines.Lines(aiohttp.ClientTimeout(), 4)
+        every = connection_pool.ConnectionPool(aiohttp.ClientTimeout(), 4)
         resting = await every.take("http://h")
         resting._connector.held = _Late()
         every._resting.append((math.inf, 1, resting))  # nobody would take it for long
@@ -251,7 +251,7 @@ def test_what_comes_over_one_connection_is_noticed_by_whoever_takes_another():
 
 def test_a_question_that_is_given_up_leaves_no_connection_open():
     async def main():
-        every = lines.Lines(aiohttp.ClientTimeout(), 4)
+        every = connection_pool.ConnectionPool(aiohttp.ClientTimeout(), 4)
         line = await every.take("http://h")
         every._resting.append((0.0, 1, line))
         taking = asyncio.create_task(every.take("http://h"))

@@ -12,12 +12,9 @@ from eqlab.benchmarks.rating.parse_scales import read_scales
 from eqlab.benchmarks.structured import read_json
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
-from eqlab.models.chat import ChatReply
-from eqlab.models.fit import Fit
-from eqlab.models.settings import prompted
+from eqlab.models.chat import ChatReply, prompted
 from eqlab.models.wire.body import unambiguous
-from eqlab.models.wire.contract import Endpoint, Incoming, TryAgain
-from eqlab.models.wire.registry import wire
+from eqlab.models.wire.contract import Endpoint, Incoming, RequestProfile, TryAgain, wire
 
 FORM = Form((Scale("Joy", "Joy", 0, 10), Scale("Fear", "Fear", 0, 10)))
 SCHEMA = {"type": "object", "properties": {"Joy": {"enum": [3, 7]}, "Fear": {"enum": [1]}}}
@@ -26,7 +23,7 @@ STREAM = {"Content-Type": "text/event-stream"}
 
 
 def read(name, raw, headers=None, schema=None):
-    outgoing = wire(name).build(Endpoint("http://h/v1", "m", "k"), prompted("x", schema=schema), Fit(name))
+    outgoing = wire(name).build(Endpoint("http://h/v1", "m", "k"), prompted("x", schema=schema), RequestProfile(name))
     return wire(name).read(outgoing, Incoming(200, headers or {}, raw.encode()))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from test_kill import good
+from small_sweep import good
 
 import eqlab as api
 from eqlab.core.errors import UsageError
@@ -134,8 +134,8 @@ def test_nobody_else_reads_a_store_while_it_is_written_or_copied(tmp_path):
     """Whatever the user's umask: the journal of SQLite, locks, copies."""
     import os
 
-    from eqlab.store.care import back_up
     from eqlab.store.lock import run_lock
+    from eqlab.store.maintenance import back_up
 
     before = os.umask(0)
     try:
@@ -197,8 +197,8 @@ def test_what_is_no_address_is_said_in_a_line(address):
     ],
 )
 def test_a_server_that_repeats_a_key_is_not_quoted(said):
-    from eqlab.models.secrets import without_key
-    from eqlab.models.wire.said import read_error
+    from eqlab.models.providers import without_key
+    from eqlab.models.wire.failures import read_error
 
     for body in (said, json.dumps({"error": {"message": said}}), json.dumps({"detail": {"headers": said}})):
         shown = without_key(read_error(body.encode()).text, KEY)[:300]

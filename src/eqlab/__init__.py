@@ -12,11 +12,11 @@ from typing import Any
 _HOME = {
     "Limits": "eqlab.runs.budget",
     "Listener": "eqlab.runs.ask",
-    "Pace": "eqlab.models.waits",
+    "Pace": "eqlab.models.chat",
     "Request": "eqlab.runs.request",
     "arun": "eqlab.runs.ask",
     "compare_runs": "eqlab.comparison.frames",
-    "open_store": "eqlab.store.open",
+    "open_store": "eqlab.store.access",
     "prepare": "eqlab.runs.request",
     "results": "eqlab.runs.score",
     "run": "eqlab.runs.ask",

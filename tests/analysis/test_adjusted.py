@@ -6,7 +6,7 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqlab.analysis.adjusted import adjusted_differences
+from eqlab.analysis.two_samples import adjusted_differences
 from eqlab.core.errors import UsageError
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import bootstrap, pearsonr, spearmanr
 
-from eqlab.analysis.association import associate, disattenuate, reliability_from_errors
+from eqlab.analysis.correlation import associate, disattenuate, reliability_from_errors
 from eqlab.core.results import Estimate
 
 

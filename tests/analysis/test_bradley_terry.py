@@ -7,10 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
-from eqlab.analysis.bradley_terry import Verdicts, strengths
-from eqlab.analysis.davidson import Cells, Davidson, directions
-from eqlab.analysis.maximise import FitError
-from eqlab.analysis.next_pairs import next_pairs
+from eqlab.analysis.bradley_terry import Cells, Davidson, Verdicts, directions, next_pairs, strengths
+from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.core.errors import UsageError
 
 

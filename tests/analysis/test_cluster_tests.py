@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eqlab.analysis.cluster_tests import anova, compare_raters, permutation_p
+from eqlab.analysis.two_samples import anova, compare_raters, permutation_p
 
 RANDOM = np.random.default_rng(5)
 ONE, OTHER = RANDOM.normal(2.5, 0.3, 60), RANDOM.normal(2.3, 0.4, 50)

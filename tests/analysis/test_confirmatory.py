@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from eqlab.analysis.confirmatory import decide
-from eqlab.analysis.maximise import FitError
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ordinal import RandomEffect, fit_ordinal
+from eqlab.analysis.ordinal_likelihood import FitError
 
 
 def study(seed, prompts=30, per_reply=6, sd_reply=0.9, gap=0.0, arms=2, each=10):

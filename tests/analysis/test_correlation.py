@@ -6,8 +6,7 @@ from scipy import stats
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from eqlab.analysis.correlation import pearson, split_half
-from eqlab.analysis.tost import tost
-from eqlab.analysis.two_samples import describe, welch_comparison
+from eqlab.analysis.two_samples import describe, tost, welch_comparison
 
 
 def test_pearson_is_scipys():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from eqlab.analysis.generalizability import coefficient, needed, planned, table
+from eqlab.analysis.components import coefficient, needed, planned, table
 from eqlab.core.errors import UsageError
 
 VARIANCE = {

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from eqlab.analysis.differential import against, differential
 from eqlab.analysis.equating import equate
-from eqlab.analysis.item_quality import information_curve, item_quality
-from eqlab.analysis.item_response import fit
-from eqlab.analysis.short_form import two_intervals
+from eqlab.analysis.item_quality import against, differential, information_curve, item_quality
+from eqlab.analysis.item_response import fit, two_intervals
 from eqlab.core.errors import UsageError
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from eqlab.analysis.crossed import Factor, Layout, Term
-from eqlab.analysis.cumulative import cut_points, terms
-from eqlab.analysis.laplace import LikelihoodProblem, evaluate
+from eqlab.analysis.ordinal_likelihood import LikelihoodProblem, cut_points, evaluate, terms
 
 
 def problem(seed=0, n=240, dense=False):

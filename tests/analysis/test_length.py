@@ -85,9 +85,9 @@ def test_an_interval_has_the_right_width_over_new_items() -> None:
     """Over many draws of items the standard error is about the spread of the score that it belongs to."""
     draws = [found(drawn(seed, subjects=3, items=25)) for seed in range(300)]
     centred = [made.scores[0].value - made.scores[2].value for made in draws]
-    waves = [made.waves[0] - made.waves[2] for made in draws]
+    pseudo_values = [made.pseudo_values[0] - made.pseudo_values[2] for made in draws]
     spread = np.std(np.array(centred) - np.array([_true(seed) for seed in range(300)]), ddof=1)
-    said = np.sqrt(np.mean([wave.var(ddof=1) / len(wave) for wave in waves]))
+    said = np.sqrt(np.mean([wave.var(ddof=1) / len(wave) for wave in pseudo_values]))
     assert said == pytest.approx(spread, rel=0.15)
 
 
@@ -96,9 +96,9 @@ def _true(seed: int) -> float:
     return float(skill[0] - skill[2])
 
 
-def test_rows_of_waves_have_the_score_as_mean_and_its_error_as_spread() -> None:
+def test_rows_of_pseudo_values_have_the_score_as_mean_and_its_error_as_spread() -> None:
     own = found(drawn(5, lost=0.2))
-    for score, wave in zip(own.scores, own.waves, strict=True):
+    for score, wave in zip(own.scores, own.pseudo_values, strict=True):
         assert wave.mean() == pytest.approx(score.value)
         assert wave.std(ddof=1) / math.sqrt(len(wave)) == pytest.approx(score.se)
 
@@ -108,7 +108,7 @@ def test_clusters_are_drawn_together() -> None:
     pairs = [LengthReply(r.subject, r.item, r.points, r.doublings, f"rater {int(r.item[1:]) // 2}") for r in replies]
     own, two = found(replies), found(pairs)
     assert two.slope.value == pytest.approx(own.slope.value)
-    assert two.waves.shape[1] == own.waves.shape[1] / 2
+    assert two.pseudo_values.shape[1] == own.pseudo_values.shape[1] / 2
     assert two.slope.se != own.slope.se
 
 

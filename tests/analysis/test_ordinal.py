@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqlab.analysis.maximise import FitError
 from eqlab.analysis.ordinal import RandomEffect, fit_ordinal, likelihood_ratio
+from eqlab.analysis.ordinal_likelihood import FitError
 
 RATING = [int(c) for c in "233444551213235423325544323232532343333332322454112223232223333412323244"]
 WARM = np.array(([0] * 4 + [1] * 4) * 9, dtype=float)

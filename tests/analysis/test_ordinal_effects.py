@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from eqlab.analysis.maximise import FitError
-from eqlab.analysis.ordinal import RandomEffect, fit_ordinal
-from eqlab.analysis.ordinal_effects import category_share, pooled_effects, proportional_odds
+from eqlab.analysis.ordinal import RandomEffect, category_share, fit_ordinal, pooled_effects, proportional_odds
+from eqlab.analysis.ordinal_likelihood import FitError
 
 
 @pytest.fixture(scope="module")

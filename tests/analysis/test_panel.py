@@ -6,8 +6,15 @@ import statsmodels.formula.api as smf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqlab.analysis.panel import PanelRatings, leave_one_out, most_disputed, pool
-from eqlab.analysis.panel_agreement import effective_judges, panel_alpha, preferences
+from eqlab.analysis.panel import (
+    PanelRatings,
+    effective_judges,
+    leave_one_out,
+    most_disputed,
+    panel_alpha,
+    pool,
+    preferences,
+)
 from eqlab.core.errors import UsageError
 
 

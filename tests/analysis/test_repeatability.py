@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from eqlab.analysis.clusters import clustering
-from eqlab.analysis.repeatability import item_agreement, repeatability, score_variation
+from eqlab.analysis.clusters import clustering, item_agreement, repeatability, score_variation
 
 
 def table(seed, items=40, repeats=3, item=2.0, noise=1.0):

@@ -5,9 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqlab.analysis.held_out import adaptive, copies, factors, figures, fixed, leave_out
-from eqlab.analysis.item_response import ItemModel
-from eqlab.analysis.short_form import choose, estimate, next_items
+from eqlab.analysis.item_response import (
+    ItemModel,
+    adaptive,
+    choose,
+    copies,
+    estimate,
+    factors,
+    figures,
+    fixed,
+    leave_out,
+    next_items,
+)
 
 ITEMS = 60
 

@@ -1,6 +1,6 @@
 import pytest
 
-from eqlab.analysis.study_size import StudySize, plan, published, tables
+from eqlab.analysis.power import StudySize, plan, published, tables
 from eqlab.core.errors import UsageError
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eqlab.analysis.tost import tost
+from eqlab.analysis.two_samples import tost
 from eqlab.core.errors import UsageError
 
 

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eqlab.analysis.clusters import clustering, reliability_of_means
+from eqlab.analysis.clusters import clustering, crossed_mean, reliability_of_means
 from eqlab.analysis.intervals import mean_estimate
-from eqlab.analysis.two_way import crossed_mean
 
 
 def test_own_questions_for_everybody_is_the_plain_mean_over_people():

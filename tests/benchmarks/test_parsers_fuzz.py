@@ -4,7 +4,11 @@ The same properties run under a coverage-guided fuzzer with `python bench/fuzz.p
 
 import json
 import re
+import sys
 
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "bench"))
 import fuzz
 import pytest
 from hypothesis import given, settings
@@ -18,7 +22,7 @@ from eqlab.benchmarks.rating.table_file import read_table
 from eqlab.benchmarks.structured import read_json
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Form, Scale
-from eqlab.models.reasoning import split_reasoning
+from eqlab.models.chat import split_reasoning
 
 NAMES = ("Calm", "Angry", "Proud", "Sad")
 SCALES = Form(tuple(Scale(name.lower(), name, 0, 10) for name in NAMES))

@@ -1,7 +1,8 @@
 """A real browser for pages: the system's chromium, without any network of its own."""
 
+import asyncio
 import shutil
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +14,26 @@ ARGUMENTS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+PATIENCE = 20
+"""Seconds that an action, a navigation or an expectation waits."""
+LIMIT = 120
+"""Seconds that any call of the browser may take: scripts, axe, a faked clock and closing have no limit of their own."""
+
+
+def limited(call: Callable[[Any, Awaitable[Any]], Any]) -> Callable[[Any, Awaitable[Any]], Any]:
+    """playwright's way into its event loop, which every call takes, with a limit: the test fails where it waited."""
+
+    def sync(self: Any, awaitable: Awaitable[Any]) -> Any:
+        async def bounded() -> Any:
+            try:
+                async with asyncio.timeout(LIMIT):
+                    return await awaitable
+            except TimeoutError:
+                raise TimeoutError(f"the browser has not answered for {LIMIT} seconds") from None
+
+        return call(self, bounded())
+
+    return sync
 
 
 @pytest.fixture(scope="package")
@@ -23,7 +44,11 @@ def browser() -> Iterator[Any]:
     if where is None:
         absent("chromium is not installed")
     sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
+    from playwright._impl._sync_base import SyncBase
+
+    with pytest.MonkeyPatch.context() as patch, sync_api.sync_playwright() as playwright:
+        patch.setattr(SyncBase, "_sync", limited(SyncBase._sync))
+        sync_api.expect.set_options(timeout=PATIENCE * 1000)
         opened = playwright.chromium.launch(executable_path=where, args=list(ARGUMENTS))
         yield opened
         opened.close()
@@ -31,12 +56,15 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(browser: Any) -> Iterator[Any]:
-    """A new device, a desk's if not said."""
+    """A page on a new device, a desk's if not said.
+
+    A test that makes a page go elsewhere waits until it is there: chromium can forget to close a device while the next
+    page takes the place of the last."""
     opened = []
 
     def make(**options: Any) -> Any:
         context = browser.new_context(**{**DESK, **options})
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(PATIENCE * 1000)
         opened.append(context)
         return context.new_page()
 
@@ -46,18 +74,15 @@ def visit(browser: Any) -> Iterator[Any]:
 
 
 @pytest.fixture
-def watched(browser: Any) -> Iterator[Any]:
+def watched(visit: Any) -> Iterator[Any]:
     """(page, check) on a device of this width and scheme: `check` asks that nothing scrolls sideways and that axe finds
     nothing; at the end no script may have failed and nothing may have been asked of the network."""
     from axe_playwright_python.sync_playwright import Axe
 
     problems: list[str] = []
-    opened = []
 
     def make(width: int, scheme: str) -> Any:
-        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-        opened.append(context)
-        page = context.new_page()
+        page = visit(viewport={"width": width, "height": 800}, color_scheme=scheme)
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("console", lambda said: said.type == "error" and problems.append(said.text))
         page.on("request", lambda asked: asked.url.startswith("file:") or problems.append(asked.url))
@@ -70,6 +95,4 @@ def watched(browser: Any) -> Iterator[Any]:
         return page, check
 
     yield make
-    for context in opened:
-        context.close()
     assert problems == []

@@ -18,17 +18,15 @@ def built(published, tmp_path_factory):
 
 
 @pytest.fixture
-def page(browser, request):
+def page(visit, request):
     """A page that records every request which is not for a file."""
     size = {"width": 360, "height": 740} if request.param == "phone" else {"width": 1200, "height": 900}
-    context = browser.new_context(viewport=size, color_scheme="dark" if request.param == "dark" else "light")
-    opened = context.new_page()
+    opened = visit(viewport=size, color_scheme="dark" if request.param == "dark" else "light")
     opened.outside, opened.problems = [], []
     opened.on("request", lambda asked: asked.url.startswith("file:") or opened.outside.append(asked.url))
     opened.on("pageerror", lambda error: opened.problems.append(str(error)))
     opened.on("console", lambda said: said.type == "error" and opened.problems.append(said.text))
     yield opened
-    context.close()
     assert opened.outside == []
     assert opened.problems == []
 
@@ -132,14 +130,12 @@ def test_the_browser_tells_every_pair_apart_as_the_verdict_does(page, built):
         assert value == pytest.approx(pair.difference.value, abs=1e-9)
 
 
-def test_without_scripts_everything_but_the_comparison_is_there(browser, built):
-    context = browser.new_context(java_script_enabled=False)
-    opened = context.new_page()
+def test_without_scripts_everything_but_the_comparison_is_there(visit, built):
+    opened = visit(java_script_enabled=False)
     opened.goto((built.folder / "index.html").as_uri())
     assert names(opened)[0] == "gpt-4-0314"
     opened.goto((built.folder / "compare.html").as_uri())
     expect(opened.locator("body")).to_contain_text("needs scripts", use_inner_text=True)
-    context.close()
 
 
 @on("desktop", "phone", "dark")
@@ -158,14 +154,12 @@ def test_the_switch_to_equal_length_by_keyboard(page, built):
     expect(plain).to_be_visible()
 
 
-def test_the_switch_needs_no_script(browser, built):
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
+def test_the_switch_needs_no_script(visit, built):
+    page = visit(java_script_enabled=False)
     page.goto((built.folder / "index.html").as_uri())
     page.get_by_role("radio", name="at equal length").check()
     expect(page.locator(".at-length table")).to_be_visible()
     expect(page.locator("table.scores")).to_be_hidden()
-    context.close()
 
 
 @on("desktop")

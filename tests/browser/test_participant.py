@@ -275,7 +275,7 @@ def test_time_out_of_sight_is_counted(study, visit):
     page.evaluate(hide % "false" + tell)
     answer(page)
     with page.expect_request(lambda request: request.method == "POST") as sent:
-        page.locator("#page button").click()
+        send(page)
     away = float(re.search(r"away=([\d.]+)", sent.value.post_data).group(1))
     assert 6.9 <= away <= 9
 

@@ -25,11 +25,8 @@ def study(tmp_path):
 
 
 @pytest.fixture(params=[1280, 360])
-def page(browser, request):
-    context = browser.new_context(viewport={"width": request.param, "height": 900})
-    context.set_default_timeout(20_000)
-    yield context.new_page()
-    context.close()
+def page(visit, request):
+    return visit(viewport={"width": request.param, "height": 900})
 
 
 def sound(page):

@@ -2,14 +2,11 @@
 
 import json
 import re
-import sys
 import time
 
 import pytest
-from conftest import ROOT, completion
-
-sys.path.insert(0, str(ROOT / "tests" / "models"))
 from batch_servers import KEY, housed
+from conftest import completion
 
 PRICES = """
 [[price]]

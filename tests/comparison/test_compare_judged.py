@@ -1,6 +1,6 @@
 """Arms of a real judge run, compared by prompt."""
 
-from test_judging import judge, replies
+from judge_case import judge, replies
 
 import eqlab as api
 from eqlab.comparison.compare import compare

@@ -10,7 +10,7 @@ import eqlab.models.http as http
 from eqlab.models.http import HttpChat
 from eqlab.runs.ask import Listener, run
 from eqlab.runs.request import Request, prepare
-from eqlab.store.open import open_store
+from eqlab.store.access import open_store
 
 KEY = "sk-strict-0123456789"
 VARIABLES = [f"{name}_API_KEY" for name in ("OPENAI", "ANTHROPIC", "GEMINI", "AZURE_OPENAI", "OPENROUTER", "XAI")]

@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from eqlab.models import fingerprint as module
-from eqlab.models.fingerprint import fingerprint
+from eqlab.models import weights as module
+from eqlab.models.weights import fingerprint
 
 
 @pytest.fixture(autouse=True)

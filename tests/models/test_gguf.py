@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eqlab.models.gguf import dequantized_q4_1, explain_failure, read_header, rewrite_as_f32
+from eqlab.models.weights import dequantized_q4_1, explain_failure, read_header, rewrite_as_f32
 
 
 def string(text: str) -> bytes:

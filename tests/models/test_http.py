@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 import eqlab.models.transport as transport
 from eqlab.core.errors import ModelError, UsageError
-from eqlab.models.chat import TransportError
-from eqlab.models.fit import ALLOWANCE
+from eqlab.models.chat import TransportError, prompted
 from eqlab.models.http import HttpChat
 from eqlab.models.providers import PROVIDERS, resolve, shown_url
-from eqlab.models.settings import prompted
-from eqlab.models.transport import Connection
-from eqlab.models.wire.waits import LIMITS, duration, retry_after, wait_asked, window_wait
+from eqlab.models.transport import Transport
+from eqlab.models.wire.contract import ALLOWANCE
+from eqlab.models.wire.failures import LIMITS, duration, retry_after, wait_asked, window_wait
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +27,7 @@ def _quick(monkeypatch):
 
 def ask(server, *requests, timeout=5.0, concurrency=8, url=None):
     async def main():
-        chat = HttpChat(resolve("m", url or server.url), Connection(concurrency, timeout))
+        chat = HttpChat(resolve("m", url or server.url), Transport(concurrency, timeout))
         try:
             return await asyncio.gather(*(chat.ask(request) for request in requests), return_exceptions=True)
         finally:
@@ -100,7 +99,7 @@ def test_a_server_that_stays_broken_costs_one_request_not_the_run(server):
     server.reply = lambda body, n: "hi" if n == 1 else web.Response(status=500, text="still broken")
 
     async def main():
-        chat = HttpChat(resolve("m", server.url), Connection(8, 5.0))
+        chat = HttpChat(resolve("m", server.url), Transport(8, 5.0))
         await chat.ask(HELLO)
         with pytest.raises(TransportError, match="still broken") as caught:
             await chat.ask(HELLO)
@@ -178,12 +177,12 @@ def test_no_schema_support_is_said_plainly(server):
 
 def test_overload_halves_what_is_sent_at_once(server):
     async def main():
-        line = Connection(16, 5.0)
-        chat = HttpChat(resolve("m", server.url), line)
+        transport = Transport(16, 5.0)
+        chat = HttpChat(resolve("m", server.url), transport)
         server.reply = lambda body, n: web.Response(status=503, headers={"Retry-After": "0"}) if n <= 5 else "hi"
         await asyncio.gather(*(chat.ask(HELLO) for _ in range(16)))
         await chat.close()
-        return line.limiter.limit
+        return transport.limiter.limit
 
     assert asyncio.run(main()) < 16
 
@@ -285,5 +284,5 @@ def test_keys_are_shown_nowhere(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     endpoint = resolve("openai/x")
     assert "sk-secret" not in repr(endpoint)
-    assert "sk-secret" not in str(HttpChat(endpoint, Connection(1)).identity())
+    assert "sk-secret" not in str(HttpChat(endpoint, Transport(1)).identity())
     assert shown_url("https://user:pass@host:1234/v1?key=abc") == "https://host:1234/v1"

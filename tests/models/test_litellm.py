@@ -11,10 +11,9 @@ from server import answer_to
 
 from eqlab.core.errors import ModelError
 from eqlab.core.runs import ModelConfig
+from eqlab.models.chat import Timeouts, prompted
 from eqlab.models.http import HttpChat
 from eqlab.models.open import open_chats
-from eqlab.models.settings import prompted
-from eqlab.models.waits import Waits
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +25,7 @@ def ask(spec, *requests, settings=None, said=None):
     async def main():
         config = ModelConfig(spec, settings=settings or {})
         say = (said if said is not None else []).append
-        chat = open_chats([config], concurrency=4, waits=Waits(patience=5), say=say)[config.subject]
+        chat = open_chats([config], concurrency=4, timeouts=Timeouts(patience=5), say=say)[config.subject]
         try:
             return await asyncio.gather(*(chat.ask(request) for request in requests), return_exceptions=True), chat
         finally:

@@ -16,9 +16,8 @@ from conftest import absent
 
 from eqlab.core.errors import ModelError
 from eqlab.models import local
-from eqlab.models.chat import ChatReply, ChatRequest, TransportError
+from eqlab.models.chat import ChatReply, ChatRequest, TransportError, prompted
 from eqlab.models.local import LocalChat, open_local
-from eqlab.models.settings import prompted
 
 EMOTIONS = ["Anger", "Relief", "Hope"]
 SCHEMA = {
@@ -225,7 +224,7 @@ def test_a_model_that_was_never_asked_can_be_closed(path: Path) -> None:
 SCRIPT = """
 import asyncio, sys
 from pathlib import Path
-from eqlab.models.settings import prompted
+from eqlab.models.chat import prompted
 from eqlab.models.local import LocalChat
 chat = LocalChat(Path(sys.argv[1]))
 async def main():

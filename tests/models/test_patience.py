@@ -11,10 +11,9 @@ import eqlab.models.http as http
 import eqlab.models.limiter as limiter
 import eqlab.models.transport as transport
 from eqlab.core.errors import ModelError
-from eqlab.models.chat import ChatReply, TransportError, Unasked
+from eqlab.models.chat import ChatReply, TransportError, Unasked, prompted
 from eqlab.models.http import HttpChat
-from eqlab.models.settings import prompted
-from eqlab.models.transport import Connection
+from eqlab.models.transport import Transport
 from eqlab.models.wire.contract import Endpoint, Incoming, TryAgain
 
 GOOD = json.dumps({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}).encode()
@@ -91,7 +90,7 @@ async def ask_all(chat, count, at_once=16):
 def test_a_rate_without_retry_after_is_learnt(play, window, allowed, count, longest):
     async def main(now):
         server = Rate(now, allowed, 60.0, window=window)
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16), post=server)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16), post=server)
         return server, await ask_all(chat, count)
 
     (server, replies), took = play(main)
@@ -112,7 +111,7 @@ def test_a_refusal_for_the_rate_costs_no_try(play):
             asked += 1
             return Incoming(429, {"Retry-After": "1"}, TOO_MANY) if asked < 40 else PLAIN
 
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16, patience=10_000), post=post)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16, patience=10_000), post=post)
         return await chat.ask(prompted("x"))
 
     reply, _ = play(main)
@@ -130,8 +129,8 @@ def test_a_model_that_is_refused_holds_up_no_other_at_its_address(play):
                 return Incoming(429, {"Retry-After": "20"}, TOO_MANY)
             return Incoming(200, {}, GOOD)
 
-        line = Connection(16, patience=60.0)
-        a, b = (HttpChat(Endpoint("http://h/v1", name), line, post=post) for name in "ab")
+        transport = Transport(16, patience=60.0)
+        a, b = (HttpChat(Endpoint("http://h/v1", name), transport, post=post) for name in "ab")
         refused = asyncio.create_task(ask_all(b, 8, at_once=8))
         await asyncio.sleep(1)
         started = now()
@@ -150,7 +149,7 @@ def test_what_a_server_asks_for_is_kept(play):
     """Gemini says it in the body; an absurd Retry-After is capped and said."""
     delay = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "17s"}
     body = json.dumps({"error": {"code": 429, "message": "Resource exhausted", "details": [delay]}}).encode()
-    for headers, raw, waits in (
+    for headers, raw, timeouts in (
         ({}, body, 17),
         ({"Retry-After": "86400"}, TOO_MANY, 600),
         ({"retry-after-ms": "2500"}, b"", 2.5),
@@ -164,13 +163,13 @@ def test_what_a_server_asks_for_is_kept(play):
                 first.append(now() - started)
                 return Incoming(429, headers, raw) if len(first) == 1 else Incoming(200, {}, GOOD)
 
-            chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16, patience=10_000), said.append, post)
+            chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16, patience=10_000), said.append, post)
             await chat.ask(prompted("x"))
             return first
 
         first, _ = play(main)
-        assert first[1] == pytest.approx(waits, abs=0.5)
-        assert bool(said) == (waits == 600)
+        assert first[1] == pytest.approx(timeouts, abs=0.5)
+        assert bool(said) == (timeouts == 600)
         assert not said or "86400 s; waiting 600 s" in said[0]
 
 
@@ -208,14 +207,14 @@ def test_an_allowance_that_is_used_up_is_waited_for(play, remaining, reset, valu
             times.append(now())
             return Incoming(status, headers, GOOD if status == 200 else TOO_MANY) if len(times) == 1 else PLAIN
 
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16, patience=10_000), said.append, post)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16, patience=10_000), said.append, post)
         await chat.ask(prompted("x"))
         await chat.ask(prompted("x"))
         return times[1] - times[0]
 
     waited, _ = play(main)
     assert waited == pytest.approx(40, abs=0.5)
-    assert (status == 200) == any("allowance is used up; waiting 40 s" in line for line in said)
+    assert (status == 200) == any("allowance is used up; waiting 40 s" in transport for transport in said)
 
 
 def outage(until, patience, play, *, ago=0.0):
@@ -228,7 +227,7 @@ def outage(until, patience, play, *, ago=0.0):
                 return TryAgain("ClientConnectorError: Connect call failed", gone=True)
             return Incoming(200, {}, GOOD)
 
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16, patience=patience), said.append, post)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16, patience=patience), said.append, post)
         replies = await ask_all(chat, 40)
         await asyncio.sleep(1)
         return replies + await ask_all(chat, 60)
@@ -256,7 +255,7 @@ def test_a_long_silence_before_an_outage_is_not_part_of_it(play):
             asked += 1
             return Incoming(503, {}, b"loading") if asked in (1, 4) else Incoming(200, {}, GOOD)
 
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16, patience=60.0), post=post)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16, patience=60.0), post=post)
         await asyncio.sleep(500)
         first = await ask_all(chat, 2)
         await asyncio.sleep(500)
@@ -276,7 +275,7 @@ def test_what_only_waits_is_given_up_when_the_session_ends(play):
                 return Incoming(200, {}, GOOD)
             return Incoming(429, {"Retry-After": "500"}, TOO_MANY)
 
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16), post=post)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16), post=post)
         asked = [asyncio.create_task(chat.ask(prompted("x", max_tokens=room))) for room in (1, 9, 9)]
         await asyncio.sleep(5)
         chat.hurry()
@@ -304,7 +303,7 @@ def test_a_request_that_timed_out_is_repeated_twice(play):
             await asyncio.sleep(120)
             return TryAgain("no reply within 120 s", overload=True, timed_out=True)
 
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16), post=post)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16), post=post)
         await chat.ask(prompted("x"))
         with pytest.raises(TransportError, match="no reply within 120 s"):
             await chat.ask(prompted("x"))
@@ -323,7 +322,7 @@ def test_a_server_that_fails_costs_a_stated_number_of_requests(play):
             asked.append(outgoing.body)
             return Incoming(500, {}, b"oops")
 
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16), post=post)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16), post=post)
         with pytest.raises(TransportError, match="oops"):
             await chat.ask(prompted("x"))
 
@@ -343,7 +342,7 @@ def test_a_schema_that_only_breaks_the_server_is_blamed_after_the_first(play):
                 else Incoming(200, {}, GOOD)
             )
 
-        chat = HttpChat(Endpoint("http://h/v1", "m"), Connection(16), post=post)
+        chat = HttpChat(Endpoint("http://h/v1", "m"), Transport(16), post=post)
         with pytest.raises(ModelError, match=r"fails on a JSON schema .* Run without --structured"):
             await ask_schema(chat)
 
@@ -368,7 +367,7 @@ def test_the_first_request_goes_alone(play):
             busy -= 1
             return Incoming(200, {}, GOOD)
 
-        chat = HttpChat(Endpoint("https://far.example/v1", "m"), Connection(16), post=post)
+        chat = HttpChat(Endpoint("https://far.example/v1", "m"), Transport(16), post=post)
         await ask_all(chat, 33)
 
     play(main)

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from eqlab.core.errors import DataError
 from eqlab.core.runs import ModelConfig
 from eqlab.core.text import money
-from eqlab.models import price_files
-from eqlab.models.price_files import known_prices
-from eqlab.models.prices import FREE, Price, find, litellm_price, read_prices
+from eqlab.models import prices as module
+from eqlab.models.prices import FREE, Price, find, known_prices, litellm_price, read_prices
 
 OWN = """
 currency = "EUR"
@@ -25,11 +24,11 @@ output = 2.5
 
 @pytest.fixture
 def no_litellm(monkeypatch):
-    monkeypatch.setattr(price_files, "_litellm", lambda: ({}, ""))
+    monkeypatch.setattr(module, "_litellm", lambda: ({}, ""))
 
 
 def test_our_own_table_is_sound():
-    prices = price_files._shipped()
+    prices = module._shipped()
     names = [name for price in prices for name in price.models]
     assert len(names) == len(set(names)) >= 25
     for price in prices:
@@ -44,11 +43,11 @@ def test_our_own_table_is_sound():
 
 def test_our_own_table_agrees_with_litellms():
     """A second source of the same list prices, kept by other people."""
-    table, version = price_files._litellm()
+    table, version = module._litellm()
     if not table:
         pytest.skip("litellm is not installed")
     compared = 0
-    for price in price_files._shipped():
+    for price in module._shipped():
         for name in price.models:
             other = litellm_price(table, version, name)
             if other is not None and not price.until:

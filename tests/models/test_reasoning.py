@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.models.reasoning import split_reasoning
+from eqlab.models.chat import split_reasoning
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from server import answer_to
 from eqlab.models.http import HttpChat
 from eqlab.runs.ask import run
 from eqlab.runs.request import Request, prepare
-from eqlab.store.open import open_store
+from eqlab.store.access import open_store
 
 
 def good(body):

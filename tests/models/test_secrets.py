@@ -8,7 +8,7 @@ from server import answer_to
 
 import eqlab as api
 from eqlab.models.http import HttpChat
-from eqlab.models.secrets import reply_without_key, without_key
+from eqlab.models.providers import reply_without_key, without_key
 
 KEY = "hunter2/correct-horse-battery"
 """Of no provider's pattern: only who knows it can tell it."""

@@ -12,12 +12,10 @@ from aiohttp import web
 from conftest import completion
 
 from eqlab.core.errors import ModelError
-from eqlab.models.chat import TransportError
+from eqlab.models.chat import TransportError, prompted
 from eqlab.models.http import HttpChat
-from eqlab.models.providers import resolve
-from eqlab.models.secrets import without_key
-from eqlab.models.settings import prompted
-from eqlab.models.transport import Connection, environment_proxy, unpacked
+from eqlab.models.providers import resolve, without_key
+from eqlab.models.transport import Transport, environment_proxy, unpacked
 
 
 @pytest.fixture(autouse=True)
@@ -30,9 +28,9 @@ def _quick(monkeypatch):
         monkeypatch.delenv(name.lower(), raising=False)
 
 
-def ask(spec, url, request, say=lambda _: None, **waits):
+def ask(spec, url, request, say=lambda _: None, **timeouts):
     async def main():
-        chat = HttpChat(resolve(spec, url), Connection(4, **waits), say)
+        chat = HttpChat(resolve(spec, url), Transport(4, **timeouts), say)
         try:
             return await chat.ask(request)
         finally:
@@ -304,7 +302,7 @@ def test_tls_goes_through_the_proxy_of_the_environment(secure, authority, monkey
         proxy = await asyncio.start_server(tunnel.serve, "127.0.0.1", 0)
         port = proxy.sockets[0].getsockname()[1]
         monkeypatch.setenv("https_proxy", f"http://user:pass@127.0.0.1:{port}")
-        chat = HttpChat(resolve("m", secure), Connection(4))
+        chat = HttpChat(resolve("m", secure), Transport(4))
         try:
             return (await chat.ask(prompted("a prompt"))).text
         finally:

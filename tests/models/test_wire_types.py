@@ -7,9 +7,7 @@ from conftest import absent
 
 from eqlab.core.messages import Message
 from eqlab.models.chat import EFFORTS, ChatRequest
-from eqlab.models.fit import Adaptation, Fit, changed
-from eqlab.models.wire.contract import Endpoint
-from eqlab.models.wire.registry import wire
+from eqlab.models.wire.contract import Adaptation, Endpoint, RequestProfile, adapted, wire
 
 SCHEMA = {
     "type": "object",
@@ -49,11 +47,11 @@ def module(name):
 
 def bodies(name):
     for changes in CHANGES:
-        fit = Fit(name, thinks=True)
+        profile = RequestProfile(name, thinks=True)
         for change in changes:
-            fit = changed(fit, change)
+            profile = adapted(profile, change)
         for request in REQUESTS:
-            yield wire(name).build(Endpoint("http://h/v1", "m", "k"), request, fit)
+            yield wire(name).build(Endpoint("http://h/v1", "m", "k"), request, profile)
 
 
 def checked(kind, body):

@@ -7,13 +7,23 @@ import pytest
 
 from eqlab.core.errors import UsageError
 from eqlab.core.messages import Message
-from eqlab.models.chat import EFFORTS, LENGTH, ChatReply, ChatRequest
-from eqlab.models.fit import Adaptation, Fit, changed, room
+from eqlab.models.chat import EFFORTS, LENGTH, ChatReply, ChatRequest, prompted
 from eqlab.models.providers import locate, resolve
-from eqlab.models.settings import prompted
-from eqlab.models.wire import registry
-from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, Outgoing, TryAgain
-from eqlab.models.wire.registry import wire, wire_names
+from eqlab.models.wire import contract
+from eqlab.models.wire.contract import (
+    Adapt,
+    Adaptation,
+    Endpoint,
+    Hopeless,
+    Incoming,
+    Outgoing,
+    RequestProfile,
+    TryAgain,
+    adapted,
+    token_limit,
+    wire,
+    wire_names,
+)
 
 SCHEMA = {
     "type": "object",
@@ -23,8 +33,8 @@ SCHEMA = {
 }
 
 
-def built(name, request=None, fit=None, url="http://h/v1"):
-    return wire(name).build(Endpoint(url, "m", "k"), request or prompted("x", seed=1), fit or Fit(name))
+def built(name, request=None, profile=None, url="http://h/v1"):
+    return wire(name).build(Endpoint(url, "m", "k"), request or prompted("x", seed=1), profile or RequestProfile(name))
 
 
 def verdict(name, status, body, request=None, headers=None):
@@ -155,7 +165,7 @@ def test_what_a_server_refuses_is_learnt_from_its_own_words(name, request_, stat
     )
     assert isinstance(found, Adapt), found
     assert found.change == change
-    again = built(name if change.kind != "wire" else change.value, request_, changed(Fit(name), change))
+    again = built(name if change.kind != "wire" else change.value, request_, adapted(RequestProfile(name), change))
     assert again.body != built(name, request_).body  # and the next request says it otherwise
 
 
@@ -206,19 +216,24 @@ def test_one_effort_in_every_dialect(effort):
     claude = built("anthropic", request).body
     assert claude["thinking"]["type"] == ("disabled" if effort == "none" else "adaptive")
     assert "thinkingLevel" in built("gemini", request).body["generationConfig"]["thinkingConfig"]
-    budget = changed(Fit("gemini"), Adaptation("way", "thinking", "budget"))
+    budget = adapted(RequestProfile("gemini"), Adaptation("way", "thinking", "budget"))
     old = built("gemini", request, budget).body["generationConfig"]["thinkingConfig"]["thinkingBudget"]
     assert (old == 0) == (effort == "none")
 
 
 def test_room_is_the_answers_and_what_thinking_takes():
     bare = prompted("x", max_tokens=60)
-    assert room(bare, Fit("w")) == 60
-    assert room(bare, Fit("w", thinks=True)) == 60 + 16384
-    assert room(prompted("x", max_tokens=60, settings={"thinking_tokens": 100}), Fit("w", thinks=True)) == 160
-    assert room(prompted("x", settings={"max_output_tokens": 500}), Fit("w", thinks=True)) == 500
-    assert room(bare, Fit("w", thinks=True, room_limit=4096)) == 4096
-    assert room(prompted("x", max_tokens=60, settings={"effort": "none"}), Fit("w", thinks=True)) == 60
+    assert token_limit(bare, RequestProfile("w")) == 60
+    assert token_limit(bare, RequestProfile("w", thinks=True)) == 60 + 16384
+    assert (
+        token_limit(prompted("x", max_tokens=60, settings={"thinking_tokens": 100}), RequestProfile("w", thinks=True))
+        == 160
+    )
+    assert token_limit(prompted("x", settings={"max_output_tokens": 500}), RequestProfile("w", thinks=True)) == 500
+    assert token_limit(bare, RequestProfile("w", thinks=True, token_limit=4096)) == 4096
+    assert (
+        token_limit(prompted("x", max_tokens=60, settings={"effort": "none"}), RequestProfile("w", thinks=True)) == 60
+    )
 
 
 def test_several_turns_in_every_dialect():
@@ -243,7 +258,9 @@ def test_several_turns_in_every_dialect():
 )  # fmt: skip
 def test_an_address_of_ones_own_keeps_the_dialect(spec, url, path):
     endpoint = resolve(spec, url)
-    outgoing = wire(endpoint.wire).build(endpoint, prompted("x"), Fit(endpoint.wire, streams=endpoint.streams))
+    outgoing = wire(endpoint.wire).build(
+        endpoint, prompted("x"), RequestProfile(endpoint.wire, streams=endpoint.streams)
+    )
     assert endpoint.base_url + outgoing.path == path
 
 
@@ -261,12 +278,12 @@ def test_the_libraries_own_variables(monkeypatch):
     assert (openai.base_url, openai.headers) == ("https://proxy.example/v1", {"OpenAI-Organization": "org-1"})
     claude = resolve("anthropic/m")
     assert claude.base_url == "https://claude.example/v1"
-    headers = wire("anthropic").build(claude, prompted("x"), Fit("anthropic")).headers
+    headers = wire("anthropic").build(claude, prompted("x"), RequestProfile("anthropic")).headers
     assert headers["Authorization"] == "Bearer t"
     assert "x-api-key" not in headers
     azure = resolve("azure/d")
     assert azure.base_url == "https://me.openai.azure.com/openai"
-    outgoing = wire("azure").build(azure, prompted("x"), Fit("azure"))
+    outgoing = wire("azure").build(azure, prompted("x"), RequestProfile("azure"))
     assert outgoing.path.endswith("?api-version=2025-04-01-preview")
     assert "api-version" not in outgoing.headers
     assert resolve("google/m").key == "g"
@@ -283,8 +300,8 @@ def test_a_wire_format_of_another_package(monkeypatch):
     class Echo:
         name, thinks = "echo", False
 
-        def build(self, endpoint, request, fit):
-            return Outgoing("/echo", {}, {"q": request.messages[-1].text}, {"dialect": "echo"}, request, fit)
+        def build(self, endpoint, request, profile):
+            return Outgoing("/echo", {}, {"q": request.messages[-1].text}, {"dialect": "echo"}, request, profile)
 
         def read(self, outgoing, incoming):
             return ChatReply(json.loads(incoming.raw)["q"])
@@ -295,10 +312,10 @@ def test_a_wire_format_of_another_package(monkeypatch):
         def load(self):
             return Echo
 
-    monkeypatch.setattr(registry, "entry_points", lambda group, name="": [Point()])
+    monkeypatch.setattr(contract, "entry_points", lambda group, name="": [Point()])
     assert "echo" in wire_names()
     endpoint = Endpoint("http://h", "m", wire=locate("m", "http://h", dialect="echo").wire)
-    outgoing = wire("echo").build(endpoint, prompted("hello"), Fit("echo"))
+    outgoing = wire("echo").build(endpoint, prompted("hello"), RequestProfile("echo"))
     assert wire("echo").read(outgoing, Incoming(200, {}, json.dumps(outgoing.body).encode())).text == "hello"
     wire.cache_clear()
 

@@ -6,9 +6,9 @@ import itertools
 import numpy as np
 import pytest
 
+from eqlab.analysis.clusters import repeatability
 from eqlab.analysis.components import alpha
 from eqlab.analysis.ranks import pairwise, rank_ranges
-from eqlab.analysis.repeatability import repeatability
 from eqlab.comparison.compare import compare
 from eqlab.comparison.entries import EntrySource, entries
 from eqlab.comparison.tables import sentence

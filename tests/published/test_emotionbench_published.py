@@ -6,11 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from eqlab.benchmarks.emotionbench.against_people import norms
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
 from eqlab.benchmarks.emotionbench.items import SITUATIONS, TESTED, parse_published, situations_tested
-from eqlab.benchmarks.emotionbench.people import CROWD, people_of, read_people
-from eqlab.benchmarks.emotionbench.published_results import name_parts, read_results
+from eqlab.benchmarks.emotionbench.published import CROWD, name_parts, people_of, read_people, read_results
+from eqlab.benchmarks.emotionbench.views import norms
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.errors import DataError

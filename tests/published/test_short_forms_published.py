@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from presentation import presented
 
-from eqlab.analysis.held_out import copies, factors, figures, fixed, leave_out
-from eqlab.analysis.item_response import fit
-from eqlab.analysis.short_form import choose
+from eqlab.analysis.item_response import choose, copies, factors, figures, fit, fixed, leave_out
 from eqlab.benchmarks.eqbench.short import facts, fingerprint, full_score, item_model
 from eqlab.reproduce.eqbench_families import family
 from eqlab.reproduce.short_forms import SIZES, WAYS, WIDTHS, first_pass_scores, tables

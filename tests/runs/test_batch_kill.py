@@ -7,13 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from batch_servers import KEY, housed
 
 import eqlab as api
 from eqlab.core.answers import final
-
-sys.path.insert(0, str(ROOT / "tests" / "models"))
-from batch_servers import KEY, housed
 
 COMMAND = [sys.executable, "-c", "from eqlab.cli.main import main; main()"]
 MOMENTS = {

@@ -12,8 +12,7 @@ import eqlab as api
 from eqlab.core.errors import UsageError
 from eqlab.core.messages import one_prompt
 from eqlab.models.chat import ChatRequest, LimitReached
-from eqlab.models.price_files import Prices
-from eqlab.models.prices import Price
+from eqlab.models.prices import Price, Prices
 from eqlab.runs.ask import run
 from eqlab.runs.budget import Amount, Budget, Limits
 from eqlab.runs.estimate import forecasts, most_tokens_in

@@ -11,7 +11,7 @@ from eqlab.core.runs import PEOPLE, BenchmarkConfig
 from eqlab.runs.context import Known, StoreContext
 from eqlab.runs.score import results
 from eqlab.runs.together import results_of
-from eqlab.store.open import open_store
+from eqlab.store.access import open_store
 
 JUDGED, PEOPLE_RATED = "7599924d8d", ("4b2d2f889d", "359903a954")
 

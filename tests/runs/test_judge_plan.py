@@ -8,8 +8,7 @@ import pytest
 import eqlab as api
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, from_jsonl
 from eqlab.core.errors import UsageError
-from eqlab.models.price_files import Prices
-from eqlab.models.prices import Price
+from eqlab.models.prices import Price, Prices
 from eqlab.runs import ask, judge_plan
 from eqlab.runs import judge as judging
 from eqlab.runs.judge_plan import Budget, balanced_order, half_width, plan_judging, read_budget

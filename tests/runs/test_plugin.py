@@ -18,7 +18,7 @@ import eqlab as api
 from eqlab.benchmarks import registry
 from eqlab.core.errors import DataError, UsageError
 from eqlab.runs.request import Request, prepare
-from eqlab.store.open import open_store
+from eqlab.store.access import open_store
 
 PLUGIN = Path(__file__).parent.parent / "plugin"
 

@@ -9,8 +9,7 @@ from aiohttp import web
 from scripted import is_speaker, talk
 
 import eqlab as api
-from eqlab.models.price_files import Prices
-from eqlab.models.prices import Price
+from eqlab.models.prices import Price, Prices
 from eqlab.runs.estimate import forecasts
 
 PRICES = Prices([Price(("m",), 1.0, 10.0), Price(("s",), 2.0, 20.0)], "2026-11-15")

@@ -252,7 +252,7 @@ def test_what_is_no_store(where):
 @pytest.mark.parametrize("prefix", ["", "sqlite:///"])
 def test_a_store_lies_where_its_name_says(tmp_path, name, prefix):
     """Not in `a b`, as an address with a query would have it; and whoever looks finds the same file."""
-    from eqlab.store.place import sqlite_path
+    from eqlab.store.location import sqlite_path
 
     where = f"{prefix}{tmp_path / name}"
     Store(where).close()
@@ -396,14 +396,14 @@ def test_many_processes_open_a_new_store_at_once(store_url):
 
 def test_stores_of_other_tests_have_the_tables_that_migrations_make(tmp_path):
     """Table by table and index by index, so that tests outside this folder see what users have."""
-    from new_stores import made_at_once, tables_of_a_new_store
+    from new_stores import made_at_once
 
     def content(path):
         with closing(sqlite3.connect(path)) as connection:
             return sorted(connection.iterdump()), connection.execute("PRAGMA journal_mode").fetchone()
 
     Store(str(tmp_path / "by migrations.db")).close()
-    with made_at_once(tables_of_a_new_store(tmp_path)):
+    with made_at_once():
         Store(str(tmp_path / "at once.db")).close()
     assert content(tmp_path / "at once.db") == content(tmp_path / "by migrations.db")
     assert len(content(tmp_path / "at once.db")[0]) > 20

@@ -13,7 +13,7 @@ from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig, config_to_j
 from eqlab.runs import judge
 from eqlab.runs.request import Request, prepare
 from eqlab.runs.score import results
-from eqlab.store.open import open_store
+from eqlab.store.access import open_store
 from eqlab.study.build_design import design_of
 from eqlab.study.file import read_study
 

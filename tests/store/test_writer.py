@@ -8,8 +8,8 @@ from test_store import answer, config, plan
 
 from eqlab.core.errors import StoreError
 from eqlab.store import writer as module
+from eqlab.store.access import take_in
 from eqlab.store.store import Store
-from eqlab.store.take_in import take_in
 from eqlab.store.writer import Writer
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_study import small_design
 
-from eqlab.benchmarks.emotionbench.simulated_people import Moods
+from eqlab.benchmarks.emotionbench.study import Moods
 from eqlab.benchmarks.eqbench.study import Readers
 from eqlab.benchmarks.rating.simulated_people import Raters
 from eqlab.core.errors import UsageError

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from filled_studies import template_text
-from test_judging import replies
+from judge_case import replies
 
 import eqlab as api
 from eqlab.core.errors import DataError, UsageError

@@ -1,14 +1,10 @@
 """People's talks of a study beside simulated ones of a run, from one store, by the command a user gives."""
 
 import json
-import sys
 
 import pytest
-from conftest import ROOT
-from talk_case import talk_design
-
-sys.path.insert(0, str(ROOT / "tests" / "runs"))
 from scripted import is_speaker, speak, talk
+from talk_case import talk_design
 
 import eqlab as api
 from eqlab.core.studied import Truth

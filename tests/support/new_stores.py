@@ -2,38 +2,41 @@
 
 Tests of the store itself (tests/store) go the whole way, on SQLite and on PostgreSQL."""
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
+from functools import cache
 
 import pytest
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, create_engine
 
 from eqlab.store import engine as store_engine
-from eqlab.store.store import Store
 
 migrate = store_engine._migrate
 """What the product does."""
 
 
-def tables_of_a_new_store(folder: Path) -> list[str]:
+@cache
+def tables_of_a_new_store() -> tuple[str, ...]:
     """The statements that make a store as migrations leave it, its version included."""
-    path = folder / "migrated.db"
-    Store(str(path)).close()
-    with closing(sqlite3.connect(path)) as connection:
-        return [line for line in connection.iterdump() if line not in ("BEGIN TRANSACTION;", "COMMIT;")]
+    engine = create_engine("sqlite://")
+    try:
+        migrate(engine)
+        with engine.connect() as connection:
+            dump = connection.connection.driver_connection.iterdump()
+            return tuple(line for line in dump if line not in ("BEGIN TRANSACTION;", "COMMIT;"))
+    finally:
+        engine.dispose()
 
 
 @contextmanager
-def made_at_once(statements: list[str]) -> Iterator[None]:
+def made_at_once() -> Iterator[None]:
     """In this process, an empty SQLite store gets its tables by these statements, in one transaction."""
 
     def make_tables(engine: Engine) -> None:
         if engine.dialect.name == "sqlite" and _is_empty(engine):
             with store_engine.writing(engine) as connection:
                 if _count_tables(connection) == 0:  # no other process was faster
-                    for statement in statements:
+                    for statement in tables_of_a_new_store():
                         connection.exec_driver_sql(statement)
         else:
             migrate(engine)

@@ -11,7 +11,7 @@ from small_sweep import small_cells, stored_answers
 
 import eqlab as api
 from eqlab.core.answers import Answer
-from eqlab.models.waits import Waits
+from eqlab.models.chat import Timeouts
 from eqlab.store.lock import run_lock
 from eqlab.sweep.cells import make_cells
 from eqlab.sweep.driver import Driver, DriverLimits, LostWorkerError
@@ -33,7 +33,7 @@ class Pool:
         self.most, self.at_address = 0, 0
         self.shards = []
 
-    def submit(self, shard, sink, share, waits):
+    def submit(self, shard, sink, share, timeouts):
         handle = next(self.numbers)
         self.out[handle] = (shard, sink, share)
         self.shards.append(shard)
@@ -79,7 +79,7 @@ def work(place, pool, *, cells=None, workers=3, shard=4, retries=20, **watch):
     store, folder = place
     cells = cells or small_cells(URL, "a", "b", seeds=(next(SEEDS),), limit=10)
     driver = Driver(
-        pool, store, Sink(str(folder / "parts")), DriverLimits(workers, shard, Waits(5.0), retries), Watch(**watch)
+        pool, store, Sink(str(folder / "parts")), DriverLimits(workers, shard, Timeouts(5.0), retries), Watch(**watch)
     )
     return cells, driver.work(cells), driver
 
@@ -257,7 +257,7 @@ def test_stopping_waits_for_what_is_out_and_hands_out_no_more(place):
     pool = Stopping()
     store, folder = place
     cells = small_cells(URL, "a", seeds=(next(SEEDS),), limit=10)
-    driver = Driver(pool, store, Sink(str(folder / "parts")), DriverLimits(2, 2, Waits(5.0)), Watch())
+    driver = Driver(pool, store, Sink(str(folder / "parts")), DriverLimits(2, 2, Timeouts(5.0)), Watch())
     outcome = driver.work(cells)
     assert outcome.interrupted
     assert len(pool.shards) == 2
@@ -281,7 +281,7 @@ def test_shards_that_outlast_a_schedulers_patience_are_dropped_and_asked_later(p
     pool = Stuck()
     store, folder = place
     cells = small_cells(URL, "a", seeds=(next(SEEDS),), limit=10)
-    driver = Driver(pool, store, Sink(str(folder / "parts")), DriverLimits(2, 2, Waits(5.0)), Watch())
+    driver = Driver(pool, store, Sink(str(folder / "parts")), DriverLimits(2, 2, Timeouts(5.0)), Watch())
     outcome = driver.work(cells)
     assert outcome.interrupted
     assert not outcome.failures

@@ -5,21 +5,21 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from aiohttp import web
+from conftest import ROOT
 from small_sweep import good, small_cells, stored_answers, sweep_text
 
 import eqlab as api
-from eqlab.models.waits import Waits
+from eqlab.models.chat import Timeouts
 from eqlab.store.lock import run_lock
 from eqlab.sweep.local import run_here
 from eqlab.sweep.plan import plan_cells
 from eqlab.sweep.watch import Watch
 
 EQLAB = [sys.executable, "-c", "from eqlab.cli.main import main; main()"]
-TINY = Path(__file__).with_name("tiny_server.py")
+TINY = ROOT / "tests" / "support" / "tiny_server.py"
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def _quick(monkeypatch):
 
 
 def go(cells, store, **more):
-    return run_here(cells, store, waits=Waits(5.0), watch=Watch(**more))
+    return run_here(cells, store, timeouts=Timeouts(5.0), watch=Watch(**more))
 
 
 def test_every_cell_is_asked_once_and_again_asks_nothing(server, store):

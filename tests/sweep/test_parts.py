@@ -10,7 +10,7 @@ from small_sweep import small_cells
 import eqlab as api
 from eqlab.core.answers import STATUSES, Answer
 from eqlab.core.errors import StoreError, UsageError
-from eqlab.store.shared import SharedStore, add_absent
+from eqlab.store.store import SharedStore, add_absent
 from eqlab.sweep.parts import Parts, PartsWriter, from_parquet, to_parquet
 from eqlab.sweep.ray_engine import sink_of
 

@@ -7,11 +7,10 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from conftest import absent
+from conftest import ROOT, absent
 from small_sweep import good, small_cells, stored_answers, sweep_text
 
 import eqlab as api
@@ -20,7 +19,7 @@ EQLAB = [sys.executable, "-c", "from eqlab.cli.main import main; main()"]
 KEY = "sk-of-the-workers-environment"
 TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": uuid4().hex}
 """Ray's own lock on the cluster's door; without it Ray would put one into the user's home."""
-TINY_SERVER = Path(__file__).with_name("tiny_server.py")
+TINY_SERVER = ROOT / "tests" / "support" / "tiny_server.py"
 
 
 class Cluster:
@@ -44,7 +43,7 @@ class Cluster:
 def cluster():
     if importlib.util.find_spec("ray") is None:
         absent("ray is not installed")
-    script = Path(__file__).with_name("two_nodes.py")
+    script = ROOT / "tests" / "support" / "two_nodes.py"
     process = subprocess.Popen(
         [sys.executable, script],
         stdin=subprocess.PIPE,

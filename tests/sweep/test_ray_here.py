@@ -12,7 +12,7 @@ import pytest
 from small_sweep import good, small_cells
 
 import eqlab as api
-from eqlab.models.waits import Waits
+from eqlab.models.chat import Timeouts
 from eqlab.runs.interrupt import GRACE
 from eqlab.sweep import ray_engine
 from eqlab.sweep.parts import Parts
@@ -88,8 +88,8 @@ def test_a_task_says_what_it_needs_and_is_not_retried_by_ray():
     fake.remote = lambda function: Task()
     (cell,) = small_cells("http://h/v1", "a", seeds=(0,), more="gpus = 2\n")
     shard = Shard("s", cell.run, 0, cell.target, {}, (), "1")
-    handle = ray_engine._RayPool(fake).submit(shard, Sink("p"), 3, Waits(5.0, patience=7.0))
-    assert handle == (shard, Sink("p"), 3, Waits(5.0, patience=7.0))
+    handle = ray_engine._RayPool(fake).submit(shard, Sink("p"), 3, Timeouts(5.0, patience=7.0))
+    assert handle == (shard, Sink("p"), 3, Timeouts(5.0, patience=7.0))
     assert (said["num_gpus"], said["num_cpus"], said["max_retries"]) == (2, 1, 0)
 
 
@@ -114,7 +114,7 @@ def test_a_worker_keeps_to_its_share(server, tmp_path):
     (cell,) = small_cells(server.url, "a", seeds=(0,), limit=12, at_once=50)
     store = api.open_store(str(tmp_path / "s.db"))
     shard = whole(cell, store)
-    assert work_shard(shard, Sink(str(tmp_path / "parts")), 3, Waits(5.0)) == ShardEnd()
+    assert work_shard(shard, Sink(str(tmp_path / "parts")), 3, Timeouts(5.0)) == ShardEnd()
     assert len(server.requests) == 12
     assert 2 <= max(under_way) <= 3
     assert Parts(str(tmp_path / "parts")).merge(cell.run, store) == 12
@@ -137,7 +137,7 @@ def test_a_worker_without_a_name_service_waits_where_others_were_answered(
     monkeypatch.setattr(socket, "getaddrinfo", lookup)
     monkeypatch.setattr("eqlab.models.http.HttpChat._backoff", lambda self, retries: 0.01)
     (cell,) = small_cells(server.url.replace("127.0.0.1", "models.test"), "a", seeds=(0,))
-    end = work_shard(whole(cell, store, met=met), Sink(str(tmp_path / "parts")), 1, Waits(5.0, patience=patience))
+    end = work_shard(whole(cell, store, met=met), Sink(str(tmp_path / "parts")), 1, Timeouts(5.0, patience=patience))
     if met and patience:
         assert end == ShardEnd()
         assert Parts(str(tmp_path / "parts")).merge(cell.run, store) == 6
@@ -149,6 +149,6 @@ def test_a_worker_without_a_name_service_waits_where_others_were_answered(
 
 def test_a_worker_of_another_version_asks_nothing(server):
     (cell,) = small_cells(server.url, "a", seeds=(0,))
-    end = work_shard(Shard("s", cell.run, 0, cell.target, {}, (), "0.0.0"), Sink("nowhere"), 1, Waits(5.0))
+    end = work_shard(Shard("s", cell.run, 0, cell.target, {}, (), "0.0.0"), Sink("nowhere"), 1, Timeouts(5.0))
     assert "0.0.0" in end.failure
     assert end.kind == "model"

@@ -3,7 +3,6 @@
 All of them are functions of one table of counts, and tables of clusters add up: so each has a cluster-bootstrap
 interval from the same draws. Ratings are whole numbers from 1 to `categories`."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -11,7 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from eqlab.analysis.bootstrap import DRAWS, SEED, Floats, Interval, draw_totals, interval
+from eqlab.analysis.arrays import Floats
+from eqlab.analysis.bootstrap import DRAWS, SEED, Interval, draw_totals, interval
+from eqlab.analysis.intervals import fisher
 from eqlab.core.errors import UsageError
 
 Table = Floats
@@ -35,12 +36,11 @@ def quadratic_kappa(table: Table) -> Floats:
 
 def printed_kappa(kappa: float, pairs: int) -> tuple[float, float]:
     """The 95 % interval of a quadratic kappa of which only the value and the number of pairs are known. It is an
-    intraclass correlation (Fleiss & Cohen 1973), so Fisher's z serves: tanh(artanh κ ± 1.96/√(n − 3)); pairs are taken
-    for independent."""
-    if pairs < 4 or not -1 < kappa < 1:
+    intraclass correlation (Fleiss & Cohen 1973), so Fisher's z serves; pairs are taken for independent."""
+    low, high = fisher(kappa, pairs)
+    if low is None or high is None:
         raise UsageError("A kappa's interval needs four pairs and a value between −1 and 1.")
-    middle, reach = math.atanh(kappa), 1.959963984540054 / math.sqrt(pairs - 3)
-    return math.tanh(middle - reach), math.tanh(middle + reach)
+    return low, high
 
 
 def ordinal_alpha(coincidences: Table) -> Floats:

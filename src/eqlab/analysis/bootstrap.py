@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-Floats = NDArray[np.float64]
+from eqlab.analysis.arrays import Floats
+
 Statistic = Callable[[Sequence[Floats]], Floats]
 """From each sample's totals (shape … × columns) to one value per draw (shape …)."""
 

@@ -1,5 +1,5 @@
 """Strengths from pairwise verdicts: Bradley & Terry (1952) with Davidson's (1970) ties and an advantage of the first
-place.
+place; and which pair to compare next.
 
     first wins : tie : second wins  =  e^(η/2) : e^τ : e^(−η/2),     η = a_first − a_second + δ
 
@@ -12,15 +12,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr, stdtrit
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.special import ndtr, stdtr, stdtrit
 
-from eqlab.analysis.davidson import Cells, Davidson, check_connected, directions, jackknife
-from eqlab.analysis.pairs import Pairwise, pairwise
-from eqlab.analysis.ranks import Claim, RankSets, rank_sets
+from eqlab.analysis.arrays import Floats, Ints, codes, count_levels
+from eqlab.analysis.ordinal_likelihood import FitError
+from eqlab.analysis.ranks import Claim, Pairwise, RankSets, pairwise, rank_sets
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
 
-Floats = npt.NDArray[np.float64]
+# at a time. Used by bradley_terry.py.
+_STEPS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,33 +113,6 @@ class Strengths:
         return _over([weights @ table for table in tables if table is not None])
 
 
-def _over(samples: Sequence[Floats]) -> tuple[float, float]:
-    """Variance and degrees of freedom of a mean over prompts; with judges and cells, over both."""
-    spread = [float(one.var(ddof=1)) / len(one) if len(one) > 1 else 0.0 for one in samples]
-    if len(samples) == 1:
-        return spread[0], len(samples[0]) - 1.0
-    prompts, judges, both = (np.array(one) for one in spread)
-    variance, df = _two_way(prompts, judges, both, len(samples[0]), len(samples[1]))
-    return float(variance), float(df)
-
-
-def _two_way(prompts: Floats, judges: Floats, both: Floats, n_prompts: int, n_judges: int) -> tuple[Floats, Floats]:
-    """V_prompts + V_judges − V_both, never below either; Satterthwaite's degrees of freedom, so that few judges who
-    judge alike cost little and few who do not cost what they must."""
-    total = np.maximum(prompts + np.maximum(judges - both, 0.0), judges)
-    spent = prompts**2 / max(1, n_prompts - 1) + judges**2 / max(1, n_judges - 1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return total, np.where(spent > 0, total**2 / spent, 1.0)
-
-
-def _estimate(name: str, value: float, variance: float, df: float, prompts: int) -> Estimate:
-    se = float(np.sqrt(variance))
-    if df <= 0 or prompts < 5 or se == 0:
-        return Estimate(name, value, prompts, se, of="prompts")
-    reach = float(stdtrit(df, 0.975)) * se
-    return Estimate(name, value, prompts, se, value - reach, value + reach, of="prompts")
-
-
 def strengths(
     verdicts: Verdicts,
     *,
@@ -183,3 +159,301 @@ def strengths(
         place = _estimate("first place", float(theta[model.k]), variance, df, cells.n_prompts)
     tie = float(theta[-1]) if model.tau is None else (None if np.isinf(model.tau) else float(model.tau))
     return Strengths(names, ability, table, judge_table, both_table, place, tie, covariance, len(verdicts.first), free)
+
+
+def _over(samples: Sequence[Floats]) -> tuple[float, float]:
+    """Variance and degrees of freedom of a mean over prompts; with judges and cells, over both."""
+    spread = [float(one.var(ddof=1)) / len(one) if len(one) > 1 else 0.0 for one in samples]
+    if len(samples) == 1:
+        return spread[0], len(samples[0]) - 1.0
+    prompts, judges, both = (np.array(one) for one in spread)
+    variance, df = _two_way(prompts, judges, both, len(samples[0]), len(samples[1]))
+    return float(variance), float(df)
+
+
+def _two_way(prompts: Floats, judges: Floats, both: Floats, n_prompts: int, n_judges: int) -> tuple[Floats, Floats]:
+    """V_prompts + V_judges − V_both, never below either; Satterthwaite's degrees of freedom, so that few judges who
+    judge alike cost little and few who do not cost what they must."""
+    total = np.maximum(prompts + np.maximum(judges - both, 0.0), judges)
+    spent = prompts**2 / max(1, n_prompts - 1) + judges**2 / max(1, n_judges - 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return total, np.where(spent > 0, total**2 / spent, 1.0)
+
+
+def _estimate(name: str, value: float, variance: float, df: float, prompts: int) -> Estimate:
+    se = float(np.sqrt(variance))
+    if df <= 0 or prompts < 5 or se == 0:
+        return Estimate(name, value, prompts, se, of="prompts")
+    reach = float(stdtrit(df, 0.975)) * se
+    return Estimate(name, value, prompts, se, value - reach, value + reach, of="prompts")
+
+
+class Cells:
+    """Verdicts counted by ordered pair and outcome (first wins, tie, second wins), in all and by prompt and judge."""
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        first_names: Sequence[str],
+        second_names: Sequence[str],
+        outcome: Floats,
+        prompts: Sequence[str],
+        judges: Sequence[str] | None,
+    ) -> None:
+        place = {name: index for index, name in enumerate(names)}
+        first = np.array([place[name] for name in first_names], dtype=np.intp)
+        second = np.array([place[name] for name in second_names], dtype=np.intp)
+        column = np.where(outcome == 1, 0, np.where(outcome == 0.5, 1, 2))
+        pairs, cell = np.unique(first * len(names) + second, return_inverse=True)
+        self.first, self.second = pairs // len(names), pairs % len(names)
+        at = (cell * 3 + column).astype(np.intp)
+        self.total: Floats = np.bincount(at, minlength=3 * len(pairs)).reshape(-1, 3).astype(float)
+        prompt = codes(prompts)
+        self.n_prompts = count_levels(prompt)
+        self.by_prompt = _counts(prompt, at, (self.n_prompts, 3 * len(pairs)))
+        judge = np.zeros_like(prompt) if judges is None else codes(judges)
+        self.n_judges = count_levels(judge)
+        self.by_judge = _counts(judge, at, (self.n_judges, 3 * len(pairs)))
+        both = np.unique(prompt * self.n_judges + judge, return_inverse=True)[1].astype(np.intp)
+        self.n_both = count_levels(both)
+        self.by_both = _counts(both, at, (self.n_both, 3 * len(pairs)))
+
+
+class Davidson:
+    """The likelihood, its gradient and information in θ = (free strengths, δ if fitted, τ if fitted)."""
+
+    def __init__(
+        self, cells: Cells, basis: Floats, fixed: Floats, *, delta: float | None, tau: float | None, prior: float
+    ) -> None:
+        self.basis, self.fixed, self.delta, self.tau, self.k = basis, fixed, delta, tau, basis.shape[1]
+        rows = basis[cells.first] - basis[cells.second]
+        self.x: Floats = np.column_stack([rows, np.ones(len(rows))]) if delta is None else rows
+        self._offset = fixed[cells.first] - fixed[cells.second] + (delta or 0.0)
+        self.prior = np.zeros(self.size)
+        self.prior[: self.k] = prior
+
+    @property
+    def size(self) -> int:
+        return int(self.k) + (self.delta is None) + (self.tau is None)
+
+    def ability(self, theta: Floats) -> Floats:
+        return np.asarray(self.fixed + self.basis @ theta[: self.k])
+
+    def _shares(self, theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        eta = self._offset + self.x @ theta[: self.x.shape[1]]
+        tau = theta[-1] if self.tau is None else self.tau
+        top = np.maximum(np.abs(eta) / 2, tau)
+        win, lose, tie = np.exp(eta / 2 - top), np.exp(-eta / 2 - top), np.exp(tau - top)
+        total = win + lose + tie
+        return win / total, tie / total, lose / total, np.log(total) + top
+
+    def loglik(self, theta: Floats, counts: Floats) -> float:
+        eta = self._offset + self.x @ theta[: self.x.shape[1]]
+        tau = theta[-1] if self.tau is None else (0.0 if np.isinf(self.tau) else self.tau)
+        value = (counts[:, 0] - counts[:, 2]) @ eta / 2 + counts[:, 1].sum() * tau
+        return float(value - counts.sum(axis=1) @ self._shares(theta)[3] - self.prior @ theta**2 / 2)
+
+    def scores(self, theta: Floats, counts: Floats) -> Floats:
+        """Gradient of counts, shape … × cells × 3; without the prior."""
+        win, tie, lose, _ = self._shares(theta)
+        n = counts.sum(axis=-1)
+        along = (counts[..., 0] - counts[..., 2]) / 2 - n * (win - lose) / 2
+        by_x = along @ self.x
+        if self.tau is not None:
+            return np.asarray(by_x)
+        return np.concatenate([by_x, (counts[..., 1] - n * tie).sum(axis=-1, keepdims=True)], axis=-1)
+
+    def information(self, theta: Floats, counts: Floats) -> Floats:
+        """Minus the Hessian for each leading index of counts, with the prior."""
+        win, tie, lose, _ = self._shares(theta)
+        n = counts.sum(axis=-1)
+        weight = n * (win + lose - (win - lose) ** 2) / 4
+        width = self.x.shape[1]
+        found = np.zeros((*n.shape[:-1], self.size, self.size))
+        found[..., :width, :width] = np.einsum("...c,ci,cj->...ij", weight, self.x, self.x, optimize=True)
+        if self.tau is None:
+            cross = -(n * (win - lose) / 2 * tie) @ self.x
+            found[..., :width, -1] = cross
+            found[..., -1, :width] = cross
+            found[..., -1, -1] = (n * tie * (1 - tie)).sum(axis=-1)
+        return found + np.diag(self.prior)
+
+    def fit(self, counts: Floats) -> Floats:
+        theta = np.zeros(self.size)
+        height = self.loglik(theta, counts)
+        for _ in range(_STEPS):
+            gradient = self.scores(theta, counts) - self.prior * theta
+            information = self.information(theta, counts)
+            if np.linalg.eigvalsh(information)[0] < 1e-9 * max(1.0, float(np.trace(information))):
+                raise FitError(
+                    "The verdicts cannot identify the strengths.",
+                    "Show each pair in both orders, or fit without the first place's advantage.",
+                )
+            step = np.linalg.solve(information, gradient)
+            if float(gradient @ step) < 1e-18 * (1 + abs(height)):
+                return theta
+            scale = 1.0
+            while (ahead := self.loglik(theta + scale * step, counts)) < height - 1e-12 * abs(height):
+                scale /= 2
+                if scale < 1e-10:
+                    return theta
+            theta, height = theta + scale * step, ahead
+        raise FitError("The strengths did not converge.", "Give a prior_sd.")
+
+
+def jackknife(
+    model: Davidson, theta: Floats, information: Floats, counts: sparse.csr_array, units: int
+) -> tuple[Floats, Floats]:
+    """Pseudo-values n·θ̂ − (n − 1)·θ̂₍₋ᵢ₎ of strengths (models × units) and of δ, each unit left out by one Newton step
+    with its own information taken away. A unit whose absence leaves the model unidentified counts by its gradient."""
+    moved = np.empty((units, model.size))
+    step = max(1, 2_000_000 // max(1, counts.shape[1]))
+    for start in range(0, units, step):
+        part = counts[start : start + step].toarray().reshape(-1, counts.shape[1] // 3, 3)
+        gradient = model.scores(theta, part)
+        rest = information - model.information(theta, part) + np.diag(model.prior)
+        weak = np.linalg.eigvalsh(rest)[:, 0] < 1e-6 * np.linalg.eigvalsh(information)[0]
+        rest[weak] = information
+        moved[start : start + step] = np.linalg.solve(rest, gradient[..., None])[..., 0]
+    pseudo = theta + (units - 1) * moved
+    delta = pseudo[:, model.k] if model.delta is None else np.zeros(units)
+    return np.asarray(model.fixed[:, None] + model.basis @ pseudo[:, : model.k].T), delta
+
+
+def directions(free: tuple[bool, ...]) -> Floats:
+    """Directions in which strengths may move: all with sum 0, or, with anchors, the new ones each by itself."""
+    count = len(free)
+    if not all(free):
+        return np.asarray(np.eye(count)[:, [index for index in range(count) if free[index]]])
+    return np.asarray(np.linalg.svd(np.eye(count) - 1.0 / count)[0][:, : count - 1])
+
+
+def check_connected(cells: Cells, names: tuple[str, ...], free: tuple[bool, ...], prior: float | None) -> None:
+    """Finite strengths need that no group of models won, or lost, all its verdicts against the rest (Ford 1957)."""
+    if not any(free):
+        raise UsageError("There is no new model to fit: all are anchors.")
+    if prior is not None:
+        return
+    anchor = len(names)  # all anchors count as one
+    node = np.array([index if fitted else anchor for index, fitted in enumerate(free)])
+    beats: list[tuple[int, int]] = []
+    for one, other, (win, tie, lose) in zip(node[cells.first], node[cells.second], cells.total, strict=True):
+        beats += [(int(one), int(other))] * bool(win + tie) + [(int(other), int(one))] * bool(lose + tie)
+    graph = sparse.csr_array((np.ones(len(beats)), tuple(np.array(beats).T)), shape=(anchor + 1, anchor + 1))
+    _, group = connected_components(graph, directed=True, connection="strong")
+    used = np.unique(node)
+    if len(set(group[used].tolist())) > 1:
+        counts = np.bincount(group[used])
+        lonely = [names[index] for index in used if index < anchor and counts[group[index]] < counts.max()]
+        raise FitError(
+            f"No finite strength: {', '.join(lonely[:3]) or 'some models'} won or lost everything against the others.",
+            "Compare more pairs, or give a prior_sd.",
+        )
+
+
+def _counts(rows: Ints, columns: Ints, shape: tuple[int, int]) -> sparse.csr_array:
+    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+
+
+# and so narrow the rank ranges; until the ranges are as narrow as wanted.
+@dataclass(frozen=True, slots=True)
+class NextPair:
+    """What to compare now."""
+
+    first: str
+    second: str
+    gain: float
+    """Pairs more that this batch is expected to decide."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairPlan:
+    pairs: tuple[NextPair, ...]
+    width: float
+    """Mean width of the rank ranges now: how many ranks a model may have."""
+    stop: bool
+    """Whether the ranges are as narrow as wanted."""
+
+
+def next_pairs(
+    found: Strengths,
+    count: int = 4,
+    *,
+    batch: int = 20,
+    width: float | None = None,
+    only: Sequence[tuple[str, str]] | None = None,
+    seed: int = 0,
+) -> PairPlan:
+    """The pairs whose verdicts would most likely decide pairs that are still open, and so narrow the rank ranges:
+    `count` batches of `batch` verdicts each (a prompt in both orders is two), or none if the mean width is at most
+    `width`. `only` names the pairs to choose from.
+
+    The covariance of strengths over prompts is known, and what a verdict between i and j would take off it too: with
+    Fisher's information λ of a verdict (as it counts given the spread between prompts), Σ ← Σ − λΣxx′Σ/(1 + λx′Σx),
+    x = e_i − e_j. An open pair is decided when its t exceeds the bound, whose chance is Φ(|d|/se − c); pairs are chosen
+    one by one for the greatest gain in that (greedy, as in optimal design: Fedorov 1972)."""
+    sets = found.ranks(seed=seed)
+    mean = float(np.mean([high - low + 1 for low, high in sets.ranges]))
+    if width is not None and mean <= width:
+        return PairPlan((), mean, True)
+    place = {name: index for index, name in enumerate(found.names)}
+    candidates = (
+        [(place[one], place[other]) for one, other in only]
+        if only is not None
+        else [(i, j) for i in range(len(place)) for j in range(i + 1, len(place)) if found.free[i] or found.free[j]]
+    )
+    covariance = np.cov(found.table) / found.table.shape[1]
+    inflation = _inflation(covariance, found.covariance)
+    bound = _bound(found)
+    chosen = []
+    for _ in range(count):
+        gains = [
+            _gain(found.ability, covariance, bound, pair, batch * _information(found, pair) / inflation)
+            for pair in candidates
+        ]
+        if not gains or max(gains) <= 0:
+            break
+        best = int(np.argmax(gains))
+        pair = candidates[best]
+        chosen.append(NextPair(found.names[pair[0]], found.names[pair[1]], float(gains[best])))
+        covariance = _after(covariance, pair, batch * _information(found, pair) / inflation)
+    return PairPlan(tuple(chosen), mean, False)
+
+
+def _information(found: Strengths, pair: tuple[int, int]) -> float:
+    """Of one verdict for the difference, in either order."""
+    eta = float(found.ability[pair[0]] - found.ability[pair[1]])
+    tie = 0.0 if found.tie is None else float(np.exp(found.tie))
+    win, lose = np.exp(eta / 2), np.exp(-eta / 2)
+    total = win + lose + tie
+    return float(((win + lose) / total - ((win - lose) / total) ** 2) / 4)
+
+
+def _inflation(robust: Floats, plain: Floats) -> float:
+    """How much less a verdict tells than an independent one, as several verdicts come from one prompt; at least 1."""
+    scale = float(np.trace(plain))
+    return max(1.0, float(np.trace(robust)) / scale) if scale > 0 else 1.0
+
+
+def _bound(found: Strengths) -> float:
+    """The normal bound for one model's differences to all others, by Bonferroni: near the bootstrap's, and quick."""
+    from scipy.special import ndtri
+
+    return float(-ndtri(0.025 / max(1, len(found.names) - 1)))
+
+
+def _gain(ability: Floats, covariance: Floats, bound: float, pair: tuple[int, int], information: float) -> float:
+    gap = np.abs(ability[:, None] - ability[None, :])
+    chances = []
+    for one in (covariance, _after(covariance, pair, information)):
+        spread = np.diag(one)[:, None] + np.diag(one)[None, :] - 2 * one
+        with np.errstate(divide="ignore", invalid="ignore"):
+            chances.append(np.where(spread > 0, ndtr(gap / np.sqrt(np.maximum(spread, 1e-300)) - bound), 0.0))
+    return float((chances[1] - chances[0]).sum() / 2)
+
+
+def _after(covariance: Floats, pair: tuple[int, int], information: float) -> Floats:
+    along = covariance[:, pair[0]] - covariance[:, pair[1]]
+    return np.asarray(
+        covariance - information * np.outer(along, along) / (1 + information * (along[pair[0]] - along[pair[1]]))
+    )

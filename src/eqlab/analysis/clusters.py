@@ -1,13 +1,24 @@
-"""Repeats inside one situation are not independent: how alike they are, and what that costs.
+"""Answers that come in clusters are not independent: how alike they are, what that costs, and the mean over people who
+answered different questions.
 
-ICC(1) from the one-way analysis of variance (Shrout & Fleiss 1979), the design effect 1 + (m − 1)·ICC (Kish 1965)."""
+Repeats of one item: ICC(1) from the one-way analysis of variance (Shrout & Fleiss 1979), the design effect
+1 + (m − 1)·ICC (Kish 1965), and how much a score varies when a subject is asked again."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import chdtri, fdtri
 
-from eqlab.core.results import Estimate
+from eqlab.analysis.arrays import Floats, Ints, codes, count_levels
+from eqlab.analysis.intervals import t_bounds
+from eqlab.core.results import FEWEST, Estimate
+
+# repeats of one item agree.
+CV = "repeatability: variation of the score over repeats"
+AGREEMENT = "repeatability: agreement of an item's repeats (ICC)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +69,123 @@ def cluster_means(values: npt.NDArray[np.float64], cluster: npt.NDArray[np.int64
     sizes = np.bincount(cluster)
     there = sizes > 0
     return np.asarray(np.bincount(cluster, weights=values)[there] / sizes[there])
+
+
+@dataclass(frozen=True, slots=True)
+class Repeatability:
+    items: int
+    """Items with a value in at least two repeats."""
+    repeats: int
+    scores: tuple[float, ...]
+    """Mean over items, repeat by repeat."""
+    sd: float | None
+    cv: Estimate
+    agreement: Estimate
+    identical: float | None
+    """Share of these items with the same score in every repeat."""
+
+
+def repeatability(matrix: npt.ArrayLike) -> Repeatability | None:
+    """Of an items × repeats array, NaN where missing; None with one repeat only.
+
+    CV = s/m of the repeats' scores in percent, undefined unless the mean m is above 0; interval from χ² for s, the
+    mean taken as known. Agreement: ICC(1) of the one-way analysis of variance with its F interval (Shrout & Fleiss
+    1979): 1 means that repeats add nothing new, 0 that items do not differ beyond chance."""
+    table = np.asarray(matrix, dtype=float)
+    table = table[:, np.isfinite(table).any(axis=0)]
+    if table.shape[1] < 2:
+        return None
+    scores = np.nanmean(table, axis=0)
+    again = table[np.isfinite(table).sum(axis=1) >= 2]
+    same = None
+    if len(again):
+        spread = np.nanmax(again, axis=1) - np.nanmin(again, axis=1)
+        same = float((spread < 1e-9).mean())
+    sd = float(scores.std(ddof=1))
+    return Repeatability(
+        len(again), len(scores), tuple(scores.tolist()), sd, score_variation(scores), item_agreement(again), same
+    )
+
+
+def score_variation(scores: npt.ArrayLike) -> Estimate:
+    """CV in percent of the scores that single repeats give."""
+    each = np.asarray(scores, dtype=float)
+    if len(each) < 2:
+        return Estimate(CV, None, len(each), unit="%", note="undefined: fewer than two repeats have a score")
+    mean, sd, df = float(each.mean()), float(each.std(ddof=1)), len(each) - 1
+    if mean <= 0:
+        return Estimate(CV, None, len(each), unit="%", note="undefined: the mean score is not above 0")
+    cv = 100 * sd / mean
+    note = f"CV, standard deviation {sd:.2f} points; n counts repeats"
+    if len(each) < FEWEST:  # from two repeats the interval would reach from half the value to thirty times it
+        return Estimate(CV, cv, len(each), unit="%", note=note)
+    low, high = (cv * math.sqrt(df / float(chdtri(df, tail))) for tail in (0.025, 0.975))
+    return Estimate(CV, cv, len(each), None, low, high, "%", note)
+
+
+def item_agreement(matrix: npt.ArrayLike) -> Estimate:
+    """ICC(1) of an items × repeats array; items with fewer than two values do not count."""
+    table = np.asarray(matrix, dtype=float)
+    again = table[np.isfinite(table).sum(axis=1) >= 2]
+    known = np.isfinite(again)
+    sizes = known.sum(axis=1).astype(float)
+    n, k = float(sizes.sum()), len(again)
+    if k < 2:
+        return Estimate(AGREEMENT, None, k, note="undefined: fewer than two items were asked again")
+    means = np.nanmean(again, axis=1)
+    grand = float((sizes * means).sum() / n)
+    between = float((sizes * (means - grand) ** 2).sum()) / (k - 1)
+    within = float(np.where(known, again - means[:, None], 0.0).ravel() @ np.where(known, again, 0.0).ravel()) / (n - k)
+    size = (n - float((sizes**2).sum()) / n) / (k - 1)
+    if between + (size - 1) * within <= 1e-12:
+        return Estimate(AGREEMENT, None, k, note="undefined: no score differs from another")
+    if within <= 1e-12 * between:
+        return Estimate(AGREEMENT, 1.0, k, None, 1.0, 1.0, note="every repeat gave the same scores")
+    icc = (between - within) / (between + (size - 1) * within)
+    ratio = between / within
+    scaled = ratio / float(fdtri(k - 1, n - k, 0.975)), ratio * float(fdtri(n - k, k - 1, 0.975))
+    low, high = ((f - 1) / (f + size - 1) for f in scaled)
+    return Estimate(AGREEMENT, icc, k, None, low, high, note="n counts items")
+
+
+def crossed_mean(
+    name: str,
+    values: Floats,
+    person: Sequence[object],
+    question: Sequence[object],
+    *,
+    note: str = "",
+    of: str = "people",
+    most: float = math.inf,
+) -> Estimate:
+    """The mean over people of each person's mean, θ, with its interval, cut to the `most` a score can be; no interval
+    with fewer than two people or two questions. With the two exchanged it is the mean over questions.
+
+    Both people and questions are samples, so both count. With u = w·(y − θ), where w is an answer's weight in θ,
+
+        V = V_people + V_questions − V_answers,   V_by = G/(G − 1) · Σ over G clusters of (Σ u in the cluster)²
+
+    (two-way clustering: Cameron, Gelbach & Miller 2011, JBES 29:238), which needs no complete crossing: people may have
+    had other questions, and several people the same. V is never taken below V_people or V_questions alone, of which it
+    can fall short by chance (MacKinnon, Nielsen & Webb 2021). Student's t with min(people, questions) − 1 degrees of
+    freedom. Where everybody had questions of their own, V = V_people, the plain standard error over people."""
+    who, which = codes(person), codes(question)
+    people, questions = count_levels(who), count_levels(which)
+    if not people:
+        return Estimate(name, None, 0, note=note, of=of)
+    mean = float(cluster_means(values, who).mean())
+    if people < 2 or questions < 2:
+        return Estimate(name, mean, people, note=note, of=of)
+    weighted = (values - mean) / (people * np.bincount(who)[who])
+    by_person, by_question = _variance(weighted, who), _variance(weighted, which)
+    both = by_person + by_question - _variance(weighted, codes(list(zip(who, which, strict=True))))
+    se = math.sqrt(max(both, by_person, by_question))
+    if se == 0:  # all alike, which is no certainty
+        return Estimate(name, mean, people, 0.0, note=note, of=of)
+    low, high = t_bounds(mean, se, min(people, questions) - 1)
+    return Estimate(name, mean, people, se, low, min(high, most), note=note, of=of)
+
+
+def _variance(weighted: Floats, cluster: Ints) -> float:
+    sums = np.bincount(cluster, weighted)
+    return len(sums) / (len(sums) - 1) * float((sums**2).sum())

@@ -14,25 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtr, stdtrit
 
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import FEWEST, mean_bounds
-from eqlab.analysis.ranks import Pairwise, adjusted_p, may_be_first, pairwise, ranges, rank_ranges, rank_sets
 from eqlab.core.errors import UsageError
-
-__all__ = [
-    "Difference",
-    "Pairwise",
-    "adjusted_p",
-    "items_needed",
-    "may_be_first",
-    "paired",
-    "pairwise",
-    "ranges",
-    "rank_ranges",
-    "rank_sets",
-    "unpaired",
-]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,23 @@
 """Where does the spread of scores come from: items, repeats, orders, or chance? Variance components of random factors,
-crossed or nested, with gaps allowed; and what more items or more repeats would buy.
+crossed or nested, with gaps allowed; and what more items, repeats, personas, speakers or judges would buy.
 
 Henderson's method I (Henderson 1953; Searle, Casella & McCulloch 1992, ch. 5): sums of squares equal their expected
-values. Balanced, this is the analysis of variance; unbalanced it stays unbiased."""
+values. Balanced, this is the analysis of variance; unbalanced it stays unbiased. The decision study divides a term's
+variance by how many of its levels a design averages over (generalizability theory: Cronbach, Gleser, Nanda &
+Rajaratnam 1972; Brennan 2001)."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import fdtrc
+from scipy.special import fdtrc, stdtrit
 
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.generic] | Sequence[object]
+from eqlab.analysis.arrays import Floats, Ints, Labels, codes
+from eqlab.analysis.intervals import Z95
+from eqlab.core.errors import UsageError
 
 RESIDUAL = "residual"
 
@@ -46,15 +50,17 @@ def components(values: npt.ArrayLike, factors: Mapping[str, Labels]) -> Componen
         return None
     y = y - y.mean()  # the sums of squares do not change, their rounding does
     names = list(factors)
-    codes = {name: _codes(labels) for name, labels in factors.items()}
-    sizes = {name: np.bincount(code).astype(float) for name, code in codes.items()}
+    numbers = {name: codes(labels) for name, labels in factors.items()}
+    sizes = {name: np.bincount(code).astype(float) for name, code in numbers.items()}
     # each row: a sum of squares T, what it expects of each variance, of the residual and of n·µ²
     rows = [[*(float(n) for _ in names), float(n)], [*((sizes[f] ** 2).sum() / n for f in names), 1.0]]
     totals = [float((y**2).sum()), float(y.sum()) ** 2 / n]
     for name in names:
-        sums = np.bincount(codes[name], weights=y)
+        sums = np.bincount(numbers[name], weights=y)
         totals.append(float((sums**2 / sizes[name]).sum()))
-        rows.append([*(_overlap(codes[name], codes[other], sizes[name]) for other in names), float(len(sizes[name]))])
+        rows.append(
+            [*(_overlap(numbers[name], numbers[other], sizes[name]) for other in names), float(len(sizes[name]))]
+        )
     system = np.array(rows)
     reduced = np.delete(system, 1, axis=0) - system[1]
     wanted = np.delete(np.array(totals), 1) - totals[1]
@@ -84,12 +90,7 @@ def beyond_chance(
     return components(values, {name: labels for name, labels in factors.items() if name != doubtful}), p
 
 
-def _codes(labels: Labels) -> npt.NDArray[np.intp]:
-    numbers: dict[object, int] = {}
-    return np.array([numbers.setdefault(label, len(numbers)) for label in np.asarray(labels).tolist()], dtype=np.intp)
-
-
-def _overlap(code: npt.NDArray[np.intp], other: npt.NDArray[np.intp], sizes: Floats) -> float:
+def _overlap(code: Ints, other: Ints, sizes: Floats) -> float:
     """Σ over cells of n_cell² / n_level."""
     both = code.astype(np.int64) * (int(other.max()) + 1) + other
     cells, counts = np.unique(both, return_counts=True)
@@ -171,3 +172,127 @@ def difference_designs(
         for factor in times
         for count in repeats
     ]
+
+
+# error of a score, and of a difference between two subjects, that a planned design would have.
+@dataclass(frozen=True, slots=True)
+class PlannedPrecision:
+    """A design and the error it would have."""
+
+    sizes: Mapping[str, int]
+    se: float
+    df: float
+    half_width: float
+    """Of the 95 % interval."""
+    dominant: str
+    """The term that causes most of the error: what to have more of."""
+
+
+def planned(
+    variance: Mapping[str, float],
+    sizes: Mapping[str, int],
+    *,
+    subject: str,
+    difference: bool = False,
+    fixed: Sequence[str] = (),
+    confidence: float = 0.95,
+) -> PlannedPrecision:
+    """The error of one subject's score, or with `difference` of two subjects' difference under the same conditions.
+
+    `variance` has terms such as "persona" or "listener:persona" and the residual, which is a fresh draw for every cell.
+    `sizes` says how many levels of each facet are averaged over (a facet that is not named counts once; `repeats` of a
+    cell divide the residual alone). A `fixed` facet is not generalised over: its own levels are all there is, so its
+    main effect and its crossing with the subject are no error. In a difference what both share cancels.
+
+    The half width uses Student's t with Satterthwaite's degrees of freedom of the *planned* levels: two speakers leave
+    one degree of freedom for what differs between speakers, and the interval says so."""
+    _check(variance, sizes, subject)
+    error: dict[str, float] = {}
+    levels: dict[str, float] = {}
+    for term, value in variance.items():
+        if term == RESIDUAL:
+            count = math.prod(sizes.values())
+            error[term], levels[term] = value / count, count
+            continue
+        facets = [part for part in term.split(":") if part != subject]
+        if not facets or (difference and subject not in term.split(":")) or all(one in fixed for one in facets):
+            continue
+        count = math.prod(sizes.get(one, 1) for one in facets)
+        error[term], levels[term] = value / count, count
+    times = 2.0 if difference else 1.0
+    total = times * sum(error.values())
+    if total <= 0:
+        return PlannedPrecision(
+            dict(sizes), 0.0, math.inf, 0.0, max(error, key=lambda term: error[term], default=RESIDUAL)
+        )
+    spent = sum((times * error[term]) ** 2 / (levels[term] - 1) for term in error if levels[term] > 1)
+    single = sum(error[term] for term in error if levels[term] <= 1 and term != RESIDUAL)
+    df = total**2 / spent if spent > 0 else math.inf
+    if single > 0:  # one level tells nothing of the others: what it hides is in no interval that the design could give
+        df = min(df, 1.0)
+    se = math.sqrt(total)
+    half = float(stdtrit(df, 0.5 + confidence / 2)) * se if math.isfinite(df) else Z95 * se
+    return PlannedPrecision(dict(sizes), se, df, half, max(error, key=lambda term: error[term]))
+
+
+def table(
+    variance: Mapping[str, float],
+    grid: Mapping[str, Sequence[int]],
+    *,
+    subject: str,
+    difference: bool = False,
+    fixed: Sequence[str] = (),
+) -> list[PlannedPrecision]:
+    """Every design of the grid."""
+    return [
+        planned(variance, sizes, subject=subject, difference=difference, fixed=fixed) for sizes in _combinations(grid)
+    ]
+
+
+def needed(
+    variance: Mapping[str, float],
+    half_width: float,
+    grid: Mapping[str, Sequence[int]],
+    *,
+    subject: str,
+    difference: bool = False,
+    fixed: Sequence[str] = (),
+    cost: Mapping[str, float] | None = None,
+) -> PlannedPrecision | None:
+    """The cheapest design of the grid with an interval of ± `half_width`: fewest answers (the product of the sizes),
+    each level of a facet costing `cost` on top. None if no design of the grid reaches it."""
+    if half_width <= 0:
+        raise UsageError("A half width is above 0.")
+    found = [
+        one
+        for one in table(variance, grid, subject=subject, difference=difference, fixed=fixed)
+        if one.half_width <= half_width
+    ]
+
+    def price(one: PlannedPrecision) -> float:
+        extra = sum((cost or {}).get(name, 0.0) * size for name, size in one.sizes.items())
+        return math.prod(one.sizes.values()) + extra
+
+    return min(found, key=lambda one: (price(one), one.half_width), default=None)
+
+
+def coefficient(variance: Mapping[str, float], sizes: Mapping[str, int], *, subject: str) -> float | None:
+    """Eρ²: the share of the variance of observed scores that is between subjects (relative error)."""
+    _check(variance, sizes, subject)
+    between = variance.get(subject, 0.0)
+    error = planned(variance, sizes, subject=subject, difference=True).se ** 2 / 2
+    return between / (between + error) if between + error > 0 else None
+
+
+def _check(variance: Mapping[str, float], sizes: Mapping[str, int], subject: str) -> None:
+    if RESIDUAL not in variance or any(value < 0 for value in variance.values()):
+        raise UsageError("A design needs variances that are not negative, the residual among them.")
+    if any(size < 1 for size in sizes.values()):
+        raise UsageError("A design has at least one level of every facet.")
+    if subject in sizes:
+        raise UsageError(f"{subject!r} is who is measured, not a facet to average over.")
+
+
+def _combinations(grid: Mapping[str, Sequence[int]]) -> Iterator[dict[str, int]]:
+    for sizes in product(*grid.values()):
+        yield dict(zip(grid, sizes, strict=True))

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from eqlab.analysis.maximise import FitError
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ordinal import LikelihoodRatio, OrdinalFit, RandomEffect, fit_ordinal, likelihood_ratio
+from eqlab.analysis.ordinal_likelihood import FitError
 
 RATER, PROMPT, REPLY = "rater", "prompt", "reply"
 

@@ -1,29 +1,148 @@
-"""Pearson's correlation with Fisher's interval, and the reliability of a profile of group means, which bounds it."""
+"""Do two scores order the same subjects alike? Pearson's and Spearman's correlations with their intervals, the
+correlation without measurement error, and the reliability of group means, which bounds it."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 
+from eqlab.analysis.arrays import Floats
+from eqlab.analysis.bootstrap import DRAWS, SEED, interval
+from eqlab.analysis.intervals import fisher
 from eqlab.core.results import Estimate
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+# the correlation would be without measurement error.
+FEW = 10
+"""Fewer subjects than this make bootstrap intervals too narrow to be trusted."""
 
 
-def pearson(name: str, x: FloatArray, y: FloatArray, *, note: str = "") -> Estimate:
-    """r with Fisher's 95 % interval (tanh(artanh r ± 1.96/√(n − 3))); undefined if either side does not vary."""
+def pearson(name: str, x: Floats, y: Floats, *, note: str = "") -> Estimate:
+    """r with Fisher's 95 % interval; undefined if either side does not vary."""
     n = len(x)
     if n < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return Estimate(name, None, n, note=note)
     r = float(np.corrcoef(x, y)[0, 1])
-    if n < 4 or abs(r) >= 1:
-        return Estimate(name, r, n, note=note)
-    z, reach = math.atanh(r), 1.959963984540054 / math.sqrt(n - 3)
-    return Estimate(name, r, n, None, math.tanh(z - reach), math.tanh(z + reach), note=note)
+    low, high = fisher(r, n)
+    return Estimate(name, r, n, None, low, high, note=note)
 
 
-def split_half(values: FloatArray, group: IntArray, *, splits: int = 500, seed: int = 0) -> float | None:
+@dataclass(frozen=True, slots=True)
+class Association:
+    n: int
+    pearson: Estimate
+    spearman: Estimate
+    corrected: Estimate
+    """Pearson over the root of both reliabilities; a reliability that is not known counts as 1."""
+    without_one: tuple[tuple[float, int], tuple[float, int]] | None
+    """Lowest and highest r when one subject is left out, each with the place of that subject."""
+
+
+def associate(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    reliabilities: tuple[float | None, float | None] = (None, None),
+    draws: int = DRAWS,
+    seed: int = SEED,
+) -> Association:
+    """The subject is the unit that is drawn again: intervals speak of subjects like these, not of these only."""
+    one, other = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    pearson = _pearson(one, other, draws, seed)
+    return Association(
+        len(one),
+        pearson,
+        _spearman(one, other, draws, seed),
+        disattenuate(pearson, reliabilities),
+        _without_one(one, other),
+    )
+
+
+def _pearson(x: Floats, y: Floats, draws: int, seed: int) -> Estimate:
+    """r with the BCa interval (Efron 1987)."""
+    n = len(x)
+    if n < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Estimate("Pearson's r", None, n, note="undefined: fewer than three, or one side does not vary")
+    a, b = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()  # r does not change, rounding does
+    rows = np.column_stack([np.ones(n), a, b, a * a, b * b, a * b])
+    found = interval([rows], _r_of_totals, draws=draws, seed=seed, method="bca")
+    return Estimate("Pearson's r", found.value, n, None, found.low, found.high, note=_few(n))
+
+
+def _r_of_totals(totals: Sequence[Floats]) -> Floats:
+    n, a, b, aa, bb, ab = np.moveaxis(np.asarray(totals[0]), -1, 0)
+    spread = np.maximum(aa - a * a / n, 0.0) * np.maximum(bb - b * b / n, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r = np.where(spread > 1e-18, (ab - a * b / n) / np.sqrt(spread), np.nan)
+    return np.asarray(np.clip(r, -1.0, 1.0))
+
+
+def _spearman(x: Floats, y: Floats, draws: int, seed: int) -> Estimate:
+    """Pearson's r of the ranks, ties at their mean rank (Spearman 1904); ranked anew in each draw, percentiles."""
+    n = len(x)
+    if n < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return Estimate("Spearman's ρ", None, n, note="undefined: fewer than three, or one side does not vary")
+    value = float(_rows_r(rankdata(x)[None, :], rankdata(y)[None, :])[0])
+    chosen = np.random.default_rng(seed).integers(0, n, size=(draws, n))
+    drawn = _rows_r(rankdata(x[chosen], axis=1), rankdata(y[chosen], axis=1))
+    drawn = drawn[np.isfinite(drawn)]
+    if n < 4 or len(drawn) < 100:
+        return Estimate("Spearman's ρ", value, n)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return Estimate("Spearman's ρ", value, n, None, float(low), float(high), note=_few(n))
+
+
+def _rows_r(a: Floats, b: Floats) -> Floats:
+    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
+    spread = (a * a).sum(axis=1) * (b * b).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(spread > 1e-18, (a * b).sum(axis=1) / np.sqrt(spread), np.nan))
+
+
+def _without_one(x: Floats, y: Floats) -> tuple[tuple[float, int], tuple[float, int]] | None:
+    if len(x) < 4:
+        return None
+    found = []
+    for left in range(len(x)):
+        a, b = np.delete(x, left), np.delete(y, left)
+        if np.ptp(a) > 0 and np.ptp(b) > 0:
+            found.append((float(np.corrcoef(a, b)[0, 1]), left))
+    return (min(found), max(found)) if found else None
+
+
+def _few(n: int) -> str:
+    return f"{n} models are few: the interval is too narrow" if n < FEW else ""
+
+
+def disattenuate(r: Estimate, reliabilities: tuple[float | None, float | None]) -> Estimate:
+    """r/√(ρ_x·ρ_y) (Spearman 1904), bounds likewise with the reliabilities taken as known. Not cut at 1: a value above
+    says that a reliability is too low for these scores, or that errors on both sides go together."""
+    name = "r without measurement error"
+    known = [value for value in reliabilities if value is not None]
+    if r.value is None or not known or min(known) <= 0:
+        return Estimate(name, None, r.n, note="undefined: no reliability is known" if not known else "undefined")
+    scale = 1 / math.sqrt(math.prod(known))
+    low = None if r.low is None else r.low * scale
+    high = None if r.high is None else r.high * scale
+    notes = [] if len(known) == 2 else ["only one reliability is known; the other counts as 1"]
+    if r.value * scale > 1:
+        notes.append("above 1: the correction asks too much of these data")
+    return Estimate(name, r.value * scale, r.n, None, low, high, note="; ".join(notes))
+
+
+def reliability_from_errors(scores: npt.ArrayLike, errors: npt.ArrayLike) -> float | None:
+    """1 − mean squared standard error over the variance of the scores: the share of the spread between subjects that is
+    not error (Lord & Novick 1968). None where it cannot be told, or errors exceed the spread."""
+    values, se = np.asarray(scores, dtype=float), np.asarray(errors, dtype=float)
+    if len(values) < 3 or not np.isfinite(se).all() or np.ptp(values) == 0:
+        return None
+    found = 1 - float((se**2).mean()) / float(values.var(ddof=1))
+    return found if found > 0 else None
+
+
+def split_half(values: Floats, group: npt.NDArray[np.int64], *, splits: int = 500, seed: int = 0) -> float | None:
     """Reliability of the group means: the correlation between means of random halves of each group, averaged over
     splits and stepped up to the full size (Spearman 1910, Brown 1910). None with fewer than three groups."""
     labels, index = np.unique(group, return_inverse=True)

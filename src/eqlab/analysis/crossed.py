@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.linalg import lapack
 from scipy.sparse.linalg import splu
 
-from eqlab.analysis.cumulative import Floats, Ints
+from eqlab.analysis.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

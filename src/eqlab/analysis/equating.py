@@ -12,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.multiplicity import holm
 from eqlab.core.errors import UsageError
-
-Floats = npt.NDArray[np.float64]
 
 DRAWS = 2000
 

@@ -15,7 +15,8 @@ _NEARLY_ALL = 5
 """With fewer values than this beside the commonest one, the spread tells nothing and the count of them all."""
 
 
-_Z = 1.959963984540054
+Z95 = 1.959963984540054
+"""Φ⁻¹(0.975)."""
 
 
 def t_bounds(mean: float, se: float, df: float, confidence: float = 0.95) -> tuple[float, float]:
@@ -120,11 +121,20 @@ def _squared_quantiles(df: int) -> float:
     """(z/t)²: what few clusters cost."""
     from scipy.special import stdtrit
 
-    return (_Z / float(stdtrit(df, 0.975))) ** 2
+    return (Z95 / float(stdtrit(df, 0.975))) ** 2
 
 
 def proportion_bounds(p: float, n: float) -> tuple[float, float]:
     """Wilson's 95 % score interval of a share p of n (Wilson 1927), both from 0 to 1."""
-    centre = (p + _Z * _Z / (2 * n)) / (1 + _Z * _Z / n)
-    reach = _Z / (1 + _Z * _Z / n) * math.sqrt(p * (1 - p) / n + _Z * _Z / (4 * n * n))
+    centre = (p + Z95 * Z95 / (2 * n)) / (1 + Z95 * Z95 / n)
+    reach = Z95 / (1 + Z95 * Z95 / n) * math.sqrt(p * (1 - p) / n + Z95 * Z95 / (4 * n * n))
     return max(0.0, centre - reach), min(1.0, centre + reach)
+
+
+def fisher(r: float, n: int) -> tuple[float, float] | tuple[None, None]:
+    """Fisher's (1921) 95 % interval of a correlation over n pairs, tanh(artanh r ± 1.96/√(n − 3)); undefined for fewer
+    than four pairs, and for a perfect one."""
+    if n < 4 or abs(r) >= 1:
+        return None, None
+    middle, reach = math.atanh(r), Z95 / math.sqrt(n - 3)
+    return math.tanh(middle - reach), math.tanh(middle + reach)

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
+from eqlab.analysis.arrays import Floats, Ints, codes
 from eqlab.core.results import Estimate
-
-Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
 
 ONE_SUBJECT = "one model alone: its length cannot be told from its skill"
 SAME_LENGTH = "the replies to a question are as long as each other, or longer by the same factor everywhere"
@@ -44,7 +41,7 @@ class EqualLength:
     """Points that go with a reply twice as long."""
     words: float
     """The common length: the geometric mean of the subjects' own."""
-    waves: Floats
+    pseudo_values: Floats
     """Subjects × clusters: rows whose means are the scores and whose spread is theirs, for ranks and differences."""
 
 
@@ -59,9 +56,9 @@ def at_equal_length(replies: Sequence[LengthReply], digits: int = 2, unit: str =
     subjects = tuple(dict.fromkeys(reply.subject for reply in replies))
     if len(subjects) < 2:
         return ONE_SUBJECT
-    who = _places([reply.subject for reply in replies])
-    item = _places([reply.item for reply in replies])
-    drawn = _places([reply.cluster or reply.item for reply in replies])
+    who = codes([reply.subject for reply in replies])
+    item = codes([reply.item for reply in replies])
+    drawn = codes([reply.cluster or reply.item for reply in replies])
     x = np.array([reply.doublings for reply in replies], dtype=float)
     y = np.array([reply.points for reply in replies], dtype=float)
     own_x, own_y = _without_effects(x, who, item), _without_effects(y, who, item)
@@ -97,13 +94,7 @@ def at_equal_length(replies: Sequence[LengthReply], digits: int = 2, unit: str =
     )
 
 
-def _places(names: Sequence[str]) -> Places:
-    """Each name's number, in the order in which they come up."""
-    known = {name: place for place, name in enumerate(dict.fromkeys(names))}
-    return np.array([known[name] for name in names], dtype=np.intp)
-
-
-def _without_effects(values: Floats, who: Places, item: Places) -> Floats:
+def _without_effects(values: Floats, who: Ints, item: Ints) -> Floats:
     """Residuals of least squares on subjects and items; items are eliminated, so that the system stays small."""
     cells = np.zeros((int(who.max()) + 1, int(item.max()) + 1))
     np.add.at(cells, (who, item), 1.0)

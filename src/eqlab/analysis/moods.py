@@ -8,20 +8,16 @@ can cap, each with its interval and, for people, with the value that people have
 Arrays in, numbers out; moods and changes are of any scale, kinds are 0 (bad), 1 (neutral), 2 (good)."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from eqlab.analysis.intervals import FEWEST
+from eqlab.analysis.arrays import Floats, Ints, Labels, codes
+from eqlab.analysis.intervals import FEWEST, fisher
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
-Labels = Sequence[object] | npt.NDArray[np.generic]
 
 PAIRS = ((0, 1), (1, 2), (0, 2))
 
@@ -45,7 +41,7 @@ def concordance(moods: npt.ArrayLike, kinds: npt.ArrayLike, units: Labels | None
     values, kind = np.asarray(moods, dtype=float), np.asarray(kinds, dtype=int)
     if values.shape != kind.shape or not np.isin(kind, (0, 1, 2)).all():
         raise UsageError("A concordance needs one kind (0 bad, 1 neutral, 2 good) for every mood.")
-    unit = _codes(range(len(values)) if units is None else units)
+    unit = codes(range(len(values)) if units is None else units)
     known = np.isfinite(values)
     values, kind, unit = values[known], kind[known], unit[known]
     pulls, found = [], []
@@ -160,8 +156,7 @@ def profile(
         nothing = Estimate(name, None, count, of="factors")
         return MoodProfile(nothing, nothing, None, None, None)
     r = float(np.corrcoef(ours[:, 1], theirs[:, 1])[0, 1])
-    reach = 1.959963984540054 / math.sqrt(count - 3)
-    low, high = (math.tanh(math.atanh(r) + side * reach) if abs(r) < 1 else None for side in (-1, 1))
+    low, high = fisher(r, count)
     own, other = _reliability(ours), _reliability(theirs)
     seen = Estimate(name, r, count, None, low, high, of="factors")
     if own is None or other is None or min(own, other) <= 0:
@@ -239,8 +234,3 @@ def _reliability(rows: Floats) -> float | None:
     between = float((n * (mean - grand) ** 2).sum()) / (len(n) - 1)
     df = float(n.sum()) - len(n)
     return 1 - float(within.sum()) / df / between if df > 0 and between > 0 else None
-
-
-def _codes(labels: Labels | range) -> Ints:
-    seen: dict[object, int] = {}
-    return np.array([seen.setdefault(one, len(seen)) for one in list(labels)], dtype=np.intp)

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from eqlab.analysis.arrays import Flags, Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""Cumulative-logit models for ordinal answers, plain or with crossed random effects (CLM, CLMM).
+"""Cumulative-logit models for ordinal answers, plain or with crossed random effects (CLM, CLMM); shares of the
+categories, the check of proportional odds, and effects per level that borrow strength from each other.
 
 P(y ≤ k) = F(θ_k − xβ − zb), b ~ N(0, σ²) independent per term (McCullagh 1980; Christensen, R package ordinal).
 Random effects are integrated out by the Laplace approximation. R's `clm` and `clmm` must agree:
@@ -8,20 +9,21 @@ Random effects are integrated out by the Laplace approximation. R's `clm` and `c
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, ndtr, ndtri
+from scipy.special import chdtrc, expit, logit, ndtr, ndtri
 
+from eqlab.analysis.arrays import Floats, codes, count_levels
 from eqlab.analysis.crossed import Layout, Term
-from eqlab.analysis.cumulative import Floats
-from eqlab.analysis.laplace import LikelihoodProblem
-from eqlab.analysis.maximise import FitError, maximise
+from eqlab.analysis.ordinal_likelihood import FitError, LikelihoodProblem, across, find_mode, maximise
 
 _LARGEST = 15.0
 """A log-odds beyond which an effect is taken to have no finite estimate."""
+# per level that borrow strength from each other (partial pooling).
+_Z = float(ndtri(0.975))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +119,8 @@ def fit_ordinal(
     """The maximum-likelihood fit. `fixed` are columns with one effect each; `nominal` are columns with an effect of
     their own on each threshold (no proportional odds). Raises FitError on a model that the data cannot identify or
     a search that does not converge."""
-    categories, codes = np.unique(np.asarray(y), return_inverse=True)
-    n = len(codes)
+    categories, category = np.unique(np.asarray(y), return_inverse=True)
+    n = len(category)
     if len(categories) < 2:
         raise FitError(f"An ordinal model needs two categories; the {n} answers have {len(categories)}.")
     nominal = nominal or {}
@@ -126,7 +128,7 @@ def fit_ordinal(
     design = np.column_stack([np.ones(n), _columns(nominal, n)])
     _check_rank(np.column_stack([design, columns]), ("the thresholds", *nominal, *fixed))
     terms, labels = _terms(random, n)
-    problem = LikelihoodProblem(codes.astype(np.intp), len(categories) - 1, design, columns, Layout(terms))
+    problem = LikelihoodProblem(category.astype(np.intp), len(categories) - 1, design, columns, Layout(terms))
     names = (*_threshold_names(categories, tuple(nominal)), *fixed, *(f"sd:{term.name}" for term in terms))
     found = maximise(problem)
     _check_finite(found.parameters[: len(names) - len(terms)], names)
@@ -185,16 +187,16 @@ def _terms(random: Sequence[RandomEffect], n: int) -> tuple[list[Term], list[lis
     for effect in random:
         if len(effect.levels) != n:
             raise FitError(f"Random term '{effect.name}' has {len(effect.levels)} levels for {n} answers.")
-        index: dict[Hashable, int] = {}
-        codes = np.array([index.setdefault(level, len(index)) for level in effect.levels], dtype=np.intp)
-        if not 2 <= len(index) < n:
+        level = codes(effect.levels)
+        count = count_levels(level)
+        if not 2 <= count < n:
             raise FitError(
-                f"The spread of '{effect.name}' cannot be estimated: {len(index)} levels for {n} answers.",
+                f"The spread of '{effect.name}' cannot be estimated: {count} levels for {n} answers.",
                 "A random term needs at least two levels and more answers than levels.",
             )
         values = None if effect.values is None else np.asarray(effect.values, dtype=float)
-        terms.append(Term(effect.name, codes, len(index), values))
-        labels.append(list(index))
+        terms.append(Term(effect.name, level, count, values))
+        labels.append(list(dict.fromkeys(effect.levels)))
     return terms, labels
 
 
@@ -210,3 +212,128 @@ def _check_finite(parameters: Floats, names: Sequence[str]) -> None:
                 f"'{name}' has no finite estimate (log-odds {value:.0f} and growing).",
                 "Some group gave all its answers in one category; merge groups or leave the effect out.",
             )
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryShare:
+    """A probability with its 95 % interval."""
+
+    value: float
+    se: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class LevelEstimate:
+    level: Hashable
+    est: float
+    se: float
+    low: float
+    high: float
+
+
+def category_share(fit: OrdinalFit, at: Mapping[str, float], category: Any) -> CategoryShare:
+    """P(y = category) for the fixed effects `at` (those not named are 0), averaged over the random intercepts by
+    Gauss–Hermite quadrature: the share in the population, not that of a middling rater and prompt. Standard error by
+    the delta method, interval symmetric on the logit scale."""
+    if category not in fit.categories:
+        raise FitError(f"There is no category {category!r}.", f"There are: {fit.categories}.")
+    index = fit.categories.index(category)
+    fixed_names = fit.names[fit.problem.n_thresholds : len(fit.names) - len(fit.problem.layout.terms)]
+    unknown = [name for name in at if name not in fixed_names]
+    if unknown or fit.problem.design.shape[1] > 1:
+        raise FitError(f"The model has no fixed effect {', '.join(unknown) or 'common to all thresholds'}.")
+    where = np.array([at.get(name, 0.0) for name in fixed_names])
+    intercepts = np.array([term.values is None for term in fit.problem.layout.terms], dtype=float)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    weights = weights / weights.sum()
+
+    def probability(parameters: Floats) -> Floats:
+        thresholds, beta, sds = fit.problem.split(parameters)
+        eta = float(where @ beta) + np.sqrt(float(np.square(sds * intercepts).sum())) * nodes
+        cuts = np.concatenate([[-np.inf], thresholds[:, 0], [np.inf]])
+        return np.array([float(weights @ (expit(cuts[index + 1] - eta) - expit(cuts[index] - eta)))])
+
+    value = float(probability(fit.parameters)[0])
+    slope = _jacobian(probability, fit.parameters, fit.covariance)[0]
+    se = float(np.sqrt(slope @ fit.covariance @ slope))
+    reach = _Z * se / (value * (1 - value))
+    return CategoryShare(value, se, float(expit(logit(value) - reach)), float(expit(logit(value) + reach)))
+
+
+def pooled_effects(fit: OrdinalFit, coefficient: str, term: str) -> list[LevelEstimate]:
+    """The effect `coefficient` in each level of the random slope `term`: fixed part plus the level's own deviation.
+
+    Approximation: the deviation is its conditional mode; its variance is the inverse curvature there plus what the
+    uncertainty of all estimated parameters, spreads included, adds to first order (Kass & Steffey 1989). Like every
+    empirical Bayes interval it is symmetric and a little short when the spread itself is poorly known."""
+    terms = fit.problem.layout.terms
+    place = next((i for i, candidate in enumerate(terms) if candidate.name == term), None)
+    if place is None or coefficient not in fit.names:
+        raise FitError(f"The model has no effect '{coefficient}' with a random slope '{term}'.")
+    part = fit.problem.layout.slices[place]
+    fixed_at = fit.names.index(coefficient)
+
+    def effects(parameters: Floats) -> Floats:
+        sds = parameters[len(parameters) - len(terms) :]
+        return np.asarray(parameters[fixed_at] + sds[place] * _mode(fit, parameters)[0][part])
+
+    values = effects(fit.parameters)
+    slopes = _jacobian(effects, fit.parameters, fit.covariance)
+    sds = fit.parameters[len(fit.parameters) - len(terms) :]
+    columns = np.zeros((fit.problem.layout.size, part.stop - part.start))
+    columns[np.arange(part.start, part.stop), np.arange(part.stop - part.start)] = 1.0
+    curvature = _mode(fit, fit.parameters)[1].solve(columns)[part]
+    variance = np.diag(curvature) * sds[place] ** 2 + np.einsum("ij,jk,ik->i", slopes, fit.covariance, slopes)
+    errors = np.sqrt(variance)
+    return [
+        LevelEstimate(one.level, float(value), float(se), float(value - _Z * se), float(value + _Z * se))
+        for one, value, se in zip(fit.effects[term], values, errors, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProportionalOdds:
+    """Whether one effect serves for all thresholds."""
+
+    test: LikelihoodRatio
+    proportional: OrdinalFit
+    free: OrdinalFit
+    """With an effect of each column on each threshold. Its signs are those of the thresholds: −β."""
+
+
+def proportional_odds(
+    y: Sequence[Any],
+    fixed: Mapping[str, Sequence[float] | Floats],
+    random: Sequence[RandomEffect],
+    columns: Sequence[str],
+    *,
+    proportional: OrdinalFit | None = None,
+) -> ProportionalOdds:
+    """Likelihood-ratio test of the model in which the named columns move each threshold on its own. `proportional`
+    is the model without that freedom, if it is fitted already."""
+    proportional = proportional or fit_ordinal(y, fixed, random)
+    rest = {name: column for name, column in fixed.items() if name not in columns}
+    free = fit_ordinal(y, rest, random, nominal={name: fixed[name] for name in columns})
+    return ProportionalOdds(likelihood_ratio(proportional, free), proportional, free)
+
+
+def _mode(fit: OrdinalFit, parameters: Floats) -> Any:
+    thresholds, beta, sds = fit.problem.split(parameters)
+    found = find_mode(fit.problem, thresholds, across(fit.problem.fixed, beta), sds, fit.modes)
+    if found is None:
+        raise FitError("The random effects have no mode near the estimates.")
+    modes, _, factor = found
+    return modes, factor
+
+
+def _jacobian(function: Callable[[Floats], Floats], at: Floats, covariance: Floats) -> Floats:
+    """Central differences, a hundredth of a standard error wide."""
+    widths = 1e-2 * np.sqrt(np.clip(np.diag(covariance), 1e-8, 1.0))
+    columns = []
+    for index, width in enumerate(widths.tolist()):
+        move = np.zeros(len(at))
+        move[index] = width
+        columns.append((function(at + move) - function(at - move)) / (2 * width))
+    return np.column_stack(columns)

@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from eqlab.analysis.arrays import Floats, Ints, Labels, codes
 from eqlab.core.errors import UsageError
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.generic] | Sequence[object]
 
 _FOLDS = 10
 
@@ -151,7 +149,7 @@ def _estimate(arm: Arm, weight: float | None) -> _Part:
         weights = np.full(len(human), float(weight))
     else:
         by = arm.raters if arm.raters is not None else arm.prompts
-        group = _codes([by if by is not None else range(len(human))])[0]
+        group = codes(by if by is not None else range(len(human)))
         folds = group % min(_FOLDS, int(group.max()) + 1)
         weights = np.empty(len(human))
         for fold in np.unique(folds):
@@ -162,7 +160,7 @@ def _estimate(arm: Arm, weight: float | None) -> _Part:
     return _Part(value, mean, (corrected - value) / len(human), mean * (judged - centre) / len(judged))
 
 
-def _best_weight(human: Floats, judge: Floats, judged: Floats, group: NDArray[np.intp]) -> float:
+def _best_weight(human: Floats, judge: Floats, judged: Floats, group: Ints) -> float:
     """The λ with the least variance, cut to [0, 1]: covariance of the two means over the judge's variances."""
     if len(human) < 3 or len(np.unique(group)) < 2:
         return 0.0
@@ -171,7 +169,7 @@ def _best_weight(human: Floats, judge: Floats, judged: Floats, group: NDArray[np
     return min(1.0, max(0.0, both / spread)) if spread > 0 else 0.0
 
 
-def _of_mean(values: Floats, group: NDArray[np.intp]) -> float:
+def _of_mean(values: Floats, group: Ints) -> float:
     sums = np.bincount(group, values - values.mean())
     clusters = len(np.unique(group))
     return float((sums**2).sum()) * clusters / (clusters - 1) / len(values) ** 2
@@ -182,8 +180,8 @@ def _variance(arms: Sequence[tuple[float, Arm]], parts: Sequence[_Part]) -> tupl
     only."""
     pulls = [sign * part.rated for (sign, _), part in zip(arms, parts, strict=True)]
     judged = [sign * part.judged for (sign, _), part in zip(arms, parts, strict=True)]
-    rater = _codes([_named(arm.raters, len(arm.human), f"r{at}") for at, (_, arm) in enumerate(arms)])
-    prompt = _codes(
+    rater = _shared_codes([_named(arm.raters, len(arm.human), f"r{at}") for at, (_, arm) in enumerate(arms)])
+    prompt = _shared_codes(
         [_named(arm.prompts, len(arm.human), f"p{at}") for at, (_, arm) in enumerate(arms)]
         + [_named(arm.judge_prompts, len(arm.judge_only), f"j{at}") for at, (_, arm) in enumerate(arms)]
     )
@@ -202,7 +200,7 @@ def _variance(arms: Sequence[tuple[float, Arm]], parts: Sequence[_Part]) -> tupl
     return over_raters, float(max(1, min(raters, prompts)))
 
 
-def _clustered(pull: Floats, cluster: NDArray[np.intp]) -> float:
+def _clustered(pull: Floats, cluster: Ints) -> float:
     labels, index = np.unique(cluster, return_inverse=True)
     if len(labels) < 2:
         return 0.0
@@ -214,7 +212,7 @@ def _named(labels: Labels | None, rows: int, kind: str) -> list[object]:
     return [(kind, row) for row in range(rows)] if labels is None else np.asarray(labels).tolist()
 
 
-def _codes(columns: Sequence[Sequence[object] | NDArray[np.generic]]) -> list[NDArray[np.intp]]:
+def _shared_codes(columns: Sequence[Sequence[object] | NDArray[np.generic]]) -> list[Ints]:
     """Labels as numbers, the same label the same number in all columns."""
-    seen: dict[object, int] = {}
-    return [np.array([seen.setdefault(one, len(seen)) for one in list(column)], dtype=np.intp) for column in columns]
+    ends = np.cumsum([len(column) for column in columns])[:-1]
+    return list(np.split(codes(label for column in columns for label in column), ends))

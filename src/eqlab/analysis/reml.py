@@ -15,11 +15,9 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import chdtri, stdtrit
 
+from eqlab.analysis.arrays import Floats, Labels, codes, count_levels
 from eqlab.analysis.crossed import Factor, Layout, Term
-from eqlab.analysis.cumulative import Floats
 from eqlab.core.errors import UsageError
-
-Labels = npt.NDArray[np.generic] | Sequence[object]
 
 RESIDUAL = "residual"
 _FLOOR = 1e-10
@@ -140,10 +138,8 @@ def _term(name: str, factors: Mapping[str, Labels]) -> Term:
     unknown = [part for part in parts if part not in factors]
     if unknown:
         raise UsageError(f"No factor {unknown[0]!r} for the term {name!r}; there are {', '.join(factors)}.")
-    numbers: dict[object, int] = {}
-    levels = zip(*(np.asarray(factors[part]).tolist() for part in parts), strict=True)
-    codes = np.array([numbers.setdefault(level, len(numbers)) for level in levels], dtype=np.intp)
-    return Term(name, codes, len(numbers))
+    level = codes(zip(*(np.asarray(factors[part]).tolist() for part in parts), strict=True))
+    return Term(name, level, count_levels(level))
 
 
 def _fixed(factors: Mapping[str, Labels], fixed: str | None, n: int) -> tuple[Floats, tuple[str, ...]]:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from eqlab.analysis.arrays import Floats
 from eqlab.core.errors import UsageError
 
-Floats = NDArray[np.float64]
 _NODES = 161
 _REACH = 8.0
 

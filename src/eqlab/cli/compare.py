@@ -192,7 +192,7 @@ def _gate(
 def _runs_of(sweep: Path, store: str, data: Path | None) -> list[str]:
     """The runs of a sweep that have begun."""
     from eqlab.core.errors import UsageError
-    from eqlab.store.looking import open_reader
+    from eqlab.store.access import open_reader
     from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import read_sweep
 

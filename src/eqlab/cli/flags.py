@@ -8,7 +8,7 @@ import typer
 
 from eqlab.core.errors import UsageError
 from eqlab.core.pairs import read_settings
-from eqlab.models.waits import PATIENCE
+from eqlab.models.chat import PATIENCE
 
 StoreFlag = Annotated[
     str,
@@ -113,8 +113,8 @@ def _check_writable(path: Path) -> None:
 
 def model_settings(pairs: Sequence[str] | None, effort: str = "", dialect: str = "") -> dict[str, Any]:
     """What --set, --effort and --dialect say together; raises UsageError on what makes no sense."""
-    from eqlab.models.settings import sort_settings
-    from eqlab.models.wire.registry import named_wire
+    from eqlab.models.chat import sort_settings
+    from eqlab.models.wire.contract import named_wire
 
     settings = read_settings(pairs or [])
     for name, value in (("effort", effort), ("dialect", dialect and named_wire(dialect))):

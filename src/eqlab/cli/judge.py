@@ -33,7 +33,7 @@ from eqlab.cli.flags import (
     check_writable,
     model_settings,
 )
-from eqlab.models.waits import PATIENCE, SILENCE, WHOLE
+from eqlab.models.chat import PATIENCE, SILENCE, WHOLE
 
 if TYPE_CHECKING:
     from eqlab.cli.money import Spending
@@ -151,7 +151,7 @@ def judge(
     from eqlab.core.errors import UsageError
     from eqlab.runs import judge as judging
     from eqlab.runs.panel import panel_of
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
 
     calibrating = models[0] == CALIBRATE
     judges = tuple(models[1:] if calibrating else models)
@@ -237,8 +237,8 @@ def within_budget(
     request: "JudgeRequest", store: "Store", text: str, spending: "Spending", say: Callable[[str], None]
 ) -> "tuple[Prepared, dict[str, object]]":
     """The run that the budget allows, after saying what it takes and what to expect of it; and the same as data."""
-    from eqlab.models.batch.registry import takes_batches
-    from eqlab.models.price_files import known_prices
+    from eqlab.models.batch.contract import takes_batches
+    from eqlab.models.prices import known_prices
     from eqlab.runs.judge_plan import plan_judging, read_budget
 
     spending.look_up()
@@ -319,7 +319,7 @@ def import_file(
     from eqlab.runs.import_ratings import import_ratings
     from eqlab.runs.judge import read_file
     from eqlab.runs.score import results
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
 
     out = errors()
     read_file(file)  # before a store is made for it

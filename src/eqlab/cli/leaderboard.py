@@ -46,7 +46,7 @@ def build(
     from eqlab.cli.output import errors
     from eqlab.publish.leaderboard.build import Sources
     from eqlab.publish.leaderboard.build import build as build_site
-    from eqlab.store.looking import open_reader
+    from eqlab.store.access import open_reader
 
     out = errors()
     with open_reader(store) if runs else nullcontext() as opened, uncollected():
@@ -169,7 +169,7 @@ def submit(
     use and kept in the data folder."""
     from eqlab.publish.leaderboard.check import check_submission
     from eqlab.publish.leaderboard.submission import fingerprint, key_file, make_submission, write_submission
-    from eqlab.store.looking import open_reader
+    from eqlab.store.access import open_reader
 
     with open_reader(store) as opened:
         stored = opened.find_run(run)

@@ -27,7 +27,7 @@ def models(
     from eqlab.core.errors import UsageError
 
     if markdown:
-        from eqlab.models.capabilities import provider_table
+        from eqlab.models.providers import provider_table
 
         typer.echo(provider_table(), nl=False)
         return
@@ -94,14 +94,12 @@ async def _ask_all(configs: list[Any]) -> list[dict[str, Any]]:
 async def _ask(config: Any) -> dict[str, Any]:
     """One tiny question; what is wrong with a model is its line, not the end of the command."""
     from eqlab.core.errors import ModelError
-    from eqlab.models.chat import TransportError
+    from eqlab.models.chat import Timeouts, TransportError, prompted
     from eqlab.models.open import open_chats
-    from eqlab.models.settings import prompted
-    from eqlab.models.waits import Waits
 
     row: dict[str, Any] = {"model": config.spec, "answered": False, "learnt": []}
     try:
-        chat = open_chats([config], concurrency=1, waits=Waits(patience=20.0), say=lambda _: None)[config.subject]
+        chat = open_chats([config], concurrency=1, timeouts=Timeouts(patience=20.0), say=lambda _: None)[config.subject]
     except ModelError as error:
         return row | {"said": str(error)}
     try:

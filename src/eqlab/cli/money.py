@@ -13,7 +13,7 @@ from eqlab.cli.plain import print_text
 
 if TYPE_CHECKING:
     from eqlab.core.results import Result
-    from eqlab.models.waits import Pace
+    from eqlab.models.chat import Pace
     from eqlab.runs.budget import Limits
     from eqlab.runs.estimate import Forecast
     from eqlab.runs.request import Prepared
@@ -40,13 +40,13 @@ class Spending:
 
     @property
     def pace(self) -> "Pace | None":
-        from eqlab.models.waits import Pace
+        from eqlab.models.chat import Pace
 
         return Pace.every(self.poll) if self.batch else None
 
     def look_up(self) -> None:
         """Use the user's prices, here and in whatever process scores; raises where they cannot be read."""
-        from eqlab.models.price_files import VARIABLE, known_prices
+        from eqlab.models.prices import VARIABLE, known_prices
 
         if self.prices is not None:
             os.environ[VARIABLE] = str(self.prices)
@@ -58,7 +58,7 @@ def show_forecast(
 ) -> None:
     """--dry-run: what the run would ask, and cost; nothing is asked and nothing stored. `more` goes with the JSON."""
     from eqlab.cli.output import print_json, print_rows
-    from eqlab.models.price_files import known_prices
+    from eqlab.models.prices import known_prices
     from eqlab.runs.estimate import CHARACTERS_PER_TOKEN, forecasts, refuse_absurd
 
     spending.look_up()
@@ -96,7 +96,7 @@ def show_forecast(
 
 def say_size(prepared: "Prepared", store: "Reader", spending: Spending, out: Any) -> None:
     """Refuse an absurd run, and say what a large one will ask before it asks."""
-    from eqlab.models.price_files import known_prices
+    from eqlab.models.prices import known_prices
     from eqlab.runs.estimate import MANY, forecasts, refuse_absurd
 
     refuse_absurd(prepared)
@@ -145,8 +145,8 @@ def print_usage(results: "Sequence[Result]") -> None:
 def _existing(store: str) -> "AbstractContextManager[Reader | None]":
     """The store, if there is one: a dry run makes no file."""
     from eqlab.core.folders import default_store
-    from eqlab.store.looking import open_reader
-    from eqlab.store.place import sqlite_path
+    from eqlab.store.access import open_reader
+    from eqlab.store.location import sqlite_path
 
     path = sqlite_path(store or default_store())
     return open_reader(store) if path is None or path.is_file() else nullcontext()

@@ -95,7 +95,7 @@ def found_runs(
     from eqlab.runs.panel import with_panels
     from eqlab.runs.pool import pooled
     from eqlab.runs.together import cores, results_of
-    from eqlab.store.looking import open_reader
+    from eqlab.store.access import open_reader
 
     with open_reader(store) as opened:
         if own:

@@ -19,7 +19,7 @@ from eqlab.cli.flags import (
 )
 from eqlab.cli.plain import print_text
 from eqlab.core.pairs import read_settings
-from eqlab.models.waits import PATIENCE, WHOLE, Waits
+from eqlab.models.chat import PATIENCE, WHOLE, Timeouts
 
 if TYPE_CHECKING:
     from eqlab.reproduce import Reproduction
@@ -120,7 +120,7 @@ def power(
     as_json: JsonFlag = False,
 ) -> None:
     """Raters per arm for a gap in P(Good): by formula, by simulation, and with looks at the data on the way."""
-    from eqlab.analysis.study_size import StudySize, plan, tables
+    from eqlab.analysis.power import StudySize, plan, tables
     from eqlab.cli.output import print_json, print_table
 
     size = StudySize(
@@ -162,7 +162,7 @@ def probe(
     if items not in ("open", "published"):
         raise UsageError(f"--items '{items}' is unknown.", "Choose open or published.")
     texts = probing.chosen(probing.texts(benchmark, items, data), limit)
-    found, waits, out = [], Waits(timeout, patience=patience), errors()
+    found, timeouts, out = [], Timeouts(timeout, patience=patience), errors()
 
     def say(text: str) -> None:
         out.print(harmless(text), style="dim", markup=False)
@@ -170,7 +170,7 @@ def probe(
     for spec in dict.fromkeys(models):
         config = ModelConfig(spec, "" if spec == "embedded" else base_url, settings=read_settings(setting or []))
         say(f"{spec}: {len(texts)} texts")
-        result, lost = probing.probe(config, texts, concurrency=max_concurrency, waits=waits, say=say)
+        result, lost = probing.probe(config, texts, concurrency=max_concurrency, timeouts=timeouts, say=say)
         found.append(probing.Probe(spec, benchmark, items, result, lost))
     if as_json:
         print_json([{**asdict(one), "sentence": probing.sentence(one)} for one in found])

@@ -30,7 +30,7 @@ from eqlab.cli.flags import (
     model_settings,
 )
 from eqlab.core.pairs import read_pairs, read_settings
-from eqlab.models.waits import PATIENCE, SILENCE, WHOLE
+from eqlab.models.chat import PATIENCE, SILENCE, WHOLE
 
 WIDTH = 10
 """Points of an adaptive run's 90 % interval, if none are named."""
@@ -120,7 +120,7 @@ def run(
     from eqlab.cli.session import work
     from eqlab.core.errors import UsageError
     from eqlab.runs.request import Request, prepare
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
 
     if width is not None and not adaptive:
         raise UsageError("--width is where an adaptive run stops.", "Add --adaptive.")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def runs(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
     """List the runs in the store, newest first."""
     from eqlab.cli.output import print_json, print_rows
-    from eqlab.store.looking import open_reader
+    from eqlab.store.access import open_reader
 
     rows: list[dict[str, Any]] = []
     with open_reader(store) as opened:
@@ -82,7 +82,7 @@ def export(
 
     CSV is made safe for spreadsheets: text that a spreadsheet would run as a formula gets a leading apostrophe."""
     from eqlab.publish.export import write_answers
-    from eqlab.store.looking import open_reader
+    from eqlab.store.access import open_reader
 
     with open_reader(store) as opened:
         stored = opened.find_run(run)
@@ -154,7 +154,7 @@ def show(
     from eqlab.cli.plain import harmless, print_json
     from eqlab.core.answers import OUTCOMES
     from eqlab.core.errors import UsageError
-    from eqlab.store.looking import open_reader
+    from eqlab.store.access import open_reader
 
     if status and status not in OUTCOMES:
         raise UsageError(f"--status '{status}' is unknown.", f"Choose {', '.join(OUTCOMES)}.")

@@ -18,7 +18,7 @@ def check(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
     from eqlab.cli.plain import harmless, print_json
     from eqlab.core.errors import StoreError
     from eqlab.core.folders import default_store
-    from eqlab.store.care import check as examine
+    from eqlab.store.maintenance import check as examine
 
     found = examine(store or default_store())
     if as_json:
@@ -46,7 +46,7 @@ def backup(
     """Write a sound copy, also while a run is going on. The copy is a store: --store FILE opens it."""
     from eqlab.cli.output import errors
     from eqlab.core.folders import default_store
-    from eqlab.store.care import back_up
+    from eqlab.store.maintenance import back_up
 
     out = errors()
     last = [-1]
@@ -65,7 +65,7 @@ def backup(
 def compact(store: StoreFlag = "") -> None:
     """Give free space in the file back and refresh the planner's statistics; no answer is touched."""
     from eqlab.core.folders import default_store
-    from eqlab.store.care import compact as shrink
+    from eqlab.store.maintenance import compact as shrink
 
     before, after = shrink(store or default_store())
     typer.echo(f"{_mb(before)} MB before, {_mb(after)} MB now.")

@@ -57,7 +57,7 @@ def init(
     from eqlab.cli.output import errors
     from eqlab.core.errors import UsageError
     from eqlab.data.files import write_whole
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.study.begin import study_text
 
     out = errors()
@@ -82,7 +82,7 @@ def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json
     from dataclasses import asdict
 
     from eqlab.cli.output import print_json
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.study.build_design import open_study
     from eqlab.study.overview import overview
     from eqlab.study.power import power_of

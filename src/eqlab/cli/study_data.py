@@ -30,7 +30,7 @@ def lock(
     from importlib.metadata import version
 
     from eqlab.runs.provenance import provenance
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.store.study.create import create_study
     from eqlab.store.study.lock import lock_plan, moment, standing
     from eqlab.store.study.participation import Participation

@@ -169,7 +169,7 @@ def add_researcher(
     import time
 
     from eqlab.core.errors import UsageError
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.store.study.researchers import ROLES, keep_researcher
     from eqlab.study.results.analysis import current_user
     from eqlab.study.web.passwords import make_hash
@@ -189,7 +189,7 @@ def drop_researcher(name: Annotated[str, typer.Argument(help="Who.")], store: St
     """Remove a researcher; they are logged out at once."""
     import time
 
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.store.study.researchers import remove_researcher
     from eqlab.study.results.analysis import current_user
 
@@ -202,7 +202,7 @@ def drop_researcher(name: Annotated[str, typer.Argument(help="Who.")], store: St
 def list_researchers(store: StoreFlag = "") -> None:
     """List researchers and their roles. Who has the server's own password is 'researcher', a manager."""
     from eqlab.cli.output import print_rows
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.store.study.researchers import read_researchers
 
     with open_store(store, existing=True) as opened:

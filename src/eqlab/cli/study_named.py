@@ -20,7 +20,7 @@ PanelFlag = Annotated[
 @contextmanager
 def begun_study(file: Path, store: str, data: Path | None) -> "Iterator[Participation]":
     """The participation of a study that has begun in this store, which is closed afterwards."""
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.store.study.create import check_begun
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study

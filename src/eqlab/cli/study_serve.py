@@ -66,7 +66,7 @@ def serve(
     from eqlab.cli.output import errors
     from eqlab.core.errors import UsageError
     from eqlab.core.folders import data_folder
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.study.build_design import open_study
     from eqlab.study.kinds.template import PLACEHOLDER
     from eqlab.study.web.addresses import is_local
@@ -118,7 +118,7 @@ def preview(file: File, port: PortFlag = 8001, store: StoreFlag = "", data: Data
     import tempfile
     from dataclasses import replace
 
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.study.build_design import open_study
     from eqlab.study.web.passwords import make_hash
     from eqlab.study.web.settings import ServerSettings
@@ -141,7 +141,7 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
 
     from eqlab.cli.output import print_json
     from eqlab.core.errors import UsageError
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
     from eqlab.study.results.status import study_status

@@ -67,7 +67,7 @@ def simulate(
     stored in that study, each marked as simulated; its server must have been started with --rehearsal, and a study that
     is locked or has begun takes none. `eqlab study clear` deletes them."""
     from eqlab.core.studied import Truth
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.study.build_design import open_study
     from eqlab.study.kinds.registry import form_of
     from eqlab.study.simulation.personas import read_mix

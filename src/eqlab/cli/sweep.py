@@ -15,7 +15,7 @@ from eqlab.cli.plain import harmless
 
 if TYPE_CHECKING:
     from eqlab.core.errors import EqlabError
-    from eqlab.models.waits import Waits
+    from eqlab.models.chat import Timeouts
     from eqlab.store.store import Store
     from eqlab.sweep.cells import Cell
     from eqlab.sweep.plan import CellPlan
@@ -48,7 +48,7 @@ def sweep(
     Each cell is an ordinary run. The same command again goes on where it stopped; a model that fails does not stop
     the others."""
     from eqlab.core.errors import UsageError
-    from eqlab.store.open import open_store
+    from eqlab.store.access import open_store
     from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import read_sweep
     from eqlab.sweep.plan import plan_cells
@@ -59,7 +59,7 @@ def sweep(
         raise UsageError("--address, --parts and --workers belong to Ray.", "Add --engine ray.")
     check_writable(report)
     read = read_sweep(file)
-    waits = read.waits if patience is None else replace(read.waits, patience=patience)
+    timeouts = read.timeouts if patience is None else replace(read.timeouts, patience=patience)
     cells = make_cells(read, data)
     with open_store(store) as opened:
         plans = plan_cells(cells, opened)
@@ -73,17 +73,17 @@ def sweep(
             if engine == "ray":
                 from eqlab.sweep.ray_engine import RayPlan, run_on_ray
 
-                wanted = RayPlan(address, parts, workers, shard, waits)
+                wanted = RayPlan(address, parts, workers, shard, timeouts)
                 outcome = run_on_ray(cells, opened, wanted, watch=table.watch)
             else:
-                outcome = _here(cells, opened, waits, table.watch)
+                outcome = _here(cells, opened, timeouts, table.watch)
         finish(file, cells, opened, outcome, report=report, as_json=as_json)
 
 
-def _here(cells: "list[Cell]", store: "Store", waits: "Waits", watch: "Watch") -> "SweepOutcome":
+def _here(cells: "list[Cell]", store: "Store", timeouts: "Timeouts", watch: "Watch") -> "SweepOutcome":
     from eqlab.sweep.local import run_here
 
-    return run_here(cells, store, waits=waits, watch=watch)
+    return run_here(cells, store, timeouts=timeouts, watch=watch)
 
 
 def _interactive() -> bool:

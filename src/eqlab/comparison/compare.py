@@ -7,8 +7,8 @@ from html import escape
 
 import numpy as np
 
+from eqlab.analysis.clusters import AGREEMENT, CV, item_agreement, score_variation
 from eqlab.analysis.components import Components, MeasurementDesign, beyond_chance, designs, difference_designs
-from eqlab.analysis.repeatability import AGREEMENT, CV, item_agreement, score_variation
 from eqlab.comparison.entries import Entry
 from eqlab.comparison.sentences import conclusion, listed
 from eqlab.comparison.verdict import POWER, Pair, Verdict, rank

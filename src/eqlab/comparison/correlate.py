@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from eqlab.analysis.association import Association, associate, reliability_from_errors
 from eqlab.analysis.components import alpha
+from eqlab.analysis.correlation import Association, associate, reliability_from_errors
 from eqlab.comparison.entries import Entry
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Table

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from eqlab.analysis.comparison import rank_ranges
 from eqlab.analysis.length import EqualLength, LengthReply, at_equal_length
+from eqlab.analysis.ranks import rank_ranges
 from eqlab.comparison.contender import item_means
 from eqlab.core.results import Estimate, ItemScore, Result
 
@@ -50,7 +50,7 @@ def length_view(members: Mapping[str, Result]) -> LengthView:
         return LengthView(found)
     lines = [
         LengthLine(name, rank, estimate, members[name].headline, 2 ** fmean(reply.doublings for reply in replies[name]))
-        for name, estimate, rank in zip(found.subjects, found.scores, rank_ranges(found.waves), strict=True)
+        for name, estimate, rank in zip(found.subjects, found.scores, rank_ranges(found.pseudo_values), strict=True)
     ]
     lines.sort(key=lambda line: -(line.estimate.value or 0.0))
     return LengthView("", tuple(lines), found.slope, found.words)

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eqlab.analysis.components import RESIDUAL, Components, components
+from eqlab.analysis.components import RESIDUAL, Components, PlannedPrecision, components, needed, planned
 from eqlab.analysis.equating import Equated, equate
-from eqlab.analysis.generalizability import PlannedPrecision, needed, planned
 from eqlab.analysis.intervals import FEWEST
 from eqlab.comparison.correlate import match
 from eqlab.comparison.item_points import ItemPoint

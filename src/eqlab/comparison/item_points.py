@@ -10,8 +10,8 @@ from statistics import fmean
 
 import numpy as np
 
-from eqlab.analysis.differential import Differential, against, differential
 from eqlab.analysis.intervals import FEWEST
+from eqlab.analysis.item_quality import Differential, against, differential
 from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import UsageError
@@ -19,7 +19,7 @@ from eqlab.core.results import Estimate, Table
 from eqlab.core.runs import PERSON, BenchmarkConfig
 from eqlab.runs.published_results import PublishedReader
 from eqlab.runs.published_runs import is_published
-from eqlab.store.looking import open_reader
+from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader, StoredRun
 
 PLAIN = "as always"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eqlab.analysis.held_out import copies
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.item_quality import ItemQuality, information_curve, item_quality
+from eqlab.analysis.item_response import copies
 from eqlab.comparison.item_points import People, between_families, between_people
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Table

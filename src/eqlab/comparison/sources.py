@@ -13,7 +13,7 @@ from eqlab.runs.pool import pooled
 from eqlab.runs.published_results import PublishedReader, PublishedResult
 from eqlab.runs.published_runs import is_published
 from eqlab.runs.together import results_of
-from eqlab.store.looking import open_reader
+from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader, StoredRun
 
 

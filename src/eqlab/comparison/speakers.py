@@ -9,11 +9,11 @@ from statistics import fmean
 
 import numpy as np
 
+from eqlab.analysis.clusters import crossed_mean
 from eqlab.analysis.comparison import paired
 from eqlab.analysis.correlation import pearson
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.analysis.ppi import Arm, ppi_difference, ppi_mean
-from eqlab.analysis.two_way import crossed_mean
 from eqlab.comparison.entries import Entry
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Result, Table

@@ -22,8 +22,7 @@ from eqlab.analysis.comparison import Difference, items_needed, paired, unpaired
 from eqlab.analysis.components import MeasurementDesign
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.multiplicity import holm
-from eqlab.analysis.pairs import DIFFER, comparable, pairwise
-from eqlab.analysis.ranks import adjusted_p, rank_sets
+from eqlab.analysis.ranks import DIFFER, adjusted_p, comparable, pairwise, rank_sets
 from eqlab.comparison.contender import Contender
 from eqlab.core.results import Estimate, Rank, goodness
 from eqlab.core.text import is_number

@@ -1,15 +1,19 @@
-"""What every way of reaching a model has in common: one request, one reply."""
+"""One request, one reply: what every way of reaching a model has in common.
 
+A user's settings have one meaning in every dialect (`max_tokens` is room for the answer everywhere); how long is waited
+for what; and a thinking model's inline reasoning, separated from its answer, kept, and never parsed."""
+
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from eqlab.core.answers import LENGTH as LENGTH
-from eqlab.core.messages import Message
+from eqlab.core.errors import UsageError
+from eqlab.core.messages import Message, one_prompt
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "max"]
 EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "max")
-
 FILTERED = "content_filter"
 REFUSED = "refusal"
 """The finish of a reply that a provider's filter cut, or that the provider calls a refusal. With LENGTH, for one cut by
@@ -33,15 +37,15 @@ class ChatRequest:
     """How hard to think; None leaves it to the model."""
     thinking_tokens: int | None = None
     """Room for thinking, beside the answer's; None: a generous one that follows the effort."""
-    room: int | None = None
+    token_limit: int | None = None
     """All tokens of the reply together, exactly: what somebody sets who uses a provider's own name for it."""
-    more_room: int = 0
+    more_tokens: int = 0
     """Added when a reply to the same question was cut before."""
     faults: int = 6
     """How many failures of the server this question may still cost."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the provider's own, sent as they are; they win over everything above."""
-    own: frozenset[str] = frozenset()
+    user_set: frozenset[str] = frozenset()
     """Which of the fields above the user chose: they are never dropped in silence."""
 
 
@@ -116,3 +120,193 @@ class Chat(Protocol):
     def learnt(self) -> Sequence[str]:
         """What was found out about the model while it was asked, in words; kept with the run."""
         ...
+
+
+WHOLE, SILENCE, PATIENCE = 1800.0, 120.0, 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds."""
+
+    whole: float = WHOLE
+    """For a whole reply."""
+    silence: float = SILENCE
+    """Without a byte of it."""
+    patience: float = PATIENCE
+    """While nothing good comes from an address at all: outages, and rates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds: between two looks at a batch, growing; and how long one that was perhaps sent is looked for."""
+
+    first: float = 5.0
+    longest: float = 60.0
+    settle: float = 30.0
+
+    @staticmethod
+    def every(seconds: float) -> "Pace":
+        return Pace(min(5.0, seconds), seconds, min(30.0, 3 * seconds))
+
+
+_NUMBERS = ("temperature", "top_p")
+_COUNTS = ("max_tokens", "seed", "thinking_tokens")
+_TOKEN_LIMITS = ("max_completion_tokens", "max_output_tokens", "maxOutputTokens", "n_predict")
+"""The providers' names for all tokens of a reply; whoever writes one of them means exactly that."""
+_ELSEWHERE = ("dialect",)
+"""Read where the model is opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings, sorted: those with a meaning everywhere, and fields of one provider's own."""
+
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+    """By the name of a ChatRequest's field."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def request(
+        self,
+        messages: tuple[Message, ...],
+        *,
+        temperature: float | None,
+        max_tokens: int,
+        seed: int | None = None,
+        schema: Mapping[str, Any] | None = None,
+        more_tokens: int = 0,
+        faults: int = 6,
+    ) -> ChatRequest:
+        """A question as its protocol asks it, with what the user chose instead."""
+        if not self.chosen and not self.extra:
+            return ChatRequest(messages, temperature, max_tokens, seed, schema, more_tokens=more_tokens, faults=faults)
+        fields: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed, **self.chosen}
+        return ChatRequest(
+            messages,
+            schema=schema,
+            more_tokens=more_tokens,
+            faults=faults,
+            extra=self.extra,
+            user_set=frozenset(self.chosen),
+            **fields,
+        )
+
+
+def sort_settings(settings: Mapping[str, Any]) -> Settings:
+    """Raises UsageError where a setting's value makes no sense."""
+    chosen: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name in _NUMBERS:
+            chosen[name] = _number(name, value)
+        elif name in _COUNTS:
+            chosen[name] = _count(name, value)
+        elif name in _TOKEN_LIMITS:
+            chosen["token_limit"] = _count(name, value)
+        elif name in ("effort", "reasoning_effort") and value is not None:
+            chosen["effort"] = effort_named(value)
+        elif name == "stop":
+            chosen["stop"] = (value,) if isinstance(value, str) else tuple(str(one) for one in value or ())
+        elif name not in _ELSEWHERE:
+            extra[name] = value
+    return Settings(chosen, extra)
+
+
+def prompted(
+    prompt: str,
+    system: str = "",
+    *,
+    temperature: float | None = 0.0,
+    max_tokens: int = 256,
+    seed: int | None = None,
+    schema: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> ChatRequest:
+    """A single question outside a run."""
+    return sort_settings(settings or {}).request(
+        one_prompt(prompt, system), temperature=temperature, max_tokens=max_tokens, seed=seed, schema=schema
+    )
+
+
+def effort_named(value: Any) -> Effort:
+    for effort in EFFORTS:
+        if value == effort:
+            return effort
+    if value == "xhigh":
+        return "max"
+    raise UsageError(f"'{value}' is not a level of effort.", f"Choose {', '.join(EFFORTS)}.")
+
+
+def _number(name: str, value: Any) -> float | None:
+    if value is None:
+        return None  # not to be sent
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UsageError(f"The setting {name} is '{value}', which is not a number.", f"Write --set {name}=0.7.")
+    return value
+
+
+def _count(name: str, value: Any) -> int | None:
+    if value is None and name == "seed":
+        return None
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int)
+        or (value < 0 if name == "thinking_tokens" else value < 1 and name != "seed")
+    ):
+        raise UsageError(f"The setting {name} is '{value}', which is not a whole number.", f"Write --set {name}=8000.")
+    return value
+
+
+_TAGS = ("think", "thinking", "reasoning", "thought")
+_OPENING = re.compile(rf"<({'|'.join(_TAGS)})>", re.IGNORECASE)
+_CLOSING = {tag: re.compile(f"</{tag}>", re.IGNORECASE) for tag in _TAGS}
+_CLOSE = re.compile(r"^(.*)</(?:think|thinking|reasoning|thought)>", re.DOTALL | re.IGNORECASE)
+_CHANNEL = re.compile(r"<\|channel\|>(?:analysis|commentary)<\|message\|>(.*?)<\|end\|>", re.DOTALL)
+_CHANNEL_FINAL = re.compile(r"(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>|<\|return\|>|<\|end\|>")
+
+
+def split_reasoning(text: str) -> tuple[str, str]:
+    """(answer, reasoning). A block that was cut off is all reasoning; one whose start the server ate is too."""
+    if "<" not in text:
+        return text, ""
+    thoughts: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        thoughts.append(match.group(1))
+        return ""
+
+    rest = text
+    if "<|channel|>" in text:
+        end = text.rfind("<|end|>") + len("<|end|>")  # nothing closes behind it
+        rest = _CHANNEL_FINAL.sub("", _CHANNEL.sub(take, text[:end]) + text[end:])
+    rest = _without_blocks(rest, thoughts)
+    rest = _CLOSE.sub(take, rest)
+    if not thoughts:
+        return text, ""
+    return rest.strip(), "\n".join(thought.strip() for thought in thoughts)
+
+
+def _without_blocks(text: str, thoughts: list[str]) -> str:
+    """The text outside <think>…</think>; from the first tag that is never closed on, everything is thought.
+
+    One pass: a model that loops on "<think>" writes thousands of them."""
+    outside: list[str] = []
+    after, unclosed = 0, None
+    for opening in _OPENING.finditer(text):
+        if opening.start() < after or (unclosed and unclosed[1].lower() == opening[1].lower()):
+            continue
+        closing = _CLOSING[opening[1].lower()].search(text, opening.end())
+        if closing is None:
+            unclosed = unclosed or opening
+            continue
+        if unclosed:  # a block inside what was cut off is part of it
+            continue
+        outside.append(text[after : opening.start()])
+        thoughts.append(text[opening.end() : closing.start()])
+        after = closing.end()
+    if unclosed:
+        outside.append(text[after : unclosed.start()])
+        thoughts.append(text[unclosed.end() :])
+    else:
+        outside.append(text[after:])
+    return "".join(outside)

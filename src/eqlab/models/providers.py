@@ -1,15 +1,24 @@
-"""Where models live: address, key variable and dialect of every provider we know."""
+"""Where models live: address, key variable and dialect of every provider we know, and what each can do.
+
+Keys are kept out of whatever a server says: they are looked for after decoding, and a short one is no secret."""
 
 import os
+import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
 from eqlab.core.errors import ModelError, UsageError
+from eqlab.core.secrets import without_secrets
 from eqlab.models.wire.contract import Endpoint as Endpoint
-from eqlab.models.wire.registry import named_wire
+from eqlab.models.wire.contract import named_wire
 
 LITELLM = "litellm"
 """Everything that litellm reaches, in process: `litellm/bedrock/…`."""
+HIDDEN = "(your-key)"  # one word, so that what is found twice is hidden once
+_KEY = 8
+"""Characters. A shorter key (`x`, `EMPTY`, `none`) stands in a text by chance and is no secret."""
+_LONG_KEY = 16
+"""From here on a part of it is recognised too, and models' replies are searched as well as errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +37,8 @@ class Provider:
     """What our address has behind the library's."""
     headers: tuple[tuple[str, str], ...] = ()
     """(header, environment variable) pairs that the provider's own library sends."""
+    batches: bool = False
+    """Whether it takes batches that we know how to ask for."""
 
 
 PROVIDERS: dict[str, Provider] = {
@@ -37,6 +48,7 @@ PROVIDERS: dict[str, Provider] = {
         takes_seed=True,
         url_variable="OPENAI_BASE_URL",
         headers=(("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID")),
+        batches=True,
     ),
     "anthropic": Provider(
         "https://api.anthropic.com/v1",
@@ -44,6 +56,7 @@ PROVIDERS: dict[str, Provider] = {
         wire="anthropic",
         url_variable="ANTHROPIC_BASE_URL",
         url_tail="/v1",
+        batches=True,
     ),
     "google": Provider(
         "https://generativelanguage.googleapis.com/v1beta",
@@ -52,6 +65,7 @@ PROVIDERS: dict[str, Provider] = {
         wire="gemini",
         url_variable="GOOGLE_GEMINI_BASE_URL",
         url_tail="/v1beta",
+        batches=True,
     ),
     "azure": Provider(
         "",
@@ -72,6 +86,7 @@ PROVIDERS: dict[str, Provider] = {
     "vllm": Provider("http://localhost:8000/v1", takes_seed=True, streams=False),
     "llamacpp": Provider("http://localhost:8080/v1", takes_seed=True, streams=False),
 }
+BATCH_PROVIDERS = tuple(name for name, provider in PROVIDERS.items() if provider.batches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +153,6 @@ def is_web_address(url: str) -> bool:
         return False
 
 
-def key_of(variable: str) -> str:
-    """The key in the first of these variables that is set; a line end behind it is nobody's intent."""
-    return next((key for name in variable.split(",") if name and (key := os.environ.get(name, "").strip())), "")
-
-
 def resolve(spec: str, base_url: str = "", key_variable: str = "", dialect: str = "") -> Endpoint:
     """The endpoint of a model, with its key from the environment."""
     place = locate(spec, base_url, key_variable, dialect)
@@ -165,6 +175,11 @@ def resolve(spec: str, base_url: str = "", key_variable: str = "", dialect: str 
     )
 
 
+def key_of(variable: str) -> str:
+    """The key in the first of these variables that is set; a line end behind it is nobody's intent."""
+    return next((key for name in variable.split(",") if name and (key := os.environ.get(name, "").strip())), "")
+
+
 def _carried(value: str) -> bool:
     """Whether a header can carry it."""
     return all(32 <= ord(letter) <= 126 for letter in value)
@@ -182,3 +197,94 @@ def shown_url(url: str) -> str:
     host = parts.hostname or ""
     host = f"[{host}]" if ":" in host else host
     return urlunsplit((parts.scheme, f"{host}:{parts.port}" if parts.port else host, parts.path, "", ""))
+
+
+def without_key(text: str, key: str) -> str:
+    """A server's error without the key, whole or cut short, and without whatever else looks like one."""
+    if len(key) >= _KEY:
+        for form in _forms(key):
+            text = text.replace(form, HIDDEN)
+    if len(key) >= _LONG_KEY:
+        text = re.sub(re.escape(key[: _LONG_KEY // 2]) + r"[^\s'\"]*", HIDDEN, text)
+    return without_secrets(text)
+
+
+def reply_without_key(text: str, key: str) -> str:
+    """A model's reply, from a server that shows what it was sent."""
+    if len(key) < _LONG_KEY:
+        return text
+    for form in _forms(key):
+        if form in text:
+            text = text.replace(form, HIDDEN)
+    return text
+
+
+def _forms(key: str) -> tuple[str, ...]:
+    """As it is, and as JSON inside of JSON writes it."""
+    escaped = key.replace("/", "\\/")
+    return (key,) if escaped == key else (key, escaped)
+
+
+_OPENAI_FILTERS = "`content_filter`, `refusal`, `invalid_prompt`"
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """One dialect, in words."""
+
+    structured: str
+    seed: bool
+    effort: str
+    filters: str
+    batch: str = ""
+    """How batches are asked for, by the providers that take them."""
+
+
+DIALECTS: dict[str, Capability] = {
+    "openai_chat": Capability(
+        "strict `response_format`", True, "`reasoning_effort`", _OPENAI_FILTERS, "`/files` and `/batches`"
+    ),
+    "openai_responses": Capability("strict `text.format`", False, "`reasoning.effort`", _OPENAI_FILTERS),
+    "anthropic": Capability(
+        "`output_config.format`, else a tool",
+        False,
+        "adaptive thinking with `output_config.effort`, else a budget",
+        "`stop_reason: refusal` and its category",
+        "`/messages/batches`",
+    ),
+    "gemini": Capability(
+        "`responseSchema`, enums as strings",
+        True,
+        "`thinkingLevel`, else `thinkingBudget`",
+        "`blockReason`, `SAFETY`, `PROHIBITED_CONTENT`, `RECITATION`, `BLOCKLIST`, `SPII`, `LANGUAGE`",
+        "`:batchGenerateContent` over a file",
+    ),
+    "azure": Capability(
+        "strict `response_format`",
+        True,
+        "`reasoning_effort`",
+        "`content_filter` and which (`self_harm` …), `ResponsibleAIPolicyViolation`",
+    ),
+}
+_OWN_FILTERS = {
+    "openrouter": "`moderation` and its reasons (403)",
+    "xai": "`SAFETY_CHECK_TYPE_…` (403)",
+    "ollama": "none of its own",
+    "vllm": "none of its own",
+    "llamacpp": "none of its own",
+}
+
+
+def provider_table() -> str:
+    """Provider by what its dialect can do, as Markdown."""
+    head = "| provider | dialect | structured | seed | effort | batch | refusals that are data |\n" + "|---" * 7 + "|\n"
+    return head + "".join(_row(name, provider) for name, provider in PROVIDERS.items())
+
+
+def _row(name: str, provider: Provider) -> str:
+    can = DIALECTS[provider.wire]
+    seed = "yes" if can.seed and provider.takes_seed else "not sent"
+    filters = _OWN_FILTERS.get(name, can.filters)
+    dialect = f"`{provider.wire}`" + (", `openai_responses` where a model demands it" if name == "openai" else "")
+    batch = can.batch if provider.batches else "–"
+    return f"| {name} | {dialect} | {can.structured} | {seed} | {can.effort} | {batch} | {filters} |\n"

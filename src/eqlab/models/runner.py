@@ -15,9 +15,18 @@ from eqlab.core.errors import ModelError
 from eqlab.core.forms import json_schema
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial, outgoing
-from eqlab.models.chat import LENGTH, Chat, ChatReply, ChatRequest, LimitReached, TransportError, Unasked
-from eqlab.models.reasoning import split_reasoning
-from eqlab.models.settings import Settings, sort_settings
+from eqlab.models.chat import (
+    LENGTH,
+    Chat,
+    ChatReply,
+    ChatRequest,
+    LimitReached,
+    Settings,
+    TransportError,
+    Unasked,
+    sort_settings,
+    split_reasoning,
+)
 from eqlab.models.talks import Talking
 from eqlab.store.store import Planned
 
@@ -26,7 +35,7 @@ _HOPELESS = 8
 _FAULTS, _FAULTS_AGAIN = 6, 2
 """Failures of the server that one trial may cost before it is lost, and when it is asked once more at the end. With its
 tries and the replies that were cut off, that is the most requests that a trial can take: see docs/models.md."""
-MORE_ROOM = 1024
+MORE_TOKENS = 1024
 _GRACE = 30.0
 """Seconds that requests under way get when a model is given up: their answers are paid for."""
 _READER_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
@@ -160,10 +169,10 @@ async def ask_one(session: Session, planned: Planned) -> None:
     """One trial, attempt after attempt. The temperature rises only when a whole reply could not be read."""
     asked = session.asked[planned.benchmark]
     asking = asked.benchmark.asking(planned.trial, asked.options)
-    attempt, failed, faults, more_room = planned.attempts, planned.failed, session.faults, 0
+    attempt, failed, faults, more_tokens = planned.attempts, planned.failed, session.faults, 0
     while failed < asking.tries and not (session.ending and attempt > planned.attempts):
         attempt += 1
-        request = request_of(session, planned, asking, attempt, failed=failed, more_room=more_room, faults=faults)
+        request = request_of(session, planned, asking, attempt, failed=failed, more_tokens=more_tokens, faults=faults)
         try:
             reply = await session.seated(planned.trial)[1].ask(request)
         except Unasked:
@@ -191,17 +200,17 @@ async def ask_one(session: Session, planned: Planned) -> None:
         _notice_emptiness(session, planned.trial, reply)
         if reading.status == "ok" or reply.refusal:
             return
-        if reply.finish != LENGTH or request.room is not None:
+        if reply.finish != LENGTH or request.token_limit is not None:
             failed += 1
-        elif more_room:
+        elif more_tokens:
             return  # what does not end with more room does not end
         else:
-            more_room = room_added(reply, request)
+            more_tokens = tokens_added(reply, request)
 
 
-def room_added(reply: ChatReply, request: ChatRequest) -> int:
+def tokens_added(reply: ChatReply, request: ChatRequest) -> int:
     """What a question whose reply was cut is given more, once."""
-    return max(MORE_ROOM, int(reply.sent.get("room") or request.max_tokens))
+    return max(MORE_TOKENS, int(reply.sent.get("room") or request.max_tokens))
 
 
 def reading_of(asked: Asked, planned: Planned, reply: ChatReply, text: str, thought: bool) -> Reading:
@@ -250,7 +259,7 @@ def request_of(
     attempt: int,
     *,
     failed: int,
-    more_room: int = 0,
+    more_tokens: int = 0,
     faults: int = _FAULTS,
 ) -> ChatRequest:
     """An attempt at a trial, as its protocol asks it."""
@@ -261,7 +270,7 @@ def request_of(
         max_tokens=asking.max_tokens,
         seed=sampling_seed(session.seed, trial.id, planned.repeat, attempt),
         schema=json_schema(trial.form) if trial.mode == "json" else None,
-        more_room=more_room,
+        more_tokens=more_tokens,
         faults=faults,
     )
 

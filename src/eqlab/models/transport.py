@@ -18,27 +18,27 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from eqlab.core.errors import ModelError
+from eqlab.models.chat import PATIENCE, SILENCE, WHOLE, Timeouts
+from eqlab.models.connection_pool import ConnectionPool, PooledConnection
 from eqlab.models.limiter import Limiter
-from eqlab.models.lines import Line, Lines
-from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Waits
 from eqlab.models.wire.contract import Hopeless, Incoming, TryAgain
-from eqlab.models.wire.verdict import LOGIN_HINT, NO_LOGIN
+from eqlab.models.wire.failures import LOGIN_HINT, NO_LOGIN
 
 _LARGEST_REPLY = 16 * 2**20
 _MOVED = (301, 302, 303, 307, 308)
 _REDIRECTS = 3
 
 
-class Connection:
+class Transport:
     """One address: connections and a limit that all its models share."""
 
     def __init__(
         self, concurrency: int, timeout: float = WHOLE, silence: float = SILENCE, patience: float = PATIENCE
     ) -> None:
         self.limiter = Limiter(concurrency)
-        self.waits = Waits(timeout, min(silence, timeout), patience)
+        self.timeouts = Timeouts(timeout, min(silence, timeout), patience)
         self.timeout = aiohttp.ClientTimeout(
-            total=timeout, sock_connect=min(timeout, 15.0), sock_read=self.waits.silence
+            total=timeout, sock_connect=min(timeout, 15.0), sock_read=self.timeouts.silence
         )
         self.met = False
         """Whether the server has ever answered anything sensible."""
@@ -46,16 +46,16 @@ class Connection:
         """When an outage began, or a rate was first refused; None after a good reply of anybody."""
         self.told = False
         """Whether the user knows of the outage under way."""
-        self.lines = Lines(self.timeout, concurrency)
+        self.pool = ConnectionPool(self.timeout, concurrency)
         self._proxies: dict[str, str | None] = {}
         self._tls: ssl.SSLContext | None = None
 
     @classmethod
-    def waiting(cls, concurrency: int, waits: Waits) -> "Connection":
-        return cls(concurrency, waits.whole, waits.silence, waits.patience)
+    def with_timeouts(cls, concurrency: int, timeouts: Timeouts) -> "Transport":
+        return cls(concurrency, timeouts.whole, timeouts.silence, timeouts.patience)
 
     async def close(self) -> None:
-        await self.lines.clear()
+        await self.pool.clear()
 
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, question: Hashable = None
@@ -98,26 +98,32 @@ class Connection:
     async def _request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int, question: Hashable
     ) -> Incoming | TryAgain | Hopeless:
-        line = await self.lines.take(_origin(url))
+        connection = await self.pool.take(_origin(url))
         came: Incoming | TryAgain | Hopeless | None = None
         try:
-            came = await self._over(line, method, url, headers, body, largest)
+            came = await self._over(connection, method, url, headers, body, largest)
         finally:
             if not isinstance(came, Incoming):
-                await self.lines.drop(line)
+                await self.pool.drop(connection)
         if isinstance(came, Incoming):
             good = came.raw if came.well else None
-            if not await self.lines.give(line, came.latency, question, good):
+            if not await self.pool.give(connection, came.latency, question, good):
                 return TryAgain("a reply that is another question's", unasked=True)
         return came
 
     async def _over(
-        self, line: Line, method: str, url: str, headers: Mapping[str, str], body: bytes | None, largest: int
+        self,
+        connection: PooledConnection,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        largest: int,
     ) -> Incoming | TryAgain | Hopeless:
         started = time.perf_counter()
         proxy = self._proxy(url)
         try:
-            async with line.session.request(
+            async with connection.session.request(
                 method,
                 url,
                 data=body,
@@ -135,11 +141,11 @@ class Connection:
                 return Incoming(response.status, response.headers, raw, time.perf_counter() - started)
         except TimeoutError:
             took = time.perf_counter() - started
-            if not line.connected:  # nothing was sent
+            if not connection.connected:  # nothing was sent
                 where = _nearest(proxy, url)
-                return TryAgain(f"no connection to {where} within {min(took, self.waits.whole):.3g} s", gone=True)
-            what = "no reply" if took < self.waits.whole else "no whole reply"
-            return TryAgain(f"{what} within {min(took, self.waits.whole):.3g} s", overload=True, timed_out=True)
+                return TryAgain(f"no connection to {where} within {min(took, self.timeouts.whole):.3g} s", gone=True)
+            what = "no reply" if took < self.timeouts.whole else "no whole reply"
+            return TryAgain(f"{what} within {min(took, self.timeouts.whole):.3g} s", overload=True, timed_out=True)
         except aiohttp.ClientConnectorCertificateError as error:
             return _untrusted(str(error.certificate_error))
         except aiohttp.ClientHttpProxyError as error:

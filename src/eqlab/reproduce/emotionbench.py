@@ -10,10 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.analysis.two_samples import describe
-from eqlab.benchmarks.emotionbench.as_published import PublishedCell, cells, people_cells
-from eqlab.benchmarks.emotionbench.measures import Measures, People, known
-from eqlab.benchmarks.emotionbench.people import CROWD, read_people
-from eqlab.benchmarks.emotionbench.published_results import EmotionResultFile, measures, name_parts, read_results
+from eqlab.benchmarks.emotionbench.measures import Measures, People, defined
+from eqlab.benchmarks.emotionbench.published import (
+    CROWD,
+    EmotionResultFile,
+    measures_of_file,
+    name_parts,
+    read_people,
+    read_results,
+)
+from eqlab.benchmarks.emotionbench.views import PublishedCell, cells, people_cells
 from eqlab.core.errors import DataError
 from eqlab.data import published
 from eqlab.instruments.catalogue import OVERALL, PANAS
@@ -62,7 +68,7 @@ def _read(path: Path, folder: Path) -> EmotionResultFile:
 
 
 def _panas_rows(result: EmotionResultFile) -> Iterator[Row]:
-    scored = measures(result)
+    scored = measures_of_file(result)
     for subscale in scored.scores:
         yield _default_row(scored, subscale, subscale, "", None)
         for cell in cells(scored, subscale):
@@ -74,7 +80,7 @@ def _challenging_rows(result: EmotionResultFile) -> Iterator[Row]:
     emotions = {place.emotion for place in result.places}
     emotion = min(emotions) if len(emotions) == 1 else ""
     for keyed in (False, True):
-        scored = measures(result, keyed=keyed, whole=True)
+        scored = measures_of_file(result, keyed=keyed, whole=True)
         keying = "keyed" if keyed else "raw"
         for subscale in scored.scores if keyed else (OVERALL,):
             name = _PRINTED_NAMES.get(subscale, subscale)
@@ -86,7 +92,7 @@ def _challenging_rows(result: EmotionResultFile) -> Iterator[Row]:
 
 def _people_rows(people: People) -> Iterator[Row]:
     for subscale in people.before:
-        sample = describe(known(people.before[subscale]))
+        sample = describe(defined(people.before[subscale]))
         row = _blank(HUMAN, "PANAS", subscale, "default", "", "", None)
         yield _judged(row | {"n": sample.n, "mean": sample.mean, "sd": sample.sd}, None)
         for cell in people_cells(people, subscale):
@@ -209,5 +215,5 @@ def _summary(rows: list[Row], results: list[EmotionResultFile], crowd: People | 
             for result in results
         ],
         "people": len(crowd.where) if crowd else 0,
-        "views": views([measures(result) for result in results if result.instrument is PANAS], crowd),
+        "views": views([measures_of_file(result) for result in results if result.instrument is PANAS], crowd),
     }

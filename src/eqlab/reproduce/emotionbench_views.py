@@ -6,10 +6,16 @@ from typing import Any
 
 from eqlab.analysis.correlation import pearson
 from eqlab.analysis.multiplicity import holm
-from eqlab.benchmarks.emotionbench.against_people import agreement, norms
-from eqlab.benchmarks.emotionbench.as_published import ALPHA, cells, people_cells
-from eqlab.benchmarks.emotionbench.honest import changes, repeats_alike
 from eqlab.benchmarks.emotionbench.measures import FloatArray, Measures, People
+from eqlab.benchmarks.emotionbench.views import (
+    ALPHA,
+    agreement,
+    cells,
+    norms,
+    people_cells,
+    repeats_alike,
+    situation_changes,
+)
 from eqlab.core.results import Table
 
 
@@ -25,7 +31,7 @@ def views(models: Sequence[Measures], people: People | None) -> dict[str, Any]:
 def _model(model: Measures, people: People | None, human: Any) -> dict[str, Any]:
     subscales = list(model.scores)
     published = [cell for name in subscales for cell in cells(model, name) if cell.level == "factor"]
-    honest = changes(model, subscales)
+    honest = situation_changes(model, subscales)
     factors = [change for change in honest if change.level == "factor"]
     corrected = holm([cell.comparison.p for cell in published])
     return {

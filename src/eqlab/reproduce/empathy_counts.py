@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from eqlab.analysis.cluster_tests import anova
 from eqlab.analysis.contingency import ChiSquare, Counts, GoodGain, chi_square, count_ratings, good_gain
 from eqlab.analysis.multiplicity import benjamini_hochberg, bonferroni, holm
+from eqlab.analysis.two_samples import anova
 from eqlab.benchmarks.empathy.items import EMOTIONS, VALENCES
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, BATCH_SIZE, PublishedStudy
 from eqlab.benchmarks.empathy.replies import count_tokens, phrase_ai, phrase_greeting, phrase_refusal

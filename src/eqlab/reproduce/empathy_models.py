@@ -11,9 +11,16 @@ from numpy.typing import NDArray
 
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.multiverse import multiverse
-from eqlab.analysis.ordinal import OrdinalFit, RandomEffect, fit_ordinal, likelihood_ratio
-from eqlab.analysis.ordinal_effects import category_share, pooled_effects, proportional_odds
-from eqlab.analysis.tost import tost
+from eqlab.analysis.ordinal import (
+    OrdinalFit,
+    RandomEffect,
+    category_share,
+    fit_ordinal,
+    likelihood_ratio,
+    pooled_effects,
+    proportional_odds,
+)
+from eqlab.analysis.two_samples import tost
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
 from eqlab.benchmarks.empathy.replies import declines, greets, says_it_is_ai
 from eqlab.benchmarks.rating.moderation import moderated, standardised

@@ -13,11 +13,11 @@ from scipy.special import ndtr
 
 from eqlab.analysis.agreement import printed_kappa
 from eqlab.analysis.bootstrap import DRAWS, SEED, draw_totals, interval
-from eqlab.analysis.cluster_tests import anova, compare_raters, permutation_p
 from eqlab.analysis.clusters import clustering
 from eqlab.analysis.contingency import Counts, rao_scott
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.analysis.sequential import obrien_fleming, rerandomised
+from eqlab.analysis.two_samples import anova, compare_raters, permutation_p
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
 from eqlab.benchmarks.empathy.replies import phrase_refusal
 from eqlab.reproduce.empathy_counts import PAIRS, gain_of

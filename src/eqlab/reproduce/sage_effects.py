@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from eqlab.analysis.clusters import crossed_mean
 from eqlab.analysis.comparison import Difference, items_needed, paired
 from eqlab.analysis.multiplicity import holm
-from eqlab.analysis.two_way import crossed_mean
 from eqlab.benchmarks.dialogue.published import FAILURE, SUCCESS
 from eqlab.reproduce.sage_talks import FEWEST, TalkCell, matrix
 

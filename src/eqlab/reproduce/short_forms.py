@@ -8,9 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from eqlab.analysis.held_out import Fits, Form, HeldOutFigures, adaptive, copies, factors, figures, fixed, leave_out
-from eqlab.analysis.item_response import Floats, fit
-from eqlab.analysis.short_form import choose as choose_items
+from eqlab.analysis.arrays import Floats
+from eqlab.analysis.item_response import (
+    Fits,
+    Form,
+    HeldOutFigures,
+    adaptive,
+    copies,
+    factors,
+    figures,
+    fit,
+    fixed,
+    leave_out,
+)
+from eqlab.analysis.item_response import choose as choose_items
 from eqlab.benchmarks.eqbench.baselines import Reference, baselines
 from eqlab.benchmarks.eqbench.chosen import choose
 from eqlab.benchmarks.eqbench.rules import PRESETS

@@ -10,11 +10,10 @@ from eqlab.core.benchmark import Adaptive, Talks
 from eqlab.core.errors import EqlabError, ModelError, UsageError
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial
-from eqlab.models.chat import Chat
+from eqlab.models.chat import PATIENCE, SILENCE, WHOLE, Chat, Pace, Timeouts
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Session, run_model
 from eqlab.models.talks import Talking
-from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Pace, Waits
 from eqlab.runs.budget import Budget, Limits, Metered, open_budget
 from eqlab.runs.in_loop import Handle, beside, here
 from eqlab.runs.interrupt import STOPPING, on_interrupt
@@ -87,7 +86,7 @@ def run(
     of it, `patience` while nothing good comes from an address at all. `limits` end it before they are passed; with
     `batch` it is asked by batches, at that pace; with `mixed` only those models that take them."""
     terms = AskTerms(limits or Limits(), batch, mixed)
-    return here(*_job(prepared, store, concurrency, Waits(timeout, silence, patience), listener, terms))
+    return here(*_job(prepared, store, concurrency, Timeouts(timeout, silence, patience), listener, terms))
 
 
 async def arun(
@@ -106,14 +105,14 @@ async def arun(
     """The same for who has a loop already, which goes on meanwhile: the work is done in a thread of its own. Cancelled,
     it asks nothing new, waits for the answers under way, and has stored all of them."""
     terms = AskTerms(limits or Limits(), batch, mixed)
-    return await beside(*_job(prepared, store, concurrency, Waits(timeout, silence, patience), listener, terms))
+    return await beside(*_job(prepared, store, concurrency, Timeouts(timeout, silence, patience), listener, terms))
 
 
 def _job(
     given: Prepared | Request,
     store: Store,
     concurrency: int,
-    waits: Waits,
+    timeouts: Timeouts,
     listener: Listener | None,
     terms: AskTerms,
 ) -> tuple[Callable[[], Outcome], Handle]:
@@ -122,21 +121,33 @@ def _job(
     if terms.batch is not None:
         _check_batches(prepared, mixed=terms.mixed)
     own = Handle()
-    return partial(_work, prepared, store, concurrency, waits, listener or Listener(), terms, own), own
+    return partial(_work, prepared, store, concurrency, timeouts, listener or Listener(), terms, own), own
 
 
 def _work(
-    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: AskTerms, handle: Handle
+    prepared: Prepared,
+    store: Store,
+    concurrency: int,
+    timeouts: Timeouts,
+    heard: Listener,
+    terms: AskTerms,
+    handle: Handle,
 ) -> Outcome:
     with run_lock(store, prepared.config.id):
-        return asyncio.run(_run(prepared, store, concurrency, waits, heard, terms, handle))
+        return asyncio.run(_run(prepared, store, concurrency, timeouts, heard, terms, handle))
 
 
 async def _run(
-    prepared: Prepared, store: Store, concurrency: int, waits: Waits, heard: Listener, terms: AskTerms, handle: Handle
+    prepared: Prepared,
+    store: Store,
+    concurrency: int,
+    timeouts: Timeouts,
+    heard: Listener,
+    terms: AskTerms,
+    handle: Handle,
 ) -> Outcome:
     everybody = [*prepared.config.models, *seated(prepared).values()]
-    chats = open_chats(everybody, concurrency=concurrency, waits=waits, say=heard.say)
+    chats = open_chats(everybody, concurrency=concurrency, timeouts=timeouts, say=heard.say)
     stop, tasks = asyncio.Event(), list[asyncio.Task[None]]()
     words = STOPPING if terms.batch is None else _STOPPING_BATCH
     handle.hold(partial(_set, stop, asyncio.get_running_loop()))
@@ -210,7 +221,7 @@ async def ask(
 
 def _check_batches(prepared: Prepared, *, mixed: bool) -> None:
     """Raises UsageError unless everything can be asked by batch, or where `mixed` is meant, something."""
-    from eqlab.models.batch.registry import check_batches, takes_batches
+    from eqlab.models.batch.contract import check_batches, takes_batches
 
     if not (mixed and any(map(takes_batches, prepared.config.models))):
         check_batches(prepared.config.models)
@@ -238,7 +249,7 @@ def _asking(
     """How one model's trials are asked: one by one, or by batch."""
     if terms.batch is None:
         return partial(_one_by_one, session, store)
-    from eqlab.models.batch.registry import takes_batches
+    from eqlab.models.batch.contract import takes_batches
     from eqlab.models.http import HttpChat  # here, so that a model in process need not load HTTP
     from eqlab.runs.batch import Batching, Desk
 

@@ -12,13 +12,11 @@ from uuid import uuid4
 
 from eqlab.core.answers import Answer
 from eqlab.core.errors import ModelError
-from eqlab.models.batch.contract import BatchWay, Gone, Look, Uncertain, Wanted, Way
-from eqlab.models.batch.fit_text import fit_from_json, fit_to_json, unstreamed
-from eqlab.models.batch.registry import batch_way
+from eqlab.models.batch.contract import BatchWay, Gone, Look, Uncertain, Wanted, Way, batch_way
+from eqlab.models.chat import Pace
 from eqlab.models.http import HttpChat
 from eqlab.models.runner import Session, ask_one
-from eqlab.models.waits import Pace
-from eqlab.models.wire.contract import Outgoing
+from eqlab.models.wire.contract import Outgoing, profile_from_json, profile_to_json, unstreamed
 from eqlab.runs.batch_answers import Trial, harvest, item_request, key_of, planned_items
 from eqlab.runs.budget import Amount, Budget
 from eqlab.store.batches import Batches, BatchItem, StoredBatch
@@ -63,10 +61,10 @@ class Batching:
     def __init__(self, session: Session, desk: Desk) -> None:
         self._session, self._desk = session, desk
         self._shelf = Batches(desk.store, session.run, session.model.subject)
-        self._way = Way(desk.chat.endpoint, desk.chat.line)
+        self._way = Way(desk.chat.endpoint, desk.chat.transport)
         self._name = session.model.spec
         self._in_vain: Counter[Trial] = Counter()
-        self._more_room: dict[Trial, int] = {}
+        self._more_tokens: dict[Trial, int] = {}
         self._most_items: int | None = None
         """Fewer than the provider's limit, once it has refused a batch for its size."""
         self._reserved: dict[str, Amount] = {}
@@ -108,7 +106,7 @@ class Batching:
         known = self._shelf.newest_fit()
         self._met = True
         if known is not None:
-            self._desk.chat.start_from(fit_from_json(known))
+            self._desk.chat.start_from(profile_from_json(known))
             return True
         session = self._session
         self._desk.say(f"{self._name}: one question is asked directly, to learn how it wants to be asked.")
@@ -130,17 +128,17 @@ class Batching:
                 if planned.done or planned.failed >= tries or trial in out:
                     continue
                 if self._in_vain[trial] < _ROUNDS:
-                    yield planned, self._more_room.get(trial, 0)
+                    yield planned, self._more_tokens.get(trial, 0)
                 elif all(one.trial.id != planned.trial.id or one.repeat != planned.repeat for one in session.lost):
                     session.lost.append(planned)
 
     def _sheets(self) -> Iterator[_Sheet]:
         """What waits, cut into batches that the provider takes and the budget allows."""
         chat, budget = self._desk.chat, self._desk.budget
-        kind = batch_way(chat.fit.wire)
+        kind = batch_way(chat.profile.wire)
         most = min(kind.most_items, self._most_items or kind.most_items)
         sheet: _Sheet | None = None
-        for planned, more_room in self._waiting():
+        for planned, more_tokens in self._waiting():
             if sheet and (len(sheet.items) >= most or sheet.size > kind.most_bytes):
                 yield sheet
                 sheet = None
@@ -151,10 +149,10 @@ class Batching:
                 planned.repeat,
                 planned.attempts + 1,
                 planned.failed,
-                more_room,
+                more_tokens,
             )
             request = item_request(self._session, item, planned)
-            outgoing = chat.build(request, unstreamed(chat.fit))
+            outgoing = chat.build(request, unstreamed(chat.profile))
             worst = Amount()
             if budget is not None:
                 worst = budget.worst(self._session.model.subject, chat, request, batch=True)
@@ -176,9 +174,9 @@ class Batching:
     async def _send(self, sheet: _Sheet) -> None:
         """Written down first. An unconfirmed one stays written down as perhaps sent, and is looked for."""
         chat = self._desk.chat
-        fit = unstreamed(chat.fit)
-        kind = batch_way(fit.wire)
-        batch = await asyncio.to_thread(self._shelf.make, sheet.id, kind.name, fit_to_json(fit), sheet.items)
+        profile = unstreamed(chat.profile)
+        kind = batch_way(profile.wire)
+        batch = await asyncio.to_thread(self._shelf.make, sheet.id, kind.name, profile_to_json(profile), sheet.items)
         self._reserved[batch.id] = sheet.worst
         try:
             remote = await self._way.understood(kind.send(self._way, batch.id, sheet.lines, sheet.outgoing))
@@ -302,7 +300,7 @@ class Batching:
         for trial, reason in made.failed:
             self._in_vain[trial] += 1
             session.last_error = reason
-        self._more_room.update(made.more_room)
+        self._more_tokens.update(made.more_tokens)
         answered = len(made.replies)
         rest = f"; {batch.items - answered} without an answer" if answered < batch.items else ""
         odd = f"; {made.strangers} results of somebody else passed over" if made.strangers else ""
@@ -317,7 +315,7 @@ class Batching:
         budget = self._desk.budget
         if budget is None:
             return
-        self._desk.chat.start_from(fit_from_json(batch.fit))
+        self._desk.chat.start_from(profile_from_json(batch.fit))
         worst = Amount()
         for item, planned in planned_items(self._desk.store, self._shelf.items(batch)):
             request = item_request(self._session, item, planned)

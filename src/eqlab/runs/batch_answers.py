@@ -6,12 +6,10 @@ from dataclasses import dataclass, field, replace
 from eqlab.core.answers import Answer
 from eqlab.core.errors import ModelError
 from eqlab.models.batch.contract import Result
-from eqlab.models.batch.fit_text import fit_from_json
-from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError
+from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, split_reasoning
 from eqlab.models.http import HttpChat
-from eqlab.models.reasoning import split_reasoning
-from eqlab.models.runner import Session, answer_of, lost_answer, reading_of, request_of, room_added
-from eqlab.models.wire.contract import Adapt, Hopeless, Incoming, Outgoing, TryAgain
+from eqlab.models.runner import Session, answer_of, lost_answer, reading_of, request_of, tokens_added
+from eqlab.models.wire.contract import Adapt, Hopeless, Incoming, Outgoing, TryAgain, profile_from_json
 from eqlab.store.batches import BatchItem, StoredBatch
 from eqlab.store.store import Planned, Store
 
@@ -28,7 +26,7 @@ class Harvest:
     replies: list[tuple[ChatRequest, ChatReply]] = field(default_factory=list)
     failed: list[tuple[Trial, str]] = field(default_factory=list)
     """Trials without an answer, and why: they are asked again."""
-    more_room: dict[Trial, int] = field(default_factory=dict)
+    more_tokens: dict[Trial, int] = field(default_factory=dict)
     """Trials whose reply was cut off, and what they are given more."""
     strangers: int = 0
     """Results that belong to nobody here."""
@@ -54,7 +52,9 @@ def planned_items(store: Store, items: Sequence[BatchItem]) -> Iterator[tuple[Ba
 def item_request(session: Session, item: BatchItem, planned: Planned) -> ChatRequest:
     asked = session.asked[item.benchmark]
     asking = asked.benchmark.asking(planned.trial, asked.options)
-    return request_of(session, planned, asking, item.attempt, failed=item.failed, more_room=item.more_room, faults=0)
+    return request_of(
+        session, planned, asking, item.attempt, failed=item.failed, more_tokens=item.more_tokens, faults=0
+    )
 
 
 def harvest(
@@ -69,18 +69,18 @@ def harvest(
     """Every item with what came of it. A result that comes twice counts once, the better one; order means nothing."""
     own: dict[str, Incoming | str] = {}
     keys = {key_of(batch.id, item.number) for item in items}
-    made = Harvest()
+    gathered = Harvest()
     for key, came in results:
         if key not in keys:
-            made.strangers += 1
+            gathered.strangers += 1
         elif key not in own or (_good(came) and not _good(own[key])):
             own[key] = came
-    fit = fit_from_json(batch.fit)
+    profile = profile_from_json(batch.fit)
     for item, planned in planned_items(store, items):
-        outgoing = chat.build(item_request(session, item, planned), fit)
+        outgoing = chat.build(item_request(session, item, planned), profile)
         outgoing = replace(outgoing, sent={**outgoing.sent, "batch": batch.remote})
-        _take(session, chat, made, item, planned, outgoing, own.get(key_of(batch.id, item.number), why_missing))
-    return made
+        _take(session, chat, gathered, item, planned, outgoing, own.get(key_of(batch.id, item.number), why_missing))
+    return gathered
 
 
 def _good(came: Incoming | str) -> bool:
@@ -90,49 +90,51 @@ def _good(came: Incoming | str) -> bool:
 def _take(
     session: Session,
     chat: HttpChat,
-    made: Harvest,
+    gathered: Harvest,
     item: BatchItem,
     planned: Planned,
     outgoing: Outgoing,
     came: Incoming | str,
 ) -> None:
-    verdict = came if isinstance(came, str) else chat.read(outgoing, came)
-    match verdict:
+    result = came if isinstance(came, str) else chat.read(outgoing, came)
+    match result:
         case ChatReply():
-            _reply(session, made, item, planned, outgoing.request, verdict)
+            _reply(session, gathered, item, planned, outgoing.request, result)
             return
         case Adapt():
             try:
-                chat.adapt(outgoing, verdict)
+                chat.adapt(outgoing, result)
             except TransportError as error:
-                _lost(session, made, item, planned, outgoing, str(error))
+                _lost(session, gathered, item, planned, outgoing, str(error))
             else:  # costs no attempt: it is asked again in other words
-                made.failed.append(((item.trial, item.repeat), verdict.said))
+                gathered.failed.append(((item.trial, item.repeat), result.reason))
             return
         case Hopeless():
-            reason = verdict.message
-            if verdict.model:
-                made.hopeless = made.hopeless or ModelError(f"{session.model.spec}: {reason}.", verdict.hint)
+            reason = result.message
+            if result.model:
+                gathered.hopeless = gathered.hopeless or ModelError(f"{session.model.spec}: {reason}.", result.hint)
         case TryAgain():
-            reason = verdict.reason
+            reason = result.reason
         case str():
-            reason = verdict
-    _lost(session, made, item, planned, outgoing, reason)
+            reason = result
+    _lost(session, gathered, item, planned, outgoing, reason)
 
 
 def _reply(
-    session: Session, made: Harvest, item: BatchItem, planned: Planned, request: ChatRequest, reply: ChatReply
+    session: Session, gathered: Harvest, item: BatchItem, planned: Planned, request: ChatRequest, reply: ChatReply
 ) -> None:
     text, thought = split_reasoning(reply.text)
     reading = reading_of(session.asked[item.benchmark], planned, reply, text, bool(thought))
     answer = answer_of(session, planned, item.attempt, reply, text, thought, reading)
-    made.answers.append(replace(answer, latency=None))  # nobody waited for it
-    made.replies.append((request, reply))
-    if reply.finish == LENGTH and reading.status != "ok" and not item.more_room and request.room is None:
-        made.more_room[item.trial, item.repeat] = room_added(reply, request)
+    gathered.answers.append(replace(answer, latency=None))  # nobody waited for it
+    gathered.replies.append((request, reply))
+    if reply.finish == LENGTH and reading.status != "ok" and not item.more_tokens and request.token_limit is None:
+        gathered.more_tokens[item.trial, item.repeat] = tokens_added(reply, request)
 
 
-def _lost(session: Session, made: Harvest, item: BatchItem, planned: Planned, outgoing: Outgoing, reason: str) -> None:
+def _lost(
+    session: Session, gathered: Harvest, item: BatchItem, planned: Planned, outgoing: Outgoing, reason: str
+) -> None:
     error = TransportError(reason, sent=outgoing.sent)
-    made.answers.append(lost_answer(session, planned, item.attempt, error))
-    made.failed.append(((item.trial, item.repeat), reason))
+    gathered.answers.append(lost_answer(session, planned, item.attempt, error))
+    gathered.failed.append(((item.trial, item.repeat), reason))

@@ -9,8 +9,7 @@ from typing import Any
 from eqlab.core.errors import UsageError
 from eqlab.core.text import money
 from eqlab.models.chat import Chat, ChatReply, ChatRequest, LimitReached, TransportError
-from eqlab.models.price_files import known_prices
-from eqlab.models.prices import Price
+from eqlab.models.prices import Price, known_prices
 from eqlab.runs.estimate import most_tokens_in
 from eqlab.runs.request import Prepared
 from eqlab.runs.seats import seated

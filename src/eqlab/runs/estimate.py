@@ -13,13 +13,11 @@ from eqlab.core.errors import UsageError
 from eqlab.core.forms import Writing, json_schema
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial
-from eqlab.models.chat import ChatRequest
-from eqlab.models.fit import Fit, room
+from eqlab.models.chat import ChatRequest, Settings, sort_settings
 from eqlab.models.open import is_local
-from eqlab.models.price_files import Prices
-from eqlab.models.prices import Price
+from eqlab.models.prices import Price, Prices
 from eqlab.models.runner import Asked
-from eqlab.models.settings import Settings, sort_settings
+from eqlab.models.wire.contract import RequestProfile, token_limit
 from eqlab.runs.request import Prepared
 from eqlab.runs.seats import seated
 from eqlab.runs.talks import open_talks
@@ -163,14 +161,14 @@ class _Counting:
 
     def lengths(self, asked: Asked, trial: Trial) -> tuple[int, int]:
         """Tokens of a reply: as short as can be, and as long as there is room for."""
-        request = self._settings.request((), temperature=None, max_tokens=_room_of(asked, trial))
-        most = room(request, Fit("", thinks=self.thinks))
+        request = self._settings.request((), temperature=None, max_tokens=_max_tokens_of(asked, trial))
+        most = token_limit(request, RequestProfile("", thinks=self.thinks))
         return min(most, reply_tokens(trial)), most
 
     def words(self, asked: Asked, trial: Trial) -> int:
         """Tokens of the longest reply without what was thought before it, which no later turn is sent."""
-        request = self._settings.request((), temperature=None, max_tokens=_room_of(asked, trial))
-        return room(request, Fit(""))
+        request = self._settings.request((), temperature=None, max_tokens=_max_tokens_of(asked, trial))
+        return token_limit(request, RequestProfile(""))
 
     def add(self, calls: int, tokens_in: tuple[int, int], tokens_out: tuple[int, int]) -> None:
         self.calls += calls
@@ -235,14 +233,14 @@ def _thinks(model: ModelConfig, price: Price | None) -> bool:
     if price is not None:
         return price.thinks
     from eqlab.models.providers import LITELLM, locate
-    from eqlab.models.wire.registry import wire
+    from eqlab.models.wire.contract import wire
 
     if model.spec.startswith(f"{LITELLM}/"):
         return False
     return wire(locate(model.spec, model.base_url, dialect=str(model.settings.get("dialect") or "")).wire).thinks
 
 
-def _room_of(asked: Asked, trial: Trial) -> int:
+def _max_tokens_of(asked: Asked, trial: Trial) -> int:
     return asked.benchmark.asking(trial, asked.options).max_tokens
 
 

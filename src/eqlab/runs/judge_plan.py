@@ -17,7 +17,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial
-from eqlab.models.price_files import Prices
+from eqlab.models.prices import Prices
 from eqlab.runs.estimate import Forecast, forecast_of
 from eqlab.runs.judge import JudgeRequest, Say, prepare
 from eqlab.runs.request import Prepared

@@ -15,11 +15,8 @@ from eqlab.core.errors import UsageError
 from eqlab.core.results import Table
 from eqlab.core.runs import ModelConfig
 from eqlab.data.items import read_sources
-from eqlab.models.chat import Chat, TransportError
+from eqlab.models.chat import Chat, Timeouts, TransportError, prompted, split_reasoning
 from eqlab.models.open import open_chats
-from eqlab.models.reasoning import split_reasoning
-from eqlab.models.settings import prompted
-from eqlab.models.waits import Waits
 
 PROMPT = """\
 Below is the first half of a text. Go on with it exactly as the original does, word for word, as far as you remember it.
@@ -27,7 +24,7 @@ Write the second half and nothing else.
 
 {first}"""
 _SHOWN = 10
-DEFAULT_WAITS = Waits()
+DEFAULT_TIMEOUTS = Timeouts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +58,22 @@ def probe(
     items: Mapping[str, str],
     *,
     concurrency: int = 16,
-    waits: Waits = DEFAULT_WAITS,
+    timeouts: Timeouts = DEFAULT_TIMEOUTS,
     say: Callable[[str], None] = lambda _: None,
 ) -> tuple[memorisation.Memorised, int]:
     """What one model knows of the texts, and how many requests were lost."""
     parts = {name: halves(text) for name, text in items.items()}
-    replies = asyncio.run(_ask_all(model, {name: first for name, (first, _) in parts.items()}, concurrency, waits, say))
+    replies = asyncio.run(
+        _ask_all(model, {name: first for name, (first, _) in parts.items()}, concurrency, timeouts, say)
+    )
     truths = {name: second for name, (_, second) in parts.items()}
     return probed(replies, truths), len(parts) - len(replies)
 
 
 async def _ask_all(
-    model: ModelConfig, firsts: Mapping[str, str], concurrency: int, waits: Waits, say: Callable[[str], None]
+    model: ModelConfig, firsts: Mapping[str, str], concurrency: int, timeouts: Timeouts, say: Callable[[str], None]
 ) -> dict[str, str]:
-    chat = open_chats([model], concurrency=concurrency, waits=waits, say=say)[model.subject]
+    chat = open_chats([model], concurrency=concurrency, timeouts=timeouts, say=say)[model.subject]
     waiting = iter(firsts.items())
     replies: dict[str, str] = {}
 
@@ -93,8 +92,8 @@ async def _ask_all(
 
 async def _ask(chat: Chat, first: str, model: ModelConfig) -> str | None:
     """Temperature 0, and room for a half as long as the first; None where the request was lost."""
-    room = 64 + 2 * len(words(first))
-    request = prompted(PROMPT.format(first=first), temperature=0.0, max_tokens=room, settings=model.settings)
+    max_tokens = 64 + 2 * len(words(first))
+    request = prompted(PROMPT.format(first=first), temperature=0.0, max_tokens=max_tokens, settings=model.settings)
     try:
         reply = await chat.ask(request)
     except TransportError:

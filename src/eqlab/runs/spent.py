@@ -8,8 +8,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Seated
 from eqlab.core.runs import BenchmarkConfig, ModelConfig
 from eqlab.core.usage import Took, Usage, total
-from eqlab.models.price_files import known_prices
-from eqlab.models.prices import FREE, Price
+from eqlab.models.prices import FREE, Price, known_prices
 from eqlab.store.reader import Reader
 
 _CHARACTERS_IN, _CHARACTERS_OUT = 3, 2

@@ -12,7 +12,7 @@ from eqlab.core.results import Estimate, ItemScore, Line, Result, Transcript
 from eqlab.runs.context import Known
 from eqlab.runs.others import Others
 from eqlab.runs.score import Job, result_of
-from eqlab.store.quick import open_quickly
+from eqlab.store.read_only import open_sqlite_reader
 from eqlab.store.reader import Reader, StoredRun
 
 MANY = 20_000
@@ -72,7 +72,7 @@ def _result_elsewhere(where: str, job: Job) -> Result:
 @cache
 def _known(where: str) -> Known:
     """In another process: what it knows of its own store."""
-    return Known(open_quickly(where) or _open_fully(where))
+    return Known(open_sqlite_reader(where) or _open_fully(where))
 
 
 def _open_fully(where: str) -> Reader:

@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import insert, select, update
 
 from eqlab.core.answers import Answer
 from eqlab.store.engine import reading, writing
-from eqlab.store.schema import answers, batch_items, batches
-from eqlab.store.store import Store, write_answers
+from eqlab.store.schema import batch_items, batches
+from eqlab.store.store import Store, write_absent
 
 State = Literal["made", "sent", "taken", "void"]
 """`made`: written down, perhaps sent; `void`: the provider does not have it, or refused it whole."""
-_CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class BatchItem:
     attempt: int
     failed: int
     """Attempts before it that could not be read."""
-    more_room: int
+    more_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +87,7 @@ class Batches:
         """Store what came of a batch, and that it is over, in one step. Returns the answers that were new: a batch that
         is taken in twice changes nothing."""
         with writing(self._store.engine) as connection:
-            new = []
-            for start in range(0, len(found), _CHUNK):
-                new += _missing(connection, found[start : start + _CHUNK])
-            for start in range(0, len(new), _CHUNK):
-                write_answers(connection, new[start : start + _CHUNK])
+            new = write_absent(connection, found)
             connection.execute(update(batches).where(batches.c.id == batch.id).values(state="taken"))
         return new
 
@@ -126,17 +121,6 @@ class Batches:
         ]
 
 
-def _missing(connection: Connection, found: Sequence[Answer]) -> list[Answer]:
-    first = found[0]
-    query = select(answers.c.trial_id, answers.c.repeat, answers.c.attempt).where(
-        answers.c.run_id == first.run,
-        answers.c.subject == first.subject,
-        answers.c.trial_id.in_({answer.trial for answer in found}),
-    )
-    there = {tuple(row) for row in connection.execute(query)}
-    return [answer for answer in found if (answer.trial, answer.repeat, answer.attempt) not in there]
-
-
 def _item_row(batch: str, item: BatchItem) -> dict[str, Any]:
     return {
         "batch_id": batch,
@@ -146,7 +130,7 @@ def _item_row(batch: str, item: BatchItem) -> dict[str, Any]:
         "repeat": item.repeat,
         "attempt": item.attempt,
         "failed": item.failed,
-        "more_room": item.more_room,
+        "more_room": item.more_tokens,
     }
 
 

@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from eqlab.core.errors import StoreError
 from eqlab.core.secrets import without_secrets
 from eqlab.store.damage import damaged, is_damage
-from eqlab.store.place import sqlite_path
+from eqlab.store.location import sqlite_path
 from eqlab.store.schema import HEAD
 
 _WRITE = {"eqlab_write": True}
@@ -80,7 +80,8 @@ def _sqlite(path: Path) -> Engine:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise StoreError(
-            f"The store {path} cannot be opened: {error.strerror}.", "Name another with --store."
+            f"The store {path} cannot be opened: {error.strerror}.",
+            "Name another with --store, or another folder with EQLAB_HOME.",
         ) from error
     engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": BUSY})
 
@@ -194,6 +195,22 @@ def scrub(engine: Engine) -> bool:
         finally:
             own.close()
         return not blocked
+
+
+def address_without_password(engine: Engine) -> str:
+    """What another machine needs to reach the same database, apart from its password; empty for SQLite, which no other
+    machine can write to."""
+    url = engine.url
+    if url.get_backend_name() != "postgresql":
+        return ""
+    query = {name: value for name, value in url.query.items() if "password" not in name}
+    return URL.create("postgresql", url.username, None, url.host, url.port, url.database, query).render_as_string()
+
+
+def same_database(one: str, other: str) -> bool:
+    """Whether two URLs name one database, whoever opens it."""
+    first, second = make_url(one), make_url(other)
+    return (first.host, first.port, first.database) == (second.host, second.port, second.database)
 
 
 def lock_key(what: str) -> int:

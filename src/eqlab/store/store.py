@@ -213,6 +213,32 @@ class Store(Reader):
         return [_planned(list(group), known) for _, group in groupby(rows, key=lambda row: row.position)]
 
 
+class SharedStore(Store):
+    """A store that several workers write to at once. One thought dead may have finished, so answers may come twice."""
+
+    def add_answers(self, batch: Sequence[Answer], turns: Sequence[NextTurn] = ()) -> None:
+        if turns:
+            super().add_answers((), turns)
+        add_absent(self, batch)
+
+    def add_missing(self, batch: Sequence[Answer]) -> list[Answer]:
+        """An attempt that is there already was stored by somebody who did the same work: never a second time."""
+        add_absent(self, batch)
+        return []
+
+
+def add_absent(store: Store, batch: Sequence[Answer]) -> int:
+    """Store what is not there yet; returns how many that were. Durable when this returns."""
+    added = 0
+    for start in range(0, len(batch), _CHUNK):
+        part = batch[start : start + _CHUNK]
+        with writing(store.engine) as connection:
+            for run in sorted({answer.run for answer in part}):
+                take_turn(connection, f"answers of {run}")
+            added += len(write_absent(connection, part))
+    return added
+
+
 def _plan_rows(
     run: str, plan: Iterable[tuple[str, str, Trial, int]], last: Mapping[str, int] | None = None
 ) -> Iterator[PlanRow]:
@@ -265,6 +291,30 @@ def write_answers(connection: Connection, batch: Sequence[Answer]) -> None:
 
 
 _INSERT_ANSWER = insert(answers)
+
+
+def write_absent(connection: Connection, batch: Sequence[Answer]) -> list[Answer]:
+    """Write the answers that are not there yet, and return them. The key of an answer (run, subject, trial, repeat,
+    attempt) decides; whoever is first is kept."""
+    new = []
+    for start in range(0, len(batch), _CHUNK):
+        some: dict[tuple[str, str, str, int, int], Answer] = {}
+        for answer in batch[start : start + _CHUNK]:
+            some.setdefault((answer.run, answer.subject, answer.trial, answer.repeat, answer.attempt), answer)
+        key = (answers.c.run_id, answers.c.subject, answers.c.trial_id, answers.c.repeat, answers.c.attempt)
+        there = connection.execute(
+            select(*key).where(
+                answers.c.run_id.in_({answer.run for answer in some.values()}),
+                answers.c.subject.in_({answer.subject for answer in some.values()}),
+                answers.c.trial_id.in_({answer.trial for answer in some.values()}),
+            )
+        )
+        known = {tuple(row) for row in there}
+        absent = [answer for own, answer in some.items() if own not in known]
+        if absent:
+            write_answers(connection, absent)
+        new += absent
+    return new
 
 
 def _planned(rows: Sequence[Row[Any]], known: Mapping[str, Trial]) -> Planned:

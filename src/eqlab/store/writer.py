@@ -11,8 +11,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from eqlab.core.answers import Answer
 from eqlab.core.errors import StoreError
 from eqlab.store.engine import patiently, reason
+from eqlab.store.pending_answers import PendingAnswers
 from eqlab.store.store import NextTurn, Store
-from eqlab.store.unstored import Unstored
 
 _MOST_WAITING = 1000
 """Answers that wait to be stored; a model that is faster than the disk is slowed down, or memory would grow."""
@@ -33,8 +33,8 @@ class Writer:
         self._on_failure = on_failure
         self._queue: queue.Queue[Answer | NextTurn | threading.Event | None] = queue.Queue(_MOST_WAITING)
         self._failure: Exception | None = None
-        self._unstored = Unstored(store.where)
-        self._unstored.reserve()
+        self._pending = PendingAnswers(store.where)
+        self._pending.reserve()
         self._thread = threading.Thread(target=self._work, name="eqlab-writer", daemon=True)
         self._thread.start()
 
@@ -52,7 +52,7 @@ class Writer:
         """Wait until everything is stored; raises if the store has failed, and says where the answers are."""
         self._queue.put(None)
         self._thread.join()
-        self._unstored.close()
+        self._pending.close()
         if self._failure is not None:
             raise self._sad_end(self._failure) from self._failure
 
@@ -61,7 +61,7 @@ class Writer:
             what, way_out = failure.message, failure.hint
         else:
             what, way_out = f"The store {self._store.shown} failed: {reason(failure)}.", "Run the same command again."
-        kept = self._unstored
+        kept = self._pending
         if kept.kept:
             files = " and ".join(str(path) for path in kept.paths)
             what += f" {kept.kept} answers that came after are in {files}; the next command takes them in."
@@ -81,7 +81,7 @@ class Writer:
             if (answers or turns) and self._failure is None and self._stored(answers, turns):
                 self._tell(answers)
             elif answers:  # the turns follow from them, and are found again when they are taken in
-                self._unstored.keep(answers)
+                self._pending.keep(answers)
             for waiting in batch:
                 if isinstance(waiting, threading.Event):
                     waiting.set()

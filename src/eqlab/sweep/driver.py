@@ -15,7 +15,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from eqlab.core.errors import EqlabError, ModelError
-from eqlab.models.waits import Waits
+from eqlab.models.chat import Timeouts
 from eqlab.runs.ask import next_round
 from eqlab.runs.provenance import provenance
 from eqlab.store.lock import run_lock
@@ -42,7 +42,7 @@ class LostWorkerError(Exception):
 
 
 class Pool(Protocol):
-    def submit(self, shard: Shard, sink: Sink, share: int, waits: Waits) -> Hashable: ...
+    def submit(self, shard: Shard, sink: Sink, share: int, timeouts: Timeouts) -> Hashable: ...
     def wait(self, handles: Sequence[Hashable], seconds: float) -> Sequence[Hashable]:
         """Those that have ended, as soon as one has or the time is over."""
         ...
@@ -60,7 +60,7 @@ class DriverLimits:
     """Shards in flight, at most."""
     shard: int
     """Trials in a shard."""
-    waits: Waits
+    timeouts: Timeouts
     retries: int = 3
     """How often a shard goes out again after its worker was lost."""
 
@@ -171,7 +171,7 @@ class Driver:
                 met=cell.target.endpoint in self._met and not cell.target.in_place,
             )
             under.in_flight += 1
-            handle = self._pool.submit(shard, self._sink, share, self._limits.waits)
+            handle = self._pool.submit(shard, self._sink, share, self._limits.timeouts)
             self._out[handle] = _Out(under, planned, share, tries)
 
     def _next(self) -> tuple[_Open, tuple[Planned, ...], int] | None:
@@ -254,7 +254,7 @@ class Driver:
             under.told = True
             self._watch.say(
                 f"{cell.name}: no answer for {_QUIET:.0f} s. An outage, or a rate limit, is waited for up to "
-                f"{self._limits.waits.patience:.0f} s (--patience)."
+                f"{self._limits.timeouts.patience:.0f} s (--patience)."
             )
         self._watch.moved(cell, done, planned)
 

@@ -14,8 +14,8 @@ from eqlab.core.errors import DataError, UsageError
 from eqlab.core.secrets import holds_secret, is_secret, secret_among
 from eqlab.core.toml_file import decoded, read_toml
 from eqlab.core.toml_section import Section
+from eqlab.models.chat import PATIENCE, SILENCE, WHOLE, Timeouts
 from eqlab.models.providers import is_web_address
-from eqlab.models.waits import PATIENCE, SILENCE, WHOLE, Waits
 
 _PROTOCOL = ("model", "messages", "stream", "response_format")
 """Settings that would change the protocol."""
@@ -72,7 +72,7 @@ class Sweep:
     endpoints: Mapping[str, SweepEndpoint]
     seeds: tuple[int, ...]
     max_concurrency: int
-    waits: Waits
+    timeouts: Timeouts
 
 
 _TOP = (
@@ -115,13 +115,13 @@ def _sweep(top: Section, path: str) -> Sweep:
         endpoints={name: _endpoint(name, one) for name, one in top.named("endpoints", _ENDPOINT).items()},
         seeds=top.wholes("seeds", (0,), -(2**63), 2**63 - 1),
         max_concurrency=top.whole("max_concurrency", 16, 1, _MOST),
-        waits=_waits(top),
+        timeouts=_timeouts(top),
     )
 
 
-def _waits(top: Section) -> Waits:
+def _timeouts(top: Section) -> Timeouts:
     patience = top.number("patience", PATIENCE, 0, _MOST)
-    return Waits(_seconds(top, "timeout", WHOLE), _seconds(top, "silence", SILENCE), patience)
+    return Timeouts(_seconds(top, "timeout", WHOLE), _seconds(top, "silence", SILENCE), patience)
 
 
 def _shared(table: Section, default: SweepBenchmark) -> SweepBenchmark:

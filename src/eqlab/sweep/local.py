@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 from eqlab.core.answers import Answer
 from eqlab.core.errors import EqlabError, InUseError, ModelError, StoreError
-from eqlab.models.chat import Chat
-from eqlab.models.transport import Connection
-from eqlab.models.waits import Waits
+from eqlab.models.chat import Chat, Timeouts
+from eqlab.models.transport import Transport
 from eqlab.runs.ask import Listener, ask
 from eqlab.runs.interrupt import on_interrupt
 from eqlab.store.lock import run_lock
@@ -20,15 +19,15 @@ AT_ONCE = 8
 """Models under way at once. Each can fill its address by itself; more only smooth the ends."""
 
 
-def run_here(cells: Sequence[Cell], store: Store, *, waits: Waits, watch: Watch) -> SweepOutcome:
+def run_here(cells: Sequence[Cell], store: Store, *, timeouts: Timeouts, watch: Watch) -> SweepOutcome:
     """Work on all cells. What one model cannot do does not stop the others; a store that fails stops all."""
-    return asyncio.run(_Local(store, waits, watch).work(cells))
+    return asyncio.run(_Local(store, timeouts, watch).work(cells))
 
 
 class _Local:
-    def __init__(self, store: Store, waits: Waits, watch: Watch) -> None:
-        self._store, self._waits, self._watch = store, waits, watch
-        self._lines: dict[str, Connection] = {}
+    def __init__(self, store: Store, timeouts: Timeouts, watch: Watch) -> None:
+        self._store, self._timeouts, self._watch = store, timeouts, watch
+        self._transports: dict[str, Transport] = {}
         self._failures: dict[str, EqlabError] = {}
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -41,8 +40,8 @@ class _Local:
         models = [asyncio.create_task(self._model(own)) for own in by_model(cells).values()]
         with on_interrupt(self._stop, self._tasks, self._watch.say):
             ends = await asyncio.gather(*models, return_exceptions=True)
-        for line in self._lines.values():
-            await line.close()
+        for transport in self._transports.values():
+            await transport.close()
         for end in ends:
             if isinstance(end, BaseException):
                 raise end
@@ -55,7 +54,7 @@ class _Local:
             if self._stop.is_set():
                 return
             try:
-                async with opened(target, lambda: self._line(target), self._watch.say) as chat:
+                async with opened(target, lambda: self._transport(target), self._watch.say) as chat:
                     while waiting and not self._stop.is_set():
                         await self._cell(waiting[0], chat)
                         waiting.pop(0)
@@ -103,7 +102,7 @@ class _Local:
         if failure is not None or not self._stop.is_set():
             self._watch.ended(cell, failure)
 
-    def _line(self, target: Target) -> Connection:
+    def _transport(self, target: Target) -> Transport:
         if target.model.start:
-            return Connection.waiting(target.limit, self._waits)
-        return self._lines.setdefault(target.endpoint, Connection.waiting(target.limit, self._waits))
+            return Transport.with_timeouts(target.limit, self._timeouts)
+        return self._transports.setdefault(target.endpoint, Transport.with_timeouts(target.limit, self._timeouts))

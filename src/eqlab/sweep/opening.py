@@ -6,20 +6,20 @@ from dataclasses import replace
 
 from eqlab.models.chat import Chat
 from eqlab.models.open import is_local, open_chat
-from eqlab.models.transport import Connection
+from eqlab.models.transport import Transport
 from eqlab.sweep.cells import Target
 from eqlab.sweep.served import served
 
 
 @asynccontextmanager
 async def opened(
-    target: Target, line: Callable[[], Connection], say: Callable[[str], None] = lambda _: None
+    target: Target, transport: Callable[[], Transport], say: Callable[[str], None] = lambda _: None
 ) -> AsyncIterator[Chat]:
-    """`line` gives the address's session and limit: a shared one, which stays open, or one of its own."""
+    """`transport` gives the way to the address: a shared one, which stays open, or one of its own."""
     if target.model.start:
         say(f"{target.model.name}: starting its server.")
         async with served(target.model) as address:
-            own = line()
+            own = transport()
             try:
                 # The address differs each time, so it is no part of the run's configuration.
                 yield open_chat(replace(target.config, base_url=address), own, key_variable=target.key, say=say)
@@ -32,4 +32,4 @@ async def opened(
         finally:
             await chat.close()
     else:
-        yield open_chat(target.config, line(), key_variable=target.key, say=say)
+        yield open_chat(target.config, transport(), key_variable=target.key, say=say)

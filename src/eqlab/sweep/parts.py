@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 
 from eqlab.core.answers import Answer
 from eqlab.core.errors import StoreError, UsageError
-from eqlab.store.shared import add_absent
-from eqlab.store.store import Store
+from eqlab.store.store import Store, add_absent
 
 LINGER = 1.0
 """Seconds of answers in a part: what a lost worker can lose besides the requests under way."""

@@ -14,9 +14,9 @@ from typing import Any
 from uuid import uuid4
 
 from eqlab.core.errors import ModelError, UsageError
-from eqlab.models.waits import Waits
+from eqlab.models.chat import Timeouts
 from eqlab.runs.interrupt import GRACE
-from eqlab.store.shared import address_without_password
+from eqlab.store.engine import address_without_password
 from eqlab.store.store import Store
 from eqlab.sweep.cells import Cell
 from eqlab.sweep.driver import Driver, DriverLimits, LostWorkerError
@@ -34,7 +34,7 @@ class RayPlan:
     parts: str
     workers: int | None
     shard: int
-    waits: Waits
+    timeouts: Timeouts
 
 
 def run_on_ray(cells: Sequence[Cell], store: Store, wanted: RayPlan, *, watch: Watch) -> SweepOutcome:
@@ -48,7 +48,7 @@ def run_on_ray(cells: Sequence[Cell], store: Store, wanted: RayPlan, *, watch: W
         for model in {cell.target.model.name: cell.target.model for cell in cells}.values():
             if model.gpus > most:
                 watch.say(f"{model.name} wants {model.gpus:g} GPUs and no node has them now: waiting for one that has.")
-        limits = DriverLimits(workers, wanted.shard, wanted.waits)
+        limits = DriverLimits(workers, wanted.shard, wanted.timeouts)
         driver = Driver(_RayPool(ray), store, sink, limits, watch)
         with _on_interrupt(driver, watch):
             return driver.work(cells)
@@ -59,7 +59,7 @@ def sink_of(store: Store, parts: str) -> Sink:
     if parts:
         Parts(parts)  # raises before a cluster is started or a run begun
         return Sink(parts=parts if "://" in parts else os.path.abspath(parts))
-    address = address_without_password(store)
+    address = address_without_password(store.engine)
     if not address:
         raise UsageError(
             "Workers on other machines cannot write to an SQLite store.",
@@ -73,14 +73,14 @@ class _RayPool:
         self._ray = ray
         self._task = ray.remote(work_shard)
 
-    def submit(self, shard: Shard, sink: Sink, share: int, waits: Waits) -> Hashable:
+    def submit(self, shard: Shard, sink: Sink, share: int, timeouts: Timeouts) -> Hashable:
         ref: Hashable = self._task.options(
             name=f"eqlab {shard.run}",
             num_cpus=1,
             num_gpus=shard.target.model.gpus,
             max_retries=0,  # the driver sends out again what has no answer; Ray would send out everything
             scheduling_strategy="SPREAD",
-        ).remote(shard, sink, share, waits)
+        ).remote(shard, sink, share, timeouts)
         return ref
 
     def wait(self, handles: Sequence[Hashable], seconds: float) -> Sequence[Hashable]:

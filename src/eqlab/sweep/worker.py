@@ -11,10 +11,11 @@ from typing import Protocol
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
 from eqlab.core.errors import EqlabError, StoreError
+from eqlab.models.chat import Timeouts
 from eqlab.models.runner import Asked, Session, run_model
-from eqlab.models.transport import Connection
-from eqlab.models.waits import Waits
-from eqlab.store.shared import SharedStore, same_database
+from eqlab.models.transport import Transport
+from eqlab.store.engine import same_database
+from eqlab.store.store import SharedStore
 from eqlab.store.writer import Writer
 from eqlab.sweep.opening import opened
 from eqlab.sweep.parts import Parts, PartsWriter
@@ -26,7 +27,7 @@ class _Writer(Protocol):
     def close(self) -> None: ...
 
 
-def work_shard(shard: Shard, sink: Sink, share: int, waits: Waits) -> ShardEnd:
+def work_shard(shard: Shard, sink: Sink, share: int, timeouts: Timeouts) -> ShardEnd:
     """Ask a shard's trials with at most `share` requests at once. An end that nobody foresaw raises."""
     if shard.version != version("eqlab"):
         return ShardEnd(
@@ -35,26 +36,26 @@ def work_shard(shard: Shard, sink: Sink, share: int, waits: Waits) -> ShardEnd:
             "model",
         )
     try:
-        return asyncio.run(_work(shard, sink, share, waits))
+        return asyncio.run(_work(shard, sink, share, timeouts))
     except StoreError as error:
         return ShardEnd(error.message, error.hint, "store")
     except EqlabError as error:
         return ShardEnd(error.message, error.hint, "model")
 
 
-async def _work(shard: Shard, sink: Sink, share: int, waits: Waits) -> ShardEnd:
+async def _work(shard: Shard, sink: Sink, share: int, timeouts: Timeouts) -> ShardEnd:
     target = shard.target
     asked = {name: Asked(load(name), options) for name, options in shard.options.items()}
-    line = Connection.waiting(share, waits)
-    line.met = shard.met
+    transport = Transport.with_timeouts(share, timeouts)
+    transport.met = shard.met
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     writer, done = _writer(shard, sink, lambda: _set(stop, loop))
     try:
-        async with opened(target, lambda: line) as chat:
+        async with opened(target, lambda: transport) as chat:
             session = Session(shard.run, target.config, shard.seed, chat, asked, shard, writer.put, stop)
             await run_model(session)
     finally:
-        await line.close()
+        await transport.close()
         await asyncio.to_thread(writer.close)
         done()
     return ShardEnd()

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.benchmarks.emotionbench.alignment import MARGIN, align, combine, mood_changes, right
-from eqlab.benchmarks.emotionbench.factors import KINDS
-from eqlab.benchmarks.emotionbench.measures import DEFAULT, MeasurePlace, Measures
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, KINDS, MeasurePlace, Measures
+from eqlab.benchmarks.emotionbench.moods import MARGIN, align, combine, mood_changes, right
 from eqlab.core.results import Estimate
 
 PLACES = tuple(

@@ -6,7 +6,7 @@ from statistics import stdev
 
 import pytest
 
-from eqlab.analysis.repeatability import AGREEMENT, CV
+from eqlab.analysis.clusters import AGREEMENT, CV
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
 from eqlab.benchmarks.emotionbench.items import OPEN
 from eqlab.core.answers import Answer
@@ -62,7 +62,7 @@ def test_a_subject_with_feelings():
     assert len(found.items) == 32
     assert found.items[0].score < -4
     assert found.items[0].values["Positive Affect"] == -10
-    assert any("No human norm" in caveat for caveat in found.caveats)
+    assert "No human norm exists for these texts; people's changes are those of the same factors." in found.caveats
 
 
 def test_the_two_scales_of_panas_are_never_added():

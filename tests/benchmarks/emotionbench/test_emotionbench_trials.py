@@ -7,8 +7,8 @@ from importlib.resources import files
 import pytest
 
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
-from eqlab.benchmarks.emotionbench.factors import EMOTIONS, FACTORS
 from eqlab.benchmarks.emotionbench.items import OPEN, chosen, parse_open, parse_published
+from eqlab.benchmarks.emotionbench.measures import EMOTIONS, FACTORS
 from eqlab.benchmarks.emotionbench.trials import Material, build_trial, order_seed, plan, select
 from eqlab.core.benchmark import Selection
 from eqlab.core.errors import DataError, UsageError

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eqlab.benchmarks.emotionbench.against_people import agreement, norms
-from eqlab.benchmarks.emotionbench.as_published import cells, people_cells
-from eqlab.benchmarks.emotionbench.honest import changes, repeats_alike
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, MeasurePlace, Measures, People, groups
+from eqlab.benchmarks.emotionbench.views import agreement, cells, norms, people_cells, repeats_alike, situation_changes
 
 P, N = "Positive Affect", "Negative Affect"
 PLACES = tuple(
@@ -85,7 +83,7 @@ def test_people_are_tested_in_pairs():
 
 def test_honest_takes_the_situation_as_the_unit():
     one = model()
-    found = changes(one, [P, N])
+    found = situation_changes(one, [P, N])
     first = found[0]
     means = [one.scores[P][one.where == s].mean() for s in range(4)]
     theirs = stats.ttest_ind(means, one.default(P), equal_var=False)
@@ -103,14 +101,14 @@ def test_honest_takes_the_situation_as_the_unit():
 
 def test_one_situation_has_a_change_but_no_interval():
     one = model(places=PLACES[:1])
-    found = changes(one, [P])[0]
+    found = situation_changes(one, [P])[0]
     assert found.change.value is not None
     assert (found.change.low, found.p, found.p_holm) == (None, None, None)
 
 
 def test_against_people_finds_a_subject_that_is_like_them():
     people = norms(crowd(per_situation=40))
-    found = agreement(changes(model(places=PLACES, repeats=20), [P]), people, P)
+    found = agreement(situation_changes(model(places=PLACES, repeats=20), [P]), people, P)
     assert len(found.gaps) == 6
     assert found.correlation.value > 0.8
     assert people.reliability[P] > 0.9
@@ -123,7 +121,7 @@ def test_against_people_finds_a_subject_that_is_like_them():
 def test_a_subject_that_nothing_moves_differs_from_people_and_has_no_correlation():
     still = model()
     still.scores[P][:] = 30.0
-    found = agreement(changes(still, [P]), norms(crowd()), P)
+    found = agreement(situation_changes(still, [P]), norms(crowd()), P)
     assert found.correlation.value is None
     assert found.mean_gap.value == pytest.approx(4, abs=1)
     assert found.p_equivalent > 0.5

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from eqlab.analysis.repeatability import AGREEMENT, CV
+from eqlab.analysis.clusters import AGREEMENT, CV
 from eqlab.benchmarks.eqbench.benchmark import EqBench
 from eqlab.benchmarks.eqbench.items import parse_open
 from eqlab.core.answers import Answer

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from test_adaptive import answer, references  # noqa: F401 (a fixture)
+from published_references import answer
 from test_submission import resign_run, seal
 
 import eqlab as api
@@ -17,7 +17,7 @@ pytest.importorskip("cryptography")
 
 
 @pytest.fixture
-def submitted(server, store, published, references):  # noqa: F811
+def submitted(server, store, published, references):
     def go(off=3, model="m", **options):
         server.reply = answer(references, off)
         request = api.Request(

@@ -1,12 +1,7 @@
 """Talks in the leaderboard: every one can be read, no published one is, and what a score depends on is said."""
 
-import sys
-
 import pytest
-from conftest import ROOT
 from loopback_runs import scores_for
-
-sys.path.insert(0, str(ROOT / "tests" / "runs"))
 from scripted import is_speaker, speak, talk
 
 import eqlab as api

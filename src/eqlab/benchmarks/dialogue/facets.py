@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from eqlab.analysis.generalizability import needed, planned
+from eqlab.analysis.components import needed, planned
 from eqlab.core.results import Estimate, Table
 
 if TYPE_CHECKING:

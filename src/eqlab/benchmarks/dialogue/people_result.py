@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from eqlab.analysis.adjusted import adjusted_differences
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.reml import variances
+from eqlab.analysis.two_samples import adjusted_differences
 from eqlab.benchmarks.dialogue import result as of_models
 from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.core.answers import final

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from eqlab.analysis.clusters import crossed_mean
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
-from eqlab.analysis.two_way import crossed_mean
 from eqlab.benchmarks.dialogue import facets
 from eqlab.benchmarks.dialogue.facets import SPEAKER, Cell, Facets
 from eqlab.benchmarks.dialogue.talked import Talked, talks_of

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from eqlab.benchmarks.emotionbench.against_people import norms as norms_of_people
-from eqlab.benchmarks.emotionbench.factors import CONTROLS, EMOTIONS
 from eqlab.benchmarks.emotionbench.items import (
     OPEN,
     SITUATIONS,
@@ -17,10 +15,11 @@ from eqlab.benchmarks.emotionbench.items import (
     parse_published,
     situations_tested,
 )
+from eqlab.benchmarks.emotionbench.measures import CONTROLS, EMOTIONS
 from eqlab.benchmarks.emotionbench.parse import read_form
-from eqlab.benchmarks.emotionbench.people import CROWD, read_people
-from eqlab.benchmarks.emotionbench.published_results import read_results
+from eqlab.benchmarks.emotionbench.published import CROWD, read_people, read_results
 from eqlab.benchmarks.emotionbench.trials import Material, plan
+from eqlab.benchmarks.emotionbench.views import norms as norms_of_people
 from eqlab.benchmarks.options import read_options
 from eqlab.benchmarks.refusal import is_refusal
 from eqlab.benchmarks.structured import read_json
@@ -148,7 +147,7 @@ class EmotionBench:
         self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
     ) -> Result:
         if subject == PEOPLE or subject.startswith(PERSON):
-            from eqlab.benchmarks.emotionbench.people_study import people_result
+            from eqlab.benchmarks.emotionbench.people import people_result
 
             return people_result(scored, options)
         from eqlab.benchmarks.emotionbench.result import result
@@ -156,8 +155,7 @@ class EmotionBench:
         return result(subject, scored, options)
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
-        from eqlab.benchmarks.emotionbench.items_shown import administration_shown
-        from eqlab.benchmarks.emotionbench.score import administrations
+        from eqlab.benchmarks.emotionbench.score import administration_shown, administrations
 
         return administration_shown(administrations([scored])[0])
 

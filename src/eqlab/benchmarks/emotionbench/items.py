@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eqlab.benchmarks.emotionbench.factors import CONTROLS, FACTORS, Kind, factor_name, kind_of
-from eqlab.benchmarks.emotionbench.measures import MeasurePlace
-from eqlab.benchmarks.emotionbench.published_results import EmotionResultFile
+from eqlab.benchmarks.emotionbench.measures import CONTROLS, FACTORS, Kind, MeasurePlace, factor_name, kind_of
+from eqlab.benchmarks.emotionbench.published import EmotionResultFile
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.item_file import instruction, read_items
 from eqlab.core.toml_section import Section

@@ -1,4 +1,5 @@
-"""Scored administrations in columns: what all statistics of this benchmark take, whoever answered."""
+"""The study's map (eight emotions, their 36 factors in the order of its files, two kinds of control), and scored
+administrations in columns: what all statistics of this benchmark take, whoever answered."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +9,77 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from eqlab.benchmarks.emotionbench.factors import CONTROLS, EMOTIONS, Kind, kind_of
+Kind = Literal["negative", "neutral", "positive"]
+KINDS: tuple[Kind, ...] = ("negative", "neutral", "positive")
+
+FACTORS: dict[str, tuple[str, ...]] = {
+    "Anger": (
+        "Facing Self-Opinioned People",
+        "Blaming, Slandering, and Tattling",
+        "Bullying, Teasing, Insulting, and Disparaging",
+        "Silly and Thoughtless Behaviors",
+        "Driving Situations",
+    ),
+    "Anxiety": (
+        "External Factors",
+        "Self-Imposed Pressure",
+        "Personal Growth and Relationships",
+        "Uncertainty and Unknowns",
+    ),
+    "Depression": (
+        "Failure of Important Goals",
+        "Death of Loved Ones",
+        "Romantic Loss",
+        "Chronic Stress",
+        "Social Isolation",
+        "Winter",
+    ),
+    "Frustration": (
+        "Disappointments and Letdowns",
+        "Unforeseen Obstacles and Accidents",
+        "Miscommunications and Misunderstanding",
+        "Rejection and Interpersonal Issues",
+    ),
+    "Jealousy": (
+        "Romantic (Opposite Gender)",
+        "Romantic (Same Gender)",
+        "Material Possession",
+        "Experiential",
+    ),
+    "Guilt": (
+        "Betrayal and Deception",
+        "Relationship and Interpersonal",
+        "Broken Promises and Responsibilities",
+        "Personal and Moral",
+    ),
+    "Fear": (
+        "Social Fears",
+        "Agoraphobia Fears",
+        "Injury Fears",
+        "Dangerous Environments",
+        "Harmless Animals",
+    ),
+    "Embarrassment": (
+        "Intimate",
+        "Stranger",
+        "Sticky Scenarios",
+        "Centre of Attention",
+    ),
+}
+EMOTIONS = tuple(FACTORS)
+CONTROLS: dict[str, Kind] = {"Neutral": "neutral", "Positive": "positive"}
+"""The two names that controls have in the place of an emotion."""
+
+
+def kind_of(emotion: str) -> Kind:
+    return CONTROLS.get(emotion, "negative")
+
+
+def factor_name(emotion: str, index: int) -> str:
+    """The name of a factor; a number the study does not know keeps its number."""
+    names = FACTORS.get(emotion, ())
+    return names[index] if index < len(names) else f"{emotion}-{index + 1}"
+
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -51,7 +122,7 @@ class Measures:
         )
 
     def default(self, subscale: str) -> FloatArray:
-        return known(self.scores[subscale][self.where == DEFAULT])
+        return defined(self.scores[subscale][self.where == DEFAULT])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +154,7 @@ class MeasureGroup:
         return np.asarray(inside[where])  # DEFAULT, which is −1, finds the last, which no group has
 
 
-def known(values: FloatArray) -> FloatArray:
+def defined(values: FloatArray) -> FloatArray:
     return np.asarray(values[~np.isnan(values)])
 
 

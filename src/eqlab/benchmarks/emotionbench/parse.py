@@ -10,11 +10,10 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Any, Literal
 
-from eqlab.benchmarks.emotionbench.parse_value import NUMBER, UnclearError, plain, read_value, value_after, within
 from eqlab.core.forms import Form, Scale
 
 _FENCE = re.compile(r"```[a-zA-Z]*+[^\S\n]*+\n(.*?)```", re.DOTALL)
@@ -26,6 +25,20 @@ _POSITION = re.compile(
 _FIRST_WORD = re.compile(r"[\W_]*([^\W_]+)")
 _LAST = itemgetter(-1)
 _GLUED = re.compile(r"(\d{1,2})[.:)=](\d)")
+_SEPARATOR = re.compile(r"(?:\s*(?:[:=→]|\.{2,}|…|[-–—](?=\s)|->|=>)\s*|\s+)")
+_NUMBER = re.compile(
+    r"[(\[]?\s*(?P<value>\d{1,2})(?!\d)(?:\.0+(?!\d))?(?:\s*(?:/|out\s+of)\s*(?P<top>\d{1,2})(?!\d))?(?:\s*[)\]])?",
+    re.IGNORECASE,
+)
+_SCORE_WORDS = re.compile(r"^(?:my\s+)?(?:score|rating|answer|value)\s*(?:is|:|=)\s*", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+_LONGEST_LABEL = 200
+_WORDS = {"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
+"""Numbers in words."""
+
+
+class UnclearError(Exception):
+    """A reply that cannot be read for certain; says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +137,7 @@ def _from_json(data: Any, form: Form) -> dict[str, int]:
 
 def _named(key: str, names: dict[str, Scale], form: Form) -> Scale:
     """The item a JSON key means: "excited", "3", or "3. Excited" if both are the same item."""
-    name = plain(key)
+    name = _plain(key)
     number, _, words = name.partition(" ")
     if name in names:
         return names[name]
@@ -138,11 +151,11 @@ def _named(key: str, names: dict[str, Scale], form: Form) -> Scale:
 
 def _json_value(scale: Scale, value: Any) -> int:
     if isinstance(value, str):
-        return read_value(scale, value)
+        return _read_value(scale, value)
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if isinstance(value, bool) or not whole:
         raise UnclearError(f"{scale.key}: {value!r} is not a whole number")
-    return within(scale, int(value))
+    return _within(scale, int(value))
 
 
 def _from_lines(lines: Sequence[str], form: Form) -> dict[str, int]:
@@ -150,7 +163,7 @@ def _from_lines(lines: Sequence[str], form: Form) -> dict[str, int]:
     names = _names(form)
     bare = [line for line in lines if _is_bare(line)]
     if len(bare) == len(form.scales) and not any(_starts_item(line, names) for line in lines if line not in bare):
-        return _complete([(s, read_value(s, line)) for s, line in zip(form.scales, bare, strict=True)], form)
+        return _complete([(s, _read_value(s, line)) for s, line in zip(form.scales, bare, strict=True)], form)
     if bare:
         raise UnclearError(f"{len(bare)} bare values for {len(form.scales)} items")
     if _repeats_legend(lines, form.scales[0]):
@@ -163,13 +176,13 @@ def _from_lines(lines: Sequence[str], form: Form) -> dict[str, int]:
 
 def _repeats_legend(lines: Sequence[str], scale: Scale) -> bool:
     """Whether the reply repeats what the numbers mean ("1 = not at all …"), which looks like answers in words."""
-    legend = {f"{value} {plain(label)}" for value, label in scale.anchors}
-    return len(legend) > 1 and legend <= {plain(line) for line in lines}
+    legend = {f"{value} {_plain(label)}" for value, label in scale.anchors}
+    return len(legend) > 1 and legend <= {_plain(line) for line in lines}
 
 
 def _is_bare(line: str) -> bool:
     """Nothing but a value: "4", "4.", "(4)", "4/5"."""
-    match = NUMBER.match(line)
+    match = _NUMBER.match(line)
     return match is not None and line[match.end() :].strip() in ("", ".") and len(match["value"]) == 1
 
 
@@ -195,18 +208,18 @@ def _item_line(line: str, form: Form, names: dict[str, Scale]) -> tuple[Scale, i
     """(scale, value, how the item is named) of a line that answers an item; None for a line about something else."""
     glued = _GLUED.fullmatch(line.rstrip("."))
     if glued:
-        return _at(int(glued[1]), form), within(_at(int(glued[1]), form), int(glued[2])), "number"
+        return _at(int(glued[1]), form), _within(_at(int(glued[1]), form), int(glued[2])), "number"
     position = _POSITION.match(line)
     rest = line[position.end() :] if position else line
     named = _by_name(rest, names)
     if position is None:
-        return (named[0], value_after(*named), "name") if named else None
+        return (named[0], _value_after(*named), "name") if named else None
     shown = _at(int(position[1]), form)
     if named is None:
-        return shown, read_value(shown, rest), "number"
+        return shown, _read_value(shown, rest), "number"
     if named[0] is not shown:
         raise UnclearError(f"line {shown.key}: the number is that of {shown.text!r}, the words are another item's")
-    return shown, value_after(shown, named[1]), "both"
+    return shown, _value_after(shown, named[1]), "both"
 
 
 def _at(position: int, form: Form) -> Scale:
@@ -227,8 +240,8 @@ def _complete(found: Sequence[tuple[Scale, int]], form: Form) -> dict[str, int]:
 
 def _names(form: Form) -> dict[str, Scale]:
     """Items by their key and, where no other item has the same, by their text; the longest first."""
-    texts = [plain(scale.text) for scale in form.scales]
-    names = {plain(scale.key): scale for scale in form.scales}
+    texts = [_plain(scale.text) for scale in form.scales]
+    names = {_plain(scale.key): scale for scale in form.scales}
     names |= {text: scale for text, scale in zip(texts, form.scales, strict=True) if text and texts.count(text) == 1}
     return dict(sorted(names.items(), key=lambda pair: -len(pair[0])))
 
@@ -237,3 +250,80 @@ def _names(form: Form) -> dict[str, Scale]:
 def _pattern(name: str) -> re.Pattern[str]:
     """The words of a name, whatever stands between them, and no further letter."""
     return re.compile(r"[\W_]*" + r"[\W_]+".join(re.escape(word) for word in name.split()) + r"(?!\w)", re.IGNORECASE)
+
+
+# One answer: "4", "4.", "4/5", "4 (strongly)", "strongly (4)", "strongly"
+
+
+def _value_after(scale: Scale, rest: str) -> int:
+    """The value in what follows an item's words: after a colon, a dash, an arrow or a space, or in brackets."""
+    bare = rest.lstrip(".,;!?\"'”’)")
+    separator = _SEPARATOR.match(bare)
+    if separator is None:
+        if not bare.startswith(("(", "[")):
+            raise UnclearError(f"{scale.key}: no value after the item")
+        return _read_value(scale, bare)
+    return _read_value(scale, bare[separator.end() :])
+
+
+def _read_value(scale: Scale, text: str) -> int:
+    """The one value a text gives: a number, perhaps with its label or a remark without numbers, or a label alone."""
+    said = text.strip().strip("\"'").strip()
+    if len(said) == 1 and said in "0123456789":
+        return _within(scale, int(said))
+    said = _SCORE_WORDS.sub("", said, count=1)
+    label = _label(scale, said)
+    if label is not None:
+        return label
+    match = _NUMBER.match(said)
+    if match is None:
+        return _labelled(scale, said)
+    if match["top"] and int(match["top"]) != scale.high:
+        raise UnclearError(f"{scale.key}: {match['top']} is not the top of the scale")
+    value = _within(scale, int(match["value"]))
+    remark = said[match.end() :]
+    if not remark:
+        return value
+    if remark[0] not in " .,;:()-–—\t=!\"'":
+        raise UnclearError(f"{scale.key}: {said!r} is no value")
+    if re.search(r"\d", remark):
+        raise UnclearError(f"{scale.key}: more than one number in {said!r}")
+    other = _label(scale, remark)
+    named = {_WORDS[word] for word in _plain(remark).split() if word in _WORDS} - {1}
+    if other not in (None, value) or not named <= {value} or re.match(r"\s*(?:or|to|and|[-–—]\s*$)", remark):
+        raise UnclearError(f"{scale.key}: {said!r} contradicts itself")
+    return value
+
+
+def _labelled(scale: Scale, said: str) -> int:
+    """A label with its number after it: "quite a bit (4)"."""
+    match = len(said) <= _LONGEST_LABEL and re.fullmatch(
+        r"(?P<label>\D+?)\s*[(\[:=]\s*(?P<value>\d)(?:/\d)?\s*[)\]]?\.?", said
+    )
+    label = _label(scale, match["label"]) if match else None
+    if not match or label is None or label != int(match["value"]):
+        raise UnclearError(f"{scale.key}: {said[:60]!r} is no value")
+    return label
+
+
+def _label(scale: Scale, text: str) -> int | None:
+    """The value whose label, or number word, is exactly this text."""
+    words = _plain(text)
+    if not words:
+        return None
+    if words in _WORDS:
+        return _within(scale, _WORDS[words])
+    values = {value for value, label in scale.anchors if _plain(label) == words}
+    return values.pop() if len(values) == 1 else None
+
+
+def _within(scale: Scale, value: int) -> int:
+    if not scale.holds(value):
+        raise UnclearError(f"{scale.key}: {value} is not from {scale.low} to {scale.high}")
+    return value
+
+
+@lru_cache(maxsize=4096)
+def _plain(text: str) -> str:
+    """Lower-case words with single spaces."""
+    return " ".join(_WORD.findall(text.casefold()))

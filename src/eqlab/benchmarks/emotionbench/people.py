@@ -1,70 +1,431 @@
-"""The people of the published study: a workbook with one *column* per respondent, whose labels repeat (one label per
-situation, 1-based, with two emotions under other names). Personal details are not read."""
+"""People's EmotionBench result: the change within each person from the default measure to that in a situation, tested
+as the study did, beside the published people, and under the headline that models have."""
 
-import io
-import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from eqlab.benchmarks.emotionbench.factors import FACTORS, factor_name
-from eqlab.benchmarks.emotionbench.measures import FloatArray, MeasurePlace, People
-from eqlab.core.errors import DataError
-from eqlab.instruments.catalogue import PANAS
-from eqlab.instruments.score import score_columns
+from eqlab.analysis.clusters import cluster_means
+from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate
+from eqlab.analysis.moods import concordance
+from eqlab.analysis.two_samples import describe, hedges_g, paired_comparison
+from eqlab.benchmarks.emotionbench import tables
+from eqlab.benchmarks.emotionbench.measures import (
+    DEFAULT,
+    KINDS,
+    IntArray,
+    MeasureGroup,
+    MeasurePlace,
+    Measures,
+    People,
+    defined,
+    groups,
+)
+from eqlab.benchmarks.emotionbench.moods import (
+    NEGATIVE,
+    POSITIVE,
+    Alignment,
+    ThreeNumbers,
+    align,
+    beside_people,
+    mood_changes,
+    three_numbers,
+)
+from eqlab.benchmarks.emotionbench.result import (
+    BASELINES,
+    MIN_READABLE,
+    companions,
+    old_number,
+    scale_headline,
+    scale_range,
+    verdict,
+)
+from eqlab.benchmarks.emotionbench.score import Administration, administrations, norms_of, place_of
+from eqlab.benchmarks.emotionbench.views import (
+    MARGIN,
+    MoodChange,
+    Norms,
+    PeopleAgreement,
+    agreement,
+    people_cells,
+    with_holm,
+)
+from eqlab.core.answers import STATUSES
+from eqlab.core.benchmark import Scored
+from eqlab.core.results import Estimate, ItemScore, Result, Table
+from eqlab.core.runs import PEOPLE
 
-CROWD = "emotionbench/results/PANAS Test/crowd.xlsx"
-"""The workbook among the published files."""
-
-_LABEL = re.compile(r"([A-Za-z]+)_F(\d+)S(\d+)")
-_OTHER_NAMES = {"Angry": "Anger", "Jealous": "Jealousy"}
-_BEFORE, _AFTER = "of your current feeling in", "of your feeling in"
-_HINT = "Run 'eqlab data verify', then 'eqlab data fetch emotionbench'."
+FEW_EACH = 5
+"""People in a situation below which their noise lowers the concordance noticeably."""
 
 
-def read_people(content: bytes, path: str = CROWD) -> People:
-    from python_calamine import CalamineError, CalamineWorkbook
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """One row per person and situation, with that person's default measure beside it."""
 
-    try:
-        rows = CalamineWorkbook.from_filelike(io.BytesIO(content)).get_sheet_by_name("Raw").to_python()
-    except (CalamineError, ValueError) as error:
-        raise DataError(f"{path} cannot be read as the study's workbook: {error}.", _HINT) from error
-    return people_of(rows, path)
+    people: People
+    person: IntArray
+    """Per row the number of the person; one number twice if somebody had two situations."""
+    n_people: int
+    n_began: int
+    """Everybody with at least one readable measure."""
+    n_dropped: int
+    """Who gave the default measure and no other."""
+    n_without_default: int
+
+    def changes_as_measures(self) -> Measures:
+        """The changes as measures of a subject whose default is 0, which is what they are to its three numbers."""
+        scores = {name: np.concatenate(([0.0], self.people.change(name))) for name in self.people.before}
+        where = np.concatenate(([DEFAULT], self.people.where)).astype(np.int64)
+        return Measures(PEOPLE, "", self.people.places, where, scores)
 
 
-def people_of(rows: Sequence[Sequence[Any]], path: str = CROWD) -> People:
-    """The sheet's rows as respondents."""
-    columns = [(index, match) for index, label in enumerate(rows[0]) if (match := _LABEL.fullmatch(str(label)))]
-    if not columns:
-        raise DataError(f"{path}: the first row has no label like 'Angry_F1S1'.", _HINT)
-    places: dict[tuple[str, int, int], int] = {}
-    where = []
-    for _, match in columns:
-        emotion = _OTHER_NAMES.get(match[1], match[1])
-        if emotion not in FACTORS:
-            raise DataError(f"{path}: the label {match[0]} names no emotion of the study.", _HINT)
-        where.append(places.setdefault((emotion, int(match[2]) - 1, int(match[3]) - 1), len(places)))
-    chosen = [index for index, _ in columns]
-    before, after = (_answers(rows, chosen, mark, path) for mark in (_BEFORE, _AFTER))
-    return People(
-        tuple(MeasurePlace(emotion, f, factor_name(emotion, f), f"{emotion}-{f}-{s}") for emotion, f, s in places),
-        np.array(where),
-        {part.name: score_columns(PANAS, before, part) for part in PANAS.scores},
-        {part.name: score_columns(PANAS, after, part) for part in PANAS.scores},
+def pair(given: Sequence[Administration]) -> Paired:
+    """Pairs within person, in an order that does not depend on who came first."""
+    names = list(given[0].scores) if given else []
+    before: dict[str, list[Administration]] = {}
+    after: list[tuple[str, Administration]] = []
+    for one in given:
+        if one.answer is not None and one.status == "ok":
+            if one.trial.condition == "default":
+                before.setdefault(one.answer.subject, []).append(one)
+            else:
+                after.append((one.answer.subject, one))
+    after.sort(key=lambda pair: (pair[0], pair[1].trial.items, pair[1].repeat))
+    rows = [(who, one) for who, one in after if who in before]
+    persons = {who: number for number, who in enumerate(dict.fromkeys(who for who, _ in rows))}
+    found = sorted({place_of(one.trial) for _, one in rows}, key=lambda p: (p.emotion, p.factor_index, p.situation))
+    numbers: dict[MeasurePlace, int] = {place: number for number, place in enumerate(found)}
+    moved = {who for who, _ in after}
+    people = People(
+        tuple(found),
+        np.array([numbers[place_of(one.trial)] for _, one in rows], dtype=np.int64),
+        {name: np.array([_mean(before[who], name) for who, _ in rows], dtype=float) for name in names},
+        {name: np.array([_mean([one], name) for _, one in rows], dtype=float) for name in names},
+    )
+    return Paired(
+        people,
+        np.array([persons[who] for who, _ in rows], dtype=np.int64),
+        len(persons),
+        len(before.keys() | moved),
+        len(before.keys() - moved),
+        len(moved - before.keys()),
     )
 
 
-def _answers(rows: Sequence[Sequence[Any]], columns: Sequence[int], mark: str, path: str) -> FloatArray:
-    """Items × respondents of one of the two measures; rows are found by the item's word, in whatever order."""
-    found = {}
-    for row in rows:
-        question = str(row[1])
-        word = question.rpartition(" - ")[2].strip().lower()
-        if mark in question and word in PANAS.item_keys:
-            found[word] = [row[column] for column in columns]
-    missing = [word for word in PANAS.item_keys if word not in found]
-    if missing:
-        raise DataError(f"{path}: no row '{mark} …' for {', '.join(missing)}.", _HINT)
-    answers = [[float(cell) if isinstance(cell, int | float) else np.nan for cell in found[w]] for w in PANAS.item_keys]
-    return np.array(answers)
+def _mean(given: Sequence[Administration], name: str) -> float:
+    known = [value for one in given if (value := one.scores[name]) is not None]
+    return fmean(known) if known else np.nan
+
+
+def paired_changes(found: Paired) -> list[MoodChange]:
+    """Every group's mean change within person on every score: persons are the units, interval and test are Student's
+    for pairs; Holm's family is all factor cells together."""
+    every = groups(found.people.places)
+    return with_holm(_change(found, name, group) for name in found.people.before for group in every)
+
+
+def _change(found: Paired, subscale: str, group: MeasureGroup) -> MoodChange:
+    every = found.people.change(subscale)
+    rows = group.rows(found.people.where) & ~np.isnan(every)
+    own = cluster_means(every[rows], found.person[rows]) if rows.any() else every[rows]
+    test = paired_comparison(own)
+    before, after = describe(found.people.before[subscale][rows]), describe(found.people.after[subscale][rows])
+    estimate = mean_estimate(f"change in {subscale}", list(own), digits=1)
+    return MoodChange(
+        subscale,
+        group,
+        n_situations=len(np.unique(found.people.where[rows])),
+        n=len(own),
+        default=before,
+        change=replace(estimate, of="people"),
+        effect=hedges_g(after, before) if before.n > 1 else None,
+        df=test.df,
+        p=test.p,
+    )
+
+
+def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
+    given = administrations(scored)
+    found = pair(given)
+    norms = norms_of(one.trial for one in given)
+    panas = options["instrument"] == "PANAS"
+    changes = paired_changes(found)
+    agreements = [agreement(changes, norms, name) for name in found.people.before] if norms else []
+    measures = found.changes_as_measures()
+    moved = align(measures) if panas and found.n_people else None
+    every = three_numbers(measures, mood_changes(measures)) if moved else None
+    three = every if every and every.headline.value is not None else None
+    headline = _headline(options["instrument"], found, changes, three)
+    counts = Counter(one.status or "unanswered" for one in given)
+    answered = len(given) - counts["unanswered"]
+    valid = headline.value is not None and counts["ok"] >= MIN_READABLE * answered
+    return Result(
+        noun="situations",
+        benchmark="emotionbench",
+        title="EmotionBench" if panas else f"EmotionBench, {options['instrument']}",
+        subject=PEOPLE,
+        rules={
+            **options,
+            "mode": "form",
+            "participants": found.n_people,
+            "defaults": "one per person",
+            "repeats": _each(found),
+        },
+        sentence=_sentence(headline, found, three, agreements, valid),
+        headline=headline,
+        score_range=(0.0, 100.0) if three else (-40.0, 40.0) if panas else scale_range(options["instrument"]),
+        estimates=tuple(_estimates(given, found, changes, moved, every, agreements)),
+        counts={
+            "planned": len(given),
+            **{status: counts.get(status, 0) for status in STATUSES},
+            "unanswered": counts.get("unanswered", 0),
+            "people": found.n_people,
+            "people with the default measure only": found.n_dropped,
+        },
+        items=_situations_shown(given, found, moved, three, norms),
+        item_range=(-40.0, 40.0) if panas else scale_range(options["instrument"]),
+        baselines=BASELINES if three else (),
+        valid=valid,
+        caveats=_caveats(given, found, options, norms, three),
+        tables=(
+            *((beside_people(every, "these people"),) if every else ()),
+            *_tables(given, found, changes, norms, agreements),
+        ),
+    )
+
+
+def _headline(instrument: str, found: Paired, changes: Sequence[MoodChange], three: ThreeNumbers | None) -> Estimate:
+    """The models' headline where people had situations of all three kinds, so that both may stand in one table; else
+    the change of the scale itself. n is people in either case."""
+    if three is not None:
+        note = f"of {three.headline.n} situations by their people's mean change; the interval is over situations"
+        return replace(three.headline, n=found.n_people, note=note, of="people")
+    if instrument != "PANAS":
+        return scale_headline(instrument, changes)
+    whole = [one.change for one in changes if one.level == "overall" and one.subscale == NEGATIVE]
+    note = "no concordance: it needs negative, neutral and positive situations; the interval is over people"
+    nothing = Estimate(f"change in {NEGATIVE}", None, 0, digits=1, of="people")
+    return replace(whole[0] if whole else nothing, note=note)
+
+
+def _each(found: Paired) -> int:
+    """Most people in one situation: what repeats are to a model."""
+    return max(Counter(found.people.where.tolist()).values(), default=0)
+
+
+def _estimates(
+    given: Sequence[Administration],
+    found: Paired,
+    changes: Sequence[MoodChange],
+    aligned: Alignment | None,
+    three: ThreeNumbers | None,
+    agreements: Sequence[PeopleAgreement],
+) -> Iterable[Estimate]:
+    if three:
+        yield from (one for one in three.estimates if one.value is not None)
+    if aligned and aligned.headline.value is not None:
+        yield replace(_one_by_one(found), of="people")
+        yield old_number(aligned)
+        for kind in KINDS:
+            share = aligned.shares[kind]
+            yield replace(share, name=f"{kind} situations that move people on average as they should", of="situations")
+    yield replace(proportion_estimate("people with both measures", found.n_people, found.n_began), of="people")
+    answered = [one for one in given if one.status is not None]
+    people = [one.answer.subject if one.answer else "" for one in answered]
+    yield clustered_share("readable answers", [one.status == "ok" for one in answered], people)
+    for name, values in found.people.before.items():
+        yield replace(mean_estimate(f"default {name}", list(defined(values)), digits=1), of="people")
+    for change in changes:
+        if change.level == "overall":
+            yield replace(change.change, name=f"{change.subscale}: change")
+    for one in agreements:
+        reliability = (
+            "" if one.reliability is None else f"the published people's own reliability is {one.reliability:.2f}"
+        )
+        others = tables.OTHERS
+        yield replace(one.correlation, name=f"{one.subscale}: correlation with {others} over factors", note=reliability)
+        yield replace(one.mean_gap, name=f"{one.subscale}: mean difference to {others}")
+
+
+def _one_by_one(found: Paired) -> Estimate:
+    """The concordance of every person's own change in place of the situation's mean; a person is one unit."""
+    mood = found.people.change(POSITIVE) - found.people.change(NEGATIVE)
+    kinds = [KINDS.index(found.people.places[place].kind) for place in found.people.where.tolist()]
+    note = "each person's own change; one person is noisier than the mean of several"
+    return replace(concordance(mood, kinds, found.person).all, name="Concordance of single people", note=note)
+
+
+def _tables(
+    given: Sequence[Administration],
+    found: Paired,
+    changes: Sequence[MoodChange],
+    norms: Norms | None,
+    agreements: Sequence[PeopleAgreement],
+) -> Iterable[Any]:
+    if not changes:
+        return
+    yield tables.profile(changes, norms, of_people=True)
+    defaults = [
+        (name, replace(mean_estimate(name, list(defined(values)), digits=1), of="people"))
+        for name, values in found.people.before.items()
+    ]
+    yield tables.default_mood(defaults, norms, "these people", tables.OTHERS)
+    yield _views(found, changes, agreements)
+    shown = [one.shown for one in given if one.status == "ok"]
+    for table in (_alike(found), tables.order_effect(shown)):
+        if table is not None:
+            yield table
+
+
+def _sentence(
+    headline: Estimate,
+    found: Paired,
+    three: ThreeNumbers | None,
+    agreements: Sequence[PeopleAgreement],
+    valid: bool,
+) -> str:
+    if headline.value is None:
+        return "People cannot be scored: nobody has both measures yet."
+    bounds = "" if headline.low is None else f" (95 % interval {headline.low:.1f} to {headline.high:.1f})"
+    who = f"{found.n_people} people" if found.n_people > 1 else "One person"
+    if three is None:
+        scale = headline.name.removeprefix("change in ")
+        text = f"{who}: the situations change {scale} by {headline.value:+.1f} points{bounds}."
+    else:
+        text = (
+            f"{who}: of two situations mood is better in the better one {headline.value:.1f} % of the time{bounds}; "
+            f"{verdict(headline)}.{companions(three, 'On average they are')}"
+        )
+    said = " and ".join(
+        f"{one.mean_gap.value:+.1f} ({one.subscale})" for one in agreements if one.mean_gap.value is not None
+    )
+    if said:
+        text += f" Their changes differ from those of the published people by {said} points on average."
+    return text if valid else f"{text} But too few answers could be read: the result is not valid."
+
+
+def _caveats(
+    given: Sequence[Administration],
+    found: Paired,
+    options: Mapping[str, Any],
+    norms: Norms | None,
+    three: ThreeNumbers | None,
+) -> tuple[str, ...]:
+    said = ["A questionnaire measures what people say of a situation they imagine, not what they would feel in it."]
+    if norms is not None and options["item_set"] == "open":
+        said.append("The published people had other texts of the same factors.")
+    if norms is None and options["instrument"] == "PANAS":
+        said.append(
+            "Not compared with the published people: give the study the option people = yes (needs their data)."
+        )
+    each = len(found.people.where) / len(found.people.places) if found.people.places else 0.0
+    if three and each < FEW_EACH:
+        said.append(f"{each:.1f} people per situation are few: their noise lowers the concordance.")
+    if 0 < found.n_people < 10:
+        said.append(f"{found.n_people} people are few: intervals are wide and single factors say little.")
+    if found.n_dropped:
+        said.append(f"{found.n_dropped} of {found.n_began} people gave the default measure only; they are left out.")
+    if found.n_without_default:
+        said.append(f"{found.n_without_default} people have no readable default measure and are left out.")
+    waiting = sum(one.status is None for one in given)
+    if waiting:
+        said.append(f"{waiting} planned pages are not answered: by people who left, or who are still at it.")
+    return tuple(said)
+
+
+def _views(found: Paired, changes: Sequence[MoodChange], agreements: Sequence[PeopleAgreement]) -> Table:
+    """As published, honest, against the published people: side by side for every cell."""
+    published = {cell.key: cell for name in found.people.before for cell in people_cells(found.people, name)}
+    gaps = tables.gaps_by_cell(agreements)
+    by_situation = _situation_means(found)
+    return Table(
+        "Views of every cell",
+        (
+            *("situations of", "scale", "people", "as published", "p (as published)", "honest: p after Holm"),
+            *("Hedges' g", "honest: situations as units", f"against {tables.OTHERS}: difference"),
+            f"within ±{MARGIN:g} of them",
+        ),
+        tuple(
+            (
+                tables.row_name(change),
+                change.subscale,
+                change.n,
+                tables.arrow(published[change.key]),
+                published[change.key].comparison.p,
+                change.p_holm,
+                change.effect,
+                by_situation[change.key],
+                *tables.beside(gaps.get(change.key)),
+            )
+            for change in changes
+        ),
+        "As published: paired t-test over persons, arrow at p ≤ 0.01. Honest: Holm over all factor cells; and the mean "
+        "of the situations' means with situations as units, which holds for other situations of the kind too.",
+    )
+
+
+def _situation_means(found: Paired) -> Mapping[tuple[str, str, str, str], Estimate]:
+    """Per cell the mean of the situations' mean changes, with Student's interval over situations."""
+    estimates: dict[tuple[str, str, str, str], Estimate] = {}
+    for name in found.people.before:
+        every = found.people.change(name)
+        for group in groups(found.people.places):
+            rows = group.rows(found.people.where) & ~np.isnan(every)
+            means = cluster_means(every[rows], found.people.where[rows]) if rows.any() else every[rows]
+            estimate = mean_estimate(f"change in {name}", list(means), digits=1)
+            estimates[name, group.level, group.emotion, group.factor] = replace(estimate, of="situations")
+    return estimates
+
+
+def _alike(found: Paired) -> Table | None:
+    table = tables.repeats(found.changes_as_measures())
+    if table is None:
+        return None
+    return replace(
+        table,
+        title="How alike people's changes in one situation are",
+        columns=("scale", "people", "situations", "ICC(1)", "design effect"),
+        note="A design effect of 1 means: all situations move people alike. The larger it is, the less do intervals "
+        "over people hold for other situations; those with situations as units do.",
+    )
+
+
+def _situations_shown(
+    given: Sequence[Administration],
+    found: Paired,
+    moved: Alignment | None,
+    three: ThreeNumbers | None,
+    norms: Norms | None,
+) -> tuple[ItemScore, ...]:
+    """One entry per situation that somebody was to imagine: the mean change of its people."""
+    trials = {one.trial.items[0]: one.trial for one in sorted(given, key=lambda one: one.trial.id)}
+    numbers = {place.situation: number for number, place in enumerate(found.people.places)}
+    shown = []
+    for item, trial in sorted(trials.items()):
+        if trial.condition == "default":
+            continue
+        rows = found.people.where == numbers.get(item, -2)
+        means = {name: defined(found.people.change(name)[rows]) for name in found.people.before}
+        values = {name: round(float(own.mean()), 2) for name, own in means.items() if len(own)}
+        place = (trial.key["emotion"], trial.key["factor_index"])
+        shown.append(
+            ItemScore(
+                item=item,
+                trial=trial.id,
+                repeat=0,
+                status="ok" if rows.any() else None,
+                score=moved.moods.get(item) if moved else next(iter(values.values()), None),
+                title=f"{trial.key['emotion']}: {trial.key['factor']}",
+                text=f"Mean change of {int(rows.sum())} people." if rows.any() else "",
+                values=values,
+                reference={norm.subscale: round(norm.change, 2) for norm in (norms.of_factor(*place) if norms else ())},
+                attempts=int(rows.sum()),
+                points=three.points.get(item) if three else None,
+            )
+        )
+    return tuple(shown)

@@ -3,24 +3,29 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.emotionbench import tables
-from eqlab.benchmarks.emotionbench.against_people import Norms, PeopleAgreement, agreement
-from eqlab.benchmarks.emotionbench.alignment import Alignment, align, mood_changes
-from eqlab.benchmarks.emotionbench.factors import KINDS
-from eqlab.benchmarks.emotionbench.honest import MoodChange, changes
-from eqlab.benchmarks.emotionbench.items_shown import situation_scores
-from eqlab.benchmarks.emotionbench.measures import Measures
+from eqlab.benchmarks.emotionbench.measures import KINDS, Measures
+from eqlab.benchmarks.emotionbench.moods import (
+    PUBLISHED_PEOPLE,
+    Alignment,
+    ThreeNumbers,
+    align,
+    beside_people,
+    mood_changes,
+    repeat_estimates,
+    three_numbers,
+)
 from eqlab.benchmarks.emotionbench.parse import last_characters
-from eqlab.benchmarks.emotionbench.repeatability import repeat_estimates
 from eqlab.benchmarks.emotionbench.score import WHOLE, Administration, administrations, measures_of, norms_of
-from eqlab.benchmarks.emotionbench.three_numbers import PUBLISHED_PEOPLE, ThreeNumbers, beside_people, three_numbers
+from eqlab.benchmarks.emotionbench.views import MoodChange, Norms, PeopleAgreement, agreement, situation_changes
 from eqlab.benchmarks.flat import flatness
-from eqlab.core.answers import STATUSES, Answer
+from eqlab.core.answers import STATUSES, Answer, Status
 from eqlab.core.benchmark import Scored
-from eqlab.core.results import Baseline, Estimate, Result, Table
+from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS, OVERALL
 
@@ -36,7 +41,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     panas = options["instrument"] == "PANAS"
     aligned = align(measures) if panas and measures.scores else None
     three = three_numbers(measures, mood_changes(measures)) if aligned else None
-    found = changes(measures, list(measures.scores))
+    found = situation_changes(measures, list(measures.scores))
     agreements = [agreement(found, norms, name) for name in measures.scores] if norms else []
     counts = Counter(one.status or "unanswered" for one in given)
     headline = three.headline if three else scale_headline(options["instrument"], found)
@@ -172,9 +177,9 @@ def _tables(
     defaults = [(name, mean_estimate(name, list(measures.default(name)), digits=1)) for name in measures.scores]
     optional = (tables.repeats(measures), tables.order_effect(shown), tables.refusals(given))
     return (
-        tables.profile(measures, found, norms),
+        tables.profile(found, norms),
         tables.default_mood(defaults, norms),
-        tables.three_views(measures, found, agreements, levels=("factor", "emotion", "overall")),
+        tables.three_views(measures, found, agreements),
         *(table for table in optional if table is not None),
     )
 
@@ -261,3 +266,59 @@ def _caveats(
     if waiting:
         said.append(f"{waiting} questions are not answered yet; the result is preliminary.")
     return tuple(said)
+
+
+def situation_scores(
+    given: Sequence[Administration], aligned: Alignment | None, three: ThreeNumbers | None, norms: Norms | None
+) -> tuple[ItemScore, ...]:
+    """One entry per situation, in the order asked; its score is the change of mood (PANAS) or of the overall score."""
+    defaults = _means([one for one in given if one.trial.condition == "default"])
+    by_item: dict[str, list[Administration]] = {}
+    for one in given:
+        if one.trial.condition != "default":
+            by_item.setdefault(one.trial.items[0], []).append(one)
+    people: dict[tuple[str, int], dict[str, float]] = {}
+    for norm in norms.factors if norms else ():
+        people.setdefault((norm.emotion, norm.factor_index), {})[norm.subscale] = round(norm.change, 2)
+    return tuple(_item(item, own, defaults, aligned, three, people) for item, own in by_item.items())
+
+
+def _item(
+    item: str,
+    own: Sequence[Administration],
+    defaults: Mapping[str, float],
+    aligned: Alignment | None,
+    three: ThreeNumbers | None,
+    people: Mapping[tuple[str, int], Mapping[str, float]],
+) -> ItemScore:
+    trial = own[0].trial
+    means = _means(own)
+    values: dict[str, Any] = {name: round(means[name] - defaults[name], 2) for name in means if name in defaults}
+    shown = next((one for one in own if one.status == "ok"), own[0])
+    return ItemScore(
+        item=item,
+        trial=shown.trial.id,
+        repeat=shown.repeat,
+        status=_status(own),
+        score=aligned.moods.get(item) if aligned else next(iter(values.values()), None),
+        title=f"{trial.key['emotion']}: {trial.key['factor']}",
+        text=shown.answer.text if shown.answer else "",
+        values=values,
+        reference=people.get((trial.key["emotion"], trial.key["factor_index"]), {}),
+        attempts=sum(one.n_attempts for one in own),
+        points=three.points.get(item) if three else None,
+        topics=(str(trial.key["emotion"]),),
+        shown=shown.trial.stimulus,
+    )
+
+
+def _means(own: Sequence[Administration]) -> dict[str, float]:
+    """Mean scores over administrations, of the scores that at least one has."""
+    names = own[0].scores if own else ()
+    found = {name: [v for one in own if (v := one.scores[name]) is not None] for name in names}
+    return {name: fmean(values) for name, values in found.items() if values}
+
+
+def _status(own: Sequence[Administration]) -> Status | None:
+    """The best that a repeat came to."""
+    return next((status for status in STATUSES if any(one.status == status for one in own)), None)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from eqlab.analysis.two_samples import Sample
-from eqlab.benchmarks.emotionbench.against_people import Norm, Norms
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, MeasurePlace, Measures
+from eqlab.benchmarks.emotionbench.views import Norm, Norms
 from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
+from eqlab.core.results import ItemScore
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS
 from eqlab.instruments.score import check, defined, score_columns
@@ -104,4 +105,20 @@ def norms_of(trials: Iterable[Trial]) -> Norms | None:
         tuple(factors.values()),
         {name: Sample(*sample) for name, sample in mood["default"].items()},
         dict(mood["reliability"]),
+    )
+
+
+def administration_shown(one: Administration) -> ItemScore:
+    """One answer by itself: what it scores on the instrument. A change needs the default runs, so there is no score."""
+    key = one.trial.key
+    return ItemScore(
+        item=one.trial.items[0],
+        trial=one.trial.id,
+        repeat=one.repeat,
+        status=one.status,
+        score=None,
+        title=f"{key['emotion']}: {key['factor']}" if "factor" in key else "Default measure",
+        text=one.answer.text if one.answer else "",
+        values={name: value for name, value in one.scores.items() if value is not None},
+        attempts=one.n_attempts,
     )

@@ -1,4 +1,5 @@
-"""The tables of an EmotionBench result: the profile beside people's, the three views, moods and refusals."""
+"""The tables of an EmotionBench result, of models and of people: the profile beside people's, the three views, moods
+and refusals."""
 
 import math
 from collections import Counter
@@ -10,40 +11,60 @@ import numpy as np
 
 from eqlab.analysis.intervals import mean_estimate, t_bounds
 from eqlab.analysis.two_samples import Sample
-from eqlab.benchmarks.emotionbench.against_people import MARGIN, Norm, Norms, PeopleAgreement
-from eqlab.benchmarks.emotionbench.alignment import NEGATIVE
-from eqlab.benchmarks.emotionbench.as_published import PublishedCell, cells
-from eqlab.benchmarks.emotionbench.factors import CONTROLS
-from eqlab.benchmarks.emotionbench.honest import MoodChange, repeats_alike
-from eqlab.benchmarks.emotionbench.measures import Measures
+from eqlab.benchmarks.emotionbench.measures import CONTROLS, Measures
+from eqlab.benchmarks.emotionbench.moods import NEGATIVE
 from eqlab.benchmarks.emotionbench.score import Administration
+from eqlab.benchmarks.emotionbench.views import (
+    MARGIN,
+    Gap,
+    MoodChange,
+    Norm,
+    Norms,
+    PeopleAgreement,
+    PublishedCell,
+    cells,
+    repeats_alike,
+)
 from eqlab.core.results import ByEmotion, Estimate, Table
 
 Value = str | int | float | None | Estimate
 ARROWS = {"up": "↑", "down": "↓", "none": "–"}
+OTHERS = "published people"
+"""What those people are called where a study's own people are the subject."""
 
 
-def profile(measures: Measures, changes: Sequence[MoodChange], norms: Norms | None) -> Table:
-    """One row per factor, emotion and kind of control: the change on each scale, beside people's where known."""
-    names = list(measures.scores)
-    by_place = {(change.subscale, *place_key(change)): change for change in changes}
+def profile(changes: Sequence[MoodChange], norms: Norms | None, *, of_people: bool = False) -> Table:
+    """One row per factor, emotion and kind of control: the change on each scale, beside people's where known. Of
+    people, the published ones stand beside them."""
+    names = list(dict.fromkeys(change.subscale for change in changes))
+    by_key = {change.key: change for change in changes}
     rows: list[tuple[Value, ...]] = []
     for change in changes:
         if change.subscale != names[0]:
             continue
         row: list[Value] = [row_name(change), change.n_situations, change.n]
         for name in names:
-            row.append(by_place[(name, *place_key(change))].change)
+            row.append(by_key[(name, *change.key[1:])].change)
             if norms:
                 row.append(people_change(norms, name, change))
         rows.append(tuple(row))
-    columns = ["situations of", "situations", "answers"]
+    columns = ["situations of", "situations", "people" if of_people else "answers"]
+    others = OTHERS if of_people else "people"
     for name in names:
-        columns += [f"change in {name}", f"people: {name}"] if norms else [f"change in {name}"]
-    note = "Mean of the situations' means minus the mean of the default runs; situations are the units."
-    missing = "" if norms else " People's changes are not shown: the run was planned without the published data."
-    title = "Profile: how far situations move it"
-    return Table(title, tuple(columns), tuple(rows), note + missing, whiskers=columns[-2 if norms else -1])
+        columns += [f"change in {name}", f"{others}: {name}"] if norms else [f"change in {name}"]
+    if of_people:
+        note = "Mean change within person, from the default measure to that in the situation; persons are the units."
+        missing = f" The {OTHERS} are not shown: the study was planned without the published data."
+    else:
+        note = "Mean of the situations' means minus the mean of the default runs; situations are the units."
+        missing = " People's changes are not shown: the run was planned without the published data."
+    return Table(
+        f"Profile: how far situations move {'people' if of_people else 'it'}",
+        tuple(columns),
+        tuple(rows),
+        note + ("" if norms else missing),
+        whiskers=columns[-2 if norms else -1],
+    )
 
 
 def people_change(norms: Norms, subscale: str, change: MoodChange) -> Estimate | None:
@@ -94,43 +115,51 @@ def _covers(change: MoodChange, norm: Norm) -> bool:
     return norm.emotion == change.emotion and change.factor_index in (None, norm.factor_index)
 
 
-def three_views(
-    measures: Measures, changes: Sequence[MoodChange], agreements: Sequence[PeopleAgreement], *, levels: Sequence[str]
-) -> Table:
+def three_views(measures: Measures, changes: Sequence[MoodChange], agreements: Sequence[PeopleAgreement]) -> Table:
     """As published, honest, against people: side by side for every cell."""
-    published = {(cell.subscale, *place_key(cell)): cell for name in measures.scores for cell in cells(measures, name)}
-    gaps = {(g.change.subscale, *place_key(g.change)): g for agreement in agreements for g in agreement.gaps}
-    rows: list[tuple[Value, ...]] = []
-    for change in changes:
-        if change.level not in levels:
-            continue
-        key = (change.subscale, *place_key(change))
-        cell, gap = published[key], gaps.get(key)
-        rows.append(
-            (
-                row_name(change),
-                change.subscale,
-                cell.evoked.n,
-                f"{ARROWS[cell.direction]} {signed(cell.comparison.difference)}",
-                cell.comparison.p,
-                change.change,
-                change.effect,
-                change.p,
-                change.p_holm,
-                gap.gap if gap else None,
-                equal(gap.p_equivalent) if gap else None,
-            )
-        )
+    published = {cell.key: cell for name in measures.scores for cell in cells(measures, name)}
+    gaps = gaps_by_cell(agreements)
     return Table(
         "Three views of every cell",
         (
             *("situations of", "scale", "n", "as published", "p (as published)", "honest: change", "honest: Hedges' g"),
             *("honest: p", "honest: p after Holm", "against people: difference", f"within ±{MARGIN:g} of people"),
         ),
-        tuple(rows),
+        tuple(
+            (
+                row_name(change),
+                change.subscale,
+                (cell := published[change.key]).evoked.n,
+                arrow(cell),
+                cell.comparison.p,
+                change.change,
+                change.effect,
+                change.p,
+                change.p_holm,
+                *beside(gaps.get(change.key)),
+            )
+            for change in changes
+        ),
         "As published: every answer counts as independent, F-test then Student or Welch, arrow at p ≤ 0.01. Honest: "
         "the situation is the unit, Holm over all factor cells. Against people: the change minus people's change.",
     )
+
+
+def gaps_by_cell(agreements: Sequence[PeopleAgreement]) -> dict[tuple[str, str, str, str], Gap]:
+    return {gap.change.key: gap for agreement in agreements for gap in agreement.gaps}
+
+
+def arrow(cell: PublishedCell) -> str:
+    difference = cell.comparison.difference
+    return f"{ARROWS[cell.direction]} {'' if difference is None else f'{difference:+.1f}'}"
+
+
+def beside(gap: Gap | None) -> tuple[Estimate | None, str | None]:
+    """The difference to people, and whether it was shown to be none."""
+    if gap is None:
+        return None, None
+    p = gap.p_equivalent
+    return gap.gap, None if p is None else "yes" if p < 0.05 else "not shown"
 
 
 def default_mood(
@@ -193,24 +222,12 @@ def order_effect(shown: Sequence[Sequence[float]]) -> Table | None:
     )
 
 
-def place_key(thing: MoodChange | PublishedCell) -> tuple[str, str, str]:
-    return thing.level, thing.emotion, thing.factor
-
-
 def row_name(change: MoodChange) -> str:
     if change.level == "factor":
         return f"{change.emotion}: {change.factor}"
     if change.emotion in CONTROLS:
         return f"{CONTROLS[change.emotion]} controls"
     return "all negative situations" if change.level == "overall" else f"{change.emotion}, all"
-
-
-def signed(value: float | None) -> str:
-    return "" if value is None else f"{value:+.1f}"
-
-
-def equal(p: float | None) -> str | None:
-    return None if p is None else "yes" if p < 0.05 else "not shown"
 
 
 def _mean_sd(sample: Sample) -> str:

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from eqlab.analysis.clusters import clustering, reliability_of_means
+from eqlab.analysis.clusters import clustering, crossed_mean, reliability_of_means
 from eqlab.analysis.intervals import clustered_share, mean_estimate
-from eqlab.analysis.two_way import crossed_mean
 from eqlab.benchmarks.eqbench.baselines import baselines
 from eqlab.benchmarks.eqbench.chosen import Chosen, choose
 from eqlab.benchmarks.eqbench.people_norms import Dialogue, NormRating, agreements, dialogues, norms_table, shown

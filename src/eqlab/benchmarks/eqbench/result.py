@@ -163,7 +163,7 @@ def _repeatability(iterations: Sequence[RunScore]) -> list[Estimate]:
     """How far the score, and each question's score, is the same when asked again; nothing without repeats."""
     if len(iterations) < 2:
         return []
-    from eqlab.analysis.repeatability import item_agreement, score_variation
+    from eqlab.analysis.clusters import item_agreement, score_variation
 
     scores = [iteration.score for iteration in iterations if iteration.score is not None]
     matrix = [

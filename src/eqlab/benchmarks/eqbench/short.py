@@ -98,7 +98,7 @@ def first_questions(options: Mapping[str, Any]) -> Sequence[str]:
 def next_questions(asked: Sequence[str], scores: Mapping[str, float], options: Mapping[str, Any]) -> Sequence[str]:
     """The next round of an adaptive run, given the numbers asked and the scores of the readable answers; none when the
     90 % interval is narrow enough or everything was asked."""
-    from eqlab.analysis.short_form import estimate, next_items
+    from eqlab.analysis.item_response import estimate, next_items
 
     model, at = item_model(), positions()
     read = {at[number]: score for number, score in scores.items()}
@@ -139,7 +139,7 @@ class FullScore:
 
 def full_score(scores: Mapping[str, float], options: Mapping[str, Any]) -> FullScore | None:
     """None without a readable answer."""
-    from eqlab.analysis.short_form import estimate, two_intervals
+    from eqlab.analysis.item_response import estimate, two_intervals
 
     if not scores:
         return None

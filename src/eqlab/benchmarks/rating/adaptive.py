@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eqlab.analysis.next_pairs import next_pairs
+from eqlab.analysis.bradley_terry import next_pairs
 from eqlab.benchmarks.rating.pair_trials import Design, designed, on_prompts, pair
 from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.reply_rows import ReplyRow, choose

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eqlab.analysis.bootstrap import Floats, draw_totals, interval
+from eqlab.analysis.arrays import Floats
+from eqlab.analysis.bootstrap import draw_totals, interval
 from eqlab.analysis.contingency import Counts, count_ratings
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.benchmarks.rating.rated import GOOD, GivenRating

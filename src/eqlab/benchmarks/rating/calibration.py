@@ -9,7 +9,8 @@ from itertools import permutations
 import numpy as np
 
 from eqlab.analysis.agreement import agreement, printed_kappa
-from eqlab.analysis.bootstrap import Floats, Interval, draw_totals, interval
+from eqlab.analysis.arrays import Floats
+from eqlab.analysis.bootstrap import Interval, draw_totals, interval
 from eqlab.benchmarks.rating.families import family
 from eqlab.benchmarks.rating.prompt import RATING
 from eqlab.benchmarks.rating.rated import RatedReply

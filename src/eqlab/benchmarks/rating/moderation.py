@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eqlab.analysis.correlation import pearson
-from eqlab.analysis.maximise import FitError
 from eqlab.analysis.ordinal import RandomEffect, fit_ordinal, likelihood_ratio
+from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.contrasts import p_text
 from eqlab.benchmarks.rating.rated import GivenRating
 from eqlab.core.results import Estimate, Table

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from eqlab.analysis.bootstrap import Floats, draw_totals, interval
+from eqlab.analysis.arrays import Floats
+from eqlab.analysis.bootstrap import draw_totals, interval
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.benchmarks.rating.outcome import RatingOutcome
 from eqlab.benchmarks.rating.pairs_together import wins_table

@@ -11,8 +11,16 @@ import numpy as np
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.analysis.panel import PanelRatings as Panel
-from eqlab.analysis.panel import Pooled, leave_one_out, most_disputed, pool, ranks_of
-from eqlab.analysis.panel_agreement import effective_judges, panel_alpha, preferences
+from eqlab.analysis.panel import (
+    Pooled,
+    effective_judges,
+    leave_one_out,
+    most_disputed,
+    panel_alpha,
+    pool,
+    preferences,
+    ranks_of,
+)
 from eqlab.benchmarks.rating.families import family
 from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.snapshots import replaced, snapshots_table

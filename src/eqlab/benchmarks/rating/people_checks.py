@@ -9,10 +9,9 @@ import numpy as np
 
 from eqlab.analysis.agreement import coincidences, ordinal_alpha, tables_agreement
 from eqlab.analysis.confirmatory import PROMPT, RATER, REPLY
-from eqlab.analysis.maximise import FitError
-from eqlab.analysis.ordinal import OrdinalFit, RandomEffect
-from eqlab.analysis.ordinal_effects import proportional_odds
-from eqlab.analysis.tost import tost
+from eqlab.analysis.ordinal import OrdinalFit, RandomEffect, proportional_odds
+from eqlab.analysis.ordinal_likelihood import FitError
+from eqlab.analysis.two_samples import tost
 from eqlab.benchmarks.contrasts import p_text
 from eqlab.benchmarks.rating.rated import GivenRating
 from eqlab.core.results import Estimate, Table

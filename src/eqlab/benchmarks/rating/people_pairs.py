@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from eqlab.analysis.bradley_terry import Strengths, Verdicts, strengths
 from eqlab.analysis.intervals import proportion_estimate
-from eqlab.analysis.maximise import FitError
+from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.contrasts import contrast_table, corrected
 from eqlab.benchmarks.rating.outcome import RatingOutcome
 from eqlab.benchmarks.rating.people_result import FOLLOWS

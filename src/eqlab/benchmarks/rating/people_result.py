@@ -10,9 +10,8 @@ import numpy as np
 from eqlab.analysis.clusters import clustering
 from eqlab.analysis.confirmatory import PROMPT, Decision, decide
 from eqlab.analysis.contingency import good_gain
-from eqlab.analysis.maximise import FitError
-from eqlab.analysis.ordinal import RandomEffect, fit_ordinal
-from eqlab.analysis.ordinal_effects import pooled_effects
+from eqlab.analysis.ordinal import RandomEffect, fit_ordinal, pooled_effects
+from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.contrasts import corrected, p_text
 from eqlab.benchmarks.rating.arm_length import length_table
 from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scipy.special import stdtrit
 
 from eqlab.analysis.confirmatory import Decision, decide
-from eqlab.analysis.maximise import FitError
+from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.contrasts import contrast_table, corrected, p_text
 from eqlab.benchmarks.rating.rated import GivenRating
 from eqlab.core.results import Estimate, Table

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from eqlab.analysis.bradley_terry import Strengths, Verdicts, strengths
-from eqlab.analysis.maximise import FitError
-from eqlab.analysis.next_pairs import next_pairs
+from eqlab.analysis.bradley_terry import Strengths, Verdicts, next_pairs, strengths
+from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Table

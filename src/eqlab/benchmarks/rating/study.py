@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from eqlab.analysis.power import minimum_gap
-from eqlab.analysis.study_size import StudySize
+from eqlab.analysis.power import StudySize, minimum_gap
 from eqlab.benchmarks.empathy.items import balanced_batches
 from eqlab.benchmarks.empathy.replies import manners
 from eqlab.benchmarks.instructed import instructed

@@ -5,21 +5,29 @@ import json
 import time
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Literal, Protocol, TypeVar
 
-from eqlab.core.errors import ModelError
-from eqlab.models.providers import shown_url
-from eqlab.models.secrets import without_key
-from eqlab.models.transport import Connection
+from eqlab.core.errors import ModelError, UsageError
+from eqlab.core.runs import ModelConfig
+from eqlab.models.open import is_local
+from eqlab.models.providers import BATCH_PROVIDERS, LITELLM, locate, shown_url, without_key
+from eqlab.models.transport import Transport
 from eqlab.models.wire.body import unambiguous
 from eqlab.models.wire.contract import Endpoint, Hopeless, Incoming, Outgoing, TryAgain
-from eqlab.models.wire.said import read_error
+from eqlab.models.wire.failures import read_error
 
 _LARGEST = 2**30
 """Bytes of a batch's results."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 20.0
 _ODD = (AttributeError, LookupError, TypeError, ValueError)
 """What an answer of another shape leads to."""
+_WAYS = {
+    "openai_chat": "eqlab.models.batch.openai:OpenAiBatches",
+    "openai_responses": "eqlab.models.batch.openai:OpenAiBatches",
+    "anthropic": "eqlab.models.batch.anthropic:AnthropicBatches",
+    "gemini": "eqlab.models.batch.gemini:GeminiBatches",
+}
 T = TypeVar("T")
 Key = str
 """What a request in a batch is called: `<batch's id>-<number>`."""
@@ -88,12 +96,46 @@ class BatchWay(Protocol):
         ...
 
 
+def takes_batches(model: ModelConfig) -> bool:
+    if is_local(model) or (model.spec.startswith(f"{LITELLM}/") and not model.base_url):
+        return False
+    place = locate(model.spec, model.base_url, dialect=str(model.settings.get("dialect") or ""))
+    return place.wire in _WAYS and (place.provider in BATCH_PROVIDERS or (not place.provider and bool(model.base_url)))
+
+
+def check_batches(models: tuple[ModelConfig, ...]) -> None:
+    """Raises UsageError unless every model can be asked by batch."""
+    none = [model.spec for model in models if not takes_batches(model)]
+    if none:
+        raise UsageError(
+            f"--batch does not work with {', '.join(none)}.",
+            f"Batches are taken by {', '.join(BATCH_PROVIDERS)}; ask other models in a run without --batch.",
+        )
+
+
+def batch_way(wire: str) -> BatchWay:
+    """The batches of a wire format; one that was learnt on the way included."""
+    if wire not in _WAYS:
+        raise UsageError(f"The dialect {wire} has no batches.", "Run without --batch.")
+    module, _, kind = _WAYS[wire].partition(":")
+    made: BatchWay = getattr(import_module(module), kind)()
+    return made
+
+
+class Uncertain(ModelError):
+    """Nobody knows whether a batch was sent: it is looked for before it is sent again."""
+
+
+class Gone(ModelError):
+    """The provider knows nothing of that name."""
+
+
 class Way:
     """HTTP to one endpoint, with patience. A call that must not be made twice is said to be `once`."""
 
-    def __init__(self, endpoint: Endpoint, line: Connection) -> None:
+    def __init__(self, endpoint: Endpoint, transport: Transport) -> None:
         self.endpoint = endpoint
-        self._line = line
+        self._transport = transport
 
     async def get(self, path: str, headers: Mapping[str, str]) -> Any:
         return self.read(await self.call("GET", path, headers))
@@ -117,13 +159,13 @@ class Way:
     ) -> Incoming:
         """A good response. Raises ModelError for everything else, as soon as waiting makes no sense."""
         url = path if "://" in path else self.endpoint.base_url + path
-        deadline = time.monotonic() + self._line.waits.patience
+        deadline = time.monotonic() + self._transport.timeouts.patience
         pause = _FIRST_PAUSE
         while True:
-            came = await self._line.request(method, url, headers, body, largest=_LARGEST)
+            came = await self._transport.request(method, url, headers, body, largest=_LARGEST)
             if isinstance(came, Incoming) and came.status < 300:
                 return came
-            reason, again = _judged(came, once)
+            reason, again = _classified(came, once)
             if isinstance(came, Incoming) and came.status == 404:
                 raise Gone(str(self.broken(reason).message))
             if not again or time.monotonic() > deadline:
@@ -144,19 +186,11 @@ class Way:
         return ModelError(f"{self.endpoint.model} at {where}: {said}.", "Run the same command again to go on.")
 
 
-class Uncertain(ModelError):
-    """Nobody knows whether a batch was sent: it is looked for before it is sent again."""
-
-
-class Gone(ModelError):
-    """The provider knows nothing of that name."""
-
-
 def _uncertain(why: str) -> Uncertain:
     return Uncertain(f"The batch was sent and not confirmed ({why}).", "Run the same command again.")
 
 
-def _judged(came: Incoming | TryAgain | Hopeless, once: bool) -> tuple[str, bool]:
+def _classified(came: Incoming | TryAgain | Hopeless, once: bool) -> tuple[str, bool]:
     """What went wrong, and whether to try again. Raises Uncertain where that could do a thing twice."""
     if isinstance(came, Hopeless):
         return came.message, False

@@ -5,14 +5,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from eqlab.models.chat import LENGTH, REFUSED, ChatReply, ChatRequest
-from eqlab.models.fit import Adaptation, Fit, allowance, room
-from eqlab.models.wire.body import unambiguous, without_twins
-from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, Outgoing, Verdict
-from eqlab.models.wire.numbers import count, known, mapping
+from eqlab.models.wire.body import count, events, is_stream, known, mapping, unambiguous, without_twins
+from eqlab.models.wire.contract import (
+    Adapt,
+    Adaptation,
+    Endpoint,
+    Hopeless,
+    Incoming,
+    Outgoing,
+    ReplyOrFailure,
+    RequestProfile,
+    allowance,
+    token_limit,
+)
+from eqlab.models.wire.failures import ErrorBody, classify, error_in, quoted, read_error, unreadable
 from eqlab.models.wire.openai_chat import BROKEN, nearest_effort
-from eqlab.models.wire.said import Said, quoted, read_error, said_in
-from eqlab.models.wire.sse import events, is_stream
-from eqlab.models.wire.verdict import judged, unreadable
 
 VERSION = "2023-06-01"
 _TOOL = "form"
@@ -48,11 +55,11 @@ class AnthropicMessages:
     name = "anthropic"
     thinks = False
 
-    def build(self, endpoint: Endpoint, request: ChatRequest, fit: Fit) -> Outgoing:
+    def build(self, endpoint: Endpoint, request: ChatRequest, profile: RequestProfile) -> Outgoing:
         headers = {"Content-Type": "application/json", "anthropic-version": VERSION, **endpoint.headers}
         if endpoint.key and "Authorization" not in headers:
             headers["x-api-key"] = endpoint.key
-        tokens = room(request, fit)
+        tokens = token_limit(request, profile)
         sent: dict[str, Any] = {"dialect": self.name, "room": tokens}
         body: dict[str, Any] = {"model": endpoint.model, "max_tokens": tokens}
         system = "\n\n".join(message.text for message in request.messages if message.role == "system")
@@ -61,36 +68,38 @@ class AnthropicMessages:
         body["messages"] = [
             {"role": message.role, "content": message.text} for message in request.messages if message.role != "system"
         ]
-        thinking = _effort(request, fit, tokens, body, sent)
-        if request.temperature is not None and fit.takes("temperature") and not thinking:
+        thinking = _effort(request, profile, tokens, body, sent)
+        if request.temperature is not None and profile.takes("temperature") and not thinking:
             # Thinking goes with the default alone; the scale ends at 1.
             body["temperature"] = sent["temperature"] = min(1.0, request.temperature)
-        if request.top_p is not None and fit.takes("top_p"):
+        if request.top_p is not None and profile.takes("top_p"):
             body["top_p"] = sent["top_p"] = request.top_p
         if request.stop:
             body["stop_sequences"] = list(request.stop)
         if request.schema is not None:
-            _schema(request.schema, fit, body, sent)
-        if fit.streams and fit.takes("stream"):
+            _schema(request.schema, profile, body, sent)
+        if profile.streams and profile.takes("stream"):
             body["stream"] = True
-        return Outgoing("/messages", headers, body | dict(request.extra), sent, request, fit)
+        return Outgoing("/messages", headers, body | dict(request.extra), sent, request, profile)
 
-    def read(self, outgoing: Outgoing, incoming: Incoming) -> Verdict:
+    def read(self, outgoing: Outgoing, incoming: Incoming) -> ReplyOrFailure:
         if not incoming.well:
             return _not_taken(outgoing, incoming, read_error(incoming.raw))
         try:
             streamed = is_stream(incoming.headers, incoming.raw)
             body = _gathered(incoming.raw) if streamed else unambiguous(incoming.raw)
             if body.get("type") == "error" or ("content" not in body and body.get("error")):
-                said = said_in(body)
-                late = Incoming(_STATUS.get(said.kind, 500), incoming.headers, incoming.raw, incoming.latency)
-                return _not_taken(outgoing, late, said)
+                problem = error_in(body)
+                late = Incoming(_STATUS.get(problem.kind, 500), incoming.headers, incoming.raw, incoming.latency)
+                return _not_taken(outgoing, late, problem)
             return _read(body, outgoing, incoming.latency)
         except BROKEN as error:
             return unreadable(error, incoming)
 
 
-def _effort(request: ChatRequest, fit: Fit, tokens: int, body: dict[str, Any], sent: dict[str, Any]) -> bool:
+def _effort(
+    request: ChatRequest, profile: RequestProfile, tokens: int, body: dict[str, Any], sent: dict[str, Any]
+) -> bool:
     """Newer models think as they see fit under an effort; older ones get a budget. Returns whether it thinks."""
     if request.effort is None:
         return False
@@ -98,16 +107,16 @@ def _effort(request: ChatRequest, fit: Fit, tokens: int, body: dict[str, Any], s
         body["thinking"] = {"type": "disabled"}
         sent["effort"] = "none"
         return False
-    way = fit.ways.get("thinking", "adaptive")
+    way = profile.ways.get("thinking", "adaptive")
     if way == "budget":
-        budget = max(_LEAST_BUDGET, min(allowance(request, fit), tokens - 1))
+        budget = max(_LEAST_BUDGET, min(allowance(request, profile), tokens - 1))
         body["max_tokens"] = sent["room"] = max(tokens, budget + request.max_tokens)
         body["thinking"] = {"type": "enabled", "budget_tokens": budget}
         sent["effort"] = f"{request.effort} ({budget} tokens)"
         return True
-    level = fit.ways.get("effort", _EFFORTS[request.effort])
+    level = profile.ways.get("effort", _EFFORTS[request.effort])
     body["thinking"] = {"type": "adaptive"}
-    if fit.takes("output_effort"):
+    if profile.takes("output_effort"):
         body["output_config"] = {"effort": level}
         sent["effort"] = level
     else:
@@ -115,8 +124,8 @@ def _effort(request: ChatRequest, fit: Fit, tokens: int, body: dict[str, Any], s
     return True
 
 
-def _schema(schema: Mapping[str, Any], fit: Fit, body: dict[str, Any], sent: dict[str, Any]) -> None:
-    if fit.ways.get("schema") == "tool":
+def _schema(schema: Mapping[str, Any], profile: RequestProfile, body: dict[str, Any], sent: dict[str, Any]) -> None:
+    if profile.ways.get("schema") == "tool":
         body["tools"] = [{"name": _TOOL, "description": "The form to fill in.", "input_schema": dict(schema)}]
         body["tool_choice"] = {"type": "tool", "name": _TOOL}
         sent["schema"] = "tool"
@@ -125,19 +134,19 @@ def _schema(schema: Mapping[str, Any], fit: Fit, body: dict[str, Any], sent: dic
     sent["schema"] = "json_schema"
 
 
-def _not_taken(outgoing: Outgoing, incoming: Incoming, said: Said) -> Verdict:
+def _not_taken(outgoing: Outgoing, incoming: Incoming, problem: ErrorBody) -> ReplyOrFailure:
     """Anthropic's own refusals name the field in their words only."""
     if incoming.status == 400:
-        found = _own(outgoing, said)
+        found = _own(outgoing, problem)
         if found is not None:
             return found
     extra = outgoing.request.extra
     fields = {name: "extra" if name in extra else _MEANINGS.get(name, "") for name in outgoing.body}
-    return judged(outgoing, incoming, said, {name: meaning for name, meaning in fields.items() if meaning})
+    return classify(outgoing, incoming, problem, {name: meaning for name, meaning in fields.items() if meaning})
 
 
-def _own(outgoing: Outgoing, said: Said) -> Verdict | None:
-    request, body, text = outgoing.request, outgoing.body, said.text
+def _own(outgoing: Outgoing, problem: ErrorBody) -> ReplyOrFailure | None:
+    request, body, text = outgoing.request, outgoing.body, problem.text
     low = text.lower()
     if "thinking" in body and request.effort not in (None, "none"):
         adaptive = body["thinking"]["type"] == "adaptive"
@@ -146,7 +155,7 @@ def _own(outgoing: Outgoing, said: Said) -> Verdict | None:
         if not adaptive and "thinking" in low and "adaptive" in low:
             return Adapt(Adaptation("way", "thinking", "adaptive"), text)
     if body.get("output_config", {}).get("effort") and "effort" in low:
-        level = nearest_effort(said, str(request.effort)) or _offered(text)
+        level = nearest_effort(problem, str(request.effort)) or _offered(text)
         if level and level != body["output_config"]["effort"]:
             return Adapt(Adaptation("way", "effort", level), text)
         if "support" in low:
@@ -157,7 +166,7 @@ def _own(outgoing: Outgoing, said: Said) -> Verdict | None:
         if outgoing.sent.get("schema") != "tool":
             return Adapt(Adaptation("way", "schema", "tool"), text)
         return Hopeless(f"it does not take a JSON schema ({text[:300]})", "Run without --structured.")
-    if "cannot both be specified" in low and "temperature" not in request.own:
+    if "cannot both be specified" in low and "temperature" not in request.user_set:
         return Adapt(Adaptation("drop", "temperature"), text)
     return None
 

@@ -1,12 +1,31 @@
 """The contract of a wire format: a pure pair. `build` turns a request into what is posted, `read` turns what came back
-into a verdict. A package adds one under the entry point group `eqlab.wires`."""
+into a reply or a failure. A package adds one under the entry point group `eqlab.wires`.
+
+How one model is asked, its profile, is learnt from its server's refusals, shared by all its requests and told once. A
+refusal is held against the request that was refused: one that was under way when something was learnt is only sent
+again. So nothing is lost, and nothing is learnt twice."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Literal, Protocol
 
+from eqlab.core.errors import UsageError
 from eqlab.models.chat import ChatReply, ChatRequest
-from eqlab.models.fit import Adaptation, Fit
+
+_OWN = {
+    "openai_chat": "eqlab.models.wire.openai_chat:OpenAiChat",
+    "openai_responses": "eqlab.models.wire.openai_responses:OpenAiResponses",
+    "anthropic": "eqlab.models.wire.anthropic:AnthropicMessages",
+    "gemini": "eqlab.models.wire.gemini:Gemini",
+    "azure": "eqlab.models.wire.openai_chat:AzureOpenAi",
+}
+_SHORT = {"openai": "openai_chat", "responses": "openai_responses", "google": "gemini"}
+_GROUP = "eqlab.wires"
+ALLOWANCE = {None: 16384, "none": 0, "minimal": 2048, "low": 4096, "medium": 16384, "high": 32768, "max": 65536}
+"""Tokens for thinking by effort, beside the answer's own; an upper limit that costs nothing by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +44,48 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestProfile:
+    """How one model is asked. `dropped` and `ways` are by meaning (`temperature`, `room`, `schema` …), not by the
+    name that a wire format gives it."""
+
+    wire: str
+    dropped: frozenset[str] = frozenset()
+    ways: Mapping[str, str] = field(default_factory=dict)
+    """How a thing is said where there are several ways: {"room": "max_completion_tokens", "schema": "tool"}."""
+    token_limit: int | None = None
+    thinks: bool = False
+    """Whether thinking takes tokens of its own, so that room for it is added."""
+    streams: bool = False
+
+    def takes(self, name: str) -> bool:
+        return name not in self.dropped
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptation:
+    """One thing to learn."""
+
+    kind: Literal["drop", "way", "limit", "wire", "thinks", "streams"]
+    name: str = ""
+    value: str = ""
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "drop":
+                return f"{self.name} is not sent"
+            case "way":
+                return f"{self.name} is sent as {self.value}"
+            case "limit":
+                return f"replies have at most {self.value} tokens"
+            case "wire":
+                return f"the dialect is {self.value}"
+            case "thinks":
+                return "it thinks: room for that is added"
+            case "streams":
+                return "replies are streamed"
+
+
+@dataclass(frozen=True, slots=True)
 class Outgoing:
     """What is posted."""
 
@@ -35,7 +96,7 @@ class Outgoing:
     sent: Mapping[str, Any]
     """What is recorded of it: dialect, room, temperature, seed, effort … as they were really sent."""
     request: ChatRequest
-    fit: Fit
+    profile: RequestProfile
     """What was known of the model when this was built; a refusal is held against it."""
 
 
@@ -79,7 +140,8 @@ class Adapt:
     """The server does not take a thing as it was sent; the same question in other words may go well."""
 
     change: Adaptation
-    said: str
+    reason: str
+    """In the server's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +156,7 @@ class Hopeless:
     """Whether it is no API's word, but some page or text: after good replies, a gateway's hiccup."""
 
 
-Verdict = ChatReply | TryAgain | Adapt | Hopeless
+ReplyOrFailure = ChatReply | TryAgain | Adapt | Hopeless
 """A refusal is a reply whose `refusal` names the provider's code: it is data, not a failure."""
 
 
@@ -107,6 +169,97 @@ class Wire(Protocol):
         """Whether models behind it think unless told otherwise, so that room for it is added from the start."""
         ...
 
-    def build(self, endpoint: Endpoint, request: ChatRequest, fit: Fit) -> Outgoing: ...
+    def build(self, endpoint: Endpoint, request: ChatRequest, profile: RequestProfile) -> Outgoing: ...
 
-    def read(self, outgoing: Outgoing, incoming: Incoming) -> Verdict: ...
+    def read(self, outgoing: Outgoing, incoming: Incoming) -> ReplyOrFailure: ...
+
+
+@cache
+def wire(name: str) -> Wire:
+    """The wire format of this name."""
+    name = name if name in _OWN else named_wire(name)
+    if name in _OWN:
+        module, _, kind = _OWN[name].partition(":")
+        made: Wire = getattr(import_module(module), kind)()
+        return made
+    (point,) = entry_points(group=_GROUP, name=name)
+    loaded: Wire = point.load()()
+    return loaded
+
+
+def wire_names() -> list[str]:
+    """Every dialect there is."""
+    return [*_OWN, *sorted(point.name for point in entry_points(group=_GROUP) if point.name not in _OWN)]
+
+
+def named_wire(name: str) -> str:
+    """The full name of a dialect; raises UsageError when there is none of that name."""
+    found = _SHORT.get(name, name)
+    if found in _OWN:
+        return found
+    found = found if found in wire_names() else found.replace("-", "_")
+    if found not in wire_names():
+        raise UsageError(f"There is no dialect '{name}'.", f"Known: {', '.join(wire_names())}.")
+    return found
+
+
+def adapted(profile: RequestProfile, change: Adaptation) -> RequestProfile:
+    """The fit with one more thing learnt; the same when it was known."""
+    match change.kind:
+        case "drop":
+            return replace(profile, dropped=profile.dropped | {change.name})
+        case "way":
+            thinks = profile.thinks or change.value == "max_completion_tokens"  # only thinking models demand that name
+            return replace(profile, ways={**profile.ways, change.name: change.value}, thinks=thinks)
+        case "limit":
+            limit = int(change.value)
+            return (
+                profile
+                if profile.token_limit is not None and profile.token_limit <= limit
+                else replace(profile, token_limit=limit)
+            )
+        case "wire":
+            return replace(profile, wire=change.value)
+        case "thinks":
+            return replace(profile, thinks=True, streams=True)
+        case "streams":
+            return replace(profile, streams=profile.takes("stream"))
+
+
+def token_limit(request: ChatRequest, profile: RequestProfile) -> int:
+    """All tokens that a reply may have."""
+    whole = request.max_tokens + allowance(request, profile) if request.token_limit is None else request.token_limit
+    whole += request.more_tokens
+    return whole if profile.token_limit is None else min(whole, profile.token_limit)
+
+
+def allowance(request: ChatRequest, profile: RequestProfile) -> int:
+    """Tokens for thinking that are added to the answer's room."""
+    if request.effort == "none" or not (profile.thinks or request.effort):
+        return 0
+    return ALLOWANCE[request.effort] if request.thinking_tokens is None else request.thinking_tokens
+
+
+def unstreamed(profile: RequestProfile) -> RequestProfile:
+    """Nothing is streamed from a batch."""
+    return replace(profile, streams=False)
+
+
+def profile_to_json(profile: RequestProfile) -> dict[str, Any]:
+    return {
+        "wire": profile.wire,
+        "dropped": sorted(profile.dropped),
+        "ways": dict(profile.ways),
+        "room_limit": profile.token_limit,
+        "thinks": profile.thinks,
+    }
+
+
+def profile_from_json(values: Mapping[str, Any]) -> RequestProfile:
+    return RequestProfile(
+        values["wire"],
+        frozenset(values["dropped"]),
+        dict(values["ways"]),
+        values["room_limit"],
+        bool(values["thinks"]),
+    )

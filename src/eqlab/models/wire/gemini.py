@@ -6,14 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from eqlab.models.chat import LENGTH, ChatReply, ChatRequest
-from eqlab.models.fit import Adaptation, Fit, allowance, room
-from eqlab.models.wire.body import unambiguous, without_twins
-from eqlab.models.wire.contract import Adapt, Endpoint, Incoming, Outgoing, TryAgain, Verdict
-from eqlab.models.wire.numbers import count, known, mapping
+from eqlab.models.wire.body import count, events, is_stream, known, mapping, unambiguous, without_twins
+from eqlab.models.wire.contract import (
+    Adapt,
+    Adaptation,
+    Endpoint,
+    Incoming,
+    Outgoing,
+    ReplyOrFailure,
+    RequestProfile,
+    TryAgain,
+    allowance,
+    token_limit,
+)
+from eqlab.models.wire.failures import ErrorBody, classify, error_in, read_error, refused, unreadable
 from eqlab.models.wire.openai_chat import BROKEN, without_system
-from eqlab.models.wire.said import Said, read_error, said_in
-from eqlab.models.wire.sse import events, is_stream
-from eqlab.models.wire.verdict import judged, refused, unreadable
 
 FILTERS = (
     "SAFETY",
@@ -45,29 +52,29 @@ class Gemini:
     name = "gemini"
     thinks = True
 
-    def build(self, endpoint: Endpoint, request: ChatRequest, fit: Fit) -> Outgoing:
+    def build(self, endpoint: Endpoint, request: ChatRequest, profile: RequestProfile) -> Outgoing:
         headers = {"Content-Type": "application/json", **endpoint.headers}
         if endpoint.key:
             headers["x-goog-api-key"] = endpoint.key
-        tokens = room(request, fit)
+        tokens = token_limit(request, profile)
         sent: dict[str, Any] = {"dialect": self.name, "room": tokens}
         settings: dict[str, Any] = {"maxOutputTokens": tokens}
-        if request.temperature is not None and fit.takes("temperature"):
+        if request.temperature is not None and profile.takes("temperature"):
             settings["temperature"] = sent["temperature"] = request.temperature
-        if request.seed is not None and fit.takes("seed"):
+        if request.seed is not None and profile.takes("seed"):
             settings["seed"] = sent["seed"] = request.seed
-        if request.top_p is not None and fit.takes("top_p"):
+        if request.top_p is not None and profile.takes("top_p"):
             settings["topP"] = sent["top_p"] = request.top_p
         if request.stop:
             settings["stopSequences"] = list(request.stop)
         if request.effort is not None:
-            settings["thinkingConfig"] = _thinking(request, fit, sent)
+            settings["thinkingConfig"] = _thinking(request, profile, sent)
         if request.schema is not None:
             settings["responseMimeType"] = "application/json"
             settings["responseSchema"] = as_google_schema(request.schema)
             sent["schema"] = "responseSchema"
         messages = list(request.messages)
-        if fit.ways.get("system") == "user":
+        if profile.ways.get("system") == "user":
             messages = without_system(messages)
         body: dict[str, Any] = {
             "contents": [
@@ -80,30 +87,30 @@ class Gemini:
         system = "\n\n".join(message.text for message in messages if message.role == "system")
         if system:
             body["systemInstruction"] = {"parts": [{"text": system}]}
-        verb = "streamGenerateContent?alt=sse" if fit.streams and fit.takes("stream") else "generateContent"
+        verb = "streamGenerateContent?alt=sse" if profile.streams and profile.takes("stream") else "generateContent"
         model = endpoint.model.removeprefix("models/")
-        return Outgoing(f"/models/{model}:{verb}", headers, body, sent, request, fit)
+        return Outgoing(f"/models/{model}:{verb}", headers, body, sent, request, profile)
 
-    def read(self, outgoing: Outgoing, incoming: Incoming) -> Verdict:
+    def read(self, outgoing: Outgoing, incoming: Incoming) -> ReplyOrFailure:
         if not incoming.well:
             return _not_taken(outgoing, incoming, read_error(incoming.raw))
         try:
             streamed = is_stream(incoming.headers, incoming.raw)
             body = _gathered(incoming.raw) if streamed else unambiguous(incoming.raw)
             if body.get("error"):
-                return _not_taken(outgoing, incoming, said_in(body))
+                return _not_taken(outgoing, incoming, error_in(body))
             return _read(body, outgoing, incoming)
         except BROKEN as error:
             return unreadable(error, incoming)
 
 
-def _thinking(request: ChatRequest, fit: Fit, sent: dict[str, Any]) -> dict[str, Any]:
+def _thinking(request: ChatRequest, profile: RequestProfile, sent: dict[str, Any]) -> dict[str, Any]:
     """A level for Gemini 3 and later, a budget for those before."""
     effort = str(request.effort)
-    if fit.ways.get("thinking") != "budget":
+    if profile.ways.get("thinking") != "budget":
         sent["effort"] = _LEVELS[effort]
         return {"thinkingLevel": _LEVELS[effort]}
-    budget = _BUDGETS[effort] if request.thinking_tokens is None else min(24576, allowance(request, fit))
+    budget = _BUDGETS[effort] if request.thinking_tokens is None else min(24576, allowance(request, profile))
     sent["effort"] = f"{effort} ({budget} tokens)"
     return {"thinkingBudget": budget}
 
@@ -143,32 +150,41 @@ def as_asked(text: str, schema: Mapping[str, Any]) -> str:
     return json.dumps(values, ensure_ascii=False)
 
 
-def _not_taken(outgoing: Outgoing, incoming: Incoming, said: Said) -> Verdict:
-    low = said.text.lower()
+def _not_taken(outgoing: Outgoing, incoming: Incoming, problem: ErrorBody) -> ReplyOrFailure:
+    low = problem.text.lower()
     if incoming.status == 400:
-        if "api key not valid" in low or "api_key_invalid" in json.dumps(said.body, default=str).lower():
+        if "api key not valid" in low or "api_key_invalid" in json.dumps(problem.body, default=str).lower():
             incoming = Incoming(401, incoming.headers, incoming.raw, incoming.latency)
         level = "thinkingLevel" in mapping(outgoing.body["generationConfig"].get("thinkingConfig"))
         if level and "thinking" in low and "level" in low:
-            return Adapt(Adaptation("way", "thinking", "budget"), said.text)
+            return Adapt(Adaptation("way", "thinking", "budget"), problem.text)
         if "systemInstruction" in outgoing.body and ("developer instruction" in low or "system instruction" in low):
-            return Adapt(Adaptation("way", "system", "user"), said.text)
+            return Adapt(Adaptation("way", "system", "user"), problem.text)
         if "thinking" in low and outgoing.request.effort is not None:
-            said = Said(f"thinkingConfig: {said.text}", said.code, "thinkingConfig", said.kind, said.body, said.status)
+            problem = ErrorBody(
+                f"thinkingConfig: {problem.text}",
+                problem.code,
+                "thinkingConfig",
+                problem.kind,
+                problem.body,
+                problem.status,
+            )
     extra = outgoing.request.extra
     names = outgoing.body["generationConfig"]
     fields = {name: "extra" if name in extra else _SETTINGS.get(name, "") for name in names}
-    return judged(outgoing, incoming, said, {name: meaning for name, meaning in fields.items() if meaning}, "/v1beta")
+    return classify(
+        outgoing, incoming, problem, {name: meaning for name, meaning in fields.items() if meaning}, "/v1beta"
+    )
 
 
-def _read(body: Mapping[str, Any], outgoing: Outgoing, incoming: Incoming) -> Verdict:
+def _read(body: Mapping[str, Any], outgoing: Outgoing, incoming: Incoming) -> ReplyOrFailure:
     usage = mapping(body.get("usageMetadata"))
     thought = count(usage.get("thoughtsTokenCount"))
-    said = count(usage.get("candidatesTokenCount"))
+    answered = count(usage.get("candidatesTokenCount"))
     counted: dict[str, Any] = {
         "model": str(body.get("modelVersion") or ""),
         "tokens_in": count(usage.get("promptTokenCount")),
-        "tokens_out": None if said is None and thought is None else (said or 0) + (thought or 0),
+        "tokens_out": None if answered is None and thought is None else (answered or 0) + (thought or 0),
         "usage": known(reasoning_tokens=thought, cached_tokens=count(usage.get("cachedContentTokenCount"))),
     }
     blocked = mapping(body.get("promptFeedback")).get("blockReason")

@@ -1,18 +1,30 @@
-"""OpenAI's chat completions, and the many servers that speak them: POST …/chat/completions."""
+"""OpenAI's chat completions, and the many servers that speak them: POST …/chat/completions.
+
+Azure has them at a deployment, with a key in a header of its own and the API's version in the query. An address that
+ends in /openai/v1 is Azure's newer one, with the model in the body."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eqlab.core.messages import Message
 from eqlab.models.chat import EFFORTS, FILTERED, LENGTH, REFUSED, ChatReply, ChatRequest
-from eqlab.models.fit import Adaptation, Fit, room
-from eqlab.models.wire.body import unambiguous
-from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, Outgoing, TryAgain, Verdict
-from eqlab.models.wire.numbers import amount, count, known, mapping
-from eqlab.models.wire.said import Said, limit_named, quoted, read_error, said_in
-from eqlab.models.wire.sse import events, is_stream, without_comments
-from eqlab.models.wire.verdict import judged, unreadable
+from eqlab.models.wire.body import amount, count, events, is_stream, known, mapping, unambiguous, without_comments
+from eqlab.models.wire.contract import (
+    Adapt,
+    Adaptation,
+    Endpoint,
+    Hopeless,
+    Incoming,
+    Outgoing,
+    ReplyOrFailure,
+    RequestProfile,
+    TryAgain,
+    token_limit,
+)
+from eqlab.models.wire.failures import ErrorBody, classify, error_in, named_limit, quoted, read_error, unreadable
 
+API_VERSION = "2024-10-21"
+"""The newest that is generally available at deployments; OPENAI_API_VERSION names another."""
 MEANINGS = {
     "max_tokens": "room",
     "max_completion_tokens": "room",
@@ -55,55 +67,77 @@ class OpenAiChat:
     name = "openai_chat"
     thinks = False
 
-    def build(self, endpoint: Endpoint, request: ChatRequest, fit: Fit) -> Outgoing:
+    def build(self, endpoint: Endpoint, request: ChatRequest, profile: RequestProfile) -> Outgoing:
         headers = {"Content-Type": "application/json", **endpoint.headers}
         if endpoint.key:
             headers["Authorization"] = f"Bearer {endpoint.key}"
-        return chat_request(self.name, "/chat/completions", headers, endpoint, request, fit)
+        return chat_request(self.name, "/chat/completions", headers, endpoint, request, profile)
 
-    def read(self, outgoing: Outgoing, incoming: Incoming) -> Verdict:
+    def read(self, outgoing: Outgoing, incoming: Incoming) -> ReplyOrFailure:
+        return read_chat(outgoing, incoming)
+
+
+class AzureOpenAi:
+    name = "azure"
+    thinks = False
+
+    def build(self, endpoint: Endpoint, request: ChatRequest, profile: RequestProfile) -> Outgoing:
+        headers = {"Content-Type": "application/json", **endpoint.headers}
+        version = headers.pop("api-version", API_VERSION)
+        if endpoint.key and "Authorization" not in headers:
+            headers["api-key"] = endpoint.key
+        path = "/chat/completions"
+        if not endpoint.base_url.endswith("/v1"):
+            path = f"/deployments/{endpoint.model}/chat/completions?api-version={version}"
+        return chat_request(self.name, path, headers, endpoint, request, profile)
+
+    def read(self, outgoing: Outgoing, incoming: Incoming) -> ReplyOrFailure:
         return read_chat(outgoing, incoming)
 
 
 def chat_request(
-    name: str, path: str, headers: Mapping[str, str], endpoint: Endpoint, request: ChatRequest, fit: Fit
+    name: str, path: str, headers: Mapping[str, str], endpoint: Endpoint, request: ChatRequest, profile: RequestProfile
 ) -> Outgoing:
     """What chat completions are asked with, here and at Azure."""
-    tokens = room(request, fit)
+    tokens = token_limit(request, profile)
     sent: dict[str, Any] = {"dialect": name, "room": tokens}
     body: dict[str, Any] = {
         "model": endpoint.model,
-        "messages": turns(request.messages, fit),
-        fit.ways.get("room", "max_tokens"): tokens,
+        "messages": turns(request.messages, profile),
+        profile.ways.get("room", "max_tokens"): tokens,
     }
-    if request.temperature is not None and "temperature" not in fit.dropped:
+    if request.temperature is not None and "temperature" not in profile.dropped:
         body["temperature"] = sent["temperature"] = request.temperature
-    if request.seed is not None and "seed" not in fit.dropped and (endpoint.takes_seed or "seed" in request.own):
+    if (
+        request.seed is not None
+        and "seed" not in profile.dropped
+        and (endpoint.takes_seed or "seed" in request.user_set)
+    ):
         body["seed"] = sent["seed"] = request.seed
-    if request.top_p is not None and "top_p" not in fit.dropped:
+    if request.top_p is not None and "top_p" not in profile.dropped:
         body["top_p"] = sent["top_p"] = request.top_p
     if request.stop:
         body["stop"] = list(request.stop)
     if request.effort is not None:
-        body["reasoning_effort"] = sent["effort"] = fit.ways.get("effort", request.effort)
+        body["reasoning_effort"] = sent["effort"] = profile.ways.get("effort", request.effort)
     if request.schema is not None:
         body["response_format"] = {
             "type": "json_schema",
             "json_schema": {"name": "form", "strict": True, "schema": dict(request.schema)},
         }
         sent["schema"] = "json_schema"
-    if fit.streams and "stream" not in fit.dropped:
+    if profile.streams and "stream" not in profile.dropped:
         body["stream"] = True
-        if "stream_options" not in fit.dropped:
+        if "stream_options" not in profile.dropped:
             body["stream_options"] = {"include_usage": True}
     if request.extra:
         body |= request.extra
-    return Outgoing(path, headers, body, sent, request, fit)
+    return Outgoing(path, headers, body, sent, request, profile)
 
 
-def turns(messages: Sequence[Message], fit: Fit) -> list[dict[str, str]]:
+def turns(messages: Sequence[Message], profile: RequestProfile) -> list[dict[str, str]]:
     """The messages by role; a model that takes no system message gets it at the head of the first question."""
-    if fit.ways.get("system") != "user":
+    if profile.ways.get("system") != "user":
         return [{"role": message.role, "content": message.text} for message in messages]
     return [{"role": message.role, "content": message.text} for message in without_system(messages)]
 
@@ -116,20 +150,20 @@ def without_system(messages: Sequence[Message]) -> list[Message]:
     return talk
 
 
-def read_chat(outgoing: Outgoing, incoming: Incoming) -> Verdict:
+def read_chat(outgoing: Outgoing, incoming: Incoming) -> ReplyOrFailure:
     if not incoming.well:
         return not_taken(outgoing, incoming, read_error(incoming.raw))
     try:
         raw = without_comments(incoming.raw)
         body = _gathered(raw) if is_stream(incoming.headers, raw) else unambiguous(raw)
         if not body.get("choices") and body.get("error"):  # a failure after the 200 was sent
-            return not_taken(outgoing, incoming, said_in(body))
+            return not_taken(outgoing, incoming, error_in(body))
         return read_body(body, outgoing, incoming.latency)
     except BROKEN as error:
         return unreadable(error, incoming)
 
 
-def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Verdict:
+def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> ReplyOrFailure:
     """A chat completion. Raises what BROKEN names when it is none."""
     choice = next((one for one in body["choices"] if not one.get("index")), None) or body["choices"][0]
     finish = str(choice.get("finish_reason") or "")
@@ -139,8 +173,8 @@ def read_body(body: Mapping[str, Any], outgoing: Outgoing, latency: float) -> Ve
         raise TypeError("a choice without a message")
     message = message or {}
     if kind in FAILED or (body.get("error") and not message.get("content")):
-        said = said_in(choice if choice.get("error") else body)
-        why = said.text[:200] if choice.get("error") or body.get("error") else finish
+        problem = error_in(choice if choice.get("error") else body)
+        why = problem.text[:200] if choice.get("error") or body.get("error") else finish
         return TryAgain(f"the provider failed while answering ({why})")
     text = _words(message.get("content"))
     reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
@@ -192,40 +226,44 @@ def _filters(choice: Mapping[str, Any]) -> str:
     return f"{FILTERED}: {', '.join(found)}" if found else ""
 
 
-def not_taken(outgoing: Outgoing, incoming: Incoming, said: Said) -> Verdict:
+def not_taken(outgoing: Outgoing, incoming: Incoming, problem: ErrorBody) -> ReplyOrFailure:
     """OpenAI's own refusals, then what all providers have in common."""
-    sent, text = outgoing.body, said.text
+    sent, text = outgoing.body, problem.text
     if "v1/responses" in text or "Responses API" in text:
         return Adapt(Adaptation("wire", "dialect", "openai_responses"), f"HTTP {incoming.status}: {text}")
     if incoming.status in (400, 422):
-        if "max_tokens" in sent and _unknown_room(outgoing, said):
+        if "max_tokens" in sent and _unknown_room(outgoing, problem):
             return Adapt(Adaptation("way", "room", "max_completion_tokens"), text)
-        if said.param.startswith("messages") and "'system'" in text:
+        if problem.param.startswith("messages") and "'system'" in text:
             return Adapt(Adaptation("way", "system", "user"), text)
-        if "reasoning_effort" in sent and (level := nearest_effort(said, str(outgoing.request.effort))):
+        if "reasoning_effort" in sent and (level := nearest_effort(problem, str(outgoing.request.effort))):
             return Adapt(Adaptation("way", "effort", level), text)
     extra = outgoing.request.extra
     fields = {name: "extra" if name in extra else MEANINGS.get(name, "") for name in sent}
-    verdict = judged(outgoing, incoming, said, {name: meaning for name, meaning in fields.items() if meaning})
+    verdict = classify(outgoing, incoming, problem, {name: meaning for name, meaning in fields.items() if meaning})
     if isinstance(verdict, Hopeless) and outgoing.request.schema is not None and "json_schema" in text:
         return Hopeless(f"it does not take a JSON schema ({text[:300]})", "Run without --structured.")
     return verdict
 
 
-def _unknown_room(outgoing: Outgoing, said: Said) -> bool:
+def _unknown_room(outgoing: Outgoing, problem: ErrorBody) -> bool:
     """Whether the field itself is refused, and not its size."""
-    if "max_completion_tokens" in said.text:
-        return "too large" not in said.text
-    named = "max_tokens" in (said.param or said.text)
-    return named and limit_named(said, int(outgoing.sent["room"])) is None and "nsupported" in said.text + said.code
+    if "max_completion_tokens" in problem.text:
+        return "too large" not in problem.text
+    named = "max_tokens" in (problem.param or problem.text)
+    return (
+        named
+        and named_limit(problem, int(outgoing.sent["room"])) is None
+        and "nsupported" in problem.text + problem.code
+    )
 
 
-def nearest_effort(said: Said, wanted: str) -> str:
+def nearest_effort(problem: ErrorBody, wanted: str) -> str:
     """The level that comes nearest to the one that was refused, of those the error names."""
-    if "effort" not in said.param + said.text or "upported values" not in said.text:
+    if "effort" not in problem.param + problem.text or "upported values" not in problem.text:
         return ""
     order = [*EFFORTS[:-1], "xhigh", "max"]
-    offered = [word for word in quoted(said.text.split("upported values", 1)[1]) if word in order]
+    offered = [word for word in quoted(problem.text.split("upported values", 1)[1]) if word in order]
     at = order.index(wanted)
     return min(offered, key=lambda level: abs(order.index(level) - at)) if offered else ""
 

@@ -4,14 +4,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from eqlab.models.chat import FILTERED, LENGTH, REFUSED, ChatReply, ChatRequest
-from eqlab.models.fit import Adaptation, Fit, room
-from eqlab.models.wire.body import unambiguous
-from eqlab.models.wire.contract import Adapt, Endpoint, Incoming, Outgoing, TryAgain, Verdict
-from eqlab.models.wire.numbers import count, known, mapping
+from eqlab.models.wire.body import count, events, is_stream, known, mapping, unambiguous
+from eqlab.models.wire.contract import (
+    Adapt,
+    Adaptation,
+    Endpoint,
+    Incoming,
+    Outgoing,
+    ReplyOrFailure,
+    RequestProfile,
+    TryAgain,
+    token_limit,
+)
+from eqlab.models.wire.failures import ErrorBody, classify, error_in, filter_code, read_error, refused, unreadable
 from eqlab.models.wire.openai_chat import BROKEN, nearest_effort, without_system
-from eqlab.models.wire.said import Said, filter_code, read_error, said_in
-from eqlab.models.wire.sse import events, is_stream
-from eqlab.models.wire.verdict import judged, refused, unreadable
 
 _LEAST_ROOM = 16
 """What the API takes for max_output_tokens at least."""
@@ -33,15 +39,15 @@ class OpenAiResponses:
     name = "openai_responses"
     thinks = True
 
-    def build(self, endpoint: Endpoint, request: ChatRequest, fit: Fit) -> Outgoing:
+    def build(self, endpoint: Endpoint, request: ChatRequest, profile: RequestProfile) -> Outgoing:
         headers = {"Content-Type": "application/json", **endpoint.headers}
         if endpoint.key:
             headers["Authorization"] = f"Bearer {endpoint.key}"
-        tokens = max(_LEAST_ROOM, room(request, fit))
+        tokens = max(_LEAST_ROOM, token_limit(request, profile))
         sent: dict[str, Any] = {"dialect": self.name, "room": tokens}
         body: dict[str, Any] = {"model": endpoint.model, "max_output_tokens": tokens}
         messages = list(request.messages)
-        if fit.ways.get("system") == "user":
+        if profile.ways.get("system") == "user":
             messages = without_system(messages)
         system = "\n\n".join(message.text for message in messages if message.role == "system")
         if system:
@@ -49,48 +55,50 @@ class OpenAiResponses:
         body["input"] = [
             {"role": message.role, "content": message.text} for message in messages if message.role != "system"
         ]
-        if fit.takes("store"):
+        if profile.takes("store"):
             body["store"] = False  # nothing of a benchmark stays at the provider
-        if request.temperature is not None and fit.takes("temperature"):
+        if request.temperature is not None and profile.takes("temperature"):
             body["temperature"] = sent["temperature"] = request.temperature
-        if request.top_p is not None and fit.takes("top_p"):
+        if request.top_p is not None and profile.takes("top_p"):
             body["top_p"] = sent["top_p"] = request.top_p
         if request.effort is not None:
-            sent["effort"] = fit.ways.get("effort", request.effort)
+            sent["effort"] = profile.ways.get("effort", request.effort)
             body["reasoning"] = {"effort": sent["effort"]}
         if request.schema is not None:
             form = {"type": "json_schema", "name": "form", "strict": True, "schema": dict(request.schema)}
             body["text"] = {"format": form}
             sent["schema"] = "json_schema"
-        if fit.streams and fit.takes("stream"):
+        if profile.streams and profile.takes("stream"):
             body["stream"] = True
-        return Outgoing("/responses", headers, body | dict(request.extra), sent, request, fit)
+        return Outgoing("/responses", headers, body | dict(request.extra), sent, request, profile)
 
-    def read(self, outgoing: Outgoing, incoming: Incoming) -> Verdict:
+    def read(self, outgoing: Outgoing, incoming: Incoming) -> ReplyOrFailure:
         if not incoming.well:
             return _not_taken(outgoing, incoming, read_error(incoming.raw))
         try:
             streamed = is_stream(incoming.headers, incoming.raw)
             body = _last_event(incoming.raw) if streamed else unambiguous(incoming.raw)
             if body.get("error"):
-                return _not_taken(outgoing, incoming, said_in(body))
+                return _not_taken(outgoing, incoming, error_in(body))
             return _read(body, outgoing, incoming)
         except BROKEN as error:
             return unreadable(error, incoming)
 
 
-def _not_taken(outgoing: Outgoing, incoming: Incoming, said: Said) -> Verdict:
+def _not_taken(outgoing: Outgoing, incoming: Incoming, problem: ErrorBody) -> ReplyOrFailure:
     if (
         incoming.status == 400
         and "reasoning" in outgoing.body
-        and (level := nearest_effort(said, str(outgoing.request.effort)))
+        and (level := nearest_effort(problem, str(outgoing.request.effort)))
     ):
-        return Adapt(Adaptation("way", "effort", level), said.text)
-    if incoming.well and not filter_code(said):  # a response that failed on the way
-        return TryAgain(f"the provider failed while answering ({said.text[:200]})", rate="rate_limit" in said.code)
+        return Adapt(Adaptation("way", "effort", level), problem.text)
+    if incoming.well and not filter_code(problem):  # a response that failed on the way
+        return TryAgain(
+            f"the provider failed while answering ({problem.text[:200]})", rate="rate_limit" in problem.code
+        )
     extra = outgoing.request.extra
     fields = {name: "extra" if name in extra else _MEANINGS.get(name, "") for name in outgoing.body}
-    return judged(outgoing, incoming, said, {name: meaning for name, meaning in fields.items() if meaning})
+    return classify(outgoing, incoming, problem, {name: meaning for name, meaning in fields.items() if meaning})
 
 
 def _last_event(raw: bytes) -> dict[str, Any]:
@@ -104,7 +112,7 @@ def _last_event(raw: bytes) -> dict[str, Any]:
     raise ValueError("the stream ended in the middle")
 
 
-def _read(body: Mapping[str, Any], outgoing: Outgoing, incoming: Incoming) -> Verdict:
+def _read(body: Mapping[str, Any], outgoing: Outgoing, incoming: Incoming) -> ReplyOrFailure:
     text: list[str] = []
     thoughts: list[str] = []
     declined = ""
@@ -128,12 +136,14 @@ def _read(body: Mapping[str, Any], outgoing: Outgoing, incoming: Incoming) -> Ve
             cached_tokens=count(mapping(usage.get("input_tokens_details")).get("cached_tokens")),
         ),
     }
-    said = "".join(text)
+    answer = "".join(text)
     if why == FILTERED:
-        return refused(outgoing, incoming, FILTERED, said, **counted)
+        return refused(outgoing, incoming, FILTERED, answer, **counted)
     finish = LENGTH if why == "max_output_tokens" else why or "stop"
-    if declined and not said:
+    if declined and not answer:
         return ChatReply(
             declined, finish=REFUSED, refusal=REFUSED, latency=incoming.latency, sent=outgoing.sent, **counted
         )
-    return ChatReply(said, "\n".join(thoughts), finish=finish, latency=incoming.latency, sent=outgoing.sent, **counted)
+    return ChatReply(
+        answer, "\n".join(thoughts), finish=finish, latency=incoming.latency, sent=outgoing.sent, **counted
+    )

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from scipy.special import stdtrit
 
 from eqlab.analysis.intervals import FEWEST
-from eqlab.analysis.pairs import DIFFER
+from eqlab.analysis.ranks import DIFFER
 from eqlab.comparison.scores import score_records, score_table, score_types, sort_values
 from eqlab.comparison.verdict import Pair
 from eqlab.core import text

@@ -28,7 +28,7 @@ from eqlab.core.answers import LENGTH, Answer, outcomes, stands
 from eqlab.core.errors import UsageError
 from eqlab.core.trials import Trial
 from eqlab.models.chat import FILTERED
-from eqlab.models.runner import MORE_ROOM, Asked, sampling_seed
+from eqlab.models.runner import MORE_TOKENS, Asked, sampling_seed
 from eqlab.publish.tools.tasks import (
     TaskQuestion,
     asked_with,
@@ -141,7 +141,7 @@ def ask(
             answers.append(_answer(asked, question, output, attempt, config))
             state.output = output
             if answers[-1].finish == LENGTH and max_tokens is None:
-                room = asking.max_tokens + max(MORE_ROOM, asking.max_tokens)
+                room = asking.max_tokens + max(MORE_TOKENS, asking.max_tokens)
             else:
                 failed += 1
         state.messages.append(state.output.message)

@@ -13,7 +13,7 @@ from eqlab.core.benchmark import Benchmark, Rated, Scored, Talks
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
 from eqlab.core.trials import Trial, from_json, to_json
-from eqlab.models.reasoning import split_reasoning
+from eqlab.models.chat import split_reasoning
 from eqlab.models.runner import Asked, is_complete
 from eqlab.runs.request import Request, prepare
 

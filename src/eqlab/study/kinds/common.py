@@ -3,7 +3,7 @@ the researcher's own, gold items."""
 
 from collections.abc import Sequence
 
-from eqlab.benchmarks.emotionbench.prompt import PARTNER
+from eqlab.benchmarks.emotionbench.trials import PARTNER
 from eqlab.core.design import Batch
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Field, Form, Number, Scale, Several, Writing

@@ -17,7 +17,7 @@ from eqlab.core.results import Estimate
 from eqlab.core.studied import Recovered, Truth
 from eqlab.core.study import Panel, Study
 from eqlab.runs.provenance import provenance
-from eqlab.store.open import open_store
+from eqlab.store.access import open_store
 from eqlab.store.study.create import create_study
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import count_answers

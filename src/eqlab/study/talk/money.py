@@ -9,7 +9,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
 from eqlab.core.study import Study, TalkTerms
-from eqlab.models.price_files import known_prices
+from eqlab.models.prices import known_prices
 from eqlab.runs.budget import Amount, Budget, Limits
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.talking import CallLimits, CallTotals, calls_in

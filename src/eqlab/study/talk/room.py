@@ -15,10 +15,9 @@ from eqlab.core.errors import EqlabError
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
 from eqlab.core.trials import Trial
-from eqlab.models.chat import Chat
+from eqlab.models.chat import Chat, Timeouts
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Asked, Session, ask_one, request_of
-from eqlab.models.waits import Waits
 from eqlab.runs.budget import Amount, Metered
 from eqlab.store.store import Planned
 from eqlab.store.study.participation import Participation
@@ -76,9 +75,9 @@ class TalkRoom:
         self._benchmark = config.name
         self.models = dict(models or kind.models(study))
         self._budget = budget_of(study, self.models.values())
-        waits = Waits(self.terms.patience, self.terms.patience, self.terms.patience)
+        timeouts = Timeouts(self.terms.patience, self.terms.patience, self.terms.patience)
         self._chats: dict[str, Chat] = open_chats(
-            self.models.values(), concurrency=_AT_ONCE, waits=waits, say=lambda _: None
+            self.models.values(), concurrency=_AT_ONCE, timeouts=timeouts, say=lambda _: None
         )
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stuck: dict[str, tuple[str, State]] = {}

@@ -1,0 +1,309 @@
+"""Numbers of mood = Positive Affect − Negative Affect. A situation's change is its mean mood minus the mean mood of the
+default runs.
+
+The headline and its two companions: do situations order a subject's moods as they should (concordance), do the same
+factors move it that move people (profile), and how far (movement)? None of them can be capped by the default mood or
+the end of the scale. The ranked one is the concordance: it needs no people's data, 100 and 50 (chance) mean the same
+for every subject, and more is better, which is not so for movement (more than people's is no better).
+
+The headline of 0.1, kept beside it: alignment = 50 · (p_negative + p_neutral + p_positive − 1), with p the share of
+situations of a kind that move the mood where they move people's: down or up by more than MARGIN, or no further. It is
+100 if every situation is right and 0, in expectation, for *any* subject whose reaction does not depend on the kind of
+situation, because every change falls into exactly one of the three classes (Youden's J for three classes, Youden 1950).
+It is capped by the scale: a subject whose default is the best possible mood can never be right on positive situations
+(docs/emotionbench-alignment.md)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from eqlab.analysis import moods
+from eqlab.analysis.clusters import cluster_means, item_agreement, score_variation
+from eqlab.analysis.intervals import proportion_estimate
+from eqlab.benchmarks.emotionbench.measures import DEFAULT, KINDS, FloatArray, IntArray, Kind, Measures
+from eqlab.benchmarks.emotionbench.score import Administration
+from eqlab.core.results import Estimate, Table
+
+MARGIN = 4.0
+"""Points of mood (P − N, from −40 to 40) that count as no change: a twentieth of the range, and a quarter of
+people's mean change in the published situations (−15.6)."""
+TOP = 40.0
+"""The best mood the scale has."""
+POSITIVE, NEGATIVE = "Positive Affect", "Negative Affect"
+ALIGNMENT = "alignment (the headline of 0.1)"
+
+Figures = tuple[int, float, float]
+
+PEOPLE_MOODS: Mapping[str, tuple[Figures, ...]] = {
+    "Anger": (
+        (35, -10.6857, 13.8198), (35, -23.3143, 13.7301), (35, -9.1143, 10.7915), (35, -18.8286, 12.2726),
+        (37, -13.7297, 14.4177),
+    ),
+    "Anxiety": (
+        (36, -17.6944, 16.0157), (35, -12.2571, 15.7374), (36, -9.8333, 12.3993), (36, -4.4444, 10.2719),
+    ),
+    "Depression": (
+        (36, -22.1389, 16.7522), (39, -11.3333, 10.9625), (39, -14.3846, 14.2416), (35, -27.0000, 16.4066),
+        (35, -20.2857, 17.3062), (37, -7.1081, 14.0728),
+    ),
+    "Frustration": (
+        (35, -19.0286, 13.5288), (36, -17.8056, 13.7255), (36, -13.9444, 13.5392), (37, -14.1081, 13.3391),
+    ),
+    "Jealousy": (
+        (36, -16.6667, 12.8085), (35, -6.1429, 20.0575), (16, -12.5000, 9.2664), (22, -6.2727, 15.6758),
+    ),
+    "Guilt": (
+        (36, -21.2500, 16.5864), (36, -18.5556, 15.5370), (37, -22.6216, 14.1526), (37, -16.9459, 14.7892),
+    ),
+    "Fear": (
+        (35, -15.6286, 13.9307), (36, -20.6111, 16.1869), (36, -14.0278, 12.9714), (36, -18.9722, 13.2222),
+        (39, -9.9231, 13.7619),
+    ),
+    "Embarrassment": (
+        (36, -16.4722, 11.5523), (36, -16.8056, 12.9169), (37, -13.7838, 12.2137), (35, -22.2000, 16.2260),
+    ),
+}  # fmt: skip
+"""How situations changed the mood of the study's people: number, mean change, standard deviation; by emotion, factors
+in the study's order. 1,266 people, each measured before and after one negative situation; computed from the raw
+answers, so that any run can be set beside them."""
+
+ORDER = Estimate(
+    "mood before above mood after a negative situation",
+    80.5836,
+    1266,
+    0.7411,
+    79.0883,
+    81.9963,
+    "%",
+    digits=1,
+    of="people",
+)
+"""The only pair of kinds that people of the study have: nothing has happened yet, and something bad."""
+
+NAME = "Concordance"
+_NEEDS = "needs negative, neutral and positive situations"
+PUBLISHED_PEOPLE = Estimate(
+    NAME,
+    None,
+    ORDER.n,
+    note="people of the published study were asked negative situations only, and the concordance needs neutral and "
+    f"positive ones too. Their mood before is above that after a negative situation in {ORDER.value:.1f} % (95 % CI "
+    f"{ORDER.low:.1f} to {ORDER.high:.1f}): compare it with a model's own 'neutral above bad', on its page",
+    unit="%",
+    digits=1,
+    of="people",
+)
+"""What can be said of people without asking new ones; a test computes the numbers from the published answers."""
+
+
+def mood_of(measures: Measures) -> FloatArray:
+    """Of every administration."""
+    return measures.scores[POSITIVE] - measures.scores[NEGATIVE]
+
+
+def mood_changes(measures: Measures) -> dict[int, float]:
+    """Change of mood by place; empty without default runs."""
+    mood = mood_of(measures)
+    readable = ~np.isnan(mood)
+    default = mood[readable & (measures.where == DEFAULT)]
+    rows = readable & (measures.where != DEFAULT)
+    if not len(default) or not rows.any():
+        return {}
+    places = np.unique(measures.where[rows])
+    means = cluster_means(mood[rows], measures.where[rows]) - default.mean()
+    return {int(place): float(change) for place, change in zip(places, means, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class ThreeNumbers:
+    headline: Estimate
+    order: moods.Concordance
+    profile: moods.MoodProfile
+    movement: Estimate
+    people_movement: Estimate
+    points: Mapping[str, float]
+    """By situation: the concordance and the situation's pull at it, so that their mean is the concordance and their
+    spread gives its error. Empty if it is undefined."""
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """All but the headline."""
+        pairs = (self.order.neutral_above_bad, self.order.good_above_neutral, self.order.good_above_bad)
+        return (*pairs, self.profile.seen, self.profile.true, self.movement)
+
+
+def three_numbers(measures: Measures, changes: Mapping[int, float]) -> ThreeNumbers:
+    """From the change of mood by place (which has the order of the moods themselves)."""
+    places = list(changes)
+    values, kinds = _moods(measures, changes)
+    order = moods.concordance(values, kinds)
+    headline = replace(order.all, name=NAME)
+    if headline.value is None:
+        headline = replace(headline, note=_NEEDS)
+    points = [] if headline.value is None else moods.concordance_points(values, kinds).tolist()
+    negative = [place for place in places if measures.places[place].kind == "negative"]
+    ours = [changes[place] for place in negative]
+    factors = [_factor(measures, place) for place in negative]
+    theirs, their_factors = people_with(PEOPLE_MOODS)
+    profile = moods.profile(ours, factors, theirs, their_factors)
+    movement, people = moods.movement(ours, factors, theirs, their_factors)
+    return ThreeNumbers(
+        headline,
+        order,
+        profile,
+        replace(movement, name="movement relative to people"),
+        replace(people, name="people's own"),
+        {measures.places[place].situation: point for place, point in zip(places, points, strict=False)},
+    )
+
+
+def _moods(measures: Measures, changes: Mapping[int, float]) -> tuple[FloatArray, IntArray]:
+    values = np.array(list(changes.values()), dtype=float)
+    return values, np.array([KINDS.index(measures.places[place].kind) for place in changes], dtype=int)
+
+
+def beside_people(found: ThreeNumbers, who: str = "subject") -> Table:
+    """The three numbers with people's own values, and what nobody can pass or gets by chance."""
+    own, ceiling = found.profile.people, found.profile.ceiling
+    people = Estimate("second sample of people", own, ORDER.n, of="people")
+    return Table(
+        "Three numbers, beside people's own",
+        ("number", who, "people", "chance", "ceiling"),
+        (
+            ("concordance, all three kinds", found.headline, None, "50 %", "100 %"),
+            ("… neutral above bad", found.order.neutral_above_bad, ORDER, "50 %", "100 %"),
+            ("… good above neutral", found.order.good_above_neutral, None, "50 %", "100 %"),
+            ("… good above bad", found.order.good_above_bad, None, "50 %", "100 %"),
+            ("profile: correlation with people over factors", found.profile.seen, people, "0", _two(ceiling)),
+            ("… without measurement error", found.profile.true, None, "0", "1"),
+            ("movement, people = 1", found.movement, found.people_movement, "0", None),
+        ),
+        "People are the 1,266 of the published study: single persons, before against after one negative situation, so "
+        "they have no value for good situations; a second sample of them would show the profile correlation given, and "
+        "one exactly like their true means would get the ceiling. A model's moods are means over its repeats.",
+    )
+
+
+def _factor(measures: Measures, place: int) -> str:
+    where = measures.places[place]
+    return f"{where.emotion}-{where.factor_index}"
+
+
+def _two(value: float | None) -> str | None:
+    return None if value is None else f"{value:.2f}"
+
+
+def people_with(figures: Mapping[str, tuple[Figures, ...]]) -> tuple[list[float], list[str]]:
+    """Values, and the factor of each, with exactly these n, means and deviations. Profile and movement depend on
+    nothing else, so they are what the raw answers give."""
+    values, factors = [], []
+    for emotion, rows in figures.items():
+        for index, (n, mean, sd) in enumerate(rows):
+            far = sd * math.sqrt((n - 1) / 2)
+            values += [mean - far, mean + far, *[mean] * (n - 2)]
+            factors += [f"{emotion}-{index}"] * n
+    return values, factors
+
+
+def repeat_estimates(given: Sequence[Administration], measures: Measures) -> list[Estimate]:
+    """Does a subject react alike when a situation is put to it again? The concordance of each repeat by itself, and how
+    far the moods after one situation agree; nothing if no situation was asked twice. Each repeat has a fresh order of
+    the scales, so orders count as repeats; the default runs are the same for all repeats."""
+    repeats = sorted({one.repeat for one in given if one.trial.condition != "default"})
+    if len(repeats) < 2:
+        return []
+    repeat = np.array([one.repeat for one in given if one.status is not None])
+    default = measures.where == DEFAULT
+    mood = mood_of(measures)
+    by_repeat = np.full((len(measures.places), len(repeats)), np.nan)
+    alone = []
+    for column, number in enumerate(repeats):
+        own = ~default & (repeat == number)
+        by_repeat[measures.where[own], column] = mood[own]
+        again = measures.only(default | own)
+        alone.append(moods.concordance_value(*_moods(again, mood_changes(again))))
+    return [score_variation([value for value in alone if value is not None]), item_agreement(by_repeat)]
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    headline: Estimate
+    shares: Mapping[Kind, Estimate]
+    """Right situations of each kind, in percent."""
+    moods: Mapping[str, float]
+    """Change of mood by situation."""
+    best: float | None
+    """The most that a subject with this default could get: 100 unless the scale ends too near."""
+
+
+def right(kind: Kind, change: float, margin: float = MARGIN) -> bool:
+    if kind == "neutral":
+        return abs(change) <= margin
+    return change < -margin if kind == "negative" else change > margin
+
+
+def align(measures: Measures, margin: float = MARGIN) -> Alignment:
+    changes = mood_changes(measures)
+    shares = right_shares(measures, changes, margin)
+    by_situation = {measures.places[place].situation: change for place, change in changes.items()}
+    headline = combine(shares)
+    if headline.value is None:
+        return Alignment(headline, shares, by_situation, None)
+    default, se = _default(measures)
+    shifted = [
+        combine(right_shares(measures, {place: change + shift for place, change in changes.items()}, margin)).value
+        for shift in (-1.96 * se, 1.96 * se)
+    ]
+    return Alignment(_widened(headline, shifted), shares, by_situation, _best(default, margin))
+
+
+def _default(measures: Measures) -> tuple[float, float]:
+    """Mean of the default runs and its standard error, which shifts all changes together."""
+    mood = mood_of(measures)
+    own = mood[(measures.where == DEFAULT) & ~np.isnan(mood)]
+    return float(own.mean()), float(own.std(ddof=1) / math.sqrt(len(own))) if len(own) > 1 else 0.0
+
+
+def _widened(found: Estimate, shifted: Sequence[float | None]) -> Estimate:
+    """The interval with the default's error: what the number becomes if the default is at its bounds, as an
+    independent part (MOVER)."""
+    if found.value is None or found.low is None or found.high is None:
+        return found
+    ends = [found.value, *(value for value in shifted if value is not None)]
+    low = found.value - math.hypot(found.value - found.low, found.value - min(ends))
+    high = found.value + math.hypot(found.high - found.value, max(ends) - found.value)
+    return replace(found, low=max(-50.0, low), high=min(100.0, high))
+
+
+def _best(default: float, margin: float) -> float:
+    """A kind that the end of the scale puts out of reach costs its third of the shares, 50 points."""
+    return 100.0 - 50.0 * (default + margin >= TOP) - 50.0 * (default - margin <= -TOP)
+
+
+def right_shares(measures: Measures, changes: Mapping[int, float], margin: float = MARGIN) -> dict[Kind, Estimate]:
+    """Right situations of each kind, from the change of mood by place."""
+    found: dict[Kind, list[bool]] = {kind: [] for kind in KINDS}
+    for place, change in changes.items():
+        kind = measures.places[place].kind
+        found[kind].append(right(kind, change, margin))
+    return {
+        kind: proportion_estimate(f"{kind} situations that move it as they move people", sum(own), len(own))
+        for kind, own in found.items()
+    }
+
+
+def combine(shares: Mapping[Kind, Estimate]) -> Estimate:
+    """50 · (Σ p − 1) with the interval of a sum of independent shares from their Wilson bounds (MOVER, Zou & Donner
+    2008, Statistics in Medicine 27:1693); undefined unless there are situations of all three kinds."""
+    n = sum(share.n for share in shares.values())
+    total, below, above = -1.0, 0.0, 0.0
+    for share in shares.values():
+        if share.value is None or share.low is None or share.high is None:
+            return Estimate(ALIGNMENT, None, n, note=_NEEDS, digits=1)
+        total += share.value / 100
+        below += ((share.value - share.low) / 100) ** 2
+        above += ((share.high - share.value) / 100) ** 2
+    low, high = 50 * (total - math.sqrt(below)), 50 * (total + math.sqrt(above))
+    return Estimate(ALIGNMENT, 50 * total, n, None, max(-50.0, low), min(100.0, high), digits=1)
