@@ -176,6 +176,14 @@ def test_a_column_given_by_its_title_is_what_its_cells_are():
     assert table.key == "a_title_50_percent"
 
 
+def test_a_small_p_looks_alike_wherever_its_column_is_called_p():
+    table = Table("T", ("a", "p", "p (Holm)", "people"), [("x", 0.0012, 0.00002, 0.5)])
+    assert [column.kind for column in table.columns] == ["text", "p", "p", "number"]
+    for printed in (markdown_table(table), str(html_table(table)), table_lines(table, 80)[1].text):
+        assert "0.0012" in printed
+    assert words_of(table) == [["x", "0.0012", "< 0.0001", "0.50"]]
+
+
 def test_a_row_that_does_not_fit_its_heads_is_refused():
     with pytest.raises(ValueError, match="table 'T', row 2: 1 cells under 2 titles"):
         Table("T", ("a", "b"), [(1, 2), (1,)])

@@ -174,7 +174,7 @@ class Table:
         self,
         title: str,
         columns: Iterable[Column | str],
-        rows: Iterable[Iterable[Cell]],
+        rows: Iterable[Sequence[Cell]],
         note: str = "",
         whiskers: str = "",
         stacked: tuple[str, ...] = (),
@@ -187,7 +187,7 @@ class Table:
             if len(row) != len(heads):
                 raise ValueError(f"table '{title}', row {number}: {len(row)} cells under {len(heads)} titles")
         named = tuple(
-            head if isinstance(head, Column) else Column(_slug(head), head, _kind([row[place] for row in body]))
+            head if isinstance(head, Column) else Column(_slug(head), head, _kind(head, [row[place] for row in body]))
             for place, head in enumerate(heads)
         )
         for name, value in (
@@ -206,15 +206,20 @@ class Table:
         return tuple(row[place] for row in self.rows)
 
 
+_P_VALUE = re.compile(r"p(?:$|[ ,(])")
+
+
 def _slug(title: str) -> str:
     """A title as a name: letters, digits and low lines."""
     spelled = title.casefold().replace("%", " percent").replace("−", " minus ")
     return "_".join(re.findall(r"[^\W_]+", spelled)) or "column"
 
 
-def _kind(cells: Sequence[Cell]) -> ColumnKind:
-    """What all of a column's defined cells are; text where they differ."""
+def _kind(title: str, cells: Sequence[Cell]) -> ColumnKind:
+    """What all of a column's defined cells are; text where they differ. Numbers under "p" are p-values."""
     kinds = {_kind_of(cell) for cell in cells if cell is not None and cell != ""}
+    if kinds <= {"count", "number"} and kinds and _P_VALUE.match(title):
+        return "p"
     if len(kinds) == 1:
         return kinds.pop()
     return "number" if kinds == {"count", "number"} else "estimate" if "estimate" in kinds else "text"
