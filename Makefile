@@ -48,10 +48,10 @@ talk: $(RUN)         ## the embedded model in both seats of four short talks (se
 
 test: setup          ## lint, types, import rules, tests
 	@$(MAKE) --no-print-directory lint
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not claims"  # two processes share the cores; threads would too
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not claims"  # two processes share the cores; threads would too
 
 claims: setup        ## tests that are slow by nature: repeated kills, Ray, coverage over repetitions, foreign oracles
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m claims
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m claims
 
 slice: setup         ## a few minutes of tests, on another interpreter: make slice PYTHON=python3.13 VENV=.venv-newest
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not claims" $(SLICE)

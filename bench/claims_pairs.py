@@ -14,7 +14,7 @@ Random = np.random.Generator
 def _meetings(random: Random, prompts: int, raters: int, skill: float, gap: float) -> tuple[dict[str, Any], float]:
     """One pair of arms. Each prompt has its own difference, which people see with noise and a taste of their own, and
     the judge with `skill`, a bias and in both orders. Ten choices a rater; ties in the middle."""
-    from eqlab.benchmarks.rating.pairs_together import Met
+    from eqlab.benchmarks.rating.powered import Met
 
     own = gap + random.normal(0, 0.8, prompts)
     taste = random.normal(0, 0.3, raters)
@@ -40,7 +40,7 @@ def _meetings(random: Random, prompts: int, raters: int, skill: float, gap: floa
 
 
 def wins(times: int) -> None:
-    from eqlab.benchmarks.rating.pairs_together import powered_wins
+    from eqlab.benchmarks.rating.powered import powered_wins
 
     rows = Rows()
     for skill in (1.0, 0.0):
@@ -70,9 +70,8 @@ def wins(times: int) -> None:
 
 def _contest(random: Random, truth: dict[str, float], prompts: int, width: float) -> tuple[Any, int, int]:
     """(strengths, verdicts, rounds) of one adaptive run, by the code that the product runs."""
-    from eqlab.benchmarks.rating.adaptive import first_round, next_round
     from eqlab.benchmarks.rating.rated import RatedReply
-    from eqlab.benchmarks.rating.strengths import fitted
+    from eqlab.benchmarks.rating.strengths import first_round, fitted, next_round
     from eqlab.core.answers import Answer
     from eqlab.core.benchmark import Selection
     from eqlab.core.replies import ReplyRow

@@ -19,8 +19,8 @@ from eqlab.benchmarks.emotionbench.parse import last_characters, read_form
 from eqlab.benchmarks.empathy.replies import read_reply
 from eqlab.benchmarks.eqbench.parse import read_scores
 from eqlab.benchmarks.eqbench.rules import PRESETS
-from eqlab.benchmarks.rating.parse import read_choice
-from eqlab.benchmarks.rating.table_file import read_table
+from eqlab.benchmarks.rating.imported import read_table
+from eqlab.benchmarks.rating.read import read_choice
 from eqlab.benchmarks.refusal import is_refusal
 from eqlab.benchmarks.structured import read_json
 from eqlab.core.errors import DataError

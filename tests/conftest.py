@@ -9,14 +9,14 @@ import threading
 import traceback
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 from uuid import uuid4
 
 import pytest
 from aiohttp import web
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from in_thread import served
 from new_stores import made_at_once, migrate
 from postgres import OwnPostgres, own_postgres
@@ -27,7 +27,7 @@ pytest_plugins = ["ending"]
 ROOT = Path(__file__).parent.parent
 
 # A slow machine is no failure: speed is measured in bench/.
-settings.register_profile("eqlab", deadline=None)
+settings.register_profile("eqlab", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("eqlab")
 
 
@@ -58,6 +58,18 @@ def _by_migrations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     """Tests of the store make every new store by its migrations, as the product does."""
     if _is_about_stores(request):
         monkeypatch.setattr("eqlab.store.engine._migrate", migrate)
+
+
+SLOWEST = (
+    "test_reproduce_empathy.py", "test_ray_cluster.py", "test_export_alone.py", "test_security.py",
+    "test_dialogue_docs.py", "test_small_faults.py", "test_judging.py", "test_batch_kill.py", "test_files.py",
+    "test_sage.py", "test_studies.py", "test_rating_statistics.py", "test_kill.py", "test_local_sweep.py",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take longest come first: a process gets a file at a time, and both should end together."""
+    items.sort(key=lambda item: SLOWEST.index(item.path.name) if item.path.name in SLOWEST else len(SLOWEST))
 
 
 def absent(what: str) -> NoReturn:
@@ -198,10 +210,17 @@ def completion(text: str, model: str = "m", finish: str = "stop", **message: Any
     }
 
 
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
+@contextmanager
+def chat_server() -> Iterator[ChatServer]:
     chat = ChatServer()
     with served(web.post("/v1/chat/completions", chat.chat), web.get("/{path:.*}", chat.file)) as chat.port:
+        yield chat
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    """A server of a test's own costs 2 ms: less than it would cost to tell late requests of another test apart."""
+    with chat_server() as chat:
         yield chat
 
 

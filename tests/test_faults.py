@@ -7,6 +7,7 @@ from server import answer_to
 import eqlab as api
 from eqlab.core.answers import Reading
 from eqlab.core.errors import ModelError, StoreError
+from eqlab.models import limiter
 from eqlab.models.http import HttpChat
 
 TRIALS = 8
@@ -15,6 +16,8 @@ TRIALS = 8
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     monkeypatch.setattr(HttpChat, "_backoff", lambda self, retries: 0.01)
+    monkeypatch.setattr(limiter, "_SHORTEST_PAUSE", 0.01)
+    monkeypatch.setattr(limiter, "_FIRST_INTERVAL", 0.01)
 
 
 def run(server, store, timeout=5.0, **more):

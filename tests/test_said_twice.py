@@ -8,7 +8,7 @@ from eqlab.benchmarks.choices import choice, read_choices
 from eqlab.benchmarks.emotionbench.parse import read_form
 from eqlab.benchmarks.eqbench.parse import read_scores
 from eqlab.benchmarks.eqbench.rules import PRESETS
-from eqlab.benchmarks.rating.parse_scales import read_scales
+from eqlab.benchmarks.rating.read import read_scales
 from eqlab.benchmarks.structured import read_json
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial

@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import re
 import stat
 import subprocess
@@ -9,13 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, chat_server
 from small_sweep import good
 
 import eqlab as api
 from eqlab.core.errors import UsageError
 from eqlab.core.secrets import holds_secret, is_secret, without_secrets
-from eqlab.runs.provenance import provenance
+from eqlab.runs.identity import provenance
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 HOSTILE = '\x1b[2J\x1b]0;owned\x07=HYPERLINK("http://x") <script>alert(1)</script> \u202eevil\u0000'
@@ -37,15 +38,26 @@ def test_nothing_is_unpickled_or_evaluated():
     assert found == []
 
 
-@pytest.fixture
-def hostile(server, tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def hostile_run(tmp_path_factory):
     """A run whose model writes hostile text, under a key that must appear nowhere."""
-    monkeypatch.chdir(tmp_path)
+    folder = tmp_path_factory.mktemp("hostile")
+    own = {"EQLAB_API_KEY": KEY, "EQLAB_HOME": str(folder / "home"), "COLUMNS": "200"}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("EQLAB_")} | own
+    with chat_server() as server:
+        server.reply = lambda body, n: HOSTILE + "\n" + (good(body) if n % 2 else "")
+        command = ("run", "-b", "eqbench", f"m{HOSTILE[:4]}", "--limit", "4", "--base-url", server.url)
+        done = eqlab(*command, "--store", "s.db", cwd=folder, env=environment)
+        assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    return folder, done
+
+
+@pytest.fixture
+def hostile(hostile_run, monkeypatch):
+    """The same run for all that only read it, from its folder."""
+    monkeypatch.chdir(hostile_run[0])
     monkeypatch.setenv("EQLAB_API_KEY", KEY)
-    server.reply = lambda body, n: HOSTILE + "\n" + (good(body) if n % 2 else "")
-    done = eqlab("run", "-b", "eqbench", f"m{HOSTILE[:4]}", "--limit", "4", "--base-url", server.url, "--store", "s.db")
-    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
-    return tmp_path, done
+    return hostile_run
 
 
 def test_the_key_is_nowhere(hostile):
@@ -88,9 +100,10 @@ def test_the_report_runs_nothing(hostile):
     assert "default-src 'none'" in html.unescape(page)
 
 
-def test_spreadsheets_run_nothing_and_numbers_stay_numbers(hostile, server):
+def test_spreadsheets_run_nothing_and_numbers_stay_numbers(server, tmp_path, monkeypatch):
     import polars as pl
 
+    monkeypatch.chdir(tmp_path)
     server.reply = lambda body, n: f"{'=+-@'[n % 4]}cmd|' /C calc'!A0\n{good(body)}"
     eqlab("run", "m", "-b", "eqbench", "--limit", "4", "--base-url", server.url, "--store", "s.db")
     assert eqlab("export", "last", "-o", "a.csv", "--store", "s.db").returncode == 0

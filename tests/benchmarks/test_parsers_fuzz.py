@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from eqlab.benchmarks.emotionbench.parse import read_form
 from eqlab.benchmarks.eqbench.parse import read_scores
 from eqlab.benchmarks.eqbench.rules import PRESETS
-from eqlab.benchmarks.rating.parse import read_choice
-from eqlab.benchmarks.rating.table_file import read_table
+from eqlab.benchmarks.rating.imported import read_table
+from eqlab.benchmarks.rating.read import read_choice
 from eqlab.benchmarks.structured import read_json
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Form, Scale

@@ -118,6 +118,7 @@ def simulated(folder, *, models, personas, simulators, seed=0, sd=(8.0, 12.0, 10
                 put(folder, f"s{k}", f"m{j}", {f"p{i}": 40 + m[j] + p[i] + s[k] + rest[i] for i in range(personas)})
 
 
+@pytest.mark.claims
 def test_variance_shares_come_back(tmp_path):
     simulated(tmp_path, models=10, personas=25, simulators=8)
     variance = everything(tmp_path)["summary"]["variance"]

@@ -90,6 +90,7 @@ def test_unreadable_questions_do_not_stop_an_adaptive_run_early(server, store, p
     assert result.headline.value is None
 
 
+@pytest.mark.claims
 def test_an_adaptive_run_goes_on_after_kill_9(server, store, tmp_path, published, references, monkeypatch):
     monkeypatch.chdir(tmp_path)
     server.reply = answer(references, 3)

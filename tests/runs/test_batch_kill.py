@@ -29,7 +29,9 @@ def start(house, store, limit, pipe=subprocess.DEVNULL):
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
 
 
-@pytest.mark.parametrize("kind", list(MOMENTS))
+@pytest.mark.parametrize(
+    "kind", ["gemini", *(pytest.param(kind, marks=pytest.mark.claims) for kind in ("openai", "anthropic"))]
+)
 def test_killed_at_every_moment(kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     where = str(tmp_path / "s.db")

@@ -125,6 +125,7 @@ def test_sages_people_open_the_talk_themselves(held, server, published):
         next(made.plan())
 
 
+@pytest.mark.claims
 def test_killed_in_the_middle_of_two_sided_talks(server, tmp_path):
     """kill -9 again and again: every talk ends as if nothing had happened, and no answered turn is asked again."""
     server.reply = talk
@@ -167,7 +168,7 @@ def test_a_refusal_on_disk_does_not_hold_up_its_talk(server, tmp_path):
     from conftest import completion
 
     from eqlab.core.benchmark import Scored
-    from eqlab.runs.talks import open_talks
+    from eqlab.models.talks import open_talks
 
     server.reply = lambda body, number: (
         talk(body, number) if is_speaker(body) else completion("", finish="content_filter")

@@ -14,7 +14,7 @@ import pytest
 
 import eqlab as api
 from eqlab.benchmarks.rating.prompt import BETTER
-from eqlab.benchmarks.rating.study_pairs import PairwiseStudy
+from eqlab.benchmarks.rating.study import PairwiseStudy
 from eqlab.core.answers import Answer
 from eqlab.core.errors import UsageError
 from eqlab.core.runs import RunConfig

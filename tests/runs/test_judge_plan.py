@@ -46,6 +46,7 @@ def planned(store, budget=None, judges=("a", "b", "c"), batch=False, **more):
     return plan_judging(request, store, wanted, OnePrice(), batch=batch, say=lambda text: None)
 
 
+@pytest.mark.claims
 def test_four_models_two_thousand_prompts_three_judges_both_orders(store, replies):
     replies(2000)
     plan = planned(store, pairwise=True, pairs="ring")

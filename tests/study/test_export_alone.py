@@ -16,7 +16,9 @@ from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all
 from eqlab.study.results.public import publish
 
-ALONE = ("rating", "pairwise", "reply", "evoked", "eqbench", "emobench")
+QUICK = ("reply", "eqbench")
+SLOW = ("rating", "pairwise", "evoked", "emobench", "own")
+"""Kinds whose analysis takes seconds, once in eqlab and once in the script."""
 SMALL = {"rating": "limit = 8", "pairwise": "limit = 6", "evoked": "limit = 24", "own": "limit = 6"}
 OWN = """
 [[scale]]
@@ -95,7 +97,7 @@ def test_the_first_version_of_eqbench_is_found_again():
     assert found == pytest.approx(10 * (scores[0] + scores[1]) / 2)
 
 
-@pytest.fixture(scope="module", params=[*ALONE, "own"])
+@pytest.fixture(scope="module", params=[*QUICK, *(pytest.param(kind, marks=pytest.mark.claims) for kind in SLOW)])
 def exported(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     store = api.open_store(str(folder / "s.db"))

@@ -12,7 +12,7 @@ from small_study import small_design
 
 from eqlab.benchmarks.emotionbench.study import Moods
 from eqlab.benchmarks.eqbench.study import Readers
-from eqlab.benchmarks.rating.simulated_people import Raters
+from eqlab.benchmarks.rating.study import Raters
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form
 from eqlab.core.trials import Trial

@@ -16,12 +16,18 @@ from typing import Any
 _WAIT = "120"
 """Seconds that starting and stopping may take on a busy machine."""
 _OPTIONS = "-c max_connections=200"
+_FLEETING = "-c fsync=off -c max_wal_size=128MB"
+"""Nobody pulls the plug of a test."""
+_PLENTY = 10e9
+"""Bytes: twice what two processes of a suite fill."""
 
 
 class OwnPostgres:
     def __init__(self, folder: Path, *, durable: bool) -> None:
         self._folder = folder
-        self._options = _OPTIONS if durable else f"{_OPTIONS} -c fsync=off"  # nobody pulls the plug of a test
+        self._options = (
+            _OPTIONS if durable else f"{_OPTIONS} -c fsync=off -c max_wal_size=128MB"
+        )  # nobody pulls the plug of a test
         self._data = folder / "data"
         self._user = _database_user()
         self.uri = f"postgresql://postgres@/postgres?host={folder}"
@@ -70,10 +76,12 @@ def own_postgres(*, durable: bool = False) -> Iterator[OwnPostgres]:
 
 
 def _in_memory() -> str | None:
-    """A folder in memory, where there is one with room: copying a database writes 8 MB."""
+    """A folder in memory, where there is plenty: a database takes 8 MB, and a whole suite makes some hundreds."""
     memory = "/dev/shm"
-    roomy = os.path.isdir(memory) and shutil.disk_usage(memory).free > 4e9
-    return memory if roomy and os.access(memory, os.W_OK) else None
+    if not (os.path.isdir(memory) and os.access(memory, os.W_OK)):
+        return None
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return memory if min(free, shutil.disk_usage(memory).free) > _PLENTY else None
 
 
 def _binaries() -> Path:

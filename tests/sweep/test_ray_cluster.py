@@ -82,6 +82,7 @@ def wait_until(there, driver):
         time.sleep(0.02)
 
 
+@pytest.mark.claims
 def test_a_driver_killed_at_work_goes_on_with_the_parts_it_left(cluster, server, tmp_path):
     changes = {"seeds": (0,), "limit": 24, "at_once": 4, "more": 'key = "THE_LAB_KEY"\n'}
     file, where, parts = tmp_path / "s.toml", str(tmp_path / "s.db"), tmp_path / "parts"
@@ -107,6 +108,7 @@ def test_a_driver_killed_at_work_goes_on_with_the_parts_it_left(cluster, server,
     assert not list((tmp_path / "parts").rglob("*.parquet"))
 
 
+@pytest.mark.claims
 def test_a_node_killed_at_work_loses_nothing_and_doubles_nothing(cluster, server, tmp_path):
     changes = {"seeds": (0,), "limit": 40, "at_once": 4, "more": 'key = "THE_LAB_KEY"\n'}
     file, where = tmp_path / "s.toml", str(tmp_path / "s.db")

@@ -193,10 +193,10 @@ def _runs_of(sweep: Path, store: str, data: Path | None) -> list[str]:
     """The runs of a sweep that have begun."""
     from eqlab.core.errors import UsageError
     from eqlab.store.access import open_reader
-    from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import read_sweep
+    from eqlab.sweep.grid import make_runs
 
-    cells = make_cells(read_sweep(sweep), data)
+    cells = make_runs(read_sweep(sweep), data)
     with open_reader(store) as opened:
         known = set(opened.run_ids())
     found = [cell.run for cell in cells if cell.run in known]

@@ -227,7 +227,7 @@ _SHOWN = 3
 
 
 def _still_missing(within: float, result: "Result") -> "Table":
-    from eqlab.benchmarks.rating.calibration_tables import missing_table
+    from eqlab.benchmarks.rating.calibration import missing_table
 
     return missing_table(result, within)
 

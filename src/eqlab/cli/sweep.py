@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from eqlab.core.errors import EqlabError
     from eqlab.models.chat import Timeouts
     from eqlab.store.store import Store
-    from eqlab.sweep.cells import Cell
-    from eqlab.sweep.plan import CellPlan
-    from eqlab.sweep.watch import SweepOutcome, Watch
+    from eqlab.sweep.grid import SweepListener, SweepOutcome, SweepRun, SweepRunPlan
 
 
 def sweep(
@@ -49,9 +47,8 @@ def sweep(
     the others."""
     from eqlab.core.errors import UsageError
     from eqlab.store.access import open_store
-    from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import read_sweep
-    from eqlab.sweep.plan import plan_cells
+    from eqlab.sweep.grid import make_runs, plan_runs
 
     if engine not in ("local", "ray"):
         raise UsageError(f"--engine '{engine}' is unknown.", "Choose local or ray.")
@@ -60,9 +57,9 @@ def sweep(
     check_writable(report)
     read = read_sweep(file)
     timeouts = read.timeouts if patience is None else replace(read.timeouts, patience=patience)
-    cells = make_cells(read, data)
+    cells = make_runs(read, data)
     with open_store(store) as opened:
-        plans = plan_cells(cells, opened)
+        plans = plan_runs(cells, opened)
         show_plan(plans, as_json=as_json and plan, quiet=as_json and not plan)
         if plan:
             return
@@ -80,7 +77,7 @@ def sweep(
         finish(file, cells, opened, outcome, report=report, as_json=as_json)
 
 
-def _here(cells: "list[Cell]", store: "Store", timeouts: "Timeouts", watch: "Watch") -> "SweepOutcome":
+def _here(cells: "list[SweepRun]", store: "Store", timeouts: "Timeouts", watch: "SweepListener") -> "SweepOutcome":
     from eqlab.sweep.local import run_here
 
     return run_here(cells, store, timeouts=timeouts, watch=watch)
@@ -102,9 +99,9 @@ _EVERY = 5.0
 class SweepTable:
     """Cells under way and cells that failed; the last line counts all."""
 
-    def __init__(self, plans: "Sequence[CellPlan]") -> None:
+    def __init__(self, plans: "Sequence[SweepRunPlan]") -> None:
         from eqlab.cli.output import errors
-        from eqlab.sweep.watch import Watch
+        from eqlab.sweep.grid import SweepListener
 
         self._out = errors()
         self._counts = {plan.cell.run: (plan.answered, plan.trials) for plan in plans}
@@ -115,7 +112,7 @@ class SweepTable:
         self._lock = threading.RLock()
         self._said_at = time.monotonic()
         self._live: Any = None
-        self.watch = Watch(self.say, self.moved, self.ended)
+        self.watch = SweepListener(self.say, self.moved, self.ended)
 
     def __enter__(self) -> None:
         if self._out.is_terminal:
@@ -131,7 +128,7 @@ class SweepTable:
     def say(self, text: str) -> None:
         self._out.print(harmless(text), markup=False, soft_wrap=True)
 
-    def moved(self, cell: "Cell", done: int, planned: int) -> None:
+    def moved(self, cell: "SweepRun", done: int, planned: int) -> None:
         with self._lock:
             new = cell.run not in self._under_way and cell.run not in self._ended
             self._counts[cell.run] = (done, planned)
@@ -146,7 +143,7 @@ class SweepTable:
                 self._said_at = time.monotonic()
                 self.say(self._totals())
 
-    def ended(self, cell: "Cell", failure: "EqlabError | None") -> None:
+    def ended(self, cell: "SweepRun", failure: "EqlabError | None") -> None:
         with self._lock:
             self._under_way.pop(cell.run, None)
             told = failure is not None and str(failure) in self._ended.values()
@@ -185,7 +182,7 @@ class SweepTable:
 
 
 # Before and after a sweep: what it will ask, what came of it, and what failed and why.
-def show_plan(plans: "Sequence[CellPlan]", *, as_json: bool, quiet: bool) -> None:
+def show_plan(plans: "Sequence[SweepRunPlan]", *, as_json: bool, quiet: bool) -> None:
     """One row per model and benchmark, seeds together; the last line adds up."""
     from eqlab.cli.output import print_json, print_rows, say
 
@@ -194,7 +191,7 @@ def show_plan(plans: "Sequence[CellPlan]", *, as_json: bool, quiet: bool) -> Non
         return
     if quiet:
         return
-    groups: dict[tuple[str, str], list[CellPlan]] = {}
+    groups: dict[tuple[str, str], list[SweepRunPlan]] = {}
     for plan in plans:
         groups.setdefault((plan.cell.target.model.name, plan.cell.benchmark), []).append(plan)
     rows = [[*names, *_sums(own)] for names, own in groups.items()]
@@ -205,7 +202,7 @@ def show_plan(plans: "Sequence[CellPlan]", *, as_json: bool, quiet: bool) -> Non
     say("Calls are at least these: a reply that cannot be read is asked for again. Tokens in: characters / 4.")
 
 
-def _sums(plans: "Sequence[CellPlan]") -> list[str]:
+def _sums(plans: "Sequence[SweepRunPlan]") -> list[str]:
     return [
         str(len(plans)),
         *(
@@ -215,7 +212,7 @@ def _sums(plans: "Sequence[CellPlan]") -> list[str]:
     ]
 
 
-def _plan_json(plan: "CellPlan") -> dict[str, Any]:
+def _plan_json(plan: "SweepRunPlan") -> dict[str, Any]:
     return {
         **_cell_json(plan.cell),
         "trials": plan.trials,
@@ -226,19 +223,19 @@ def _plan_json(plan: "CellPlan") -> dict[str, Any]:
     }
 
 
-def _cell_json(cell: "Cell") -> dict[str, Any]:
+def _cell_json(cell: "SweepRun") -> dict[str, Any]:
     return {"run": cell.run, "model": cell.target.model.name, "benchmark": cell.benchmark, "seed": cell.seed}
 
 
 def finish(
-    file: Path, cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, report: Path, as_json: bool
+    file: Path, cells: "Sequence[SweepRun]", store: "Store", outcome: "SweepOutcome", *, report: Path, as_json: bool
 ) -> None:
     """Results of all cells that were begun, the report, the failures; then the exit code."""
     from eqlab.cli.output import errors, print_json, say
     from eqlab.cli.results import conclusions, print_conclusions, result_json, without_answers
     from eqlab.publish.report.write import write_results
+    from eqlab.runs.parallel import cores, results_of
     from eqlab.runs.pool import pooled
-    from eqlab.runs.together import cores, results_of
 
     known = set(store.run_ids())
     begun = [cell for cell in cells if cell.run in known]
@@ -279,7 +276,7 @@ def finish(
     end(interrupted=outcome.interrupted, failed=bool(outcome.failures or lost), unusable=bool(unusable))
 
 
-def _lost(cell: "Cell", store: "Store") -> str:
+def _lost(cell: "SweepRun", store: "Store") -> str:
     """What of a cell got no answer, and why the last of it did not; whichever engine asked."""
     from eqlab.core.answers import final
 
@@ -289,7 +286,7 @@ def _lost(cell: "Cell", store: "Store") -> str:
     return f"{cell.name}: {trials} got no answer (last: {notes[-1] if notes else 'not said'})."
 
 
-def _print_cells(cells: "Sequence[Cell]", found: dict[str, Any]) -> None:
+def _print_cells(cells: "Sequence[SweepRun]", found: dict[str, Any]) -> None:
     from eqlab.cli.output import interval, number, print_rows, say
     from eqlab.core.answered_as import replaced
     from eqlab.core.answers import OUTCOMES
@@ -318,13 +315,13 @@ def _print_cells(cells: "Sequence[Cell]", found: dict[str, Any]) -> None:
         say(f"! {text}", style="yellow")
 
 
-def _failures(cells: "Sequence[Cell]", outcome: "SweepOutcome") -> None:
+def _failures(cells: "Sequence[SweepRun]", outcome: "SweepOutcome") -> None:
     """Cells of a model that stopped for the same reason stand together."""
     from eqlab.cli.output import errors
-    from eqlab.sweep.cells import by_model
+    from eqlab.sweep.grid import by_model
 
     own_cells = by_model(cells)
-    reasons: dict[tuple[str, str], list[Cell]] = {}
+    reasons: dict[tuple[str, str], list[SweepRun]] = {}
     for cell in cells:
         if cell.run in outcome.failures:
             reasons.setdefault((cell.target.model.name, str(outcome.failures[cell.run])), []).append(cell)

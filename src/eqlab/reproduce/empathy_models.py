@@ -23,7 +23,7 @@ from eqlab.analysis.ordinal import (
 from eqlab.analysis.two_samples import tost
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
 from eqlab.benchmarks.empathy.replies import declines, greets, says_it_is_ai
-from eqlab.benchmarks.rating.moderation import moderated, standardised
+from eqlab.benchmarks.rating.planned import moderated, standardised
 
 Floats = NDArray[np.float64]
 OTHERS = tuple(arm for arm in ARMS if arm != BASELINE)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eqlab.benchmarks.rating.benchmark import Ratings
-from eqlab.benchmarks.rating.panel_result import SUBJECT
+from eqlab.benchmarks.rating.panel import SUBJECT
 from eqlab.benchmarks.rating.rated import RatedReply, rated
 from eqlab.benchmarks.rating.strengths import Anchors, anchors_of, as_anchors, fitted
 from eqlab.core.errors import UsageError

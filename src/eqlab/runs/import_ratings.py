@@ -13,17 +13,15 @@ from pathlib import Path
 
 from eqlab.benchmarks.empathy.published import pseudonym
 from eqlab.benchmarks.rating.benchmark import Ratings
-from eqlab.benchmarks.rating.imported import ImportedRating, Prompts, read_ratings
-from eqlab.benchmarks.rating.table_file import BadRow
+from eqlab.benchmarks.rating.imported import BadRow, ImportedRating, Prompts, read_ratings
 from eqlab.benchmarks.rating.trials import single
 from eqlab.core.answers import Answer
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.folders import data_folder
 from eqlab.core.runs import PEOPLE, RunConfig
 from eqlab.core.trials import Trial
-from eqlab.runs.identity import configured
+from eqlab.runs.identity import configured, provenance
 from eqlab.runs.judge import known_prompts, read_file
-from eqlab.runs.provenance import provenance
 from eqlab.store.lock import run_lock
 from eqlab.store.store import Store
 

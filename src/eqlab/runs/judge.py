@@ -10,12 +10,11 @@ from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, parse_open
 from eqlab.benchmarks.empathy.published import PATH, from_published, parse_published
 from eqlab.benchmarks.rating.benchmark import RUBRIC_FILE, Ratings, with_rubric
 from eqlab.benchmarks.rating.imported import Prompts, bad_rows_text, read_replies
-from eqlab.benchmarks.rating.known import same_scale, scaled
-from eqlab.benchmarks.rating.pair_trials import designed, on_prompts
 from eqlab.benchmarks.rating.prompt import quoted_blocks
 from eqlab.benchmarks.rating.rated import rated
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, choose, from_jsonl, in_all_arms, to_jsonl
-from eqlab.benchmarks.rating.trials import SCALES, is_published
+from eqlab.benchmarks.rating.score import same_scale, scaled
+from eqlab.benchmarks.rating.trials import SCALES, designed, is_published, on_prompts
 from eqlab.benchmarks.registry import find
 from eqlab.core.benchmark import Rated, RatedBy, Source
 from eqlab.core.errors import DataError, UsageError

@@ -13,10 +13,9 @@ def panel_of(store: Reader, stored: StoredRun) -> Result | None:
     if len(judges) < 2:
         return None  # before ratings are loaded, which most reports have none of
     from eqlab.benchmarks.rating.benchmark import Ratings
-    from eqlab.benchmarks.rating.known import people_ratings, with_people
-    from eqlab.benchmarks.rating.panel_result import pairwise_panel, panel_result
+    from eqlab.benchmarks.rating.panel import pairwise_panel, panel_result, rubric_panel
     from eqlab.benchmarks.rating.rated import rated
-    from eqlab.benchmarks.rating.rubric_panel import rubric_panel
+    from eqlab.benchmarks.rating.score import people_ratings, with_people
 
     asked = next((one for one in stored.config.benchmarks if one.name == Ratings.name), None)
     if asked is None or asked.options["purpose"] == "calibration":

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eqlab.benchmarks.rating.panel_result import panel_result
+from eqlab.benchmarks.rating.panel import panel_result
 from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.reply_rows import ReplyRow
 from eqlab.benchmarks.rating.trials import single

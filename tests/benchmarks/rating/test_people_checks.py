@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from eqlab.benchmarks.rating.people_checks import equivalence, proportional, several_raters
-from eqlab.benchmarks.rating.people_result import fit_crossed
+from eqlab.benchmarks.rating.people import equivalence, fit_crossed, proportional, several_raters
 from eqlab.benchmarks.rating.rated import GivenRating
 
 

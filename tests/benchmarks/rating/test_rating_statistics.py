@@ -10,15 +10,12 @@ import numpy as np
 import pytest
 
 from eqlab.benchmarks.rating.benchmark import Ratings
-from eqlab.benchmarks.rating.calibration import PILOT, calibrate, pairs_of
-from eqlab.benchmarks.rating.calibration_tables import verdict
-from eqlab.benchmarks.rating.families import family
-from eqlab.benchmarks.rating.judge_result import powered_difference, prediction_powered
-from eqlab.benchmarks.rating.pair_trials import pairs
-from eqlab.benchmarks.rating.pairwise_result import duels
+from eqlab.benchmarks.rating.calibration import PILOT, calibrate, family, pairs_of, verdict
+from eqlab.benchmarks.rating.pairs import duels
+from eqlab.benchmarks.rating.powered import powered_difference, prediction_powered
 from eqlab.benchmarks.rating.rated import rated
 from eqlab.benchmarks.rating.reply_rows import ReplyRow
-from eqlab.benchmarks.rating.trials import single
+from eqlab.benchmarks.rating.trials import pairs, single
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.results import Estimate
@@ -208,7 +205,7 @@ def test_other_snapshots_of_the_judge_are_said():
     assert result.rules["snapshot"] == "some-model-1, some-model-2"
 
 
-@pytest.mark.parametrize("good", [True, False])
+@pytest.mark.parametrize("good", [True, pytest.param(False, marks=pytest.mark.claims)])
 def test_people_and_judge_together_cover_the_truth(good):
     """Over many studies the 95 % intervals hold people's P(Good) as often as they say, however bad the judge."""
     covered, narrower, n = 0, 0, 100
@@ -228,6 +225,7 @@ def test_people_and_judge_together_cover_the_truth(good):
     assert narrower / n > 0.95 if good else narrower / n < 0.5  # a judge that knows nothing helps nobody
 
 
+@pytest.mark.claims
 def test_people_and_judge_together_cover_the_difference_of_arms():
     """Two arms 0.2 apart, a judge who flatters one of them: the interval holds people's difference all the same."""
     covered = 0

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqlab.benchmarks.rating.benchmark import RUBRIC_FILE, Ratings, with_rubric
-from eqlab.benchmarks.rating.parse_scales import read_scales
 from eqlab.benchmarks.rating.prompt import RATING, build, prompt_sha256, quoted, quoted_blocks
+from eqlab.benchmarks.rating.read import read_scales
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, from_jsonl, to_jsonl
 from eqlab.benchmarks.rating.trials import SCALES, is_published, judged
 from eqlab.core.answers import Answer

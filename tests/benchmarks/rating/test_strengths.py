@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eqlab.benchmarks.rating.panel_result import pairwise_panel
+from eqlab.benchmarks.rating.panel import pairwise_panel
 from eqlab.benchmarks.rating.prompt import BETTER
 from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.strengths import fitted, strengths_tables

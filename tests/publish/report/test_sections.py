@@ -119,7 +119,7 @@ def test_length_stands_beside_the_score():
     html = page(
         record(result(items=(item(0, 1.0, text="one two three"), item(1, 1.0, text="one two three four five"))))
     )
-    assert re.search(r'data-label="words a reply" data-value="4(\.0)?">4', html)
+    assert re.search(r'data-label="words a reply" data-value="4(\.0+)?">4', html)
 
 
 def test_disagreement_lists_the_widest_first_and_only_shared_items():

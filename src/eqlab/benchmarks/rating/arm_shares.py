@@ -1,6 +1,7 @@
 """Arms side by side: how many replies were rated Good, with bootstrap intervals over whole clusters (raters, or prompts
-where one judge rated all)."""
+where one judge rated all); and the same at equal length, since longer replies please raters."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,9 +11,11 @@ from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import draw_totals, interval
 from eqlab.analysis.contingency import Counts, count_ratings
 from eqlab.analysis.intervals import proportion_estimate
+from eqlab.analysis.length import EqualLength, LengthReply, at_equal_length
 from eqlab.benchmarks.rating.rated import GOOD, GivenRating
-from eqlab.core.results import Estimate
+from eqlab.core.results import Estimate, Table
 
+AT_EQUAL_LENGTH = "P(Good) at equal length"
 _COLUMNS = 3
 """Good, sum of ratings, number of ratings."""
 
@@ -37,6 +40,12 @@ class ArmShares:
         """The best arm's share, under a name that does not depend on which it is."""
         best = max(self.arms, key=lambda arm: self.good(arm).value or 0.0)
         return replace(self.good(best), name="highest P(Good)", note=f"of {best}; the tables have all {len(self.arms)}")
+
+    def headline(self, nothing: str) -> Estimate:
+        """Of one arm or several; `nothing` says why there is none."""
+        if not self.arms:
+            return Estimate("P(Good)", None, 0, unit="%", note=nothing, digits=1)
+        return self.good(self.arms[0]) if len(self.arms) == 1 else self.highest()
 
     def mean(self, arm: str) -> Estimate:
         return self._estimate(f"mean rating, {arm}", lambda totals: self._mean(totals, arm), self.counts[arm].n)
@@ -125,3 +134,88 @@ def _rows(ratings: Sequence[GivenRating], arms: Sequence[str], cluster_of: Calla
         row[first + 1] += one.value
         row[first + 2] += 1
     return rows
+
+
+def arm_table(shares: ArmShares, who: str) -> Table:
+    """Counts and shares of each arm: what a stacked bar shows."""
+    return Table(
+        f"Ratings ({who})",
+        ("replies by", "ratings", "Bad", "Okay", "Good", "P(Good)", "mean rating"),
+        tuple(
+            (arm, counts.n, *counts.row, shares.good(arm), shares.mean(arm)) for arm, counts in shares.counts.items()
+        ),
+        "Bad 1, Okay 2, Good 3.",
+        whiskers="P(Good)",
+        stacked=("Bad", "Okay", "Good"),
+    )
+
+
+def shares_of(table: Table) -> tuple[tuple[str, Estimate], ...]:
+    """The share of Good of everybody in the table of counts and shares."""
+    place = table.titles.index("P(Good)")
+    return tuple((str(row[0]), share) for row in table.rows if isinstance(share := row[place], Estimate))
+
+
+def by_group(usable: Sequence[GivenRating], shares: ArmShares, by: str) -> tuple[Table, ...]:
+    """Counts of Good per emotion or valence; shares with Wilson's interval."""
+    groups = sorted({getattr(one, by) for one in usable} - {""})
+    if len(groups) < 2:
+        return ()
+    rows = []
+    for name in groups:
+        row: list[str | Estimate] = [name]
+        for arm in shares.arms:
+            own = [one.value for one in usable if getattr(one, by) == name and one.arm == arm]
+            row.append(proportion_estimate(arm, own.count(GOOD), len(own)))
+        rows.append(tuple(row))
+    note = "Wilson's interval takes ratings for independent; a difference here is a hint, not a finding."
+    return (Table(f"P(Good) by {by}", (by, *shares.arms), tuple(rows), note, heat=True),)
+
+
+def length_table(
+    usable: Sequence[GivenRating], shares: ArmShares, cluster_of: Callable[[GivenRating], str]
+) -> tuple[Table, ...]:
+    """Nothing for one arm alone; a reason instead of numbers where length and arm cannot be told apart."""
+    if len(shares.arms) < 2:
+        return ()
+    found = at_equal_length(
+        [
+            LengthReply(one.arm, one.prompt, 100.0 * (one.value == GOOD), math.log2(one.words), cluster_of(one))
+            for one in usable
+            if one.words > 0
+        ],
+        digits=1,
+        unit="%",
+    )
+    columns = ("replies by", AT_EQUAL_LENGTH, "P(Good)", "mean words")
+    words = {arm: _mean([one.words for one in usable if one.arm == arm and one.words]) for arm in shares.arms}
+    if not isinstance(found, EqualLength):
+        rows = tuple((arm, None, shares.good(arm), words[arm]) for arm in shares.arms)
+        return (Table(AT_EQUAL_LENGTH, columns, rows, f"Undefined: {found}."),)
+    known = {arm: _within(share) for arm, share in zip(found.subjects, found.scores, strict=True)}
+    slope = found.slope
+    return (
+        Table(
+            AT_EQUAL_LENGTH,
+            columns,
+            tuple((arm, known.get(arm), shares.good(arm), words[arm]) for arm in shares.arms),
+            f"As if all replies had {found.words:.0f} words, the geometric mean over all. A reply twice as long is "
+            f"called Good {slope.value:+.1f} points more often (95 % CI {slope.low:.1f} to {slope.high:.1f}) than "
+            "another by the same writer, prompts taken out: Good = writer + prompt + slope · log2(words). Linear, cut "
+            "at 0 and 100 %. An association, not a cause.",
+            whiskers=AT_EQUAL_LENGTH,
+        ),
+    )
+
+
+def _within(share: Estimate) -> Estimate:
+    """A line knows no limits, a share does."""
+
+    def inside(value: float | None) -> float | None:
+        return None if value is None else min(100.0, max(0.0, value))
+
+    return replace(share, value=inside(share.value), low=inside(share.low), high=inside(share.high))
+
+
+def _mean(words: Sequence[int]) -> float | None:
+    return sum(words) / len(words) if words else None

@@ -1,22 +1,21 @@
 """Ratings as a benchmark: its items are other subjects' replies, its subjects judges or people. A judge's run is
 started by `eqlab judge`, people's ratings come from a file or from a web study; `eqlab run` never asks it."""
 
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from eqlab.benchmarks.options import read_options
-from eqlab.benchmarks.rating.pair_trials import ALL
-from eqlab.benchmarks.rating.parse import read_rating
-from eqlab.benchmarks.rating.parse_scales import read_scales
 from eqlab.benchmarks.rating.prompt import prompt_sha256
 from eqlab.benchmarks.rating.rated import item_of, rated
-from eqlab.benchmarks.rating.reply_rows import FILE, from_jsonl
-from eqlab.benchmarks.rating.trials import SCALES, is_published, plan
+from eqlab.benchmarks.rating.read import read_scales
+from eqlab.benchmarks.rating.reply_rows import FILE, choose, from_jsonl
+from eqlab.benchmarks.rating.trials import ALL, designed, is_published, judged, pairs
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
 from eqlab.core.results import ItemScore, Result
-from eqlab.core.rubric import Rubric, from_json, in_one_word
+from eqlab.core.rubric import Rubric, from_json
 from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
 from eqlab.data.rubric_files import PUBLISHED, shipped
@@ -58,7 +57,20 @@ class Ratings:
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
     ) -> Iterator[tuple[Trial, int]]:
-        return plan(from_jsonl(files[FILE]), rubric_of(files, options), options, selection)
+        """In a shuffled order, so that no rater sees one arm after the other."""
+        rubric, rows = rubric_of(files, options), choose(from_jsonl(files[FILE]), selection.limit, selection.seed)
+        if not options["pairwise"]:
+            trials = [judged(row, rubric, selection) for row in rows]
+        elif options.get("adaptive"):
+            from eqlab.benchmarks.rating.strengths import first_round
+
+            trials = first_round(rows, rubric, options, selection)
+        else:
+            trials = pairs(rows, rubric, selection, designed(rows, options))
+        random.Random(selection.seed).shuffle(trials)
+        for repeat in range(selection.repeats or 1):
+            for trial in trials:
+                yield trial, repeat
 
     def more(
         self,
@@ -70,7 +82,7 @@ class Ratings:
         """The pairs to ask next, where they are chosen by what is known."""
         if not options.get("adaptive"):
             return ()
-        from eqlab.benchmarks.rating.adaptive import next_round
+        from eqlab.benchmarks.rating.strengths import next_round
 
         return next_round(from_jsonl(files[FILE]), rubric_of(files, options), options, selection, rated(scored))
 
@@ -79,27 +91,20 @@ class Ratings:
         return Asking(_TRIES, 0.0, _TEMPERATURE_STEP, max(_TOKENS, _A_SCALE * len(trial.form.scales)))
 
     def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
-        by_word = trial.condition != SCALES or in_one_word(trial.form.scales)
-        return read_rating(trial, text) if by_word else read_scales(trial, text)
+        return read_scales(trial, text)
 
     def score(
         self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
     ) -> Result:
+        from eqlab.benchmarks.rating.score import judged_beside_people, result
+
         if context.model is None or subject == PEOPLE:
-            from eqlab.benchmarks.rating.result import result
-
-            return result(subject, scored, options)
-        from eqlab.benchmarks.rating.known import judged
-
-        return judged(context.model, scored, options, context)
+            return result(subject, rated(scored), options)
+        return judged_beside_people(context.model, scored, options, context)
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
-        one = rated([scored])[0]
-        if one.trial.condition == SCALES:
-            from eqlab.benchmarks.rating.rubric_items import item_on_scales
-
-            return item_on_scales(one)
-        return item_of(one)
+        (rating,) = rated([scored])
+        return item_of(rating)
 
 
 def with_rubric(options: Mapping[str, Any], rubric: Rubric) -> dict[str, Any]:

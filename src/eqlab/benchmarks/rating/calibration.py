@@ -1,9 +1,11 @@
-"""How far a judge can be trusted: its ratings against people's ratings of the same replies. Agreement beside the human
-ceiling, bias per arm, preference for its own family, bias towards length; whole raters are drawn for the intervals."""
+"""How far a judge can be trusted: its ratings against people's ratings of the same replies, scale by scale. Agreement
+beside the human ceiling, bias per arm, preference for its own family, bias towards length; whole raters are drawn for
+the intervals. The published form is one scale, whose ceiling is known from the study's pilot."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import numpy as np
@@ -11,17 +13,20 @@ import numpy as np
 from eqlab.analysis.agreement import agreement, printed_kappa
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import Interval, draw_totals, interval
-from eqlab.benchmarks.rating.families import family
 from eqlab.benchmarks.rating.prompt import RATING
 from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.reply_rows import REFERENCE_ARMS, order_arms
 from eqlab.core.forms import Scale
-from eqlab.core.results import Estimate
+from eqlab.core.results import Estimate, Result, Table
 
 HUMAN_KAPPA = 0.2817
 """Weighted kappa of two people on the three-point form, from the study's pilot of 100; no interval is printed."""
 _PILOT_PAIRS = 100
 CEILING = "quadratic kappa"
+UNDEFINED = Estimate(CEILING, None, 0, note="no rating of the judge has a person's beside it")
+NOTHING = "{judge} gave no rating to calibrate with."
+REACHES = (0.1, 0.05)
+"""Half-widths that a calibration is planned for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +64,21 @@ class Calibration:
     ceiling: Estimate | None
     """What two people reach; None where nobody knows."""
 
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        own_family = () if self.own_family is None else (self.own_family,)
+        parts = (self.measures, self.bias, self.distortion, self.length)
+        measures, bias, distortion, length = (tuple(part.values()) for part in parts)
+        return (*measures, self.slope, *bias, *distortion, *own_family, *length)
 
-def pairs_of(ratings: Sequence[RatedReply]) -> list[RatingPair]:
+
+def pairs_of(ratings: Sequence[RatedReply], scale: Scale = RATING) -> list[RatingPair]:
     """Each judge's rating with every person's rating of the same reply."""
     return [
-        RatingPair(one.arm, rater, one.value, value, one.key["words"])
+        RatingPair(one.arm, rater, value, human, one.key["words"])
         for one in ratings
-        if one.value is not None
-        for rater, value in one.human
+        if (value := one.on(scale)) is not None
+        for rater, human in one.people_on(scale)
     ]
 
 
@@ -83,9 +95,8 @@ def calibrate(
     if not pairs:
         return None
     raters = [pair.rater for pair in pairs]
-    judged, human = ([value - scale.low + 1 for value in values] for values in (
-        [pair.judge for pair in pairs], [pair.human for pair in pairs]
-    ))  # fmt: skip
+    judged = [pair.judge - scale.low + 1 for pair in pairs]
+    human = [pair.human - scale.low + 1 for pair in pairs]
     whole = agreement(judged, human, raters, categories=scale.high - scale.low + 1)
     arms = order_arms(pair.arm for pair in pairs)
     own, note, gap = _own_family(pairs, arms, judge)
@@ -106,13 +117,17 @@ def calibrate(
     )
 
 
+def published(ratings: Sequence[RatedReply], judge: str) -> Calibration | None:
+    return calibrate(pairs_of(ratings), judge)
+
+
 def two_people(ratings: Sequence[RatedReply], scale: Scale) -> Estimate | None:
     """Quadratic kappa of two people on the same reply, whole prompts drawn again; None where no reply has two."""
     both = [
         (one.prompt, first, second)
         for one in ratings
         if one.repeat == 0
-        for (_, first), (_, second) in permutations(one.human, 2)
+        for (_, first), (_, second) in permutations(one.people_on(scale), 2)
     ]
     if not both:
         return None
@@ -233,3 +248,273 @@ def _middle_ranks(values: Sequence[int]) -> Floats:
     """Ranks from −½ to ½ around 0; ties share their middle."""
     _, index, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(counts) - counts / 2)[index] / len(values) - 0.5)
+
+
+# -- in tables and in one sentence ---------------------------------------------------------------------------------
+
+
+def published_tables(found: Calibration) -> tuple[Table, ...]:
+    basis = f"{found.pairs} pairs of a judge's and a person's rating; bootstrap over whole raters ({found.raters})."
+    top = found.ceiling
+    measures = [
+        (name, one, top, _against_ceiling(one, top))
+        if name == CEILING and top is not None and top.value is not None
+        else (name, one, "not known", "")
+        for name, one in found.measures.items()
+    ]
+    labels = dict(found.scale.anchors) if len(found.scale.anchors) == len(found.confusion) else {}
+    values = [(value, labels.get(value, str(value))) for value in range(found.scale.low, found.scale.high + 1)]
+    family_row = () if found.own_family is None else ((found.own_family.name, found.own_family),)
+    return (
+        Table(
+            "Calibration: agreement with people",
+            ("measure", "judge with people", "two people", "reading"),
+            tuple(measures),
+            f"{basis} {_of_ceiling(found.ceiling)}",
+        ),
+        size_table(
+            ("measure",),
+            [
+                (("bias: mean of judge − people",), found.measures.get("mean difference")),
+                (("slope of people on judge",), found.slope),
+                ((CEILING,), found.measures[CEILING]),
+            ],
+        ),
+        bias_table(("replies by",), [((arm,), bias) for arm, bias in found.bias.items()]),
+        Table(
+            "Calibration: what the judge adds to differences",
+            ("difference", "scale points"),
+            (*((one.name, one) for one in found.distortion.values()), *family_row),
+            f"0: differences between models are as people see them. {found.own_family_note}",
+        ),
+        Table(
+            "Calibration: length",
+            ("Spearman's correlation within each model's replies", "value"),
+            tuple(found.length.items()),
+            "Above 0: longer replies are rated better. The difference is the judge's own preference for length.",
+        ),
+        Table(
+            "Calibration: judge (rows) against people (columns)",
+            ("judge says", *(label for _, label in values)),
+            tuple((label, *map(int, found.confusion[value - found.scale.low])) for value, label in values),
+        ),
+    )
+
+
+def size_table(columns: tuple[str, ...], rows: Sequence[tuple[tuple[str, ...], Estimate | None]]) -> Table:
+    """Bias and slope, and how many human ratings a narrower interval takes."""
+    return Table(
+        "Calibration: bias, slope, and what is missing",
+        (*columns, "value", *(f"human ratings still missing for ±{reach:g}" for reach in REACHES)),
+        tuple(
+            (*names, one, *(still_missing(one, reach) for reach in REACHES)) for names, one in rows if one is not None
+        ),
+        "Slope 1: a point of the judge's is a point of people's; 0: it says nothing of people. Errors shrink with the "
+        "root of the number of raters, each rating as many replies as now.",
+    )
+
+
+def bias_table(columns: tuple[str, ...], rows: Sequence[tuple[tuple[str, ...], Estimate]]) -> Table:
+    return Table(
+        "Calibration: bias by whose replies",
+        (*columns, "judge − people, scale points"),
+        tuple((*names, bias) for names, bias in rows),
+        "A judge that agrees with people as they agree with each other can still favour one model.",
+    )
+
+
+def _of_ceiling(ceiling: Estimate | None) -> str:
+    if ceiling is None or ceiling.value is None:
+        return "What two people reach is not known: no reply has ratings of two."
+    bounds = "" if ceiling.low is None else f" ({ceiling.low:.2f} to {ceiling.high:.2f})"
+    where = ceiling.note or f"from {ceiling.n} pairs of people's ratings of one reply"
+    return f"Two people reach a weighted kappa of {ceiling.value:.2f}{bounds}: {where}."
+
+
+def _against_ceiling(kappa: Estimate, ceiling: Estimate) -> str:
+    """Both have an error: the difference's interval from the two (MOVER, Zou & Donner 2008)."""
+    if kappa.value is None or ceiling.value is None:
+        return "undefined"
+    low, high = _bounds(kappa, kappa.value)
+    floor, top = _bounds(ceiling, ceiling.value)
+    gap = kappa.value - ceiling.value
+    if gap + math.hypot(high - kappa.value, ceiling.value - floor) < 0:
+        reading = "below two people"
+    elif gap - math.hypot(kappa.value - low, top - ceiling.value) > 0:
+        reading = "above two people"
+    else:
+        reading = "cannot be told apart from two people"
+    return reading if low > 0 else f"{reading}; not shown to be better than chance"
+
+
+def _bounds(one: Estimate, value: float) -> tuple[float, float]:
+    return (value, value) if one.low is None or one.high is None else (one.low, one.high)
+
+
+def verdict(found: Calibration) -> str:
+    """The calibration in one sentence."""
+    kappa = found.measures[CEILING]
+    if kappa.value is None:
+        return "Agreement with people is undefined: the ratings do not vary."
+    bounds = "" if kappa.low is None else f" (95 % interval {kappa.low:.2f} to {kappa.high:.2f})"
+    text = f"With people the judge reaches a quadratic kappa of {kappa.value:.2f}{bounds}"
+    top = found.ceiling
+    known = top is not None and top.value is not None
+    text += f", where two people reach {top.value:.2f}: {_against_ceiling(kappa, top)}." if top and known else "."
+    shifted = [one for one in found.distortion.values() if one.low is not None and one.high is not None]
+    sure = [one for one in shifted if (one.low or 0) > 0 or (one.high or 0) < 0]
+    if sure:
+        worst = max(sure, key=lambda one: abs(one.value or 0))
+        text += f" It distorts the difference {worst.name} by {worst.value:+.2f} scale points."
+    liking = found.length["judge − people"]
+    if liking.low is not None and liking.low > 0:
+        text += " It likes longer replies better than people do."
+    elif liking.high is not None and liking.high < 0:
+        text += " It likes longer replies less than people do."
+    return text
+
+
+# -- a rubric, scale by scale --------------------------------------------------------------------------------------
+
+_BIAS, _SLOPE = "bias, judge − people", "slope of people on judge"
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleCalibrations:
+    found: Mapping[str, Calibration]
+    """By scale; only those that people rated too."""
+    scales: tuple[str, ...]
+
+    @property
+    def pairs(self) -> int:
+        """Of the scale that has fewest."""
+        if set(self.found) != set(self.scales):
+            return 0
+        return min((one.pairs for one in self.found.values()), default=0)
+
+    @property
+    def headline(self) -> Estimate:
+        """The scale on which the judge agrees least with people: a rubric is as good as its worst scale."""
+        known = [
+            replace(kappa, name=f"lowest {CEILING}", note=f"of {key}; the tables have all {len(self.scales)} scales")
+            for key, one in self.found.items()
+            if (kappa := one.measures[CEILING]).value is not None
+        ]
+        return min(known, key=lambda one: one.value or 0.0, default=UNDEFINED)
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        return tuple(replace(one, name=f"{key}: {one.name}") for key, one in self._rows())
+
+    def _rows(self) -> Iterator[tuple[str, Estimate]]:
+        for key, own in self.found.items():
+            yield key, replace(own.measures["mean difference"], name=_BIAS)
+            yield key, replace(own.slope, name=_SLOPE)
+            for name, one in own.measures.items():
+                if name != "mean difference":
+                    yield key, one
+
+    def sentence(self, judge: str) -> str:
+        if not self.found:
+            return NOTHING.format(judge=judge)
+        said = []
+        for key, one in self.found.items():
+            kappa = one.measures[CEILING]
+            bounds = "" if kappa.low is None else f" ({kappa.low:.2f} to {kappa.high:.2f})"
+            said.append(f"{key} undefined" if kappa.value is None else f"{key} {kappa.value:.2f}{bounds}")
+        return f"{judge}: agreement with people (quadratic kappa) is {', '.join(said)}."
+
+    def tables(self) -> tuple[Table, ...]:
+        if not self.found:
+            return ()
+        agreed: list[tuple[str | int | Estimate | None, ...]] = []
+        for key, own in self.found.items():
+            for name, one in own.measures.items():
+                if name != "mean difference":
+                    agreed.append((key, name, one, own.ceiling if name == CEILING else None, own.pairs, own.raters))
+        planned = (_BIAS, _SLOPE, CEILING)
+        return (
+            Table(
+                "Calibration: agreement with people",
+                ("scale", "measure", "judge with people", "two people", "pairs", "raters"),
+                tuple(agreed),
+                "Intervals: bootstrap over whole raters. Two people: of the same replies, where two rated one.",
+            ),
+            size_table(
+                ("scale", "measure"), [((key, one.name), one) for key, one in self._rows() if one.name in planned]
+            ),
+            bias_table(
+                ("scale", "replies by"),
+                [((key, arm), bias) for key, own in self.found.items() for arm, bias in own.bias.items()],
+            ),
+        )
+
+    def caveats(self, *, calibrating: bool) -> tuple[str, ...]:
+        lacking = [key for key in self.scales if key not in self.found]
+        if calibrating and lacking and self.found:
+            return (f"People rated nothing on {', '.join(lacking)}: there the judge is not calibrated.",)
+        if not calibrating and self.found:
+            verdicts = " ".join(f"{key}: {verdict(one)}" for key, one in self.found.items())
+            return (f"On what people have rated too. {verdicts}",)
+        return ()
+
+
+def by_scale(ratings: Sequence[RatedReply], scales: Sequence[Scale], judge: str) -> ScaleCalibrations:
+    found = {
+        scale.key: own
+        for scale in scales
+        if (own := calibrate(pairs_of(ratings, scale), judge, scale, two_people(ratings, scale))) is not None
+    }
+    return ScaleCalibrations(found, tuple(scale.key for scale in scales))
+
+
+_PLANNED = (CEILING, "mean difference", "slope", _BIAS, _SLOPE)
+
+
+def missing_table(result: Result, reach: float) -> Table:
+    """What a calibration lacks for intervals of ± `reach`: of bias, slope and agreement, scale by scale."""
+    rows = []
+    for one in result.estimates:
+        scale, _, name = one.name.rpartition(": ")
+        if name in _PLANNED:
+            rows.append((scale or "rating", name, one, still_missing(one, reach)))
+    return Table(
+        f"Human ratings still missing for ±{reach:g}",
+        ("scale", "measure", "now", "still missing"),
+        tuple(rows),
+        "Errors shrink with the root of the number of raters, each rating as many replies as now. Empty: none yet.",
+    )
+
+
+# -- families: judges may prefer their own relatives ---------------------------------------------------------------
+
+_FAMILIES = {
+    "gpt": r"gpt|chatgpt|davinci|openai/o\d|\bo[134](?:-|$)",
+    "claude": r"claude|anthropic",
+    "gemini": r"gemini|gemma|palm|bard",
+    "llama": r"llama|vicuna|alpaca",
+    "mistral": r"mistral|mixtral|ministral|magistral",
+    "qwen": r"qwen|qwq",
+    "deepseek": r"deepseek",
+    "grok": r"grok-|xai/",
+    "phi": r"\bphi[-\d]",
+    "smollm": r"smollm|^embedded$",
+    "command": r"command-r|cohere",
+}
+_HOSTS = re.compile(r"^(?:ollama|llamacpp|vllm|groq|together|openrouter)/", re.IGNORECASE)
+
+
+def family(name: str) -> str:
+    """Empty when the name does not say, or says two families (a Llama distilled from DeepSeek)."""
+    plain = _HOSTS.sub("", name.split("@", 1)[0])
+    found = [known for known, pattern in _FAMILIES.items() if re.search(pattern, plain, re.IGNORECASE)]
+    return found[0] if len(found) == 1 else ""
+
+
+def relatives(judge: str, arms: Sequence[str]) -> tuple[str, ...]:
+    """What must be said of a judge that may favour its own kind."""
+    own = family(judge)
+    if not own:
+        return (f"The family of {judge} is not known from its name: it may favour its own kind.",)
+    akin = [arm for arm in arms if family(arm) == own]
+    return (f"The judge is of the family of {', '.join(akin)} ({own}) and may favour it.",) if akin else ()

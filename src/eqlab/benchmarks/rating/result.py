@@ -1,19 +1,16 @@
-"""From ratings to a result: of a judge, of people, or of replies in pairs."""
+"""A rating result put together: counts, validity, items and rules are the same whoever rated, on whichever form. What
+there is to say about the replies comes from a maker (judge.py, people.py, pairs.py) as an `Outcome`."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from eqlab.benchmarks.flat import flatness
-from eqlab.benchmarks.rating import judge_result, pairwise_result, people_pairs, people_result
-from eqlab.benchmarks.rating.outcome import RatingOutcome
-from eqlab.benchmarks.rating.rated import RatedReply, item_of, rated
-from eqlab.benchmarks.rating.scales_result import scales_result
-from eqlab.benchmarks.rating.snapshots import snapshots
-from eqlab.benchmarks.rating.trials import SCALES
+from eqlab.benchmarks.rating.rated import RatedReply, item_of, snapshots
+from eqlab.benchmarks.rating.trials import ABSOLUTE, SCALES
 from eqlab.core.answers import STATUSES
-from eqlab.core.benchmark import Scored
-from eqlab.core.results import Estimate, OfOthers, Result, Table
+from eqlab.core.results import Baseline, Estimate, OfOthers, Result, Table
 from eqlab.core.runs import PEOPLE
 from eqlab.data.rubric_files import PUBLISHED, shipped
 
@@ -23,94 +20,91 @@ MIN_READABLE = 5 / 6
 """A smaller share of readable ratings makes a result invalid."""
 
 
-def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
-    ratings = rated(scored := list(scored))
-    if ratings and ratings[0].trial.condition == SCALES and subject.startswith("judge:"):
-        from eqlab.benchmarks.rating.rubric_result import rubric_result
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one kind of raters has to say on one kind of form."""
 
-        return rubric_result(subject, ratings, options)
-    if ratings and ratings[0].trial.condition == SCALES:
-        return scales_result(scored, ratings[0].trial.form.scales, options.get("reference", ""), options)
-    found = _outcome(subject, ratings, options)
-    flat = flatness([one.value] for one in ratings if one.value is not None) if subject != PEOPLE else None
-    counts: Counter[str] = Counter(one.status or "unanswered" for one in ratings)
-    asked = len(ratings) - counts.get("unanswered", 0)
-    valid = asked > 0 and counts.get("ok", 0) >= MIN_READABLE * asked
-    rules = {**options, "mode": ratings[0].trial.mode if ratings else "text", **found.rules}
-    if subject.startswith("judge:"):
-        rules |= {"rubric": options.get("rubric", PUBLISHED), "rubric_sha256": rubric_sha256(options)}
-    if subject != PEOPLE:
-        rules["snapshot"] = ", ".join(sorted(snapshots(ratings))) or "not reported"
+    title: str
+    sentence: str
+    headline: Estimate
+    score_range: tuple[float, float]
+    estimates: tuple[Estimate, ...] = ()
+    tables: tuple[Table, ...] = ()
+    caveats: tuple[str, ...] = ()
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    baselines: tuple[Baseline, ...] = ()
+    others: OfOthers | None = None
+    why_no_points: str = ""
+
+
+def as_result(
+    subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any], outcome: Outcome, condition: str
+) -> Result:
+    people, on_scales = is_people(subject), condition == SCALES
+    counts = counted(ratings)
+    asked = len(ratings) - counts["unanswered"]
+    valid = asked > 0 and counts["ok"] >= MIN_READABLE * asked
+    complete = (list(one.values.values()) for one in ratings if one.overall is not None)
+    flat = None if subject == PEOPLE else flatness(complete)
+    unread = not valid and asked
     return Result(
         benchmark="rating",
-        title=found.title,
+        title=outcome.title,
         subject=subject,
-        rules=rules,
-        sentence=found.sentence
-        if valid or not asked
-        else f"{found.sentence} But too few ratings could be read: not valid.",
-        headline=found.headline,
-        score_range=found.score_range,
-        estimates=(*found.estimates, *(flat.estimates if flat else ())),
-        counts={
-            "planned": len(ratings),
-            **{status: counts.get(status, 0) for status in STATUSES},
-            "unanswered": counts.get("unanswered", 0),
-        },
+        rules={**_rules(subject, ratings, options, condition), **outcome.rules},
+        sentence=f"{outcome.sentence} But too few ratings could be read: not valid." if unread else outcome.sentence,
+        headline=outcome.headline,
+        score_range=outcome.score_range,
+        estimates=(*outcome.estimates, *(flat.estimates if flat else ())),
+        counts={"planned": counts["planned"], "ok": counts["ok"]} if people and on_scales else counts,
         items=tuple(item_of(one) for one in ratings),
-        item_range=(1.0, 3.0),
-        item_labels=() if options["pairwise"] else ((1.0, "Bad"), (2.0, "Okay"), (3.0, "Good")),
-        baselines=found.baselines,
+        item_range=(0.0, 100.0) if on_scales else (1.0, 3.0),
+        item_labels=((1.0, "Bad"), (2.0, "Okay"), (3.0, "Good")) if condition == ABSOLUTE else (),
+        baselines=outcome.baselines,
         valid=valid,
         ranked=options["purpose"] == "calibration",
-        caveats=(*(flat.caveats if flat else ()), *found.caveats, *_caveats(ratings, counts)),
-        tables=found.tables,
-        noun="prompts",
-        others=OfOthers("Empathy", "replies called Good", _shares(found.tables, options), HUMAN),
-        why_no_points=_why_no_points(subject, options),
+        caveats=(*(flat.caveats if flat else ()), *outcome.caveats),
+        tables=outcome.tables,
+        noun="items" if people and on_scales else "prompts",
+        others=outcome.others,
+        why_no_points=outcome.why_no_points,
     )
 
 
-def rubric_sha256(options: Mapping[str, Any]) -> str:
-    return str(options.get("rubric_sha256") or shipped(PUBLISHED).sha256)
+def is_people(subject: str) -> bool:
+    return subject == PEOPLE or subject.startswith("person:")
 
 
-def _shares(tables: Sequence[Table], options: Mapping[str, Any]) -> tuple[tuple[str, Estimate], ...]:
-    """The share of Good of everybody whose replies were rated one by one."""
-    if options["purpose"] == "calibration" or options["pairwise"]:
-        return ()
-    return tuple(
-        (str(cells[0]), share)
-        for table in tables
-        if table.whiskers == "P(Good)" and table.title.startswith(judge_result.ARMS)
-        for cells in table.rows
-        if isinstance(share := cells[table.titles.index("P(Good)")], Estimate)
-    )
+def counted(ratings: Sequence[RatedReply]) -> dict[str, int]:
+    """Ratings by status, with how many were planned and are not answered."""
+    counts: Counter[str] = Counter(one.status or "unanswered" for one in ratings)
+    return {
+        "planned": len(ratings),
+        **{status: counts.get(status, 0) for status in STATUSES},
+        "unanswered": counts.get("unanswered", 0),
+    }
 
 
-def _why_no_points(subject: str, options: Mapping[str, Any]) -> str:
-    if subject == PEOPLE or subject.startswith("person:"):
-        return (
-            "people rate several replies each, so the rater is the unit; the report compares the arms with whole raters"
-        )
-    return "replies rated in pairs are compared in their own result; see the report" if options["pairwise"] else ""
-
-
-def _outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> RatingOutcome:
-    if options["pairwise"] and subject == PEOPLE:
-        return people_pairs.outcome(ratings, options.get("reference", ""))
-    if options["pairwise"]:
-        return pairwise_result.outcome(subject, ratings, options)
-    if subject == PEOPLE or subject.startswith("person:"):
-        return people_result.outcome(ratings, options.get("reference", ""))
-    return judge_result.outcome(subject, ratings, options)
-
-
-def _caveats(ratings: Sequence[RatedReply], counts: Mapping[str, int]) -> tuple[str, ...]:
-    said = []
-    lost = sum(counts.get(status, 0) for status in ("unparseable", "refused", "error"))
+def unread_caveats(ratings: Sequence[RatedReply]) -> tuple[str, ...]:
+    """What is missing of the published form and of pairs."""
+    counts, said = counted(ratings), []
+    lost = sum(counts[status] for status in ("unparseable", "refused", "error"))
     if lost:
         said.append(f"{lost} of {len(ratings)} replies got no readable rating and are left out.")
-    if counts.get("unanswered"):
+    if counts["unanswered"]:
         said.append(f"{counts['unanswered']} replies are not rated yet; the result is preliminary.")
     return tuple(said)
+
+
+def _rules(
+    subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any], condition: str
+) -> Mapping[str, Any]:
+    if condition == SCALES and is_people(subject):
+        return options
+    rules = {**options, "mode": ratings[0].trial.mode if ratings else "text"}
+    if subject.startswith("judge:"):
+        sha256 = str(options.get("rubric_sha256") or shipped(PUBLISHED).sha256)
+        rules |= {"rubric": options.get("rubric", PUBLISHED), "rubric_sha256": sha256}
+    if subject != PEOPLE:
+        rules["snapshot"] = ", ".join(sorted(snapshots(ratings))) or "not reported"
+    return rules

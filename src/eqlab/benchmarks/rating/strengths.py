@@ -1,7 +1,12 @@
 """A ranking from replies in pairs: Bradley–Terry with ties over prompts and judges, the worth of the first place, rank
-ranges, and which pairs to ask next."""
+ranges; and an adaptive run's rounds, each of the pairs whose verdicts would narrow the ranges most.
 
-from collections.abc import Mapping, Sequence
+The same verdicts always lead to the same round, which is written down before it is asked; so a run that was stopped
+goes on with the same choice. Prompts come in one shuffled order for every pair, so that which prompts a pair has met
+tells nothing about the verdicts."""
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,26 +14,30 @@ import numpy as np
 from eqlab.analysis.bradley_terry import Strengths, Verdicts, next_pairs, strengths
 from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.rating.rated import RatedReply
+from eqlab.benchmarks.rating.reply_rows import ReplyRow, choose
+from eqlab.benchmarks.rating.trials import Design, designed, on_prompts, pair
+from eqlab.core.benchmark import Selection
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Table
+from eqlab.core.rubric import Rubric
+from eqlab.core.trials import Trial
 
 PRIOR_SD = 2.0
 """In log odds, where somebody won or lost everything and has no finite strength: 95 % of strengths within ±4."""
 BATCH = 20
-_OUTCOME = {1: 1.0, 2: 0.5, 3: 0.0}
 
 
-def verdicts_of(given: Mapping[str, Sequence[RatedReply]]) -> Verdicts | None:
-    """All readable verdicts of some judges; None without any."""
-    rows = [(judge, one) for judge, ratings in given.items() for one in ratings if one.value is not None]
+def verdicts_of(given: Iterable[tuple[str, RatedReply]]) -> Verdicts | None:
+    """All readable verdicts, each with its rater's name; None without any."""
+    rows = [(rater, one, points) for rater, one in given if (points := one.first_points) is not None]
     if not rows:
         return None
     return Verdicts(
-        [str(one.key["arms"][0]) for _, one in rows],
-        [str(one.key["arms"][1]) for _, one in rows],
-        [_OUTCOME[one.value or 2] for _, one in rows],
-        [one.prompt for _, one in rows],
-        [judge for judge, _ in rows] if len(given) > 1 else None,
+        [str(one.key["arms"][0]) for _, one, _ in rows],
+        [str(one.key["arms"][1]) for _, one, _ in rows],
+        [points for *_, points in rows],
+        [one.prompt for _, one, _ in rows],
+        [rater for rater, *_ in rows],
     )
 
 
@@ -44,7 +53,7 @@ def anchors_of(options: Mapping[str, Any], subject: str) -> Anchors | None:
 
 def fitted(given: Mapping[str, Sequence[RatedReply]], anchors: Anchors | None = None) -> tuple[Strengths | None, str]:
     """The strengths, and what must be said of them; or why there are none."""
-    verdicts = verdicts_of(given)
+    verdicts = verdicts_of((judge, one) for judge, ratings in given.items() for one in ratings)
     if verdicts is None:
         return None, "no verdict could be read"
     fixed = {arm: float(one["value"]) for arm, one in anchors.items()} if anchors else None
@@ -178,3 +187,93 @@ def _next(found: Strengths) -> tuple[Table, ...]:
             f"The rank ranges are {plan.width:.1f} ranks wide on average now.",
         ),
     )
+
+
+# -- rounds of an adaptive run --------------------------------------------------------------------------------------
+
+FIRST = 10
+"""Prompts that every pair is asked at the beginning: below that strengths are a guess."""
+STEP = 10
+"""Prompts by which a chosen pair goes on, each in both orders."""
+PAIRS = 4
+"""Pairs of a round at most."""
+
+
+def first_round(
+    rows: Sequence[ReplyRow], rubric: Rubric, options: Mapping[str, Any], selection: Selection
+) -> list[Trial]:
+    by_prompt = on_prompts(rows)
+    order = prompt_order(by_prompt, selection.seed)
+    met = designed(rows, options)
+    return [trial for one in met for trial in _asked(by_prompt, order[:FIRST], one, rubric, selection)]
+
+
+def prompt_order(prompts: Mapping[str, object], seed: int) -> list[str]:
+    found = sorted(prompts)
+    random.Random(f"adaptive {seed}").shuffle(found)
+    return found
+
+
+def next_round(
+    rows: Sequence[ReplyRow],
+    rubric: Rubric,
+    options: Mapping[str, Any],
+    selection: Selection,
+    ratings: Sequence[RatedReply],
+) -> list[tuple[Trial, int]]:
+    """Empty when the ranges are narrow enough, when nothing more would help, or when everything was asked."""
+    chosen = choose(rows, selection.limit, selection.seed)
+    by_prompt = on_prompts(chosen)
+    order = prompt_order(by_prompt, selection.seed)
+    met = designed(chosen, options)
+    left = _left(ratings, by_prompt, order, met)
+    if not left:
+        return []
+    pairs = _wanted(ratings, options, list(left))
+    asked = [trial for one in pairs for trial in _asked(by_prompt, left[one][:STEP], one, rubric, selection)]
+    return [(trial, repeat) for repeat in range(selection.repeats or 1) for trial in asked]
+
+
+def _wanted(ratings: Sequence[RatedReply], options: Mapping[str, Any], open_: Design) -> Design:
+    subject = next((one.rater for one in ratings if one.rater), "")
+    found, _ = fitted({"": ratings}, anchors_of(options, subject))
+    if found is None or found.table.shape[1] < 2 or not np.isfinite(found.table).all():
+        return open_[:PAIRS]  # nothing can be told yet: more of everything
+    known = [one for one in open_ if set(one) <= set(found.names)]
+    plan = next_pairs(found, PAIRS, batch=2 * STEP, width=float(options["width"]), only=known)
+    if plan.stop:
+        return []
+    return list(dict.fromkeys((one.first, one.second) for one in plan.pairs))
+
+
+def _left(
+    ratings: Sequence[RatedReply], by_prompt: Mapping[str, Mapping[str, ReplyRow]], order: Sequence[str], met: Design
+) -> dict[tuple[str, str], list[str]]:
+    """Prompts that a pair has not been asked yet, in their order."""
+    done = {(one.prompt, frozenset(one.key["arms"])) for one in ratings}
+    found = {}
+    for one in met:
+        own = [
+            prompt
+            for prompt in order
+            if (prompt, frozenset(one)) not in done and all(arm in by_prompt[prompt] for arm in one)
+        ]
+        if own:
+            found[one] = own
+    return found
+
+
+def _asked(
+    by_prompt: Mapping[str, Mapping[str, ReplyRow]],
+    prompts: Sequence[str],
+    met: tuple[str, str],
+    rubric: Rubric,
+    selection: Selection,
+) -> list[Trial]:
+    one, other = met
+    return [
+        pair(by_prompt[prompt][first], by_prompt[prompt][second], rubric, selection)
+        for prompt in prompts
+        if one in by_prompt[prompt] and other in by_prompt[prompt]
+        for first, second in ((one, other), (other, one))
+    ]

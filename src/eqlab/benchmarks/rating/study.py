@@ -1,33 +1,45 @@
-"""Rating: people rate replies, Bad to Good or on scales of the study's own. Batches hold the same prompts in every arm,
-so arms can be paired; a person sees one arm, several or all."""
+"""Studies in which people rate replies: one at a time, Bad to Good or on scales of the study's own, or two beside each
+other. Single ratings: batches hold the same prompts in every arm, so arms can be paired; a person sees one arm, several
+or all. Pairs: every pair is shown in both orders, to different people; within a person's pages the orders are mixed."""
 
+import math
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 from eqlab.analysis.power import StudySize, minimum_gap
 from eqlab.benchmarks.empathy.items import balanced_batches
 from eqlab.benchmarks.empathy.replies import manners
 from eqlab.benchmarks.instructed import instructed
+from eqlab.benchmarks.options import read_options
+from eqlab.benchmarks.rating import people as people_results
 from eqlab.benchmarks.rating import prompt as words_of
 from eqlab.benchmarks.rating.arm_shares import arm_shares
 from eqlab.benchmarks.rating.benchmark import Ratings
-from eqlab.benchmarks.rating.counterbalance import shares
-from eqlab.benchmarks.rating.moderation import moderation_table
-from eqlab.benchmarks.rating.people_result import first_arm, shares_words
-from eqlab.benchmarks.rating.planned import planned_contrasts, planned_table, planned_words
+from eqlab.benchmarks.rating.pairs import pair_contrasts
+from eqlab.benchmarks.rating.planned import (
+    moderation_table,
+    planned_contrasts,
+    planned_table,
+    planned_words,
+    scale_contrasts,
+)
 from eqlab.benchmarks.rating.rated import GivenRating, given, rated
-from eqlab.benchmarks.rating.reply_rows import FILE, choose, from_jsonl
-from eqlab.benchmarks.rating.scales_result import scale_contrasts, scales_result
-from eqlab.benchmarks.rating.simulated_people import Raters
-from eqlab.benchmarks.rating.trials import single
+from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, choose, from_jsonl
+from eqlab.benchmarks.rating.result import as_result
+from eqlab.benchmarks.rating.trials import PAIRWISE, SCALES, pair_key, single
 from eqlab.benchmarks.template import template
+from eqlab.core.benchmark import OptionHelp
 from eqlab.core.design import Batch, Design
-from eqlab.core.forms import Scale
+from eqlab.core.errors import UsageError
+from eqlab.core.forms import Form, Scale
 from eqlab.core.results import Table
 from eqlab.core.runs import PEOPLE
 from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth, recovered_contrast
 from eqlab.core.study import Study
+from eqlab.core.trials import Trial
 
 TEQ = "TEQ Overall"
 
@@ -66,7 +78,7 @@ class RatingStudy:
         design = study.design
         numbers: dict[str, int] = {}
         batches = []
-        for share in shares(arms, dealt, min(design.arms_per_person, len(arms)), blocked=design.blocked):
+        for share in counterbalanced(arms, dealt, min(design.arms_per_person, len(arms)), blocked=design.blocked):
             number = numbers[share.group] = numbers.get(share.group, -1) + 1
             batches.append(Batch(share.group, number, tuple(made[cell] for cell in share.cells), blocks=share.blocks))
         return StudyPages(tuple(batches), instructed(study.checks, scales[0], _middle_first(scales[0]), scales[1:]))
@@ -96,23 +108,26 @@ class RatingStudy:
             yield "The scales are your own, but the consent or the tutorial still speaks of Bad, Okay and Good."
         yield from about_replies(design)
 
-    def simulated(self, design: Design, truth: Truth, seed: int) -> Raters:
+    def simulated(self, design: Design, truth: Truth, seed: int) -> "Raters":
         return Raters(design, truth, seed)
 
     def result(self, design: Design, people: Analysed) -> PeopleResult:
         reference, alpha = reference_of(design), design.study.analysis.alpha
         (asked,) = design.run.benchmarks
         if design.study.scales:
-            found = scales_result(people.scored, design.study.scales, reference, asked.options)
-            contrasts, planned = scale_contrasts(people.scored, design.study.scales, reference, alpha)
-            said = f"{found.sentence} {planned_words(contrasts, alpha)}" if contrasts else found.sentence
-            return PeopleResult(replace(found, sentence=said), contrasts, (planned,))
+            replies, scales = rated(people.scored), design.study.scales
+            outcome = people_results.on_scales(replies, scales, reference)
+            contrasts, planned = scale_contrasts(replies, scales, reference, alpha)
+            said = f"{outcome.sentence} {planned_words(contrasts, alpha)}" if contrasts else outcome.sentence
+            found = as_result(PEOPLE, replies, asked.options, replace(outcome, sentence=said), SCALES)
+            return PeopleResult(found, contrasts, (planned,))
         ratings = given(rated(people.scored))
-        arms = first_arm(sorted({one.arm for one in ratings}), reference)
+        arms = people_results.first_arm(sorted({one.arm for one in ratings}), reference)
         contrasts, why = planned_contrasts(ratings, arms, alpha)
         scored = Ratings().score(PEOPLE, people.scored, {**asked.options, "reference": reference})
         if contrasts and alpha != 0.05:
-            said = shares_words(arm_shares(ratings, arms, lambda one: one.rater), len({one.rater for one in ratings}))
+            shares = arm_shares(ratings, arms, lambda one: one.rater)
+            said = people_results.shares_words(shares, len({one.rater for one in ratings}))
             scored = replace(scored, sentence=f"{said}. {planned_words(contrasts, alpha)}")
         return PeopleResult(
             scored,
@@ -168,3 +183,194 @@ def _moderation(
     if not arms or not any(TEQ in own for own in scores.values()):
         return ()
     return (moderation_table(ratings, arms, known, "TEQ"),)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchShare:
+    """Which arms a person sees on which prompts. One arm each (between people), all of them (within), or some (mixed):
+    over the people of a group every prompt meets every arm equally often, and no person meets a prompt twice."""
+
+    group: str
+    """The arms, as one name; an arm's own name where it is one."""
+    cells: tuple[tuple[str, str], ...]
+    """(arm, prompt) in the order of showing, or of shuffling where there are no blocks."""
+    blocks: tuple[int, ...] = ()
+
+
+def counterbalanced(
+    arms: Sequence[str], batches: Sequence[Sequence[str]], per_person: int, *, blocked: bool
+) -> list[BatchShare]:
+    """Every group of `per_person` arms with every batch of prompts, in a Latin square: in version v prompt i has the
+    group's arm number i + v. In blocks, each version comes with each rotation of the arms' order."""
+    found = []
+    for group in combinations(arms, per_person):
+        name = " + ".join(group)
+        for prompts in batches:
+            for version in range(per_person):
+                cells = [(group[(index + version) % per_person], prompt) for index, prompt in enumerate(prompts)]
+                if not blocked:
+                    found.append(BatchShare(name, tuple(cells)))
+                    continue
+                for turn in range(per_person):
+                    order = (*group[turn:], *group[:turn])
+                    own = [[cell for cell in cells if cell[0] == arm] for arm in order]
+                    shown = tuple(cell for block in own for cell in block)
+                    found.append(BatchShare(name, shown, tuple(len(block) for block in own if block)))
+    return found
+
+
+# -- pairs ---------------------------------------------------------------------------------------------------------
+
+ARM = "pairs"
+_OPTIONS = (OptionHelp("ties", "yes", "whether people may say that both are alike", ("yes", "no")),)
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseStudy:
+    words: Mapping[str, str] = field(default_factory=lambda: words_of.PAIR_WORDS)
+
+    def in_words(self, words: Mapping[str, str]) -> "PairwiseStudy":
+        return replace(self, words={**self.words, **words})
+
+    def form(self) -> StudyForm:
+        return StudyForm(
+            "pairwise",
+            "rating",
+            "people choose between two replies",
+            template("eqlab.benchmarks.rating", "study_pairs.toml"),
+            0.7,
+            "log-odds of being chosen, every arm against the reference",
+            arms="replies",
+            one_scale=True,
+            options=(("purpose", "people"), ("pairwise", "yes")),
+            own_options=_OPTIONS,
+        )
+
+    def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
+        """Each batch of pairs twice: the second time every pair the other way round."""
+        rows = choose(from_jsonl(files[FILE]), study.limit, study.seed)
+        arms = [name for name, _ in study.arms]
+        if len(arms) < 2:
+            raise UsageError(f"Study '{study.id}': a pair needs two arms.", "Name another under [arms].")
+        reply = {(row.arm, row.prompt): row for row in rows}
+        units = [(prompt, *pair) for prompt in sorted({row.prompt for row in rows}) for pair in combinations(arms, 2)]
+        emotions = [reply[arms[0], prompt].emotion for prompt, _, _ in units]
+        dealt = balanced_batches(units, emotions, study.places.batch_size, study.seed)
+        ties = bool(read_options("pairwise", _OPTIONS, dict(study.options))["ties"])
+        scale = words_of.better_scale(self.words, ties=ties)
+        batches: list[Batch] = []
+        for own in dealt:
+            for version in (0, 1):
+                trials = []
+                for index, (prompt, one, other) in enumerate(own):
+                    first, second = (one, other) if (index + version) % 2 == 0 else (other, one)
+                    trials.append(self._trial(reply[first, prompt], reply[second, prompt], scale))
+                batches.append(Batch(ARM, len(batches), tuple(trials)))
+        return StudyPages(tuple(batches), instructed(study.checks, scale, (scale.high, scale.low)))
+
+    def _trial(self, first: ReplyRow, second: ReplyRow, scale: Scale) -> Trial:
+        shown = words_of.scene(first.emotion, first.situation, first.utterance, self.words)
+        return Trial(
+            "rating",
+            (first.prompt,),
+            PAIRWISE,
+            shown + words_of.side_by_side(first.reply, second.reply, self.words),
+            Form((scale,)),
+            "",
+            key=pair_key(first, second),
+        )
+
+    def power(self, design: Design) -> str:
+        """A log-odds of m independent choices has a standard error of 2/√m near even odds."""
+        from scipy.special import expit, ndtri
+
+        arms, alpha = len(design.study.arms), design.study.analysis.alpha
+        if arms < 2:
+            return ""
+        shown = sum(len(batch.trials) for batch in design.batches) * design.study.places.people_per_batch
+        meet = round(shown / (arms * (arms - 1) / 2))
+        won = 100 * float(expit((ndtri(1 - alpha / 2) + ndtri(0.8)) * 2 / meet**0.5))
+        return (
+            f"Every two arms meet {meet} times: {won:.0f} wins to {100 - won:.0f} are told from even four times in "
+            f"five at best (two-sided, alpha {alpha:g}; ties and what one person's choices share cost some)."
+        )
+
+    def warnings(self, design: Design) -> Iterable[str]:
+        return about_replies(design)
+
+    def simulated(self, design: Design, truth: Truth, seed: int) -> "Raters":
+        return Raters(design, truth, seed)
+
+    def result(self, design: Design, people: Analysed) -> PeopleResult:
+        reference = reference_of(design)
+        (asked,) = design.run.benchmarks
+        contrasts, table = pair_contrasts(rated(people.scored), reference, design.study.analysis.alpha)
+        found = Ratings().score(PEOPLE, people.scored, {**asked.options, "reference": reference})
+        return PeopleResult(found, contrasts, (table,))
+
+    def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
+        return tuple(recovered_contrast(one, truth, design.study.analysis.alpha) for one in found.contrasts)
+
+
+# -- simulated raters under a known truth --------------------------------------------------------------------------
+
+_THREE = (-1.2, 0.3)
+"""Of Bad|Okay and Okay|Good, in log-odds, for the reference arm and a middling rater and prompt."""
+TIE = 0.6
+"""Davidson's ν: how much of a tie equals give, against the geometric mean of their wins."""
+FIRST_PLACE = 0.2
+"""Log-odds that the first place is worth: what asking in both orders takes out."""
+
+
+class Raters:
+    """Single ratings: a cumulative logit, P(y ≤ k) = F(θ_k − effect − rater − prompt − reply), the same effect on every
+    scale. Pairs: Davidson's model with a first place that counts for something."""
+
+    def __init__(self, design: Design, truth: Truth, seed: int) -> None:
+        named = [name for name, _ in design.study.arms] or list(design.arms)
+        self.reference = design.study.analysis.reference or named[0]
+        self._truth = truth
+        draw = random.Random(f"{seed} prompts")
+        trials = [trial for batch in design.batches for trial in batch.trials]
+        prompts = dict.fromkeys(str(trial.key.get("prompt", "")) for trial in trials)
+        self._prompts = {prompt: draw.gauss(0.0, truth.item_sd) for prompt in prompts}
+        shown = sorted({(str(one.key["prompt"]), str(one.key["arm"])) for one in trials if "arm" in one.key})
+        again = random.Random(f"{seed} replies")
+        self._replies = {reply: again.gauss(0.0, truth.reply_sd) for reply in shown}
+
+    def person(self, draw: random.Random) -> float:
+        """How much more generous than others, in log-odds."""
+        return draw.gauss(0.0, self._truth.person_sd)
+
+    def answer(self, person: Any, trial: Trial, draw: random.Random) -> Mapping[str, Any]:
+        if "arms" in trial.key:
+            return {trial.form.keys[0]: self._choice(trial, draw)}
+        effect = self._worth(trial.key["arm"])
+        prompt = str(trial.key["prompt"])
+        eta = effect + person + self._prompts[prompt] + self._replies[prompt, str(trial.key["arm"])]
+        return {scale.key: _category(scale, eta, draw) for scale in trial.form.scales}
+
+    def _worth(self, arm: str) -> float:
+        return self._truth.effect if arm != self.reference else 0.0
+
+    def _choice(self, trial: Trial, draw: random.Random) -> int:
+        """Davidson (1970): first, tie and second as a : ν√(ab) : b. Without a tie among the answers, a : b."""
+        first, second = (math.exp(self._worth(arm)) for arm in trial.key["arms"])
+        first *= math.exp(FIRST_PLACE)
+        (scale,) = trial.form.scales
+        weights = [first, TIE * math.sqrt(first * second), second] if scale.high == 3 else [first, second]
+        return draw.choices(range(1, scale.high + 1), weights)[0]
+
+
+def _category(scale: Scale, eta: float, draw: random.Random) -> int:
+    share = draw.random()
+    latent = eta + math.log(share / (1.0 - share))
+    better = sum(latent > threshold for threshold in _thresholds(scale.high - scale.low + 1))
+    return scale.high - better if scale.reverse else scale.low + better
+
+
+def _thresholds(count: int) -> tuple[float, ...]:
+    """As many categories as the scale has, alike in share for the reference arm."""
+    if count == 3:
+        return _THREE
+    return tuple(math.log(k / (count - k)) for k in range(1, count))

@@ -14,6 +14,7 @@ from eqlab.core.runs import BenchmarkConfig, RunConfig, config_from_json
 from eqlab.core.trials import Trial
 from eqlab.data.items import read_sources
 from eqlab.models.runner import Asked
+from eqlab.models.talks import open_talks
 from eqlab.publish.groups import RunRecord
 from eqlab.publish.leaderboard.entries import BoardEntry
 from eqlab.publish.leaderboard.submission import (
@@ -29,7 +30,6 @@ from eqlab.publish.leaderboard.submission import (
 from eqlab.runs.identity import configured
 from eqlab.runs.request import Prepared
 from eqlab.runs.score import score
-from eqlab.runs.talks import open_talks
 
 _BROKEN = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
 _TOLERANCE = 1e-6

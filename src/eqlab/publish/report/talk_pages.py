@@ -15,14 +15,14 @@ from eqlab.core.results import Transcript
 from eqlab.data.files import write_whole
 from eqlab.publish.groups import Group, RunRecord, group
 from eqlab.publish.report.words import page_environment, policy, source
-from eqlab.runs.others import Others
+from eqlab.runs.parallel import WorkerProcesses
 
 INDEX = "index.html"
 SEARCHED = 1_500_000
 """Characters of all talks together that the list can be searched for, so that it stays light."""
 _LEAST = 200
 MOST_OTHERS = 50
-"""Links from one talk to others of its persona; the persona's own page has all."""
+"""Links from one talk to workers of its persona; the persona's own page has all."""
 MOST_TALKS = 2000
 """Talks with pages: more take longer to write than anybody reads. Those of one persona stay together."""
 _WIDTH, _HEIGHT, _EDGE = 132.0, 28.0, 4.0
@@ -30,7 +30,7 @@ _WIDTH, _HEIGHT, _EDGE = 132.0, 28.0, 4.0
 
 @dataclass(frozen=True, slots=True)
 class TalkPage:
-    """A talk with its place among the others."""
+    """A talk with its place among the workers."""
 
     number: int
     who: str
@@ -116,8 +116,8 @@ def page_files(pages: Sequence[TalkPage], every: int, home: Home) -> Iterator[tu
         links = {page.number: Markup(words.link(page)) for page in own[: MOST_OTHERS + 1]}
         for page in own:
             near = [pages[place] for place in (page.number - 2, page.number) if 0 <= place < len(pages)]
-            others = [link for number, link in links.items() if number != page.number][:MOST_OTHERS]
-            shown = {"page": page, "said": said[page.number], "others": Markup("".join(others)), "near": near}
+            workers = [link for number, link in links.items() if number != page.number][:MOST_OTHERS]
+            shown = {"page": page, "said": said[page.number], "workers": Markup("".join(workers)), "near": near}
             yield page.href, _page("talk.html.j2", frame, **shown)
         yield href, _page("talk_beside.html.j2", frame, pages=own, said=said)
 
@@ -181,12 +181,14 @@ MANY = 200
 """Talks from which on it is worth sending them to another process."""
 
 
-def write_talks(folder: Path, groups: Sequence[Group], home: Home, others: Others | None = None) -> "Future[None]":
+def write_talks(
+    folder: Path, groups: Sequence[Group], home: Home, workers: WorkerProcesses | None = None
+) -> "Future[None]":
     """Done when its result is there."""
     every = talk_pages(listened_in(groups))
     pages = first_personas(every, MOST_TALKS)
-    if others and others.started and len(pages) >= MANY:
-        return others.submit(_write, folder, pages, len(every), home)
+    if workers and workers.started and len(pages) >= MANY:
+        return workers.submit(_write, folder, pages, len(every), home)
     done: Future[None] = Future()
     _write(folder, pages, len(every), home)
     done.set_result(None)

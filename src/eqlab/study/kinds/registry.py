@@ -14,7 +14,7 @@ from eqlab.study.texts import load as load_texts
 GROUP = "eqlab.study_kinds"
 _OURS = {
     "rating": "eqlab.benchmarks.rating.study:RatingStudy",
-    "pairwise": "eqlab.benchmarks.rating.study_pairs:PairwiseStudy",
+    "pairwise": "eqlab.benchmarks.rating.study:PairwiseStudy",
     "reply": "eqlab.benchmarks.empathy.study:ReplyStudy",
     "evoked": "eqlab.benchmarks.emotionbench.study:EvokedStudy",
     "eqbench": "eqlab.benchmarks.eqbench.study:EqBenchStudy",

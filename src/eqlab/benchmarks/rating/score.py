@@ -1,22 +1,59 @@
-"""A judge's result with what is known besides: people's ratings of the same replies, and the calibration of the judge,
-which travels with every later use of it."""
+"""From ratings to a result: the maker for these raters and this form; and for a judge what other runs of the store
+know: people's ratings of the same replies, and its calibration, which travels with every later use of it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
+from eqlab.benchmarks.rating import judge, pairs, people
 from eqlab.benchmarks.rating.prompt import prompt_sha256
 from eqlab.benchmarks.rating.rated import RatedReply, rated
-from eqlab.benchmarks.rating.result import result
-from eqlab.benchmarks.rating.trials import SCALES
+from eqlab.benchmarks.rating.result import Outcome, as_result, is_people
+from eqlab.benchmarks.rating.trials import ABSOLUTE, PAIRWISE, SCALES
 from eqlab.core.benchmark import Context, Scored
 from eqlab.core.forms import Scale
-from eqlab.core.results import Result
+from eqlab.core.results import Result, Table
 from eqlab.core.runs import PEOPLE, ModelConfig
 from eqlab.data.rubric_files import PUBLISHED, shipped
 
-_ENOUGH_PAIRS = 100
-"""People's ratings of the judged replies themselves with which a result needs no other calibration."""
+Maker = Callable[[str, Sequence[RatedReply], Mapping[str, Any]], Outcome]
+MAKERS: Mapping[tuple[Literal["judge", "people"], str], Maker] = {
+    ("judge", ABSOLUTE): judge.published_outcome,
+    ("judge", SCALES): judge.rubric_outcome,
+    ("judge", PAIRWISE): pairs.judge_outcome,
+    ("people", ABSOLUTE): people.published_outcome,
+    ("people", SCALES): people.scales_outcome,
+    ("people", PAIRWISE): pairs.people_outcome,
+}
+"""By who rates and on which form. Several judges are a panel (panel.py)."""
+
+
+def result(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> Result:
+    raters: Literal["judge", "people"] = "people" if is_people(subject) else "judge"
+    form = PAIRWISE if options["pairwise"] else ABSOLUTE
+    if ratings and ratings[0].trial.condition == SCALES:
+        form = SCALES
+    who = PEOPLE if (raters, form) == ("people", SCALES) else subject
+    return as_result(who, ratings, options, MAKERS[raters, form](subject, ratings, options), form)
+
+
+def judged_beside_people(
+    model: ModelConfig, scored: Iterable[Scored], options: Mapping[str, Any], context: Context
+) -> Result:
+    """One judge's result with what other runs know."""
+    if options["pairwise"]:
+        scored = with_choices(scored, context.once("people's choices", lambda: people_choices(context)))
+    else:
+        scored = with_people(scored, context.once("people's ratings", lambda: people_ratings(context)))
+    found = result(model.subject, rated(scored), options)
+    if model.spec == "embedded":
+        caveat = "The embedded model is a tiny one (135M parameters): as a judge it proves the pipeline works, no more."
+        found = replace(found, caveats=(caveat, *found.caveats))
+    return found if options["purpose"] == "calibration" else _with_calibration(context, model, options, found)
+
+
+# -- what people said of the same replies --------------------------------------------------------------------------
+
 Scaled = tuple[str, Scale, int]
 """Who rated, on which scale, how."""
 
@@ -31,19 +68,6 @@ class People:
     """On scales of a study's own."""
 
 
-def judged(judge: ModelConfig, scored: Iterable[Scored], options: Mapping[str, Any], context: Context) -> Result:
-    """One judge's result."""
-    if options["pairwise"]:
-        scored = with_choices(scored, context.once("people's choices", lambda: people_choices(context)))
-    else:
-        scored = with_people(scored, context.once("people's ratings", lambda: people_ratings(context)))
-    found = result(judge.subject, scored, options)
-    if judge.spec == "embedded":
-        caveat = "The embedded model is a tiny one (135M parameters): as a judge it proves the pipeline works, no more."
-        found = replace(found, caveats=(caveat, *found.caveats))
-    return found if options["purpose"] == "calibration" else with_calibration(context, judge, options, found)
-
-
 def people_ratings(context: Context) -> People:
     """Every rating that people have given to replies whose text is known, in all runs of the store."""
     absolute: dict[tuple[str, str], list[tuple[str, int]]] = {}
@@ -52,7 +76,7 @@ def people_ratings(context: Context) -> People:
         if run.config.models:
             continue
         for one in rated(run.scored(PEOPLE)):
-            if one.trial.condition == "pairwise" or not one.key.get("reply"):
+            if one.trial.condition == PAIRWISE or not one.key.get("reply"):
                 continue
             place = (one.prompt, str(one.key["reply"]))
             if one.trial.condition == SCALES:
@@ -108,11 +132,9 @@ def people_choices(context: Context) -> Choices:
         if run.config.models:
             continue
         for one in rated(run.scored(PEOPLE)):
-            if one.value is None or one.trial.condition != "pairwise":
+            if one.trial.condition != PAIRWISE or (points := one.first_points) is None:
                 continue
             first, second = (str(text) for text in one.key["replies"])
-            (scale,) = one.trial.form.scales
-            points = (scale.high - one.value) / (scale.high - scale.low)
             found.setdefault((one.prompt, frozenset((first, second))), []).append((one.rater, first, points))
     return found
 
@@ -129,11 +151,17 @@ def with_choices(scored: Iterable[Scored], choices: Choices) -> Iterator[Scored]
         yield one
 
 
-def with_calibration(context: Context, judge: ModelConfig, options: Mapping[str, Any], result: Result) -> Result:
+# -- the judge's calibration ---------------------------------------------------------------------------------------
+
+_ENOUGH_PAIRS = 100
+"""People's ratings of the judged replies themselves with which a result needs no other calibration."""
+
+
+def _with_calibration(context: Context, model: ModelConfig, options: Mapping[str, Any], result: Result) -> Result:
     """The newest calibration of the same judge, under the same prompt and settings; or that there is none."""
     rubric = str(options.get("rubric_sha256", ""))
-    found = context.once(f"calibration of {judge}, {rubric}", lambda: find_calibration(context, judge, options))
-    command = f"eqlab judge calibrate {judge.spec}"
+    found = context.once(f"calibration of {model}, {rubric}", lambda: find_calibration(context, model, options))
+    command = f"eqlab judge calibrate {model.spec}"
     if rubric:
         command += f" --rubric {options['rubric']} --against RUN"
     if found is None and result.rules.get("calibration_pairs", 0) >= _ENOUGH_PAIRS:
@@ -158,7 +186,7 @@ def with_calibration(context: Context, judge: ModelConfig, options: Mapping[str,
     )
 
 
-def find_calibration(context: Context, judge: ModelConfig, asked: Mapping[str, Any]) -> tuple[str, Result] | None:
+def find_calibration(context: Context, model: ModelConfig, asked: Mapping[str, Any]) -> tuple[str, Result] | None:
     """(run, result) of the newest calibration with at least one rating: of this judge with these settings, under this
     rubric and in these words."""
     rubric = asked.get("rubric_sha256", "")
@@ -170,14 +198,14 @@ def find_calibration(context: Context, judge: ModelConfig, asked: Mapping[str, A
         options: Mapping[str, Any] = run.asked.options
         if options.get("purpose") != "calibration" or options.get("rubric_sha256", "") != rubric:
             continue
-        if judge in run.config.models and words in (None, options.get("prompt_sha256")):
-            known = result(judge.subject, run.scored(judge.subject), options)
+        if model in run.config.models and words in (None, options.get("prompt_sha256")):
+            known = result(model.subject, rated(run.scored(model.subject)), options)
             if known.headline.n:
                 return run.config.id, known
     return None
 
 
-def _not_yet(known: Result, result: Result) -> Iterator[Any]:
+def _not_yet(known: Result, result: Result) -> Iterator[Table]:
     """The calibration's tables, under a name of their own if the result is calibrated on its own replies too."""
     titles = {table.title for table in result.tables}
     for table in known.tables:

@@ -1,12 +1,60 @@
-"""Ending a run from outside: Ctrl-C once and twice, and the signal that schedulers send before they kill."""
+"""Work with an event loop of its own, for callers who may have one already (notebooks, servers); and ending it from
+outside: Ctrl-C once and twice, and the signal that schedulers send before they kill."""
 
 import asyncio
 import signal
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
 
 STOPPING = "Stopping: waiting for the answers under way (Ctrl-C again drops them)."
 GRACE = 20.0
 """Seconds that answers under way get after SIGTERM: Slurm and Kubernetes kill after 30."""
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class StopHandle:
+    """Stops the work from another thread, also before it has begun."""
+
+    stopped: bool = False
+    _stop: Callable[[], object] | None = None
+
+    def hold(self, stop: Callable[[], object]) -> None:
+        self._stop = stop
+        if self.stopped:
+            stop()
+
+    def stop(self) -> None:
+        self.stopped = True
+        if self._stop is not None:
+            self._stop()
+
+
+def run_in_this_thread(work: Callable[[], T], handle: StopHandle) -> T:
+    """Done in this thread, or, inside a running loop, in another one that is waited for."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            return pool.submit(work).result()
+        except KeyboardInterrupt:
+            handle.stop()
+            raise
+
+
+async def run_in_other_thread(work: Callable[[], T], handle: StopHandle) -> T:
+    """Done in a thread while the caller's loop goes on; cancelled, it is stopped and waited for."""
+    task = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        handle.stop()
+        await asyncio.wait([task])
+        raise
 
 
 class on_interrupt:

@@ -1,17 +1,20 @@
-"""The cells of a sweep: one model, one benchmark, one seed. A cell is an ordinary run, so the same sweep again goes
-on where it stopped, and every other command knows its cells by their run ids."""
+"""The grid of a sweep: one model, one benchmark, one seed a cell. A cell is an ordinary run, so the same sweep again
+goes on where it stopped, and every other command knows its cells by their run ids. Before it asks, a sweep says what it
+will ask: calls and tokens, cell by cell, with what the store already holds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from eqlab.core.benchmark import Seated
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import EqlabError, UsageError
 from eqlab.core.runs import ModelConfig
 from eqlab.models.open import is_local
 from eqlab.models.providers import PROVIDERS, locate, shown_url
+from eqlab.runs.estimate import CHARACTERS_PER_TOKEN
 from eqlab.runs.request import Prepared, Request, prepare
+from eqlab.store.store import Store
 from eqlab.sweep.file import Sweep, SweepModel
 
 
@@ -42,7 +45,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class SweepRun:
     target: Target
     benchmark: str
     seed: int
@@ -61,7 +64,25 @@ class Cell:
         return f"{self.target.model.name} · {self.benchmark} · seed {self.seed}"
 
 
-def make_cells(sweep: Sweep, data: Path | None = None) -> list[Cell]:
+@dataclass(frozen=True, slots=True)
+class SweepListener:
+    """Who wants to hear. Calls come from several threads."""
+
+    say: Callable[[str], None] = lambda _: None
+    moved: Callable[[SweepRun, int, int], None] = lambda _, __, ___: None
+    """(cell, trials answered, trials planned), first when a cell begins."""
+    ended: Callable[[SweepRun, EqlabError | None], None] = lambda _, __: None
+    """With what stopped the cell early, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepOutcome:
+    failures: Mapping[str, EqlabError]
+    """Why cells stopped early or never began, by run id."""
+    interrupted: bool
+
+
+def make_runs(sweep: Sweep, data: Path | None = None) -> list[SweepRun]:
     """Model by model, benchmark by benchmark, seed by seed. Raises on what no run could start with."""
     targets = _targets(sweep)
     bases = {one.name: _base(sweep, one.name, data) for one in sweep.benchmarks}
@@ -70,8 +91,8 @@ def make_cells(sweep: Sweep, data: Path | None = None) -> list[Cell]:
         for name, base in bases.items():
             for seed in sweep.seeds:
                 config = replace(base.config, models=(target.config,), seed=seed)
-                cells.append(Cell(target, name, seed, replace(base, config=config)))
-    seen: dict[str, Cell] = {}
+                cells.append(SweepRun(target, name, seed, replace(base, config=config)))
+    seen: dict[str, SweepRun] = {}
     for cell in cells:
         if cell.run in seen:
             raise UsageError(
@@ -156,9 +177,70 @@ def _with_limits(sweep: Sweep, targets: Sequence[Target]) -> list[Target]:
     return [replace(one, limit=stated.get(one.endpoint, (sweep.max_concurrency, ""))[0]) for one in targets]
 
 
-def by_model(cells: Sequence[Cell]) -> Mapping[str, list[Cell]]:
+def by_model(cells: Sequence[SweepRun]) -> Mapping[str, list[SweepRun]]:
     """Each model's cells in order, by the model's name."""
-    grouped: dict[str, list[Cell]] = {}
+    grouped: dict[str, list[SweepRun]] = {}
     for cell in cells:
         grouped.setdefault(cell.target.model.name, []).append(cell)
     return grouped
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRunPlan:
+    cell: SweepRun
+    trials: int
+    answered: int
+    """Before, by an earlier session."""
+    tokens_in: int
+    """Estimated, for the trials that are not answered yet."""
+    tokens_out: int
+    """At most, for the same: what the requests allow."""
+
+    @property
+    def calls(self) -> int:
+        """At least: a reply that cannot be read is asked for again, and adaptive runs plan more as they go."""
+        return self.trials - self.answered
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    trials: int
+    characters: int
+    most_out: int
+
+
+def plan_runs(cells: Sequence[SweepRun], store: Store) -> list[SweepRunPlan]:
+    """Sizes are counted once for models that are asked the same."""
+    sizes: dict[tuple[object, ...], _Size] = {}
+    stored = set(store.run_ids())
+    plans = []
+    for cell in cells:
+        model = cell.target.config
+        own_room = model.settings.get("max_tokens")
+        key = (cell.benchmark, cell.seed, model.structured, own_room)
+        if key not in sizes:
+            sizes[key] = _size(cell, own_room if isinstance(own_room, int) else None)
+        size = sizes[key]
+        answered, planned = store.progress(cell.run).get(cell.subject, (0, 0)) if cell.run in stored else (0, 0)
+        trials = max(size.trials, planned)  # an adaptive run has planned more than its first round
+        left = 0.0 if not size.trials else (trials - answered) / size.trials
+        plans.append(
+            SweepRunPlan(
+                cell,
+                trials,
+                answered,
+                round(left * size.characters / CHARACTERS_PER_TOKEN),
+                round(left * size.most_out),
+            )
+        )
+    return plans
+
+
+def _size(cell: SweepRun, own_room: int | None) -> _Size:
+    asked = cell.prepared.asked[cell.benchmark]
+    trials = characters = most_out = 0
+    for _, _, trial, _ in cell.prepared.plan():
+        trials += 1
+        characters += len(trial.prompt) + len(trial.system)
+        most_out += own_room or asked.benchmark.asking(trial, asked.options).max_tokens
+    return _Size(trials, characters, most_out)

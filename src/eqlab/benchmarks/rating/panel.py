@@ -1,7 +1,8 @@
 """Several judges of the same replies as one result: pooled with severities taken out, what the panel is worth, who
-changes the order, who favours its own, and the replies that judges disagree about most, in full."""
+changes the order, who favours its own, who really answered, and the replies that judges disagree about most, in full.
+Under a rubric the panel pools all scales together, then every scale by itself; pairs become one ranking."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from types import MappingProxyType
@@ -21,15 +22,20 @@ from eqlab.analysis.panel import (
     preferences,
     ranks_of,
 )
-from eqlab.benchmarks.rating.families import family
-from eqlab.benchmarks.rating.rated import RatedReply
-from eqlab.benchmarks.rating.snapshots import replaced, snapshots_table
+from eqlab.benchmarks.rating.calibration import family
+from eqlab.benchmarks.rating.prompt import RATING
+from eqlab.benchmarks.rating.rated import RatedReply, snapshots
+from eqlab.benchmarks.rating.result import HUMAN
 from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables
+from eqlab.core import answered_as
 from eqlab.core.errors import UsageError
+from eqlab.core.forms import Scale
 from eqlab.core.results import POINTS, Estimate, ItemScore, OfOthers, Result, Table
 
 SUBJECT = "judge:panel"
 DISPUTED = 5
+Given = Mapping[str, Sequence[RatedReply]]
+"""Each judge's ratings, by the judge's name."""
 Reply = tuple[str, str]
 """(prompt, arm)."""
 
@@ -41,6 +47,8 @@ class Measure:
     low: int
     high: int
     read: Callable[[RatedReply], float | None]
+    people: Callable[[RatedReply], Sequence[tuple[str, int]]] = lambda one: ()
+    """(rater, rating) of people who rated the same reply, where they can be put beside it."""
     name: str = "mean rating"
     title: str = "Empathy"
     whole: bool = True
@@ -51,12 +59,41 @@ class Measure:
         return f"{self.name}, {self.low} to {self.high}"
 
 
-GOODNESS = Measure(1, 3, lambda one: one.value)
+def _on(scale: Scale, title: str = "Empathy") -> Measure:
+    return Measure(scale.low, scale.high, lambda one: one.on(scale), lambda one: one.people_on(scale), title=title)
 
 
-def panel_result(given: Mapping[str, Sequence[RatedReply]], measure: Measure = GOODNESS) -> Result | None:
-    """`given`: each judge's ratings of single replies, by the judge's name. None for fewer than two judges, or where
-    they cannot be pooled (then each has a result of its own and no more)."""
+def rubric_panel(given: Given, title: str) -> Result | None:
+    """None where the judges cannot be pooled."""
+    scales = next((ratings[0].trial.form.scales for ratings in given.values() if ratings), ())
+    whole = panel_result(given, Measure(0, 100, lambda one: one.overall, name="overall", title=title, whole=False))
+    if whole is None or len(scales) < 2:
+        return whole
+    parts: dict[str, list[tuple[Scale, Table]]] = {}
+    for scale in scales:
+        own = panel_result(given, _on(scale, title))
+        for table in own.tables if own else ():
+            if table.title in _EACH_SCALE:
+                parts.setdefault(table.title, []).append((scale, table))
+    by_scale = [
+        Table(
+            f"{title}, scale by scale",
+            ("scale", *(column.split(", ")[0] for column in tables[0][1].titles)),
+            tuple((scale.key, *row) for scale, table in tables for row in table.rows),
+            tables[0][1].note,
+        )
+        for title, tables in parts.items()
+    ]
+    return replace(whole, tables=(*whole.tables[:-1], *by_scale, whole.tables[-1]))
+
+
+_EACH_SCALE = ("Pooled ratings", "Pooled differences", "What the panel is worth", "How mild each judge is")
+
+
+def panel_result(given: Given, measure: Measure | None = None) -> Result | None:
+    """Of single replies, on the published form unless a measure says otherwise. None for fewer than two judges, or
+    where they cannot be pooled (then each has a result of its own and no more)."""
+    measure = measure or _on(RATING)
     if len(given) < 2:
         return None
     replies = _replies(given)
@@ -70,7 +107,7 @@ def panel_result(given: Mapping[str, Sequence[RatedReply]], measure: Measure = G
     if not judged:
         return None
     best = max(judged, key=lambda one: one.value or 0.0)
-    people = _people(replies)
+    people = _people(replies, measure)
     return Result(
         benchmark="rating",
         title=f"{measure.title}, rated by a panel",
@@ -107,7 +144,7 @@ def panel_result(given: Mapping[str, Sequence[RatedReply]], measure: Measure = G
             measure.title,
             f"{measure.label}, judges pooled",
             tuple((one.name, one) for one in judged),
-            "human",
+            HUMAN,
             _bounds(pooled, measure),
         ),
     )
@@ -132,7 +169,7 @@ def _items(panel: Panel, pooled: Pooled, replies: Sequence[RatedReply]) -> tuple
                 repeat=0,
                 status="ok" if known else "unparseable",
                 score=value if known else None,
-                title=f"Reply of {one.arm} to: {one.key.get('utterance') or one.prompt}",
+                title=one.title,
                 text=str(one.key.get("reply", "")),
                 values={judge: f"{said:.3g}" for judge, said in given.items()},
                 points=value if known else None,
@@ -142,50 +179,13 @@ def _items(panel: Panel, pooled: Pooled, replies: Sequence[RatedReply]) -> tuple
     return tuple(found)
 
 
-def pairwise_panel(
-    given: Mapping[str, Sequence[RatedReply]], options: Mapping[str, Any] = MappingProxyType({})
-) -> Result | None:
-    """The verdicts of several judges on replies in pairs as one ranking."""
-    anchors = anchors_of(options, SUBJECT)
-    found, _ = fitted(given, anchors)
-    if len(given) < 2 or found is None:
-        return None
-    each = found.estimates()
-    order = sorted(each, key=lambda one: -(one.value or 0.0))
-    said = ", ".join(f"{one.name} {one.value:+.2f}" for one in order)
-    sure = []
-    for one, other in combinations([one.name for one in order], 2):
-        gap = found.difference(one, other)
-        if gap.low is not None and gap.low > 0:
-            sure.append(f"{one} is preferred to {other}")
-    return Result(
-        benchmark="rating",
-        title=f"{options.get('rubric_title', 'Empathy')}, replies in pairs, by a panel",
-        subject=SUBJECT,
-        rules={"judges": ", ".join(given), "pairwise": True},
-        sentence=f"Judge-only: a panel of {len(given)} gives strengths of {said} (log odds). "
-        f"{'; '.join(sure) or 'No two can be told apart'}.",
-        headline=order[0],
-        score_range=(-4.0, 4.0),
-        estimates=each,
-        counts={"verdicts": found.verdicts, "judges": len(given)},
-        ranked=False,
-        caveats=tuple(replaced(given)),
-        tables=(
-            *strengths_tables(given, anchors, str(options.get("anchors", {}).get("run", ""))),
-            snapshots_table(given),
-        ),
-        noun="prompts",
-    )
-
-
-def _replies(given: Mapping[str, Sequence[RatedReply]]) -> dict[Reply, RatedReply]:
+def _replies(given: Given) -> dict[Reply, RatedReply]:
     """Every reply that a judge was shown, with a trial that shows it."""
     return {(one.prompt, one.arm): one for ratings in given.values() for one in ratings}
 
 
 def _panel(
-    given: Mapping[str, Sequence[RatedReply]],
+    given: Given,
     replies: Mapping[Reply, RatedReply],
     measure: Measure,
     *,
@@ -205,12 +205,10 @@ def _panel(
     return Panel(values, [prompt for prompt, _ in replies], [arm for _, arm in replies], list(given))
 
 
-def _people(replies: Mapping[Reply, RatedReply]) -> list[float] | None:
+def _people(replies: Mapping[Reply, RatedReply], measure: Measure) -> list[float] | None:
     """People's mean rating of each reply; None unless all have one."""
-    means = [
-        float(np.mean([value for _, value in one.human])) if one.human else float("nan") for one in replies.values()
-    ]
-    return None if any(np.isnan(means)) else means
+    rated = [[value for _, value in measure.people(one)] for one in replies.values()]
+    return [float(np.mean(values)) for values in rated] if all(rated) else None
 
 
 def _arm_estimates(pooled: Pooled, measure: Measure) -> list[Estimate]:
@@ -350,3 +348,62 @@ def _caveats(panel: Panel) -> tuple[str, ...]:
     if not akin:
         return ()
     return (f"Several judges are of one family ({', '.join(akin)}): they may err alike.",)
+
+
+# -- who really judged ---------------------------------------------------------------------------------------------
+
+
+def snapshots_table(given: Given) -> Table:
+    rows = [(judge, answered_as.in_words(snapshots(ratings)) or "not reported") for judge, ratings in given.items()]
+    return Table("Who answered", ("judge asked", "answered as"), tuple(rows), "As the server says.")
+
+
+def replaced(given: Given) -> Iterator[str]:
+    """What speaks for a silent replacement: several ids for one judge, another's name, or one id for several."""
+    owners: dict[str, list[str]] = {}
+    for judge, ratings in given.items():
+        seen = snapshots(ratings)
+        for model in seen:
+            owners.setdefault(model, []).append(judge)
+        yield from answered_as.replaced(judge, seen)
+    for model, judges in owners.items():
+        if len(judges) > 1:
+            yield f"{' and '.join(judges)} all answered as {model}: they may be one judge, counted several times."
+
+
+# -- pairs ---------------------------------------------------------------------------------------------------------
+
+
+def pairwise_panel(given: Given, options: Mapping[str, Any] = MappingProxyType({})) -> Result | None:
+    """The verdicts of several judges on replies in pairs as one ranking."""
+    anchors = anchors_of(options, SUBJECT)
+    found, _ = fitted(given, anchors)
+    if len(given) < 2 or found is None:
+        return None
+    each = found.estimates()
+    order = sorted(each, key=lambda one: -(one.value or 0.0))
+    said = ", ".join(f"{one.name} {one.value:+.2f}" for one in order)
+    sure = []
+    for one, other in combinations([one.name for one in order], 2):
+        gap = found.difference(one, other)
+        if gap.low is not None and gap.low > 0:
+            sure.append(f"{one} is preferred to {other}")
+    return Result(
+        benchmark="rating",
+        title=f"{options.get('rubric_title', 'Empathy')}, replies in pairs, by a panel",
+        subject=SUBJECT,
+        rules={"judges": ", ".join(given), "pairwise": True},
+        sentence=f"Judge-only: a panel of {len(given)} gives strengths of {said} (log odds). "
+        f"{'; '.join(sure) or 'No two can be told apart'}.",
+        headline=order[0],
+        score_range=(-4.0, 4.0),
+        estimates=each,
+        counts={"verdicts": found.verdicts, "judges": len(given)},
+        ranked=False,
+        caveats=tuple(replaced(given)),
+        tables=(
+            *strengths_tables(given, anchors, str(options.get("anchors", {}).get("run", ""))),
+            snapshots_table(given),
+        ),
+        noun="prompts",
+    )

@@ -1,0 +1,318 @@
+"""Two replies at a time, in both orders, as a result. A judge's verdicts: which arm is preferred on how many prompts,
+and what the first place is worth. People's choices: strengths of the arms by Bradley–Terry with Davidson's ties and a
+first place that may count for something, errors over prompts and people together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from eqlab.analysis.arrays import Floats
+from eqlab.analysis.bootstrap import draw_totals, interval
+from eqlab.analysis.bradley_terry import Strengths, strengths
+from eqlab.analysis.intervals import proportion_estimate
+from eqlab.analysis.ordinal_likelihood import FitError
+from eqlab.benchmarks.contrasts import contrast_table, corrected
+from eqlab.benchmarks.rating.people import FOLLOWS, WHY_NO_POINTS
+from eqlab.benchmarks.rating.powered import wins_table
+from eqlab.benchmarks.rating.rated import RatedReply, arms_of
+from eqlab.benchmarks.rating.result import HUMAN, Outcome, unread_caveats
+from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables, verdicts_of, width_of
+from eqlab.core.errors import UsageError
+from eqlab.core.results import Baseline, Estimate, OfOthers, Table
+from eqlab.core.studied import Contrast
+
+_OTHERS = OfOthers("Empathy", "replies called Good", (), HUMAN)
+NO_LEVEL = "A preference has no level: both replies may be good, or both bad."
+
+
+def _readable(ratings: Sequence[RatedReply]) -> list[RatedReply]:
+    return [one for one in ratings if one.value is not None]
+
+
+def _by_place(title: str, column: str, ratings: Sequence[RatedReply], note: str) -> Table:
+    points = [one.first_points for one in ratings]
+    rows = tuple((name, points.count(won)) for name, won in (("first", 1.0), ("tie", 0.5), ("second", 0.0)))
+    return Table(title, (column, "times"), rows, note)
+
+
+# -- a judge -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """One prompt: the two orders' points for the second-named arm against the reference."""
+
+    prompt: str
+    points: tuple[float, float]
+
+    @property
+    def mean(self) -> float:
+        return sum(self.points) / 2
+
+    @property
+    def consistent(self) -> bool:
+        """Both orders lead to the same verdict."""
+        return self.points[0] == self.points[1]
+
+
+def judge_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> Outcome:
+    judge, arms = subject.removeprefix("judge:"), arms_of(ratings)
+    met = {(arm, reference): duels(ratings, arm, reference) for reference, arm in combinations(arms, 2)}
+    met = {pair: own for pair, own in met.items() if own or not options.get("pairs")}
+    preferred = {pair: _preference(pair, own) for pair, own in met.items()}
+    bias = _first_place(ratings)
+    every = [duel for own in met.values() for duel in own]
+    beside_people = wins_table(ratings, arms)
+    anchors = anchors_of(options, subject)
+    return Outcome(
+        title=f"{options.get('rubric_title', 'Empathy')}, replies in pairs",
+        sentence=_preference_sentence(judge, preferred, bias),
+        headline=_preference_headline(preferred),
+        score_range=(0.0, 100.0),
+        estimates=(
+            *preferred.values(),
+            bias,
+            proportion_estimate("same verdict in both orders", sum(d.consistent for d in every), len(every)),
+            proportion_estimate("ties", sum(one.value == 2 for one in ratings), len(_readable(ratings))),
+            *(cell for table in beside_people for row in table.rows for cell in row if isinstance(cell, Estimate)),
+        ),
+        tables=(
+            _preference_table(met, preferred),
+            *strengths_tables({judge: ratings}, anchors, str(options.get("anchors", {}).get("run", ""))),
+            *beside_people,
+            _by_place("Verdicts by place", "verdict", ratings, "Every pair was shown in both orders."),
+        ),
+        caveats=(
+            *_adaptive_note(ratings, options),
+            "Judge-only: one judge is one rater; intervals are over prompts.",
+            f"{NO_LEVEL} 'eqlab judge' without --pairwise rates each by itself.",
+            *unread_caveats(ratings),
+        ),
+        baselines=(Baseline("no preference", 50.0),),
+        others=_OTHERS,
+        why_no_points="replies rated in pairs are compared in their own result; see the report",
+    )
+
+
+def duels(ratings: Sequence[RatedReply], arm: str, reference: str) -> list[Duel]:
+    """Prompts for which both orders were rated; repeats are averaged."""
+    orders: dict[str, dict[str, list[float]]] = {}
+    for one in ratings:
+        if set(one.key["arms"]) == {arm, reference} and (points := one.points_for(arm)) is not None:
+            orders.setdefault(one.prompt, {}).setdefault(one.key["arms"][0], []).append(points)
+    return [
+        Duel(prompt, (float(np.mean(own[arm])), float(np.mean(own[reference]))))
+        for prompt, own in orders.items()
+        if len(own) == 2
+    ]
+
+
+def _adaptive_note(ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where an adaptive run stands, and that it chose its pairs itself."""
+    if not options.get("adaptive"):
+        return ()
+    subject = next((one.rater for one in ratings if one.rater), "")
+    fit, _ = fitted({"": ratings}, anchors_of(options, subject))
+    if fit is None:
+        return ("Adaptive: no strengths can be told yet.",)
+    width, wanted = width_of(fit), float(options["width"])
+    reached = "reached" if width <= wanted else "not reached: nothing that is left would narrow them, or it was stopped"
+    return (
+        f"Adaptive: pairs were chosen by what was known, until rank ranges would be {wanted:g} ranks wide on average; "
+        f"they are {width:.2f} ({reached}), after {fit.verdicts} verdicts.",
+    )
+
+
+def _preference(pair: tuple[str, str], own: Sequence[Duel]) -> Estimate:
+    """Share of duels won, ties half, the mean of both orders; prompts are drawn again."""
+    rows = [[duel.mean, 1.0] for duel in own]
+    return _share(f"preference for {pair[0]} over {pair[1]}", rows, len(own), "%")
+
+
+def _first_place(ratings: Sequence[RatedReply]) -> Estimate:
+    """How much more often the first reply wins than the second, in points; 0 without position bias."""
+    by_prompt: dict[str, list[float]] = {}
+    for one in ratings:
+        if one.first_points is not None:
+            by_prompt.setdefault(one.prompt, []).append(2 * one.first_points - 1)
+    rows = [[sum(values), len(values)] for values in by_prompt.values()]
+    return _share("first reply preferred over second", rows, len(_readable(ratings)), "points")
+
+
+def _share(name: str, sums: Sequence[Sequence[float]], n: int, unit: str) -> Estimate:
+    """100 · (sum of the first column) / (sum of the second); a row for each prompt."""
+    if not sums:
+        return Estimate(name, None, 0, unit=unit, digits=1)
+    rows = np.array(sums, dtype=float)
+
+    def statistic(totals: Sequence[Floats]) -> Floats:
+        return np.asarray(100 * totals[0][..., 0] / totals[0][..., 1])
+
+    found = interval([rows], statistic, totals=draw_totals([rows]) if len(rows) > 1 else [rows])
+    alike = found.low is not None and found.low == found.high
+    low, high = (None, None) if alike else (found.low, found.high)
+    return Estimate(name, found.value, n, None, low, high, unit, "nothing varied" if alike else "", 1)
+
+
+def _preference_headline(preferred: Mapping[tuple[str, str], Estimate]) -> Estimate:
+    if len(preferred) == 1:
+        return next(iter(preferred.values()))
+    n = sum(one.n for one in preferred.values())
+    return Estimate("preference", None, n, unit="%", note=f"{len(preferred)} pairs: see the table", digits=1)
+
+
+def _preference_table(
+    met: Mapping[tuple[str, str], Sequence[Duel]], preferred: Mapping[tuple[str, str], Estimate]
+) -> Table:
+    rows = []
+    for (arm, reference), own in met.items():
+        won = sum(duel.mean > 0.5 for duel in own)
+        lost = sum(duel.mean < 0.5 for duel in own)
+        same = sum(duel.consistent for duel in own)
+        rows.append((arm, reference, len(own), won, len(own) - won - lost, lost, same, preferred[arm, reference]))
+    return Table(
+        "Preferences (judge-only)",
+        ("replies by", "against", "prompts", "won", "tied", "lost", "same in both orders", "preference"),
+        tuple(rows),
+        "Both orders of a prompt count together: a win in one order and a loss in the other is a tie.",
+    )
+
+
+def _preference_sentence(judge: str, preferred: Mapping[tuple[str, str], Estimate], bias: Estimate) -> str:
+    said, without = [], []
+    for (arm, reference), share in preferred.items():
+        if share.value is None:
+            without.append(f"{arm} with {reference}")
+            continue
+        bounds = "no interval" if share.low is None else f"95 % interval {share.low:.1f} to {share.high:.1f}"
+        said.append(f"{_preferring(arm, reference, share, 50)} ({share.value:.1f} % for {arm}, {bounds})")
+    text = f"Judge-only: {judge} {'; '.join(said)}." if said else f"No verdict of {judge} could be read."
+    if said and without:
+        text += f" Not compared: {', '.join(without)}."
+    if bias.low is not None and bias.high is not None and (bias.low > 0 or bias.high < 0):
+        place = "first" if bias.low > 0 else "second"
+        text += f" It favours the {place} place ({bias.value:+.1f} points), which asking in both orders evens out."
+    return text
+
+
+def _preferring(arm: str, reference: str, share: Estimate, even: float, ending: str = "s") -> str:
+    if share.low is not None and share.low > even:
+        return f"prefer{ending} {arm} to {reference}"
+    if share.high is not None and share.high < even:
+        return f"prefer{ending} {reference} to {arm}"
+    return f"show{ending} no clear preference between {arm} and {reference}"
+
+
+# -- people --------------------------------------------------------------------------------------------------------
+
+
+def people_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> Outcome:
+    choices, arms, reference = _readable(ratings), arms_of(ratings), options.get("reference", "")
+    people = len({one.rater for one in choices})
+    fit, why = _people_fitted(choices)
+    contrasts, _ = pair_contrasts(choices, reference if reference in arms else (arms[0] if arms else ""), 0.05)
+    place = fit.position if fit else None
+    worth = "" if place is None or place.value is None else f" The first place is worth {place.value:+.2f} log-odds."
+    headline = Estimate("log-odds of being chosen", None, len(choices), note="see the tables")
+    return Outcome(
+        title="Replies in pairs, chosen by people",
+        sentence=_choices_sentence(people, len(choices), contrasts),
+        headline=contrasts[0].estimate if len(contrasts) == 1 else headline,
+        score_range=(-5.0, 5.0),
+        estimates=(
+            *(one.estimate for one in contrasts),
+            *((place,) if place else ()),
+            proportion_estimate("ties", sum(one.first_points == 0.5 for one in choices), len(choices)),
+        ),
+        tables=(
+            _choices_table(choices, arms),
+            *((_strengths_table(fit),) if fit else ()),
+            _by_place("Choices by place", "chosen", choices, f"Every pair is shown in both orders.{worth}"),
+        ),
+        caveats=(
+            FOLLOWS,
+            NO_LEVEL,
+            *((f"No strengths: {why}",) if fit is None and choices else ()),
+            *unread_caveats(ratings),
+        ),
+        rules={"people": people},
+        baselines=(Baseline("no preference", 0.0),),
+        others=_OTHERS,
+        why_no_points=WHY_NO_POINTS,
+    )
+
+
+def pair_contrasts(ratings: Sequence[RatedReply], reference: str, alpha: float) -> tuple[tuple[Contrast, ...], Table]:
+    """Every arm against the reference: log-odds of being chosen, the first place taken out."""
+    choices = _readable(ratings)
+    fit, why = _people_fitted(choices)
+    found: list[Contrast] = []
+    if fit is not None and reference in fit.names:
+        p, place = fit.pairs().p, {name: index for index, name in enumerate(fit.names)}
+        df = min(len({one.prompt for one in choices}), len({one.rater for one in choices})) - 1
+        reach = float(stdtrit(max(df, 1), 1 - alpha / 2))
+        for arm in sorted(set(fit.names) - {reference}):
+            gap = fit.difference(arm, reference)
+            p_value = float(p[place[arm], place[reference]])
+            if gap.value is None or gap.se is None or np.isnan(p_value):
+                why = "There are too few prompts for an interval."
+                continue
+            named = Estimate(f"log-odds, {arm} − {reference}", gap.value, len(choices), gap.se, gap.low, gap.high)
+            low, high = gap.value - reach * gap.se, gap.value + reach * gap.se
+            found.append(Contrast(arm, reference, named, p_value, p_value, low, high))
+    contrasts = corrected(found)
+    note = f"Bradley–Terry with ties and the first place; errors over prompts and people (two-way jackknife). {why}"
+    return contrasts, contrast_table(contrasts, "replies by", "log-odds of being chosen", alpha, note.strip())
+
+
+def _people_fitted(choices: Sequence[RatedReply]) -> tuple[Strengths | None, str]:
+    """The strengths, or why there are none."""
+    verdicts = verdicts_of((one.rater, one) for one in choices)
+    if verdicts is None:
+        return None, "Nobody has chosen anything yet."
+    try:
+        return strengths(verdicts), ""
+    except (FitError, UsageError) as error:
+        return None, str(error)
+
+
+def _choices_sentence(people: int, n: int, contrasts: Sequence[Contrast]) -> str:
+    if not n:
+        return "Nobody has chosen anything yet."
+    said = []
+    for one in contrasts:
+        gap = one.estimate
+        bounds = (
+            "no interval"
+            if gap.low is None
+            else f"log-odds {gap.value:+.2f}, 95 % interval {gap.low:.2f} to {gap.high:.2f}"
+        )
+        said.append(f"they {_preferring(one.arm, one.reference, gap, 0, '')} ({bounds})")
+    return f"{people} people made {n} choices between two replies: {'; '.join(said) or 'no strength could be fitted'}."
+
+
+def _choices_table(choices: Sequence[RatedReply], arms: Sequence[str]) -> Table:
+    rows = []
+    for reference, arm in combinations(arms, 2):
+        points = [one.points_for(arm) for one in choices if set(one.key["arms"]) == {arm, reference}]
+        rows.append((arm, reference, len(points), points.count(1.0), points.count(0.5), points.count(0.0)))
+    return Table("Choices", ("replies by", "against", "choices", "won", "tied", "lost"), tuple(rows))
+
+
+def _strengths_table(fit: Strengths) -> Table:
+    ranks = fit.ranks() if len(fit.names) > 2 else None
+    rows = []
+    for index, one in enumerate(fit.estimates()):
+        span = "–".join(map(str, ranks.ranges[index])) if ranks is not None else ""
+        rows.append((one.value or 0.0, (one.name, one, span)))
+    return Table(
+        "Strengths",
+        ("replies by", "log-odds, mean 0", "rank, 95 %"),
+        tuple(row for _, row in sorted(rows, key=lambda row: -row[0])),
+        "The difference of two is the log-odds that the one is chosen over the other, ties aside.",
+        whiskers="log-odds, mean 0",
+    )

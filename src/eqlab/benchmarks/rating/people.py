@@ -1,0 +1,360 @@
+"""People's ratings of single replies as a result. On the published form: P(Good) per arm with whole raters drawn again,
+a cumulative-link mixed model with crossed raters, prompts and replies where it converges, contrasts with Holm's
+correction, effects per emotion. On scales of a study's own: means per arm, and how the scales go together."""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from eqlab.analysis.agreement import coincidences, ordinal_alpha, tables_agreement
+from eqlab.analysis.clusters import clustering
+from eqlab.analysis.confirmatory import PROMPT, RATER, REPLY, Decision, decide
+from eqlab.analysis.contingency import good_gain
+from eqlab.analysis.ordinal import OrdinalFit, RandomEffect, fit_ordinal, pooled_effects, proportional_odds
+from eqlab.analysis.ordinal_likelihood import FitError
+from eqlab.analysis.two_samples import tost
+from eqlab.benchmarks.contrasts import corrected, p_text
+from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares, arm_table, by_group, length_table, shares_of
+from eqlab.benchmarks.rating.judge import correlation_table
+from eqlab.benchmarks.rating.planned import contrasts_from, left_out, planned_words
+from eqlab.benchmarks.rating.rated import GOOD, GivenRating, RatedReply, arms_of, given
+from eqlab.benchmarks.rating.result import HUMAN, Outcome, unread_caveats
+from eqlab.core.forms import Scale
+from eqlab.core.results import Estimate, OfOthers, Table
+
+FOLLOWS = (
+    "This tells how people like these raters see these replies to these prompts. It does not tell whether anybody "
+    "feels anything, nor whether the difference is the same for other prompts or in longer talks."
+)
+WHY_NO_POINTS = (
+    "people rate several replies each, so the rater is the unit; the report compares the arms with whole raters"
+)
+MARGIN = 1.2
+"""Odds ratio, either way, within which two arms count as alike."""
+
+
+# -- the published form --------------------------------------------------------------------------------------------
+
+
+def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> Outcome:
+    """`reference` of the options is the arm that others are compared with, where a study's plan names it."""
+    usable, arms = given(ratings), first_arm(arms_of(ratings), options.get("reference", ""))
+    shares = arm_shares(usable, arms, lambda one: one.rater)
+    raters = len({one.rater for one in usable})
+    reference, others = (shares.arms[0], shares.arms[1:]) if shares.arms else ("", ())
+    gaps = {arm: shares.gap(arm, reference) for arm in others}
+    fitted, why = fit_crossed(usable, shares.arms) if others else (None, "")
+    table = arm_table(shares, f"{raters} people")
+    headline = gaps[others[0]] if len(others) == 1 else shares.headline("no rating yet")
+    return Outcome(
+        title="Empathy, rated by people",
+        sentence=_sentence(shares, raters, gaps, fitted),
+        headline=replace(headline, of=f"ratings by {raters} people"),
+        score_range=(-100.0, 100.0) if len(shares.arms) == 2 else (0.0, 100.0),
+        estimates=(
+            *(shares.good(arm) for arm in shares.arms),
+            *gaps.values(),
+            *(shares.gain(arm, reference) for arm in others),
+        ),
+        tables=(
+            table,
+            *((_as_published(shares, reference, others),) if others else ()),
+            *((_model_table(fitted, usable, shares.arms), equivalence(fitted.fit, shares.arms)) if fitted else ()),
+            *length_table(usable, shares, lambda one: one.rater),
+            *_pooled_tables(usable, reference, others),
+            *by_group(usable, shares, "valence"),
+            *by_group(usable, shares, "emotion"),
+            *((_clustering(usable, shares),) if raters > 1 else ()),
+            *((shared,) if (shared := several_raters(usable)) else ()),
+        ),
+        caveats=(*_caveats(raters, why, fitted), *unread_caveats(ratings)),
+        rules={"raters": raters},
+        others=OfOthers("Empathy", "replies called Good", shares_of(table), HUMAN),
+        why_no_points=WHY_NO_POINTS,
+    )
+
+
+def first_arm(arms: Sequence[str], first: str) -> tuple[str, ...]:
+    """The arms with this one, if it is there, at their head."""
+    return tuple(sorted(arms, key=lambda arm: arm != first))
+
+
+def fit_crossed(ratings: Sequence[GivenRating], arms: Sequence[str]) -> tuple[Decision | None, str]:
+    """The model with raters, prompts and replies as far as the design has them, the first arm as reference; or why
+    there is none."""
+    try:
+        return decide(
+            [one.value for one in ratings],
+            [one.arm for one in ratings],
+            [one.rater for one in ratings],
+            [one.prompt for one in ratings],
+            reference=arms[0],
+        ), ""
+    except FitError as error:
+        return None, str(error)
+
+
+def _sentence(shares: ArmShares, raters: int, gaps: dict[str, Estimate], fitted: Decision | None) -> str:
+    """What is claimed of arms is decided by the model, corrected for their number; without one, by the intervals."""
+    if not shares.arms:
+        return "Nobody has rated anything yet."
+    text = f"{shares_words(shares, raters)}."
+    if fitted is not None:
+        own = corrected(contrasts_from(fitted, shares.arms[0], "", 0.05, sum(one.n for one in shares.counts.values())))
+        return f"{text} {planned_words(own, 0.05)}"
+    others = "; ".join(_gap_words(arm, shares.arms[0], gap) for arm, gap in gaps.items())
+    opening = others if others.startswith(tuple(gaps)) else f"{others[:1].upper()}{others[1:]}"  # a name stays a name
+    return f"{text} {opening}." if others else text
+
+
+def _gap_words(arm: str, reference: str, gap: Estimate) -> str:
+    """A difference in P(Good) in words that do not claim more than the interval does."""
+    if gap.value is None:
+        return f"{arm} and {reference} cannot be compared"
+    if gap.low is None or gap.high is None:
+        return f"{arm} and {reference} differ by {abs(gap.value):.1f} points, too few for an interval"
+    bounds = f"{gap.value:+.1f} points, 95 % interval {gap.low:.1f} to {gap.high:.1f}"
+    if gap.low > 0:
+        return f"{arm} is called Good more often than {reference} ({bounds})"
+    if gap.high < 0:
+        return f"{arm} is called Good less often than {reference} ({bounds})"
+    return f"{arm} and {reference} cannot be told apart ({bounds})"
+
+
+def shares_words(shares: ArmShares, raters: int) -> str:
+    said = ", ".join(f"{shares.good(arm).value:.1f} % of the replies by {arm}" for arm in shares.arms)
+    return f"{raters} people call Good {said}"
+
+
+def _as_published(shares: ArmShares, reference: str, others: Sequence[str]) -> Table:
+    rows = []
+    ref = shares.counts[reference]
+    for arm in others:
+        own = shares.counts[arm]
+        gain = good_gain(ref.good, ref.n, own.good, own.n)
+        test = gain.yates
+        rows.append(
+            (
+                arm,
+                shares.gain(arm, reference),
+                *((test.chi2, p_text(test.p)) if test else (None, None)),
+                shares.gap(arm, reference),
+            )
+        )
+    return Table(
+        f"Good against the rest, compared with {reference}",
+        ("replies by", "gain in Good", "χ² (Yates, as published)", "p (as published)", "honest: difference in P(Good)"),
+        tuple(rows),
+        "As published, every rating counts as independent. Honest: bootstrap over whole raters.",
+    )
+
+
+def _model_table(made: Decision, ratings: Sequence[GivenRating], arms: Sequence[str]) -> Table:
+    """Every two arms as an odds ratio, Holm-corrected together; the omnibus test in the note."""
+    rows = tuple(
+        (
+            one.arm,
+            one.against,
+            Estimate("odds ratio", math.exp(one.est), len(ratings), None, math.exp(one.low), math.exp(one.high)),
+            one.est,
+            one.se,
+            p_text(one.p),
+            p_text(one.p_holm),
+        )
+        for one in made.contrasts
+    )
+    spread = ", ".join(f"{name} {sd:.2f}" for name, sd in made.fit.sd.items())
+    return Table(
+        "Mixed ordinal model",
+        ("replies by", "against", "odds ratio of a better rating", "log-odds", "SE", "p", "p after Holm"),
+        rows,
+        f"Cumulative logit with random {' and '.join(made.random)} effects (SD {spread}).{left_out(made)}"
+        f"{_omnibus(made)}{proportional(made.fit, ratings, arms)}",
+    )
+
+
+def _omnibus(made: Decision) -> str:
+    test = made.omnibus
+    if test is None:
+        return " No omnibus test: the model without arms cannot be fitted."
+    return f" All alike: χ² = {test.chi2:.2f}, df {test.df}, p = {test.p:.3g}."
+
+
+def _pooled_tables(ratings: Sequence[GivenRating], reference: str, others: Sequence[str]) -> tuple[Table, ...]:
+    """Effects per emotion that borrow strength from each other: what a forest plot shows. Left out where the model
+    does not fit."""
+    tables = []
+    for arm in others:
+        own = [one for one in ratings if one.arm in (arm, reference) and one.emotion]
+        emotions = [one.emotion for one in own]
+        if len(set(emotions)) < 3:
+            continue
+        effect = np.array([one.arm == arm for one in own], dtype=float)
+        random = [
+            RandomEffect("rater", [one.rater for one in own]),
+            RandomEffect("emotion", emotions),
+            RandomEffect("arm|emotion", emotions, effect),
+        ]
+        try:
+            fit = fit_ordinal([one.value for one in own], {arm: effect}, random)
+            levels = sorted(pooled_effects(fit, arm, "arm|emotion"), key=lambda level: -level.est)
+        except FitError:
+            continue
+        counts = {name: emotions.count(name) for name in set(emotions)}
+        rows = tuple(
+            (str(one.level), Estimate("log-odds", one.est, counts[str(one.level)], one.se, one.low, one.high))
+            for one in levels
+        )
+        tables.append(
+            Table(
+                f"Effect per emotion: {arm} against {reference}",
+                ("emotion", "log-odds of a better rating"),
+                rows,
+                f"Partial pooling: emotions share information (SD between emotions {fit.sd['arm|emotion']:.2f}), so "
+                "few ratings do not make large effects.",
+                whiskers="log-odds of a better rating",
+            )
+        )
+    return tuple(tables)
+
+
+def _clustering(ratings: Sequence[GivenRating], shares: ArmShares) -> Table:
+    rows = []
+    for arm in shares.arms:
+        own = [one for one in ratings if one.arm == arm]
+        names = {name: index for index, name in enumerate(dict.fromkeys(one.rater for one in own))}
+        found = clustering(
+            np.array([float(one.value == GOOD) for one in own]), np.array([names[one.rater] for one in own])
+        )
+        rows.append((arm, found.n, found.n_clusters, found.icc, found.design_effect))
+    return Table(
+        "How alike the ratings of one rater are",
+        ("replies by", "ratings", "raters", "ICC(1) of Good", "design effect"),
+        tuple(rows),
+        "A design effect of 2 means: two ratings are worth one independent one.",
+    )
+
+
+def _caveats(raters: int, why: str, fitted: Decision | None) -> tuple[str, ...]:
+    said = [FOLLOWS]
+    if raters < 10:
+        said.append(f"{raters} raters are few: bootstrap intervals over so few are too narrow.")
+    if why and fitted is None:
+        said.append(f"No mixed model: {why}")
+    elif fitted is not None and PROMPT in fitted.left_out:
+        said.append(f"The mixed model has no prompt effect: {fitted.left_out[PROMPT]}.")
+    return tuple(said)
+
+
+# -- checks beside the model ---------------------------------------------------------------------------------------
+
+
+def equivalence(fit: OrdinalFit, arms: Sequence[str]) -> Table:
+    """Two one-sided tests for every two arms, on the log-odds scale."""
+    reach = math.log(MARGIN)
+    rows = []
+    for reference, arm in combinations(arms, 2):
+        weights = {arm: 1.0} if reference == arms[0] else {arm: 1.0, reference: -1.0}
+        gap = fit.contrast(weights)
+        found = tost(gap.est, gap.se, (-reach, reach))
+        rows.append((arm, reference, p_text(found.p), "yes" if found.equivalent else "not shown"))
+    return Table(
+        "Are they alike?",
+        ("replies by", "against", "p", f"within an odds ratio of {MARGIN:g}"),
+        tuple(rows),
+        "Two one-sided tests. A difference that is not significant does not show that two are alike; this can.",
+    )
+
+
+def proportional(fit: OrdinalFit, ratings: Sequence[GivenRating], arms: Sequence[str]) -> str:
+    """Whether an arm shifts both thresholds (Bad against the rest, Good against the rest) by the same amount."""
+    fixed = {arm: np.array([one.arm == arm for one in ratings], dtype=float) for arm in arms[1:]}
+    levels: dict[str, Sequence[Hashable]] = {
+        RATER: [one.rater for one in ratings],
+        PROMPT: [one.prompt for one in ratings],
+        REPLY: [(one.prompt, one.arm) for one in ratings],
+    }
+    random = [RandomEffect(name, levels[name]) for name in fit.sd]
+    try:
+        test = proportional_odds([one.value for one in ratings], fixed, random, list(fixed), proportional=fit).test
+    except FitError as error:
+        return f" Proportional odds could not be checked: {error}"
+    verdict = "does not hold: read P(Good), not the odds ratio" if test.p < 0.05 else "is not contradicted"
+    return f" One odds ratio for both thresholds {verdict} (χ² = {test.chi2:.1f}, df {test.df}, p = {test.p:.2g})."
+
+
+def several_raters(ratings: Sequence[GivenRating]) -> Table | None:
+    """Ordinal alpha over replies that more than one person rated; None if there is no such reply."""
+    units: dict[tuple[str, str], list[int]] = {}
+    for one in ratings:
+        units.setdefault((one.arm, one.prompt), []).append(one.value)
+    shared = [values for values in units.values() if len(values) > 1]
+    if len(shared) < 2:
+        return None
+    found = tables_agreement(coincidences(shared), {"ordinal alpha": ordinal_alpha})["ordinal alpha"]
+    value = None if found.value is None or math.isnan(found.value) else found.value
+    estimate = Estimate("ordinal alpha", value, len(shared), None, found.low, found.high)
+    return Table(
+        "Agreement of several raters of one reply",
+        ("measure", "value"),
+        (("Krippendorff's alpha, ordinal", estimate),),
+        "n counts replies with at least two ratings; bootstrap over replies.",
+    )
+
+
+# -- scales of a study's own ---------------------------------------------------------------------------------------
+
+
+def scales_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> Outcome:
+    return on_scales(ratings, ratings[0].trial.form.scales, options.get("reference", ""))
+
+
+def on_scales(ratings: Sequence[RatedReply], scales: Sequence[Scale], reference: str) -> Outcome:
+    on = {scale.key: given(ratings, scale) for scale in scales}
+    means: list[tuple[Any, ...]] = []
+    gaps: list[Estimate] = []
+    for scale in scales:
+        own = on[scale.key]
+        arms = first_arm(sorted({one.arm for one in own}), reference)
+        shares = arm_shares(own, arms, lambda one: one.rater)
+        for arm in shares.arms:
+            gap = None
+            if arm != shares.arms[0]:
+                gap = shares.mean_gap(arm, shares.arms[0], f"{scale.key}: {arm} − {shares.arms[0]}")
+                gaps.append(gap)
+            means.append((scale.key, f"{scale.low}–{scale.high}", arm, shares.mean(arm), gap))
+    raters = len({one.rater for own in on.values() for one in own})
+    first, span = scales[0], float(scales[0].high - scales[0].low)
+    return Outcome(
+        title=f"Replies rated by people on {len(scales)} scales",
+        sentence=_means_sentence(raters, len(on[first.key]), gaps),
+        headline=gaps[0] if gaps else means[0][3] if means else Estimate("mean rating", None, 0),
+        score_range=(-span, span) if gaps else (float(first.low), float(first.high)),
+        estimates=tuple(gaps),
+        caveats=(FOLLOWS, *((f"{raters} raters are few: the intervals are too narrow.",) if 0 < raters < 10 else ())),
+        tables=(
+            Table(
+                "Mean ratings",
+                ("scale", "range", "replies by", "mean", "difference from the reference"),
+                tuple(means),
+                "Intervals: bootstrap over whole raters; reverse-keyed scales are turned round.",
+            ),
+            *((correlation_table(scales, on),) if len(scales) > 1 else ()),
+        ),
+        rules={"raters": raters, "scales": ", ".join(scale.key for scale in scales)},
+    )
+
+
+def _means_sentence(raters: int, n: int, gaps: Sequence[Estimate]) -> str:
+    if not n:
+        return "Nobody has rated anything yet."
+    said = [
+        f"{gap.name} {gap.value:+.2f} ({gap.low:.2f} to {gap.high:.2f})"
+        for gap in gaps
+        if gap.value is not None and gap.low is not None and gap.high is not None
+    ]
+    return f"{raters} people gave {n} ratings. Differences of means: {'; '.join(said) or 'none can be told'}."
