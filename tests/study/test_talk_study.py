@@ -212,7 +212,7 @@ def test_people_who_speak_are_compared_by_listener(design):
     )
     assert not found.result.ranked
     course = next(table for table in found.result.tables if table.title == "The course of emotion, arm by arm")
-    assert course.columns == ("when", "kestrel", "heron")
+    assert course.titles == ("when", "kestrel", "heron")
     first, last = course.rows[0], course.rows[-1]
     assert (first[0], last[0], first[1].n) == ("at the opening", "after reply 3", 12)
     assert last[2].value > first[2].value

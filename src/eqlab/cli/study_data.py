@@ -2,13 +2,16 @@
 data."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
 from eqlab.cli.study_named import File, PanelFlag, PersonFlag, begun_study, find_person
+
+if TYPE_CHECKING:
+    from eqlab.study.results.analysis import StudyAnalysis
 
 
 def lock(
@@ -124,7 +127,6 @@ def redo(
 ) -> None:
     """Do the analysis of a study again, from an export alone, and say whether the same comes out."""
     from eqlab.cli.output import print_json
-    from eqlab.cli.study_analyze import analysis_json, show
     from eqlab.study.results.bundle import redo as again
 
     found, different = again(folder)
@@ -200,3 +202,58 @@ def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
     with begun_study(file, store, data) as participation:
         gone = clear_simulated(participation, current_user())
     print_text(f"Deleted: {gone} simulated people. Their places are open again.")
+
+
+# `eqlab study analyze`: what came of a study, and what it may be called.
+def analyze(
+    file: File,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write the HTML report too.", show_default="none")
+    ] = None,
+    store: StoreFlag = "",
+    data: DataFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Analyse a study: who came, who is left out and why, the result with its intervals.
+
+    Confirmatory if the plan was locked before the first answer and has not changed since; else exploratory."""
+    from eqlab.cli.output import print_json
+    from eqlab.study.results.analysis import analyse, write_report
+
+    check_writable(report)
+    with begun_study(file, store, data) as participation:
+        found = analyse(participation)
+        written = write_report(participation, found, report) if report else None
+    if as_json:
+        print_json(analysis_json(found))
+        return
+    show(found)
+    if written:
+        print_text(f"\nReport: {written.resolve()}")
+
+
+def show(found: "StudyAnalysis") -> None:
+    """The result in words, the people, and the tables that are about the plan; the report has all of them."""
+    from eqlab.cli.output import print_table, say
+    from eqlab.cli.results import print_results
+
+    say(f"{found.design.study.title} (study '{found.design.study.id}'): {found.standing.label}\n")
+    say(f"{found.result.sentence}\n", style="bold")
+    print_results([found.result], [found.result.sentence])
+    for table in found.shown:
+        typer.echo("")
+        print_table(table)
+
+
+def analysis_json(found: "StudyAnalysis") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from eqlab.cli.results import result_json
+
+    return {
+        "study": found.design.study.id,
+        "standing": {"label": found.standing.label, **asdict(found.standing)},
+        "excluded": {person: list(why) for person, why in found.sample.excluded.items()},
+        "analysed": [person.person for person in found.sample.kept],
+        "result": result_json(found.result),
+    }

@@ -8,6 +8,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 from eqlab.cli.plain import print_text
+from eqlab.cli.study_named import File
 
 if TYPE_CHECKING:
     from socket import socket
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from eqlab.study.web.settings import ServerSettings
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Study files; one server serves them all.")]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A study file.")]
 HostFlag = Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 for the whole network.")]
 PortFlag = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for a free one.")]
 

@@ -211,7 +211,7 @@ def _as_json(
 ) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from eqlab.cli.study_analyze import analysis_json
+    from eqlab.cli.study_data import analysis_json
     from eqlab.study.simulation.simulate import coverage, power
 
     return {

@@ -1,4 +1,4 @@
-"""Drawings as small SVG strings: dot and whisker, axis, histogram, stacked bar of statuses.
+"""The kit of drawings, as small SVG strings: one axis, dot and whisker, histogram, stacked bar.
 
 Positions across are percentages and heights pixels, so a drawing fills any width while its text keeps its size.
 Colours come from the page's style sheet by class; shape and texture say the same as colour. No `url()`: textures are
@@ -34,6 +34,42 @@ class FigureColumn:
     """Off the scale."""
 
 
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """From values to places: on a page in per cent of the width, so that a drawing fills any; in a file in pixels.
+    Values beyond the ends are placed at them."""
+
+    low: float
+    high: float
+    start: float = 5.0
+    end: float = 95.0
+    unit: str = "%"
+    log: bool = False
+    """Whether equal factors are equally far apart."""
+
+    def at(self, value: float) -> float:
+        low, high, value = (math.log10(bound) if self.log else bound for bound in (self.low, self.high, value))
+        low, high = common_range([(low, high)])
+        share = min(max((value - low) / (high - low), 0.0), 1.0)
+        return self.start + share * (self.end - self.start)
+
+    def place(self, value: float) -> str:
+        return f"{self.at(value):.2f}%" if self.unit == "%" else f"{self.at(value):.1f}"
+
+    def holds(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def ticks(self) -> list[float]:
+        """Round values inside; on a logarithmic axis 1, 2 and 5 of every decade, where there are many 1 alone."""
+        if not self.log:
+            return ticks(self.low, self.high)
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        inside = [value for power in powers for factor in (1, 2, 5) if self.holds(value := factor * 10.0**power)]
+        if len(inside) < 3:
+            return ticks(self.low, self.high)
+        return inside if len(inside) <= 8 else [value for value in inside if math.log10(value).is_integer()]
+
+
 def svg(height: int, title: str, description: str, body: str, kind: str) -> Markup:
     title, description = escape(visible(title)), escape(visible(description))
     return Markup(
@@ -47,6 +83,13 @@ def common_range(ranges: Sequence[Range]) -> Range:
     finite = [bound for pair in ranges for bound in pair if is_number(bound)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
     return (low, high) if high > low else (low, low + 1.0)
+
+
+def bounds_of(estimate: Estimate) -> Range | None:
+    """The ends of its interval, if it has one."""
+    if estimate.low is None or estimate.high is None or not is_number(estimate.low + estimate.high):
+        return None
+    return estimate.low, estimate.high
 
 
 def on_axis(value: float, scale: Range) -> bool:
@@ -243,9 +286,7 @@ def _texture(status: str, height: int) -> str:
 
 
 def _x(value: float, scale: Range) -> str:
-    low, high = common_range([scale])
-    share = min(max((value - low) / (high - low), 0.0), 1.0)
-    return f"{_LEFT + share * (_RIGHT - _LEFT):.2f}%"
+    return Axis(*scale, _LEFT, _RIGHT).place(value)
 
 
 def _point(value: float, scale: Range, middle: int, kind: str) -> str:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.cli.layout import shares
 from eqlab.cli.output import print_rows
+from eqlab.tables.terminal import shares
 
 COLUMNS = ("item", "n", "difficulty (mean)", "discrimination", "with the rest", "… upper half", "information")
 ROWS = [

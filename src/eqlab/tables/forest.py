@@ -21,7 +21,7 @@ from eqlab.core.text import (
     value_of,
     visible,
 )
-from eqlab.publish.figures import Range, on_axis, ticks
+from eqlab.tables.svg import Axis, Range, on_axis, ticks
 
 ROW = 32
 _LABEL = 16
@@ -43,7 +43,7 @@ text{font:13px system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",Arial,sans-
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ForestLine:
     name: str
     estimate: Estimate
     rank: tuple[int, int] | None = None
@@ -58,7 +58,7 @@ class Forest:
     title: str
     measure: str
     """What the axis counts."""
-    lines: tuple[Line, ...]
+    lines: tuple[ForestLine, ...]
     scale: Range
     baselines: tuple[tuple[str, float], ...] = ()
     own: str = ""
@@ -137,7 +137,7 @@ def _body(forest: Forest, *, linked: bool, narrow: bool = False) -> tuple[str, i
     )
 
 
-def _words(line: Line, baseline: int, linked: bool, ranked: bool) -> str:
+def _words(line: ForestLine, baseline: int, linked: bool, ranked: bool) -> str:
     name = f'<text class="f-name" x="0" y="{baseline}">{escape(visible(short_name(line.name, _NAME)))}</text>'
     if linked and line.anchor:
         name = f'<a href="#{escape(line.anchor)}">{name}</a>'
@@ -156,7 +156,7 @@ def _merged(baselines: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
     return [(", ".join(names), value) for names, value in found.values()]
 
 
-def _whisker(line: Line, scale: Range, middle: int) -> str:
+def _whisker(line: ForestLine, scale: Range, middle: int) -> str:
     estimate, kind = line.estimate, "whisker" if line.valid else "whisker doubtful"
     drawn = f'<line class="rail" x1="{_EDGE}%" x2="{100 - _EDGE}%" y1="{middle}" y2="{middle}"/>'
     if estimate.value is None or not is_number(estimate.value):
@@ -197,8 +197,7 @@ def _axis(forest: Forest, bottom: int) -> str:
 
 
 def _x(value: float, scale: Range) -> str:
-    share = min(max((value - scale[0]) / (scale[1] - scale[0]), 0.0), 1.0)
-    return f"{_EDGE + share * (100 - 2 * _EDGE):.2f}%"
+    return Axis(*scale, _EDGE, 100 - _EDGE).place(value)
 
 
 def widest(baselines: Sequence[Sequence[tuple[str, float]]]) -> tuple[tuple[str, float], ...]:

@@ -6,13 +6,13 @@ from xml.etree import ElementTree
 import pytest
 
 from eqlab.core.results import Estimate
-from eqlab.publish.forest import Forest, Line, inline, standalone
+from eqlab.tables.forest import Forest, ForestLine, inline, standalone
 
 LINES = (
-    Line("first", Estimate("score", 80.0, 20, 1.0, 70.0, 90.0), (1, 2), anchor="subject-1"),
-    Line("second", Estimate("score", 60.0, 20, 1.0, 50.0, 70.0), (1, 2)),
-    Line("off", Estimate("score", -30.0, 20, 1.0, -50.0, -10.0), (3, 3)),
-    Line("nothing", Estimate("score", None, 0)),
+    ForestLine("first", Estimate("score", 80.0, 20, 1.0, 70.0, 90.0), (1, 2), anchor="subject-1"),
+    ForestLine("second", Estimate("score", 60.0, 20, 1.0, 50.0, 70.0), (1, 2)),
+    ForestLine("off", Estimate("score", -30.0, 20, 1.0, -50.0, -10.0), (3, 3)),
+    ForestLine("nothing", Estimate("score", None, 0)),
 )
 FOREST = Forest("EQ-Bench", "points", LINES, (0.0, 100.0), (("always 3", 38.9), ("random", 38.91), ("far", 120.0)))
 
@@ -37,7 +37,7 @@ def test_baselines_of_one_value_share_a_line_and_those_off_the_axis_have_none():
 
 
 def test_a_file_of_its_own_is_well_formed_and_loads_nothing():
-    evil = Line('<script>"&\u202e', Estimate("score", 5.0, 9, 1.0, 4.0, 6.0, '<b>"'))
+    evil = ForestLine('<script>"&\u202e', Estimate("score", 5.0, 9, 1.0, 4.0, 6.0, '<b>"'))
     made = standalone(Forest("<i>", "<u>&", (evil,), (0.0, 10.0), (("<base>", 3.0),), own="<own>"))
     root = ElementTree.fromstring(made)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"

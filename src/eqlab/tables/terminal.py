@@ -1,11 +1,15 @@
-"""Rows of cells as lines of text that fit a width: names and intervals are never broken inside. Where a table is too
-wide its longest column stands above each row; where that is still too wide, each row is a line of facts."""
+"""A table as lines of text that fit a width: names and intervals are never broken inside. Where a table is too wide its
+longest column stands above each row; where that is still too wide, each row is a line of facts."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
+
+from eqlab.core.results import Table
+from eqlab.core.text import visible
+from eqlab.tables.cells import RIGHT, cell_text
 
 GAP = 2
 _UNIT = re.compile(r"\S+ … \S+|… \S+|[\d.,]+ to [\d.,]+(?: [A-Z]{3}\b)?|n = \S+|[<>] \S+(?: %)?|\S+ %(?!\S)|\S+")
@@ -18,14 +22,24 @@ _ABOVE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StyledLine:
     text: str
     style: str = ""
 
 
+def table_lines(table: Table, width: int) -> list[StyledLine]:
+    """The rows under their titles; columns without anything in them are left out."""
+    cells = [
+        [visible(cell_text(column, value)) for column, value in zip(table.columns, row, strict=True)]
+        for row in table.rows
+    ]
+    right = frozenset(place for place, column in enumerate(table.columns) if column.kind in RIGHT)
+    return lines([visible(title) for title in table.titles], cells, width, right)
+
+
 def lines(
     heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, right: frozenset[int] = frozenset()
-) -> list[Line]:
+) -> list[StyledLine]:
     """A table of at most `width` columns. `right`: numbers of the columns whose cells end at the right."""
     kept = [one for one in range(len(heads)) if one == 0 or not rows or any(row[one] for row in rows)]
     names = [one for one in kept if one not in right and not any(_NUMBERS.search(row[one]) for row in rows)]
@@ -83,7 +97,7 @@ def _table(
     width: int,
     right: frozenset[int],
     unit: re.Pattern[str],
-) -> list[list[Line]]:
+) -> list[list[StyledLine]]:
     """The lines of the head and of each row; nothing if these columns are too wide even when broken."""
     room = width - GAP * (len(kept) - 1)
     least = [_least(heads, rows, one, unit) for one in kept]
@@ -93,8 +107,8 @@ def _table(
     whole = [max(cell_len(heads[one]), most) for one, most in zip(kept, inside, strict=True)]
     widths = shares(whole, shares(inside, least, room), room)
     ends = [one in right for one in kept]
-    head = [Line(text, "bold") for text in _lines_of([heads[one] for one in kept], widths, ends, bottom=True)]
-    body = [[Line(text) for text in _lines_of([row[one] for one in kept], widths, ends)] for row in rows]
+    head = [StyledLine(text, "bold") for text in _lines_of([heads[one] for one in kept], widths, ends, bottom=True)]
+    body = [[StyledLine(text) for text in _lines_of([row[one] for one in kept], widths, ends)] for row in rows]
     return [head if any(heads[one] for one in kept) else [], *body]
 
 
@@ -116,25 +130,25 @@ def _with_names_above(
     heads: Sequence[str],
     rows: Sequence[Sequence[str]],
     above: Sequence[int],
-    fitting: Sequence[Sequence[Line]],
+    fitting: Sequence[Sequence[StyledLine]],
     width: int,
-) -> list[Line]:
+) -> list[StyledLine]:
     head, *body = fitting
-    found = [Line(" · ".join(heads[one] for one in above), "bold")]
-    found += [Line(" " * GAP + line.text, line.style) for line in head]
+    found = [StyledLine(" · ".join(heads[one] for one in above), "bold")]
+    found += [StyledLine(" " * GAP + line.text, line.style) for line in head]
     before = ""
     for row, own in zip(rows, body, strict=True):
         name = " · ".join(row[one] for one in above if row[one])
-        found += [Line(part) for part in broken(name, width)] if name != before else []
+        found += [StyledLine(part) for part in broken(name, width)] if name != before else []
         before = name
-        found += [Line(" " * GAP + line.text) for line in own]
+        found += [StyledLine(" " * GAP + line.text) for line in own]
     return found
 
 
-def _facts(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[Line]:
+def _facts(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[StyledLine]:
     found = []
     for first, *rest in rows:
-        found.append(Line(first, "bold"))
+        found.append(StyledLine(first, "bold"))
         facts = " · ".join(f"{head} {cell}".strip() for head, cell in zip(heads[1:], rest, strict=True) if cell)
-        found += [Line(" " * GAP + part) for part in broken(facts, max(20, width - GAP))]
+        found += [StyledLine(" " * GAP + part) for part in broken(facts, max(20, width - GAP))]
     return found

@@ -6,7 +6,7 @@ those below it. Both hues and every step differ in lightness, so the map reads w
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import Estimate
 from eqlab.core.text import is_number
 
 STEPS = 6
@@ -83,9 +83,3 @@ class tints:
 
 def _step(share: float) -> int:
     return min(STEPS, 1 + int(share * STEPS))
-
-
-def table_tints(table: Table) -> tints | None:
-    """The tints of a benchmark's own table, if it is to be drawn so."""
-    own = [cell for row in table.rows for cell in row if isinstance(cell, Estimate)]
-    return tints(own) if table.heat and own else None
