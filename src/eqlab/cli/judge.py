@@ -30,7 +30,7 @@ from eqlab.cli.flags import (
     TimeoutFlag,
     model_settings,
 )
-from eqlab.models.chat import PATIENCE, SILENCE, WHOLE
+from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE
 
 if TYPE_CHECKING:
     from eqlab.core.results import Result, Table

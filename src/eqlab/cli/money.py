@@ -14,7 +14,7 @@ from eqlab.cli.plain import print_text
 if TYPE_CHECKING:
     from eqlab.core.results import Result
     from eqlab.core.usage import Usage
-    from eqlab.models.chat import Pace
+    from eqlab.models.timeouts import Pace
     from eqlab.runs.budget import Limits
     from eqlab.runs.estimate import Forecast
     from eqlab.runs.request import Prepared
@@ -41,7 +41,7 @@ class Spending:
 
     @property
     def pace(self) -> "Pace | None":
-        from eqlab.models.chat import Pace
+        from eqlab.models.timeouts import Pace
 
         return Pace.every(self.poll) if self.batch else None
 

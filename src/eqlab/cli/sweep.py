@@ -9,7 +9,7 @@ import typer
 from eqlab.cli.flags import REPORT, DataFlag, FilePatienceFlag, JsonFlag, ReportFlag, StoreFlag, check_writable
 
 if TYPE_CHECKING:
-    from eqlab.models.chat import Timeouts
+    from eqlab.models.timeouts import Timeouts
     from eqlab.store.store import Store
     from eqlab.sweep.grid import SweepListener, SweepOutcome, SweepRun
 

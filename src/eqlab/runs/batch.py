@@ -13,9 +13,10 @@ from uuid import uuid4
 from eqlab.core.answers import Answer
 from eqlab.core.errors import ModelError
 from eqlab.models.batch.contract import BatchWay, Gone, Look, Result, Uncertain, Wanted, Way, batch_way
-from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, Pace, TransportError, split_reasoning
+from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, split_reasoning
 from eqlab.models.http import HttpChat
 from eqlab.models.runner import Session, answer_of, ask_one, lost_answer, reading_of, request_of, tokens_added, waiting
+from eqlab.models.timeouts import Pace
 from eqlab.models.wire.contract import (
     Adapt,
     Hopeless,

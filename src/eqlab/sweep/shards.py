@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
 from eqlab.core.errors import EqlabError, StoreError
-from eqlab.models.chat import Timeouts
 from eqlab.models.runner import Asked, Session, run_model, waiting
+from eqlab.models.timeouts import Timeouts
 from eqlab.models.transport import Transport
 from eqlab.store.engine import same_database
 from eqlab.store.store import Planned, SharedStore, Store
