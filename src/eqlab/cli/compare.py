@@ -80,7 +80,7 @@ def compare(
     """Compare the models of one or more runs, and published ones: paired item by item where items are shared.
 
     Gives each difference with its interval, ranks as ranges, who may be first, and what more items or repeats would
-    buy. With --baseline it is a gate for CI: see docs/ci.md."""
+    buy. With --baseline it is a gate for CI: see docs/compare.md."""
     from eqlab.cli.output import print_json, print_table, say
     from eqlab.comparison.caveats import caveats
     from eqlab.comparison.compare import compare as compare_entries
