@@ -38,22 +38,22 @@ def presented(study, report, capsys):
     from eqlab.reproduce import load
     from eqlab.reproduce.present import as_csv, as_markdown
 
-    module = load(study)
+    found = load(study)
     assert list(python_in(report)) == []
-    sentences, rows = module.findings(report), module.rows_of(report)
+    sentences, rows = found.findings(report), found.rows_of(report)
     assert sentences
     assert all(sentence.endswith(".") for sentence in sentences)
     assert rows
     assert not any(isinstance(value, dict) for row in rows for value in row.values())
     assert as_csv(rows).count(b"\r\n") == len(rows) + 1
     assert list(python_in(as_csv(rows).decode().split("\r\n"))) == []
-    text = as_markdown("Study", sentences, module.tables(report))
+    text = as_markdown("Study", sentences, found.tables(report))
     assert text.startswith(f"# Study\n\n- {sentences[0][:10]}")
     columns, lines = _documented(study)
     capsys.readouterr()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", columns)
-        show(module, report)
+        show(found, report)
     printed = {" ".join(line.split()) for line in capsys.readouterr().out.splitlines()}
     assert [line for line in lines if line not in printed] == []
     return sentences
