@@ -33,8 +33,8 @@ def python_in(value, place="report"):
 
 def presented(study, report, capsys):
     """Everything a study is shown as: JSON without Python in it, sentences, flat rows, Markdown, the terminal's text,
-    of which docs/reproduce.md shows lines."""
-    from eqlab.cli.reproduce import show
+    of which docs/evidence/reproduce.md shows lines."""
+    from eqlab.cli.research import show
     from eqlab.reproduce import load
     from eqlab.reproduce.present import as_csv, as_markdown
 
@@ -60,8 +60,8 @@ def presented(study, report, capsys):
 
 
 def _documented(study):
-    """The terminal's width and the lines that docs/reproduce.md shows, if it shows any."""
-    text = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    """The terminal's width and the lines that docs/evidence/reproduce.md shows, if it shows any."""
+    text = (ROOT / "docs" / "evidence" / "reproduce.md").read_text(encoding="utf-8")
     block = rf"columns=(\d+)[^>]* -->\n```console\n\$ eqlab reproduce {study}\n(?!\$)(.*?)```"
     found = re.search(block, text, flags=re.DOTALL)
     assert found or study == "short-forms"  # a page of its own

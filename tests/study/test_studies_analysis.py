@@ -6,14 +6,13 @@ import pytest
 from small_study import small_design
 
 from eqlab.core.forms import Form, Scale
-from eqlab.core.studied import Recovered, recovered_contrast
+from eqlab.core.studied import Recovered, Truth, recovered_contrast
 from eqlab.core.study import AnalysisPlan
 from eqlab.core.trials import Trial
 from eqlab.store.study.lock import PlanStanding
 from eqlab.study.results.analysis import analyse_roll, people_result
 from eqlab.study.simulation.in_memory import rehearse
-from eqlab.study.simulation.minds import Truth, World
-from eqlab.study.simulation.personas import players
+from eqlab.study.simulation.personas import World, players
 
 EARLY = PlanStanding(True, "the plan was locked", None, None)
 LATE = PlanStanding(False, "the analysis plan was never locked", None, None)
@@ -59,7 +58,7 @@ def test_a_big_effect_is_recovered(found):
 
 
 def test_small_studies_find_what_was_put_in_on_average():
-    """One of them scatters by 0.9 (docs/coverage.md has the table); their mean is not off."""
+    """One of them scatters by 0.9 (docs/evidence/coverage.md has the table); their mean is not off."""
     values = [rehearsed(seed=seed).planned[0].estimate.value for seed in range(6)]
     assert sum(values) / len(values) == pytest.approx(2.0, abs=1.1)
 
