@@ -1,4 +1,4 @@
-"""Do the intervals hold what they say? One simulation per claim; tables as in docs/coverage.md.
+"""Do the intervals hold what they say? One simulation per claim; tables as in docs/evidence/coverage.md.
 
     python bench/claims.py ranks --times 400
     python bench/claims.py all

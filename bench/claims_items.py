@@ -139,7 +139,7 @@ def short(times: int) -> None:
     from scipy.special import stdtrit
 
     from eqlab.analysis.item_response import factors, fixed, leave_out
-    from eqlab.reproduce.eqbench_families import family
+    from eqlab.reproduce.eqbench import family
 
     names, table = _board()
     families = [family(model) for model in names]

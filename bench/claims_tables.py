@@ -1,4 +1,4 @@
-"""Shares with their Monte Carlo error, and tables as in docs/coverage.md; for claims.py and its parts."""
+"""Shares with their Monte Carlo error, and tables as in docs/evidence/coverage.md; for claims.py and its parts."""
 
 import math
 import statistics

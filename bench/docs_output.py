@@ -5,8 +5,8 @@ A block is marked by a comment on the line before it: `<!-- output -->`, with `l
 `after=What_it_took` (shown from that line on), `columns=90` (the terminal's width), `before=replies` (what must be
 there and is not shown, see docs_before.py) or `slow` (embedded model, large tables: rewritten, not compared).
 `<!-- file ward.toml -->` before a block writes it to that file. The blocks of a page are run in their order, in one
-empty folder with one empty store. Models without a provider are stand-ins on loopback (docs_models.py); docs write
-their address as http://127.0.0.1:8000/v1."""
+empty folder with one empty store; `<!-- fresh -->` on a line of its own begins another. Models without a provider are
+stand-ins on loopback (docs_models.py); docs write their address as http://127.0.0.1:8000/v1."""
 
 import contextlib
 import io
@@ -24,6 +24,7 @@ from docs_models import stand_ins
 ROOT = Path(__file__).parent.parent
 SHOWN = "http://127.0.0.1:8000/v1"
 FOLDER = "/home/you"
+FRESH = "<!-- fresh -->\n"
 MARK = re.compile(r"<!-- (?P<kind>output|file)(?P<how>[^>\n]*) -->\n```(?P<lang>\w*)\n(?P<body>.*?)```", re.DOTALL)
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)$", re.MULTILINE)
 IDS = (
@@ -151,8 +152,18 @@ def _register(ids: dict[str, str]) -> None:
     store.close()
 
 
+def pages() -> list[Path]:
+    """README and every page of docs/."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
 def page(text: str, url: str, *, slow: bool) -> str:
     """A page with the output of its marked blocks made anew; slow ones only if asked for."""
+    return FRESH.join(part(one, url, slow=slow) for one in text.split(FRESH))
+
+
+def part(text: str, url: str, *, slow: bool) -> str:
+    """The same of a part of a page, which has a folder and a store of its own."""
     here, ids = Path.cwd(), dict[str, str]()
     environment = dict(os.environ)
     with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
@@ -202,7 +213,7 @@ def main() -> None:
     quick = "--quick" in sys.argv
     names = [name for name in sys.argv[1:] if not name.startswith("-")]
     with stand_ins() as url:
-        for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for path in pages():
             text = path.read_text(encoding="utf-8")
             if marked(text) and (not names or path.stem in names):
                 new = page(text, url, slow=not quick)

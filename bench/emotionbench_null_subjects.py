@@ -1,5 +1,5 @@
 """Who could win the concordance, or the alignment of 0.1, without reading, and who is capped? Simulated subjects on the
-open set; prints the table of docs/emotionbench-alignment.md. Needs the published people for the last rows: --data DIR.
+open set; prints the table of docs/evidence/alignment.md. Needs the published people for the last rows: --data DIR.
 
     python bench/emotionbench_null_subjects.py ../shared/published"""
 

@@ -31,7 +31,7 @@ MODELS = 50
 def build(path: str, wanted: int) -> int:
     """One run of many models on all benchmarks, every trial answered; returns how many answers there are."""
     import eqlab as api
-    from eqlab.runs.provenance import provenance
+    from eqlab.runs.identity import provenance
 
     store = api.open_store(path)
     once, twice = (sum(1 for _ in _prepare(1, repeats).plan()) for repeats in (1, 2))

@@ -1,6 +1,6 @@
 """llama.cpp's own HTTP server, out of the wheel that runs the embedded model: a real server for a sweep to start.
 
-start = "python bench/llama_server.py MODEL.gguf {port} [SLOTS]"   in a sweep file, see docs/scale.md"""
+start = "python bench/llama_server.py MODEL.gguf {port} [SLOTS]"   in a sweep file, see docs/sweep.md"""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""docs/tutorial.ipynb from docs/tutorial.md, so that there is one tutorial: python bench/notebook.py"""
+"""docs/tutorial.ipynb from the steps of docs/python.md, so that there is one tutorial: python bench/notebook.py"""
 
 import json
 import re
@@ -9,6 +9,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 FIRST = """import os
 
 BASE_URL = os.environ.get("EQLAB_BASE_URL", "http://127.0.0.1:11434/v1")  # your server"""
+STEPS = "## Step by step\n"
 
 
 def cells(page: str) -> list[tuple[str, str]]:
@@ -23,9 +24,13 @@ def cells(page: str) -> list[tuple[str, str]]:
     return found
 
 
+def tutorial(page: str) -> str:
+    return page[page.index(STEPS) :]
+
+
 def notebook(page: str) -> dict[str, Any]:
     made = []
-    for number, (kind, text) in enumerate(cells(page)):
+    for number, (kind, text) in enumerate(cells(tutorial(page))):
         cell: dict[str, Any] = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}}
         cell["source"] = text.splitlines(keepends=True)
         made.append(cell | ({"execution_count": None, "outputs": []} if kind == "code" else {}))
@@ -34,7 +39,7 @@ def notebook(page: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    made = notebook((DOCS / "tutorial.md").read_text(encoding="utf-8"))
+    made = notebook((DOCS / "python.md").read_text(encoding="utf-8"))
     (DOCS / "tutorial.ipynb").write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

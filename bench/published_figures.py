@@ -14,7 +14,7 @@ from eqlab.benchmarks.eqbench.items import Question, parse_published
 from eqlab.data import published
 from eqlab.data.figures import FILE, FigureQuestion, Figures, ModelFigures, dump
 from eqlab.data.items import items_sha256
-from eqlab.reproduce.eqbench_families import family
+from eqlab.reproduce.eqbench import family
 
 TARGET = Path(__file__).parent.parent / "src" / "eqlab" / "data" / FILE
 QUESTIONS = "eqbench/data/eq_bench_v2_questions_171.json"

@@ -39,11 +39,10 @@ def _measure(arguments: argparse.Namespace, url: str, folder: Path) -> None:
 
     import eqlab as api
     from eqlab.models.chat import Timeouts
-    from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import parse_sweep
+    from eqlab.sweep.grid import SweepListener, SweepOutcome, make_runs
     from eqlab.sweep.local import run_here
     from eqlab.sweep.ray_engine import RayPlan, run_on_ray
-    from eqlab.sweep.watch import SweepOutcome, Watch
 
     text = f"""
         benchmarks = ["eqbench"]
@@ -54,7 +53,7 @@ def _measure(arguments: argparse.Namespace, url: str, folder: Path) -> None:
         spec = "bench"
         base_url = "{url}"
     """
-    cells = make_cells(parse_sweep(text))
+    cells = make_runs(parse_sweep(text))
     ideal = arguments.requests / arguments.in_flight * arguments.latency
 
     def show(name: str, began: float, outcome: SweepOutcome) -> None:
@@ -67,7 +66,7 @@ def _measure(arguments: argparse.Namespace, url: str, folder: Path) -> None:
 
     store = api.open_store(str(folder / "local.db"))
     began = time.perf_counter()
-    outcome = run_here(cells, store, timeouts=Timeouts(60.0), watch=Watch())
+    outcome = run_here(cells, store, timeouts=Timeouts(60.0), watch=SweepListener())
     show("local", time.perf_counter() - began, outcome)
     store.close()
 
@@ -82,7 +81,7 @@ def _measure(arguments: argparse.Namespace, url: str, folder: Path) -> None:
     store = api.open_store(str(folder / "ray.db"))
     began = time.perf_counter()
     wanted = RayPlan("", str(folder / "parts"), arguments.workers, arguments.shard, Timeouts(60.0))
-    outcome = run_on_ray(cells, store, wanted, watch=Watch())
+    outcome = run_on_ray(cells, store, wanted, watch=SweepListener())
     show("ray", time.perf_counter() - began, outcome)
     store.close()
     ray.shutdown()
@@ -90,7 +89,7 @@ def _measure(arguments: argparse.Namespace, url: str, folder: Path) -> None:
 
 def _import() -> None:
     """Workers import what they need once; a shard should not be charged for it."""
-    import eqlab.sweep.worker  # noqa: F401
+    import eqlab.sweep.shards  # noqa: F401
 
     time.sleep(1)  # so that each worker gets one of these
 

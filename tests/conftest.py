@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import pytest
 from aiohttp import web
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from in_thread import served
 from new_stores import made_at_once, migrate
 from postgres import OwnPostgres, own_postgres
@@ -27,7 +27,7 @@ pytest_plugins = ["ending"]
 ROOT = Path(__file__).parent.parent
 
 # A slow machine is no failure: speed is measured in bench/.
-settings.register_profile("eqlab", deadline=None)
+settings.register_profile("eqlab", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("eqlab")
 
 

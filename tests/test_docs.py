@@ -8,10 +8,12 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "bench"))
+import docs_index
 import docs_output
+import notebook
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-TEXT = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
+PAGES = [ROOT / "CONTRIBUTING.md", *docs_output.pages()]
+TEXT = {page.relative_to(ROOT).as_posix().removeprefix("docs/"): page.read_text(encoding="utf-8") for page in PAGES}
 
 SOURCES = ("eqbench", "emotionbench", "empathy", "emobench", "sage")
 """What `eqlab data` takes by name."""
@@ -75,11 +77,45 @@ def test_there_are_commands_to_test():
     assert len(list(commands())) >= 12
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def anchors(text):
+    """What a link can lead to on a page: its headings as the site names them."""
+    outside_code = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    titles = re.findall(r"^#+ (.*)$", outside_code, flags=re.MULTILINE)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in titles}
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "SECURITY.md"], ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_between_pages_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", TEXT[page.name]):
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text(encoding="utf-8")):
         if not re.match(r"[a-z]+:", target):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+            there = page.parent / target if target else page
+            assert there.exists(), f"{page.name} links to {target}"
+            assert not anchor or anchor in anchors(there.read_text(encoding="utf-8")), f"{page.name}: {target}#{anchor}"
+
+
+def pages_below(part):
+    """The pages of a part of the navigation, in its order."""
+    if isinstance(part, str):
+        return [part]
+    return [page for one in (part.values() if isinstance(part, dict) else part) for page in pages_below(one)]
+
+
+def test_there_is_one_navigation():
+    """mkdocs.yml names every page once; README, and the site's first page made of it, list them in the same order."""
+    import yaml
+
+    (first, *doors) = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader=yaml.BaseLoader)["nav"]
+    assert sorted(pages_below([first, *doors])) == sorted(set(TEXT) - {"README.md", "CONTRIBUTING.md"})
+    listed = re.findall(
+        r"^\*\*([^*]+):\*\*(.*?)(?=\n\n)", TEXT["README.md"].partition("## Where to go next")[2], re.M | re.S
+    )
+    links = {door: re.findall(r"\]\(docs/([^)#]+)\)", text) for door, text in listed}
+    assert links == {name: pages_below(part) for door in doors for name, part in door.items()}
+    assert list(links)[:4] == ["Run", "Compare", "Ask people", "Trust"]
+
+
+def test_the_sites_first_page_is_the_readme():
+    assert TEXT["index.md"] == docs_index.index(TEXT["README.md"]), "run bench/docs_index.py"
 
 
 def test_every_command_and_option_is_documented():
@@ -106,7 +142,7 @@ def test_every_dependency_has_its_reason():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     groups = [project["project"]["dependencies"], *project["project"]["optional-dependencies"].values()]
     groups += project["dependency-groups"].values()
-    reasons = TEXT["dependencies.md"]
+    reasons = TEXT["reference/dependencies.md"]
     for dependency in (one for group in groups for one in group if isinstance(one, str)):
         name = re.match(r"[A-Za-z0-9_-]+", dependency).group(0)
         assert f"`{name}`" in reasons, name
@@ -128,7 +164,7 @@ def test_python_examples_run(server, tmp_path, monkeypatch, capsys):
     )
     monkeypatch.chdir(tmp_path)
     names = {"BASE_URL": server.url}
-    for block in re.findall(r"```python\n(.*?)```", TEXT["python.md"], flags=re.DOTALL):
+    for block in re.findall(r"```python\n(.*?)```", TEXT["python.md"].partition(notebook.STEPS)[0], flags=re.DOTALL):
         exec(compile(block, "python.md", "exec"), names)
     said = capsys.readouterr().out
     assert "my-model scores" in said
@@ -166,8 +202,8 @@ def check_tutorial(server, said, folder):
 def test_the_tutorial_runs(two_models, tmp_path, capsys):
     """Every block of the tutorial, in its order."""
     names = {"BASE_URL": two_models.url}
-    for block in re.findall(r"```python\n(.*?)```", TEXT["tutorial.md"], flags=re.DOTALL):
-        exec(compile(block, "tutorial.md", "exec"), names)
+    for block in re.findall(r"```python\n(.*?)```", notebook.tutorial(TEXT["python.md"]), flags=re.DOTALL):
+        exec(compile(block, "python.md", "exec"), names)
     check_tutorial(two_models, capsys.readouterr().out, tmp_path)
 
 
@@ -196,14 +232,19 @@ def test_the_notebook_runs_as_a_kernel_runs_it(two_models, tmp_path, monkeypatch
 
 def test_the_notebook_is_the_tutorial():
     import json
-    import runpy
 
-    made = runpy.run_path(str(ROOT / "bench" / "notebook.py"))["notebook"](TEXT["tutorial.md"])
+    made = notebook.notebook(TEXT["python.md"])
     kept = json.loads((ROOT / "docs" / "tutorial.ipynb").read_text(encoding="utf-8"))
     assert kept == made, "run bench/notebook.py"
 
 
-SHOWN = {name: text for name, text in TEXT.items() if docs_output.marked(text)}
+SHOWN = {
+    f"{name}:{number}": part
+    for name, text in TEXT.items()
+    for number, part in enumerate(text.split(docs_output.FRESH), 1)
+    if docs_output.marked(part)
+}
+"""The parts of pages that show output; each has a folder and a store of its own."""
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -213,7 +254,7 @@ def test_what_the_documentation_shows_is_what_commands_print(name, published, mo
     monkeypatch.setenv("EQLAB_API_KEY", "none")
     monkeypatch.setenv("COLUMNS", "110")
     with docs_output.stand_ins() as url:
-        made = docs_output.page(SHOWN[name], url, slow=False)
+        made = docs_output.part(SHOWN[name], url, slow=False)
     for now, then in zip(docs_output.marked(made), docs_output.marked(SHOWN[name]), strict=True):
         assert now[1].splitlines() == then[1].splitlines(), f"{name} is stale: make docs-output"
 
@@ -230,7 +271,7 @@ def test_run_ids_are_known_whatever_they_are_made_of():
 
 def test_every_output_that_is_shown_is_made_by_its_command():
     """A block with `$ ` commands and lines of output is marked for docs_output.py, or held by a test of its own."""
-    held = TEXT["dialogue.md"]  # tests/runs/test_dialogue_docs.py
+    held = TEXT["benchmarks/dialogue.md"]  # tests/runs/test_dialogue_docs.py
     for name, text in TEXT.items():
         for mark, body in re.findall(r"(<!-- [^\n]* -->\n)?^```\w*\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE):
             commands = re.findall(r"^\$ (?:.*\\\n)*.*$", body, flags=re.MULTILINE)

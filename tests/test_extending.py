@@ -261,3 +261,11 @@ def test_a_wire_format(monkeypatch):
     assert isinstance(read(429, b""), TryAgain)
     assert isinstance(read(400, b"temperature is not allowed"), Adapt)
     assert isinstance(read(401, b""), Hopeless)
+
+
+def test_a_published_study_is_a_list_of_claims():
+    study = run_blocks("A published study")["STUDY"]
+    report = study.reproduce(None)
+    assert [row["verdict"] for row in report["rows"]] == ["match", "not recomputable", "differs", "not recomputable"]
+    assert report["summary"]["differences"] == {"the printed score is rounded": 1}
+    assert study.tables(report)

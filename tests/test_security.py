@@ -16,7 +16,7 @@ from small_sweep import good
 import eqlab as api
 from eqlab.core.errors import UsageError
 from eqlab.core.secrets import holds_secret, is_secret, without_secrets
-from eqlab.runs.provenance import provenance
+from eqlab.runs.identity import provenance
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 HOSTILE = '\x1b[2J\x1b]0;owned\x07=HYPERLINK("http://x") <script>alert(1)</script> \u202eevil\u0000'

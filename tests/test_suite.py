@@ -32,6 +32,7 @@ def test_a_test_of_the_published_data_is_skipped_with_the_reason_and_fails_in_ci
     assert "the published data are not here; set EQLAB_DATA" in done.stdout
     assert done.returncode == (1 if ci else 0), done.stdout
     assert ("SKIPPED" in done.stdout) == (not ci)
+    assert ("1 skipped: the published data are not here; set EQLAB_DATA\n" in done.stdout) == (not ci)
 
 
 def test_two_suites_do_not_meet_in_one_database(postgres, start_postgres, tmp_path_factory):

@@ -17,9 +17,9 @@ from eqlab.publish.groups import RunRecord, group
 from eqlab.publish.leaderboard.build import Sources, build
 from eqlab.publish.leaderboard.published import published_entries, published_reader
 from eqlab.publish.leaderboard.tables import boards
+from eqlab.runs.parallel import results_of
 from eqlab.runs.pool import pooled
 from eqlab.runs.published_runs import published_runs
-from eqlab.runs.together import results_of
 
 
 def ranks_of_board(board):

@@ -33,35 +33,35 @@ def python_in(value, place="report"):
 
 def presented(study, report, capsys):
     """Everything a study is shown as: JSON without Python in it, sentences, flat rows, Markdown, the terminal's text,
-    of which docs/reproduce.md shows lines."""
+    of which docs/evidence/reproduce.md shows lines."""
     from eqlab.cli.reproduce import show
     from eqlab.reproduce import load
     from eqlab.reproduce.present import as_csv, as_markdown
 
-    module = load(study)
+    found = load(study)
     assert list(python_in(report)) == []
-    sentences, rows = module.findings(report), module.rows_of(report)
+    sentences, rows = found.findings(report), found.rows_of(report)
     assert sentences
     assert all(sentence.endswith(".") for sentence in sentences)
     assert rows
     assert not any(isinstance(value, dict) for row in rows for value in row.values())
     assert as_csv(rows).count(b"\r\n") == len(rows) + 1
     assert list(python_in(as_csv(rows).decode().split("\r\n"))) == []
-    text = as_markdown("Study", sentences, module.tables(report))
+    text = as_markdown("Study", sentences, found.tables(report))
     assert text.startswith(f"# Study\n\n- {sentences[0][:10]}")
     columns, lines = _documented(study)
     capsys.readouterr()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", columns)
-        show(module, report)
+        show(found, report)
     printed = {" ".join(line.split()) for line in capsys.readouterr().out.splitlines()}
     assert [line for line in lines if line not in printed] == []
     return sentences
 
 
 def _documented(study):
-    """The terminal's width and the lines that docs/reproduce.md shows, if it shows any."""
-    text = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    """The terminal's width and the lines that docs/evidence/reproduce.md shows, if it shows any."""
+    text = (ROOT / "docs" / "evidence" / "reproduce.md").read_text(encoding="utf-8")
     block = rf"columns=(\d+)[^>]* -->\n```console\n\$ eqlab reproduce {study}\n(?!\$)(.*?)```"
     found = re.search(block, text, flags=re.DOTALL)
     assert found or study == "short-forms"  # a page of its own

@@ -6,7 +6,7 @@ from presentation import presented
 
 from eqlab.analysis.item_response import choose, copies, factors, figures, fit, fixed, leave_out
 from eqlab.benchmarks.eqbench.short import facts, fingerprint, full_score, item_model
-from eqlab.reproduce.eqbench_families import family
+from eqlab.reproduce.eqbench import family
 from eqlab.reproduce.short_forms import SIZES, WAYS, WIDTHS, first_pass_scores, tables
 
 

@@ -16,7 +16,7 @@ from eqlab.models.prices import Price, Prices
 from eqlab.runs.ask import run
 from eqlab.runs.budget import Amount, Budget, Limits
 from eqlab.runs.estimate import forecasts, most_tokens_in
-from eqlab.runs.spent import spent
+from eqlab.runs.spending import spent
 
 PRICES = """
 [[price]]

@@ -9,8 +9,8 @@ from conftest import ROOT
 from eqlab.core.benchmark import NO_CONTEXT, Context
 from eqlab.core.runs import PEOPLE, BenchmarkConfig
 from eqlab.runs.context import Known, StoreContext
+from eqlab.runs.parallel import results_of
 from eqlab.runs.score import results
-from eqlab.runs.together import results_of
 from eqlab.store.access import open_store
 
 JUDGED, PEOPLE_RATED = "7599924d8d", ("4b2d2f889d", "359903a954")

@@ -1,4 +1,4 @@
-"""docs/dialogue.md shows what really comes out: its commands are run against a script on loopback, word for word."""
+"""docs/benchmarks/dialogue.md shows what really comes out: its commands run against a script on loopback."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from conftest import ROOT
 from scripted import is_speaker, speak, talk
 
-TEXT = (ROOT / "docs" / "dialogue.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "benchmarks" / "dialogue.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"```\n\$ eqlab ([^\n]*)\n(.*?)```", re.DOTALL)
 
 

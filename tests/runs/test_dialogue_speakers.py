@@ -124,8 +124,8 @@ def test_one_speaker_is_named_too(held):
 
 
 def test_a_sweep_says_that_it_has_no_seats(tmp_path, server):
-    from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import read_sweep
+    from eqlab.sweep.grid import make_runs
 
     text = """
 [[models]]
@@ -137,7 +137,7 @@ options = {speaker = "SPEAKER"}
 """.replace("URL", server.url)
     path = tmp_path / "sweep.toml"
     path.write_text(text.replace("SPEAKER", "fixed"))
-    assert make_cells(read_sweep(path))
+    assert make_runs(read_sweep(path))
     path.write_text(text.replace("SPEAKER", "openai/x"))
     with pytest.raises(UsageError, match=r"speaker:openai/x.*cannot open"):
-        make_cells(read_sweep(path))
+        make_runs(read_sweep(path))

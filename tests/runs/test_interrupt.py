@@ -5,8 +5,8 @@ import os
 import signal
 import time
 
-from eqlab.runs import interrupt
-from eqlab.runs.interrupt import on_interrupt
+from eqlab.runs import event_loop
+from eqlab.runs.event_loop import on_interrupt
 
 KILLED_AFTER = 30.0
 """Seconds between SIGTERM and SIGKILL: Slurm's KillWait and Kubernetes' grace period unless somebody changes them."""
@@ -38,8 +38,8 @@ def test_what_is_under_way_gets_its_time(monkeypatch):
 
 
 def test_what_takes_longer_than_a_scheduler_waits_is_dropped(monkeypatch):
-    assert interrupt.GRACE <= KILLED_AFTER - 5  # and then the store is closed
-    monkeypatch.setattr(interrupt, "GRACE", 0.2)
+    assert event_loop.GRACE <= KILLED_AFTER - 5  # and then the store is closed
+    monkeypatch.setattr(event_loop, "GRACE", 0.2)
     end, took, _ = told_to_end(60)
     assert isinstance(end, asyncio.CancelledError)
     assert took < 10

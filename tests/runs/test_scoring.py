@@ -10,9 +10,9 @@ import eqlab as api
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import UsageError
+from eqlab.runs import parallel
 from eqlab.runs import score as scoring
-from eqlab.runs import together
-from eqlab.runs.others import Others
+from eqlab.runs.parallel import WorkerProcesses
 
 
 def begin(store, benchmark):
@@ -33,11 +33,11 @@ def begin(store, benchmark):
 
 def test_several_processes_find_the_same_in_the_same_order(store, monkeypatch):
     runs = [begin(store, "emotionbench"), begin(store, "eqbench")]
-    alone = together.results_of(store, runs)
+    alone = parallel.results_of(store, runs)
     assert [one.subject for _, results in alone for one in results] == ["model:a", "model:b"] * 2
     assert all(one.counts["planned"] and one.headline.value is not None for _, results in alone for one in results)
-    monkeypatch.setattr(together, "MANY", 0)
-    assert together.results_of(store, runs, processes=2) == alone
+    monkeypatch.setattr(parallel, "MANY", 0)
+    assert parallel.results_of(store, runs, processes=2) == alone
 
 
 def test_a_failure_in_another_process_keeps_its_way_out(store, monkeypatch):
@@ -45,11 +45,11 @@ def test_a_failure_in_another_process_keeps_its_way_out(store, monkeypatch):
     unknown = dataclasses.replace(stored.config.benchmarks[0], name="nonesuch")
     broken = dataclasses.replace(stored, config=dataclasses.replace(stored.config, benchmarks=(unknown,)))
     runs = [broken, stored]  # another process begins with the first
-    monkeypatch.setattr(together, "MANY", 0)
+    monkeypatch.setattr(parallel, "MANY", 0)
     with pytest.raises(UsageError, match="nonesuch") as alone:
-        together.results_of(store, runs)
+        parallel.results_of(store, runs)
     with pytest.raises(UsageError, match="nonesuch") as raised:
-        together.results_of(store, runs, processes=2)
+        parallel.results_of(store, runs, processes=2)
     assert str(raised.value) == str(alone.value)
 
 
@@ -72,16 +72,16 @@ def test_whose_answers_they_are_is_said_first(store, role):
 
 def test_processes_of_a_command_serve_several_times(store, monkeypatch):
     runs = [begin(store, "emotionbench"), begin(store, "eqbench")]
-    alone = together.results_of(store, runs)
-    monkeypatch.setattr(together, "MANY", 0)
-    with Others(2) as others:
-        assert not others.started
-        assert together.results_of(store, runs, others=others) == alone
-        assert others.started
-        assert together.results_of(store, runs[:1], others=others) == alone[:1]
-        assert others.submit(abs, -3).result() == 3
+    alone = parallel.results_of(store, runs)
+    monkeypatch.setattr(parallel, "MANY", 0)
+    with WorkerProcesses(2) as workers:
+        assert not workers.started
+        assert parallel.results_of(store, runs, workers=workers) == alone
+        assert workers.started
+        assert parallel.results_of(store, runs[:1], workers=workers) == alone[:1]
+        assert workers.submit(abs, -3).result() == 3
     with pytest.raises(RuntimeError):
-        others.submit(abs, -3)
+        workers.submit(abs, -3)
 
 
 def test_what_a_benchmark_does_not_look_at_was_paid_for_too(store, monkeypatch):

@@ -59,7 +59,7 @@ def test_a_big_effect_is_recovered(found):
 
 
 def test_small_studies_find_what_was_put_in_on_average():
-    """One of them scatters by 0.9 (docs/coverage.md has the table); their mean is not off."""
+    """One of them scatters by 0.9 (docs/evidence/coverage.md has the table); their mean is not off."""
     values = [rehearsed(seed=seed).planned[0].estimate.value for seed in range(6)]
     assert sum(values) / len(values) == pytest.approx(2.0, abs=1.1)
 

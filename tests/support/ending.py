@@ -1,4 +1,4 @@
-"""How a run of the tests ends: no test runs for ever, and a worker that died fails the run.
+"""How a run of the tests ends: no test runs for ever, a worker that died fails the run, skips are listed by reason.
 
 Every test has the limit `faulthandler_timeout` of pyproject.toml: a thread below Python prints the stack of every
 thread and ends the process, whatever holds the interpreter. The process is a worker of xdist as a rule: xdist then
@@ -7,6 +7,7 @@ names the test that ran in it, and no worker is put in its place, for a replacem
 
 import faulthandler
 import os
+from collections import Counter
 from collections.abc import Generator
 from typing import Any
 
@@ -48,6 +49,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """One line a reason; pytest's own `-rs` has one line a test."""
+    skipped = Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple)
+    )
+    for reason, count in skipped.most_common():
+        terminalreporter.write_line(f"{count} skipped: {reason}", yellow=True)
     for worker in config.stash[LOST]:
         terminalreporter.write_line(
             f"Worker {worker} died, by the time limit of a test (stacks above) or from outside; tests were left out.",

@@ -2,8 +2,8 @@
 
 import re
 
-from eqlab.sweep.cells import make_cells
 from eqlab.sweep.file import parse_sweep
+from eqlab.sweep.grid import make_runs
 
 
 def good(body, number=0):
@@ -25,7 +25,7 @@ max_concurrency = {at_once}
 
 
 def small_cells(url, *models, **changes):
-    return make_cells(parse_sweep(sweep_text(url, models or ("a", "b"), **changes)))
+    return make_runs(parse_sweep(sweep_text(url, models or ("a", "b"), **changes)))
 
 
 def stored_answers(store, cells):

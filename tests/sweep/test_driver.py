@@ -13,12 +13,11 @@ import eqlab as api
 from eqlab.core.answers import Answer
 from eqlab.models.chat import Timeouts
 from eqlab.store.lock import run_lock
-from eqlab.sweep.cells import make_cells
 from eqlab.sweep.driver import Driver, DriverLimits, LostWorkerError
 from eqlab.sweep.file import parse_sweep
+from eqlab.sweep.grid import SweepListener, make_runs
 from eqlab.sweep.parts import Parts
 from eqlab.sweep.shards import ShardEnd, Sink, divide
-from eqlab.sweep.watch import Watch
 
 URL = "http://127.0.0.1:9/v1"
 SEEDS = count()
@@ -79,7 +78,11 @@ def work(place, pool, *, cells=None, workers=3, shard=4, retries=20, **watch):
     store, folder = place
     cells = cells or small_cells(URL, "a", "b", seeds=(next(SEEDS),), limit=10)
     driver = Driver(
-        pool, store, Sink(str(folder / "parts")), DriverLimits(workers, shard, Timeouts(5.0), retries), Watch(**watch)
+        pool,
+        store,
+        Sink(str(folder / "parts")),
+        DriverLimits(workers, shard, Timeouts(5.0), retries),
+        SweepListener(**watch),
     )
     return cells, driver.work(cells), driver
 
@@ -181,7 +184,7 @@ def test_workers_know_whether_an_address_has_answered_in_this_sweep(place, model
     for _ in range(2):  # an earlier sweep says nothing about today
         seeds, pool = [next(SEEDS) for _ in range(3)], Pool()
         sweep = parse_sweep(f'benchmarks = ["eqbench"]\nlimit = 4\nseeds = {seeds}\n[[models]]\n{model}\n')
-        work(place, pool, cells=make_cells(sweep), workers=1)
+        work(place, pool, cells=make_runs(sweep), workers=1)
         assert [shard.met for shard in pool.shards] == known
 
 
@@ -257,7 +260,7 @@ def test_stopping_waits_for_what_is_out_and_hands_out_no_more(place):
     pool = Stopping()
     store, folder = place
     cells = small_cells(URL, "a", seeds=(next(SEEDS),), limit=10)
-    driver = Driver(pool, store, Sink(str(folder / "parts")), DriverLimits(2, 2, Timeouts(5.0)), Watch())
+    driver = Driver(pool, store, Sink(str(folder / "parts")), DriverLimits(2, 2, Timeouts(5.0)), SweepListener())
     outcome = driver.work(cells)
     assert outcome.interrupted
     assert len(pool.shards) == 2
@@ -281,7 +284,7 @@ def test_shards_that_outlast_a_schedulers_patience_are_dropped_and_asked_later(p
     pool = Stuck()
     store, folder = place
     cells = small_cells(URL, "a", seeds=(next(SEEDS),), limit=10)
-    driver = Driver(pool, store, Sink(str(folder / "parts")), DriverLimits(2, 2, Timeouts(5.0)), Watch())
+    driver = Driver(pool, store, Sink(str(folder / "parts")), DriverLimits(2, 2, Timeouts(5.0)), SweepListener())
     outcome = driver.work(cells)
     assert outcome.interrupted
     assert not outcome.failures
@@ -314,7 +317,7 @@ def test_an_adaptive_run_goes_out_round_by_round(place, monkeypatch):
     assert not outcome.failures
     assert [[one.repeat for one in shard.planned] for shard in pool.shards] == [[0, 0, 0], [1], [1], [2]]
     assert sum(counts(place, cells)[cells[0].run].values()) == 5
-    from eqlab.sweep.plan import plan_cells
+    from eqlab.sweep.grid import plan_runs
 
-    (plan,) = plan_cells(cells, place[0])
+    (plan,) = plan_runs(cells, place[0])
     assert (plan.trials, plan.answered, plan.calls, plan.tokens_in) == (5, 5, 0, 0)

@@ -14,9 +14,8 @@ from small_sweep import good, small_cells, stored_answers, sweep_text
 import eqlab as api
 from eqlab.models.chat import Timeouts
 from eqlab.store.lock import run_lock
+from eqlab.sweep.grid import SweepListener, plan_runs
 from eqlab.sweep.local import run_here
-from eqlab.sweep.plan import plan_cells
-from eqlab.sweep.watch import Watch
 
 EQLAB = [sys.executable, "-c", "from eqlab.cli.main import main; main()"]
 TINY = ROOT / "tests" / "support" / "tiny_server.py"
@@ -28,13 +27,13 @@ def _quick(monkeypatch):
 
 
 def go(cells, store, **more):
-    return run_here(cells, store, timeouts=Timeouts(5.0), watch=Watch(**more))
+    return run_here(cells, store, timeouts=Timeouts(5.0), watch=SweepListener(**more))
 
 
 def test_every_cell_is_asked_once_and_again_asks_nothing(server, store):
     server.reply = good
     cells = small_cells(server.url)
-    before = plan_cells(cells, store)
+    before = plan_runs(cells, store)
     assert [(plan.calls, plan.answered) for plan in before] == [(6, 0)] * 4
     ended = []
     outcome = go(cells, store, ended=lambda cell, failure: ended.append((cell.run, failure)))
@@ -43,13 +42,13 @@ def test_every_cell_is_asked_once_and_again_asks_nothing(server, store):
     assert len(server.requests) == 24
     go(cells, store)
     assert len(server.requests) == 24
-    assert [(plan.calls, plan.tokens_in) for plan in plan_cells(cells, store)] == [(0, 0)] * 4
+    assert [(plan.calls, plan.tokens_in) for plan in plan_runs(cells, store)] == [(0, 0)] * 4
 
 
 def test_the_plan_counts_what_is_sent(server, store):
     server.reply = good
     cells = small_cells(server.url, "a", seeds=(0,))
-    (plan,) = plan_cells(cells, store)
+    (plan,) = plan_runs(cells, store)
     go(cells, store)
     sent = sum(len(message["content"]) for body in server.requests for message in body["messages"])
     assert plan.tokens_in == round(sent / 4)
@@ -102,8 +101,8 @@ def test_a_cell_that_another_process_works_on_is_left_to_it(server, store):
 
 
 def test_a_server_of_its_own_is_started_and_stopped(store, tmp_path):
-    from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import parse_sweep
+    from eqlab.sweep.grid import make_runs
 
     text = f"""
 benchmarks = ["eqbench"]
@@ -115,7 +114,7 @@ start = "{sys.executable} {TINY} {{port}} {tmp_path}/pid"
 spec = "broken"
 start = "{sys.executable} -c 'raise SystemExit(\\"no GPU here {{port}}\\")'"
 """
-    cells = make_cells(parse_sweep(text))
+    cells = make_runs(parse_sweep(text))
     outcome = go(cells, store)
     assert set(outcome.failures) == {cells[1].run}
     assert "no GPU here" in str(outcome.failures[cells[1].run])
@@ -125,10 +124,10 @@ start = "{sys.executable} -c 'raise SystemExit(\\"no GPU here {{port}}\\")'"
 
 
 def test_a_server_ends_with_a_worker_that_is_killed(tmp_path):
-    """SIGKILL runs no clean-up in the worker; the warden between them notices."""
+    """SIGKILL runs no clean-up in the worker; the guard between them notices."""
     code = f"""
 import asyncio
-from eqlab.sweep.served import served
+from eqlab.sweep.model_server import started_server
 from eqlab.sweep.file import parse_sweep
 text = '''benchmarks = ["eqbench"]
 [[models]]
@@ -136,7 +135,7 @@ spec = "tiny"
 start = "{sys.executable} {TINY} {{port}} {tmp_path}/pid"
 '''
 async def main():
-    async with served(parse_sweep(text).models[0]):
+    async with started_server(parse_sweep(text).models[0]):
         print("up", flush=True)
         await asyncio.Event().wait()
 asyncio.run(main())

@@ -13,11 +13,10 @@ from small_sweep import good, small_cells
 
 import eqlab as api
 from eqlab.models.chat import Timeouts
-from eqlab.runs.interrupt import GRACE
+from eqlab.runs.event_loop import GRACE
 from eqlab.sweep import ray_engine
 from eqlab.sweep.parts import Parts
-from eqlab.sweep.shards import Shard, ShardEnd, Sink, waiting_of
-from eqlab.sweep.worker import work_shard
+from eqlab.sweep.shards import Shard, ShardEnd, Sink, waiting_of, work_shard
 
 
 @pytest.fixture

@@ -121,10 +121,10 @@ def test_the_live_table_names_what_is_under_way_and_what_failed(server):
 
     from eqlab.cli.sweep_table import SweepTable
     from eqlab.core.errors import ModelError
-    from eqlab.sweep.plan import CellPlan
+    from eqlab.sweep.grid import SweepRunPlan
 
     cells = small_cells(server.url)
-    table = SweepTable([CellPlan(cell, 6, 0, 1, 1) for cell in cells])
+    table = SweepTable([SweepRunPlan(cell, 6, 0, 1, 1) for cell in cells])
     table.moved(cells[0], 2, 6)
     table.moved(cells[1], 6, 6)
     table.ended(cells[1], None)

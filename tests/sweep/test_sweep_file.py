@@ -3,8 +3,8 @@
 import pytest
 
 from eqlab.core.errors import DataError, EqlabError, UsageError
-from eqlab.sweep.cells import make_cells
 from eqlab.sweep.file import parse_sweep, read_sweep
+from eqlab.sweep.grid import make_runs
 
 GOOD = """
 benchmarks = ["eqbench"]
@@ -25,7 +25,7 @@ def test_cells_are_models_by_benchmarks_by_seeds_and_ordinary_runs():
 
     sweep = parse(GOOD.replace('["eqbench"]', '["eqbench", "empathy"]') + '[[models]]\nspec = "b"\nendpoint = "e"\n'
                   '[endpoints.e]\nbase_url = "http://h:2/v1"')  # fmt: skip
-    cells = make_cells(sweep)
+    cells = make_runs(sweep)
     assert len(cells) == 2 * 2 * 2
     assert len({cell.run for cell in cells}) == 8
     same = api.prepare(api.Request(("a",), ("eqbench",), profile="full", limit=3, seed=1, base_url="http://h:1/v1"))
@@ -34,7 +34,7 @@ def test_cells_are_models_by_benchmarks_by_seeds_and_ordinary_runs():
 
 def test_settings_of_a_model_go_into_its_configuration():
     sweep = parse(GOOD + 'temperature = 0.5\nstructured = true\nsettings = { top_k = 3 }\nkey = "MY_KEY"')
-    (cell, _) = make_cells(sweep)
+    (cell, _) = make_runs(sweep)
     assert cell.target.config.settings == {"temperature": 0.5, "top_k": 3}
     assert cell.target.config.structured is True
     assert cell.target.key == "MY_KEY"
@@ -105,15 +105,15 @@ def test_a_mistake_is_named_with_its_key(text, said):
 )
 def test_what_only_shows_between_tables(more, said):
     with pytest.raises(UsageError) as error:
-        make_cells(parse(GOOD + more))
+        make_runs(parse(GOOD + more))
     assert said in str(error.value)
 
 
 def test_an_unknown_benchmark_or_option_is_named():
     with pytest.raises(UsageError, match="no benchmark 'eqbanch'"):
-        make_cells(parse(GOOD.replace("eqbench", "eqbanch")))
+        make_runs(parse(GOOD.replace("eqbench", "eqbanch")))
     with pytest.raises(UsageError, match="option 'x'"):
-        make_cells(parse(GOOD.replace('benchmarks = ["eqbench"]', "[benchmarks.eqbench]\noptions = {x = 1}\n")
+        make_runs(parse(GOOD.replace('benchmarks = ["eqbench"]', "[benchmarks.eqbench]\noptions = {x = 1}\n")
                          .replace("limit = 3\nseeds = [0, 1]\n", "")))  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def test_one_limit_for_an_address_whoever_states_it():
         GOOD
         + '[endpoints.one]\nbase_url = "http://h:1/v1"\nmax_concurrency = 5\n[[models]]\nspec = "b"\nendpoint = "one"'
     )
-    cells = make_cells(parse(text))
+    cells = make_runs(parse(text))
     assert {cell.target.limit for cell in cells} == {5}
     assert len({cell.target.endpoint for cell in cells}) == 1
 

@@ -80,7 +80,7 @@ def compare(
     """Compare the models of one or more runs, and published ones: paired item by item where items are shared.
 
     Gives each difference with its interval, ranks as ranges, who may be first, and what more items or repeats would
-    buy. With --baseline it is a gate for CI: see docs/ci.md."""
+    buy. With --baseline it is a gate for CI: see docs/compare.md."""
     from eqlab.cli.output import print_json, print_table, say
     from eqlab.comparison.caveats import caveats
     from eqlab.comparison.compare import compare as compare_entries
@@ -194,10 +194,10 @@ def _runs_of(sweep: Path, store: str, data: Path | None) -> list[str]:
     """The runs of a sweep that have begun."""
     from eqlab.core.errors import UsageError
     from eqlab.store.access import open_reader
-    from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import read_sweep
+    from eqlab.sweep.grid import make_runs
 
-    cells = make_cells(read_sweep(sweep), data)
+    cells = make_runs(read_sweep(sweep), data)
     with open_reader(store) as opened:
         known = set(opened.run_ids())
     found = [cell.run for cell in cells if cell.run in known]

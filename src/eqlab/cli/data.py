@@ -55,7 +55,7 @@ def list_files(data: DataFlag = None, as_json: JsonFlag = False) -> None:
         right=["kB"],
     )
     here = sum(bool(row["present"]) for row in rows)
-    print_text(f"\n{here} of {len(rows)} files are here. They keep their own licences; see docs/data.md.")
+    print_text(f"\n{here} of {len(rows)} files are here. They keep their own licences; see docs/questions.md.")
 
 
 @app.command()

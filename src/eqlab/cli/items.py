@@ -49,7 +49,7 @@ def report(
     from eqlab.comparison.item_equating import equate_sets
     from eqlab.comparison.item_points import read_items
     from eqlab.comparison.item_report import item_report
-    from eqlab.reproduce.eqbench_families import family
+    from eqlab.reproduce.eqbench import family
 
     asked = read_items(sources, store, data, benchmark)
     points, people = asked.means(people=False), asked.means(people=True)

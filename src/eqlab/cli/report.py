@@ -9,7 +9,7 @@ from eqlab.cli.flags import DataFlag, StoreFlag, check_writable
 
 if TYPE_CHECKING:
     from eqlab.core.results import Result
-    from eqlab.runs.others import Others
+    from eqlab.runs.parallel import WorkerProcesses
     from eqlab.store.reader import StoredRun
 
 
@@ -59,8 +59,7 @@ def _write(names: list[str], last: int, output: Path, items: bool, store: str, d
     import tempfile
 
     from eqlab.publish.report.write import write_results
-    from eqlab.runs.others import Others
-    from eqlab.runs.together import cores
+    from eqlab.runs.parallel import WorkerProcesses, cores
 
     ending = output.suffix.lower()
     if ending == ".pdf":
@@ -77,12 +76,12 @@ def _write(names: list[str], last: int, output: Path, items: bool, store: str, d
 
         write_whole(output, summary(found_runs(names, last, store, data)))
         return output
-    with Others(cores()) as others:
-        return write_results(found_runs(names, last, store, data, others), output, items=items, others=others)
+    with WorkerProcesses(cores()) as workers:
+        return write_results(found_runs(names, last, store, data, workers), output, items=items, workers=workers)
 
 
 def found_runs(
-    names: list[str], last: int, store: str, data: Path | None, others: "Others | None" = None
+    names: list[str], last: int, store: str, data: Path | None, workers: "WorkerProcesses | None" = None
 ) -> "list[tuple[StoredRun, list[Result]]]":
     """Runs of the store, seeds of one model pooled, then published results, with their results."""
     from eqlab.runs.published_runs import is_published, published_runs
@@ -93,8 +92,8 @@ def found_runs(
     if published and not own:
         return beside  # needs no store
     from eqlab.runs.panel import with_panels
+    from eqlab.runs.parallel import cores, results_of
     from eqlab.runs.pool import pooled
-    from eqlab.runs.together import cores, results_of
     from eqlab.store.access import open_reader
 
     with open_reader(store) as opened:
@@ -103,5 +102,5 @@ def found_runs(
         else:
             opened.find_run("last")  # an empty store is said plainly
             stored = [opened.read_run(run) for run in reversed(opened.run_ids()[:last])]
-        found = pooled(opened, results_of(opened, stored, processes=cores(), others=others))
+        found = pooled(opened, results_of(opened, stored, processes=cores(), workers=workers))
         return [*with_panels(opened, found), *beside]

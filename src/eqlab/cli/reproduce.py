@@ -8,7 +8,7 @@ import typer
 from eqlab.cli.flags import DataFlag, JsonFlag, check_writable
 
 if TYPE_CHECKING:
-    from eqlab.reproduce import Reproduction
+    from eqlab.reproduce.claims import Study
 
 _CsvFlag = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows to a CSV file, too.")]
 _MarkdownFlag = Annotated[bool, typer.Option("--markdown", help="Print Markdown instead of tables.")]
@@ -24,33 +24,33 @@ def reproduce(
     """Recompute a study's published numbers and explain every difference."""
     from eqlab.cli.output import print_json
     from eqlab.core.errors import UsageError
-    from eqlab.reproduce import TITLES, load
+    from eqlab.reproduce import load
     from eqlab.reproduce.present import as_csv, as_markdown
 
     if as_json and markdown:
         raise UsageError("--json and --markdown exclude each other.", "Choose one.")
-    module = load(study)
+    found = load(study)
     check_writable(csv)
-    report = module.reproduce(data)
+    report = found.reproduce(data)
     if csv is not None:
-        _write(csv, as_csv(module.rows_of(report)))
+        _write(csv, as_csv(found.rows_of(report)))
     if as_json:
         print_json(report)
     elif markdown:
-        typer.echo(as_markdown(TITLES[study], module.findings(report), module.tables(report)), nl=False)
+        typer.echo(as_markdown(found.title, found.findings(report), found.tables(report)), nl=False)
     else:
-        show(module, report)
+        show(found, report)
     if csv is not None:
         typer.echo(f"Rows: {csv}", err=True)
 
 
-def show(module: "Reproduction", report: dict[str, Any]) -> None:
+def show(study: "Study", report: dict[str, Any]) -> None:
     """The answer in sentences, then the tables."""
     from eqlab.cli.output import print_table, say
 
-    for sentence in module.findings(report):
+    for sentence in study.findings(report):
         say(sentence)
-    for table in module.tables(report):
+    for table in study.tables(report):
         typer.echo()
         print_table(table)
 

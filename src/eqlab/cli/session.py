@@ -48,7 +48,7 @@ def work(
     from eqlab.cli.results import print_results, result_json
     from eqlab.publish.report.write import write_results
     from eqlab.runs.ask import Listener, run
-    from eqlab.runs.together import cores, results_of
+    from eqlab.runs.parallel import cores, results_of
 
     check_writable(report)
     out = errors()

@@ -26,7 +26,7 @@ def lock(
     analyse. It cannot be undone. The lock is also written to a signed file: register it, or give it to somebody."""
     from importlib.metadata import version
 
-    from eqlab.runs.provenance import provenance
+    from eqlab.runs.identity import provenance
     from eqlab.store.access import open_store
     from eqlab.store.study.create import create_study
     from eqlab.store.study.lock import lock_plan, moment, standing

@@ -196,7 +196,7 @@ def _serve(
 ) -> None:
     from importlib.metadata import version
 
-    from eqlab.runs.provenance import provenance
+    from eqlab.runs.identity import provenance
     from eqlab.store.study.create import create_study
     from eqlab.store.study.participation import Participation
     from eqlab.study.served import ServedStudy

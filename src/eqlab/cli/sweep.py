@@ -11,8 +11,7 @@ from eqlab.cli.flags import REPORT, DataFlag, FilePatienceFlag, JsonFlag, Report
 if TYPE_CHECKING:
     from eqlab.models.chat import Timeouts
     from eqlab.store.store import Store
-    from eqlab.sweep.cells import Cell
-    from eqlab.sweep.watch import SweepOutcome, Watch
+    from eqlab.sweep.grid import SweepListener, SweepOutcome, SweepRun
 
 
 def sweep(
@@ -44,9 +43,8 @@ def sweep(
     from eqlab.cli.sweep_table import SweepTable
     from eqlab.core.errors import UsageError
     from eqlab.store.access import open_store
-    from eqlab.sweep.cells import make_cells
     from eqlab.sweep.file import read_sweep
-    from eqlab.sweep.plan import plan_cells
+    from eqlab.sweep.grid import make_runs, plan_runs
 
     if engine not in ("local", "ray"):
         raise UsageError(f"--engine '{engine}' is unknown.", "Choose local or ray.")
@@ -55,9 +53,9 @@ def sweep(
     check_writable(report)
     read = read_sweep(file)
     timeouts = read.timeouts if patience is None else replace(read.timeouts, patience=patience)
-    cells = make_cells(read, data)
+    cells = make_runs(read, data)
     with open_store(store) as opened:
-        plans = plan_cells(cells, opened)
+        plans = plan_runs(cells, opened)
         show_plan(plans, as_json=as_json and plan, quiet=as_json and not plan)
         if plan:
             return
@@ -75,7 +73,7 @@ def sweep(
         finish(file, cells, opened, outcome, report=report, as_json=as_json)
 
 
-def _here(cells: "list[Cell]", store: "Store", timeouts: "Timeouts", watch: "Watch") -> "SweepOutcome":
+def _here(cells: "list[SweepRun]", store: "Store", timeouts: "Timeouts", watch: "SweepListener") -> "SweepOutcome":
     from eqlab.sweep.local import run_here
 
     return run_here(cells, store, timeouts=timeouts, watch=watch)

@@ -8,12 +8,10 @@ from eqlab.cli.ending import end
 
 if TYPE_CHECKING:
     from eqlab.store.store import Store
-    from eqlab.sweep.cells import Cell
-    from eqlab.sweep.plan import CellPlan
-    from eqlab.sweep.watch import SweepOutcome
+    from eqlab.sweep.grid import SweepOutcome, SweepRun, SweepRunPlan
 
 
-def show_plan(plans: "Sequence[CellPlan]", *, as_json: bool, quiet: bool) -> None:
+def show_plan(plans: "Sequence[SweepRunPlan]", *, as_json: bool, quiet: bool) -> None:
     """One row per model and benchmark, seeds together; the last line adds up."""
     from eqlab.cli.output import print_json, print_rows, say
 
@@ -22,7 +20,7 @@ def show_plan(plans: "Sequence[CellPlan]", *, as_json: bool, quiet: bool) -> Non
         return
     if quiet:
         return
-    groups: dict[tuple[str, str], list[CellPlan]] = {}
+    groups: dict[tuple[str, str], list[SweepRunPlan]] = {}
     for plan in plans:
         groups.setdefault((plan.cell.target.model.name, plan.cell.benchmark), []).append(plan)
     rows = [[*names, *_sums(own)] for names, own in groups.items()]
@@ -33,7 +31,7 @@ def show_plan(plans: "Sequence[CellPlan]", *, as_json: bool, quiet: bool) -> Non
     say("Calls are at least these: a reply that cannot be read is asked for again. Tokens in: characters / 4.")
 
 
-def _sums(plans: "Sequence[CellPlan]") -> list[str]:
+def _sums(plans: "Sequence[SweepRunPlan]") -> list[str]:
     return [
         str(len(plans)),
         *(
@@ -43,7 +41,7 @@ def _sums(plans: "Sequence[CellPlan]") -> list[str]:
     ]
 
 
-def _plan_json(plan: "CellPlan") -> dict[str, Any]:
+def _plan_json(plan: "SweepRunPlan") -> dict[str, Any]:
     return {
         **_cell_json(plan.cell),
         "trials": plan.trials,
@@ -54,20 +52,20 @@ def _plan_json(plan: "CellPlan") -> dict[str, Any]:
     }
 
 
-def _cell_json(cell: "Cell") -> dict[str, Any]:
+def _cell_json(cell: "SweepRun") -> dict[str, Any]:
     return {"run": cell.run, "model": cell.target.model.name, "benchmark": cell.benchmark, "seed": cell.seed}
 
 
 def finish(
-    file: Path, cells: "Sequence[Cell]", store: "Store", outcome: "SweepOutcome", *, report: Path, as_json: bool
+    file: Path, cells: "Sequence[SweepRun]", store: "Store", outcome: "SweepOutcome", *, report: Path, as_json: bool
 ) -> None:
     """Results of all cells that were begun, the report, the failures; then the exit code."""
     from eqlab.cli.conclusions import conclusions, print_conclusions, without_answers
     from eqlab.cli.output import errors, harmless, print_json, say
     from eqlab.cli.results import result_json
     from eqlab.publish.report.write import write_results
+    from eqlab.runs.parallel import cores, results_of
     from eqlab.runs.pool import pooled
-    from eqlab.runs.together import cores, results_of
 
     known = set(store.run_ids())
     begun = [cell for cell in cells if cell.run in known]
@@ -108,7 +106,7 @@ def finish(
     end(interrupted=outcome.interrupted, failed=bool(outcome.failures or lost), unusable=bool(unusable))
 
 
-def _lost(cell: "Cell", store: "Store") -> str:
+def _lost(cell: "SweepRun", store: "Store") -> str:
     """What of a cell got no answer, and why the last of it did not; whichever engine asked."""
     from eqlab.core.answers import final
 
@@ -118,7 +116,7 @@ def _lost(cell: "Cell", store: "Store") -> str:
     return f"{cell.name}: {trials} got no answer (last: {notes[-1] if notes else 'not said'})."
 
 
-def _print_cells(cells: "Sequence[Cell]", found: dict[str, Any]) -> None:
+def _print_cells(cells: "Sequence[SweepRun]", found: dict[str, Any]) -> None:
     from eqlab.cli.output import interval, number, print_rows, say
     from eqlab.core.answered_as import replaced
     from eqlab.core.answers import OUTCOMES
@@ -147,13 +145,13 @@ def _print_cells(cells: "Sequence[Cell]", found: dict[str, Any]) -> None:
         say(f"! {text}", style="yellow")
 
 
-def _failures(cells: "Sequence[Cell]", outcome: "SweepOutcome") -> None:
+def _failures(cells: "Sequence[SweepRun]", outcome: "SweepOutcome") -> None:
     """Cells of a model that stopped for the same reason stand together."""
     from eqlab.cli.output import errors, harmless
-    from eqlab.sweep.cells import by_model
+    from eqlab.sweep.grid import by_model
 
     own_cells = by_model(cells)
-    reasons: dict[tuple[str, str], list[Cell]] = {}
+    reasons: dict[tuple[str, str], list[SweepRun]] = {}
     for cell in cells:
         if cell.run in outcome.failures:
             reasons.setdefault((cell.target.model.name, str(outcome.failures[cell.run])), []).append(cell)

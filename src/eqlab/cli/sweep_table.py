@@ -9,8 +9,7 @@ from eqlab.cli.output import errors, harmless
 
 if TYPE_CHECKING:
     from eqlab.core.errors import EqlabError
-    from eqlab.sweep.cells import Cell
-    from eqlab.sweep.plan import CellPlan
+    from eqlab.sweep.grid import SweepRun, SweepRunPlan
 
 _ROWS = 20
 """Cells shown at once; a sweep may have hundreds."""
@@ -21,8 +20,8 @@ _EVERY = 5.0
 class SweepTable:
     """Cells under way and cells that failed; the last line counts all."""
 
-    def __init__(self, plans: "Sequence[CellPlan]") -> None:
-        from eqlab.sweep.watch import Watch
+    def __init__(self, plans: "Sequence[SweepRunPlan]") -> None:
+        from eqlab.sweep.grid import SweepListener
 
         self._out = errors()
         self._counts = {plan.cell.run: (plan.answered, plan.trials) for plan in plans}
@@ -33,7 +32,7 @@ class SweepTable:
         self._lock = threading.RLock()
         self._said_at = time.monotonic()
         self._live: Any = None
-        self.watch = Watch(self.say, self.moved, self.ended)
+        self.watch = SweepListener(self.say, self.moved, self.ended)
 
     def __enter__(self) -> None:
         if self._out.is_terminal:
@@ -49,7 +48,7 @@ class SweepTable:
     def say(self, text: str) -> None:
         self._out.print(harmless(text), markup=False, soft_wrap=True)
 
-    def moved(self, cell: "Cell", done: int, planned: int) -> None:
+    def moved(self, cell: "SweepRun", done: int, planned: int) -> None:
         with self._lock:
             new = cell.run not in self._under_way and cell.run not in self._ended
             self._counts[cell.run] = (done, planned)
@@ -64,7 +63,7 @@ class SweepTable:
                 self._said_at = time.monotonic()
                 self.say(self._totals())
 
-    def ended(self, cell: "Cell", failure: "EqlabError | None") -> None:
+    def ended(self, cell: "SweepRun", failure: "EqlabError | None") -> None:
         with self._lock:
             self._under_way.pop(cell.run, None)
             told = failure is not None and str(failure) in self._ended.values()

@@ -9,10 +9,10 @@ from eqlab.comparison.entries import EntrySource
 from eqlab.comparison.labels import settings_of
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
+from eqlab.runs.parallel import results_of
 from eqlab.runs.pool import pooled
 from eqlab.runs.published_results import PublishedReader, PublishedResult
 from eqlab.runs.published_runs import is_published
-from eqlab.runs.together import results_of
 from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader, StoredRun
 

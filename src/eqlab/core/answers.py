@@ -13,6 +13,8 @@ PROVIDER_REFUSED = ("content_filter", "refusal")
 LENGTH = "length"
 """The finish of a reply that was cut by its room."""
 STATUSES: tuple[Status, ...] = ("ok", "unparseable", "refused", "error")
+FAILED_READINGS: tuple[Status, ...] = ("unparseable", "refused")
+"""Of an attempt that was answered and cannot be scored: it counts against the tries of its trial."""
 UNANSWERED = "unanswered"
 """What a planned trial without an answer is counted as."""
 OUTCOMES = (*STATUSES, UNANSWERED)

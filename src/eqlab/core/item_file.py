@@ -18,7 +18,7 @@ from eqlab.core.toml_section import Notes, Section
 T = TypeVar("T")
 ABOUT = ("title", "version", "licence", "language", "provenance", "author", "instruction")
 """What an item file may say of itself, and to the models; some benchmarks have a second instruction."""
-HINT = "The format is in docs/own-items.md."
+HINT = "The format is in docs/questions.md."
 _TABLES = (".csv", ".jsonl")
 _BETWEEN = "|"
 """Between the parts of a list in one cell of a CSV."""

@@ -1,14 +1,16 @@
-"""Which trial a session asks next, where an answer may lead to another question. Talks advance independently: each turn
-is asked as soon as the one before it is answered, and a talk that is slow holds up no other."""
+"""Talks: trials whose answers may lead to another question.
+
+Talks advance independently: each turn is asked as soon as the one before it is answered, and a talk that is slow holds
+up no other. The same answers lead to the same next turn, so a run that was killed goes on within every talk."""
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Benchmark, Talks, Turn
+from eqlab.core.answers import FAILED_READINGS, Answer, final, outcomes, stands
+from eqlab.core.benchmark import Benchmark, Scored, Talks, Turn
 from eqlab.core.trials import Trial
 from eqlab.store.store import NextTurn, Planned
 
@@ -17,20 +19,6 @@ _OPEN = 4
 few enough that memory does not grow with the run."""
 TalkKey = tuple[str, str, int]
 """Benchmark, id of the first trial, repeat."""
-
-
-def talk_key(benchmark: str, trial: Trial, repeat: int) -> TalkKey:
-    return benchmark, trial.talk or trial.id, repeat
-
-
-def next_trial(benchmark: Talks, turns: Sequence[Turn], options: Mapping[str, Any]) -> Trial | None:
-    """What follows in a talk, with its place in it filled in."""
-    found = benchmark.next_turn(turns, options)
-    return None if found is None else place_in_talk(found, turns)
-
-
-def place_in_talk(trial: Trial, turns: Sequence[Turn]) -> Trial:
-    return replace(trial, talk=turns[0].trial.id, turn=len(turns), id="")
 
 
 @dataclass(slots=True)
@@ -110,3 +98,69 @@ class Talking:
             return None
         self.put_turn(NextTurn(self.run, self.subject, planned.benchmark, trial, planned.repeat))
         return Planned(-1, planned.benchmark, trial, planned.repeat, 0, 0, False)
+
+
+@dataclass(slots=True)
+class OpenTalks:
+    turns: dict[TalkKey, list[Turn]] = field(default_factory=dict)
+    """Of talks that have begun and are not over: the turns that are answered."""
+    passed: set[tuple[str, int]] = field(default_factory=set)
+    """(trial, repeat) without a good answer that the talk went on from."""
+    following: list[tuple[str, Trial, int]] = field(default_factory=list)
+    """(benchmark, trial, repeat) that come next and are not planned yet."""
+
+
+def open_talks(name: str, benchmark: Benchmark, options: Mapping[str, Any], scored: Iterable[Scored]) -> OpenTalks:
+    """What is open among the trials of one subject. Nothing where a benchmark has no talks."""
+    found = OpenTalks()
+    if not isinstance(benchmark, Talks):
+        return found
+    planned: dict[TalkKey, list[Scored]] = {}
+    for one in scored:
+        planned.setdefault(talk_key(name, one.trial, one.repeat), []).append(one)
+    for key, talk in planned.items():
+        talk.sort(key=lambda one: one.trial.turn)
+        turns = _answered(talk, benchmark, options)
+        for turn in turns[: len(talk) - 1]:
+            if turn.answer.status != "ok":
+                found.passed.add((turn.trial.id, key[2]))
+        if len(turns) == len(talk):
+            trial = next_trial(benchmark, turns, options)
+            if trial is None:
+                continue
+            found.following.append((name, trial, key[2]))
+        if turns:
+            found.turns[key] = turns
+    return found
+
+
+def _answered(talk: list[Scored], benchmark: Any, options: Mapping[str, Any]) -> list[Turn]:
+    """The turns up to the first that still waits for an answer; one that was gone on from waits no more."""
+    turns = []
+    for number, one in enumerate(talk, start=1):
+        answer = final(one.attempts)
+        if answer is None or not (number < len(talk) or _is_final(one, answer, benchmark, options)):
+            break
+        turns.append(Turn(one.trial, answer))
+    return turns
+
+
+def _is_final(one: Scored, answer: Answer, benchmark: Benchmark, options: Mapping[str, Any]) -> bool:
+    if stands(outcomes(one.attempts)):
+        return True  # what a provider refused stands: it is not asked again, and the talk goes on from it
+    failed = sum(attempt.status in FAILED_READINGS for attempt in one.attempts)
+    return failed >= benchmark.asking(one.trial, options).tries
+
+
+def talk_key(benchmark: str, trial: Trial, repeat: int) -> TalkKey:
+    return benchmark, trial.talk or trial.id, repeat
+
+
+def next_trial(benchmark: Talks, turns: Sequence[Turn], options: Mapping[str, Any]) -> Trial | None:
+    """What follows in a talk, with its place in it filled in."""
+    found = benchmark.next_turn(turns, options)
+    return None if found is None else place_in_talk(found, turns)
+
+
+def place_in_talk(trial: Trial, turns: Sequence[Turn]) -> Trial:
+    return replace(trial, talk=turns[0].trial.id, turn=len(turns), id="")

@@ -20,7 +20,7 @@ from eqlab.analysis.sequential import obrien_fleming, rerandomised
 from eqlab.analysis.two_samples import anova, compare_raters, permutation_p
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
 from eqlab.benchmarks.empathy.replies import phrase_refusal
-from eqlab.reproduce.empathy_counts import PAIRS, gain_of
+from eqlab.reproduce.empathy_ratings import PAIRS, gain_of
 
 Floats = NDArray[np.float64]
 OTHERS = tuple(arm for arm in ARMS if arm != BASELINE)

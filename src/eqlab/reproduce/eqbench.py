@@ -1,6 +1,7 @@
 """EQ-Bench's published leaderboard, scored again from the raw text of every result file that is there, or from the
-figures that ship with the package."""
+figures that ship with the package; and which of its models are relatives."""
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,30 +11,31 @@ from eqlab.benchmarks.eqbench.result import iterations_of
 from eqlab.benchmarks.eqbench.rules import PRESETS
 from eqlab.benchmarks.eqbench.score import RunScore
 from eqlab.core.results import Table
+from eqlab.reproduce.claims import Claim, Report, Row, Study, compare, table_of, to_digits
 from eqlab.runs.published_results import PublishedReader
 
 _FIGURES = "the figures that ship with eqlab"
 _FETCH = "'eqlab data fetch eqbench' gets the raw text, to check the figures against."
 
 
-def reproduce(data: Path | None) -> dict[str, Any]:
+def reproduce(data: Path | None) -> Report:
     runs = list(PublishedReader(data).runs())
     rows = [_row(run) for run in runs]
     return {"rows": rows, "summary": {**_summary(rows), "from_figures": not any(run.texts for run in runs)}}
 
 
-def _row(run: PublishedRun) -> dict[str, Any]:
+def _row(run: PublishedRun) -> Row:
     board = iterations_of(run.scored, run.options, PRESETS["leaderboard"])
     code = iterations_of(run.scored, run.options, PRESETS["published-code"])
     recorded = run.facts.get("benchmark_score")
     score, strict = _mean(board), _mean(code)
-    row = {
+    row: Row = {
         "file": run.file.rsplit("/", 1)[-1],
         "model": run.model,
         "recorded": recorded,
         "score": score,
         "difference": None if score is None or recorded is None else round(score - recorded, 2) + 0.0,
-        "agrees": None if score is None or recorded is None else abs(round(score, 2) - recorded) < 0.0051,
+        "agrees": _as_recorded(recorded, score),
         "n_parseable": board[0].n,
         "n_parseable_recorded": run.facts.get("n_questions_parseable"),
         "n_questions": board[0].n_questions,
@@ -59,7 +61,12 @@ def _mean(iterations: list[RunScore]) -> float | None:
     return sum(defined) / len(defined) if defined else None
 
 
-def _explain(row: dict[str, Any]) -> str:
+def _as_recorded(recorded: float | None, score: float | None) -> bool | None:
+    (compared,) = compare([Claim({}, recorded, lambda score: score, to_digits(2))], score)
+    return None if compared.verdict in ("not printed", "not recomputable") else compared.agrees
+
+
+def _explain(row: Row) -> str:
     """Why the published code, applied to the same text, gives another number than the one recorded."""
     reasons = []
     if row["agrees"] is False:
@@ -79,57 +86,66 @@ def _explain(row: dict[str, Any]) -> str:
     return "; ".join(reasons)
 
 
-def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    known = [row for row in rows if row["agrees"] is not None]
-    strict = [row for row in known if abs(round(row["score_strict"], 2) - row["recorded"]) < 0.0051]
+def _summary(rows: list[Row]) -> dict[str, Any]:
+    compared = [row for row in rows if row["agrees"] is not None]
     return {
         "files": len(rows),
-        "agree": sum(row["agrees"] for row in known),
-        "agree_strict": len(strict),
-        "max_difference": max((abs(row["difference"]) for row in known), default=None),
+        "agree": sum(row["agrees"] for row in compared),
+        "agree_strict": sum(_as_recorded(row["recorded"], row["score_strict"]) is True for row in compared),
+        "max_difference": max((abs(row["difference"]) for row in compared), default=None),
         "rules": {name: asdict(preset) for name, preset in PRESETS.items()},
     }
 
 
-def findings(report: dict[str, Any]) -> list[str]:
+def findings(report: Report) -> list[str]:
     summary = report["summary"]
-    said = [
+    sentences = [
         f"{summary['agree']} of {summary['files']} files agree to two decimals under the leaderboard's rules, "
         f"{summary['agree_strict']} under the published code's (strict)."
     ]
     if summary["max_difference"]:
-        said.append(f"The largest difference from a recorded score is {summary['max_difference']:.2f} points.")
+        sentences.append(f"The largest difference from a recorded score is {summary['max_difference']:.2f} points.")
     if summary["from_figures"]:
-        said.append(_FETCH)
-    return said
+        sentences.append(_FETCH)
+    return sentences
 
 
-def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
-    return list(report["rows"])
-
-
-def tables(report: dict[str, Any]) -> list[Table]:
+def tables(report: Report) -> list[Table]:
     rows = sorted(report["rows"], key=lambda row: -(row["score"] if row["score"] is not None else -1e9))
-    summary = report["summary"]
-    return [
-        Table(
-            f"EQ-Bench, scored again from {_FIGURES if summary['from_figures'] else 'the raw model text'}",
-            ("model", "recorded", "recomputed", "difference", "SE", "n", "used", "strict", "n strict", "explanation"),
-            tuple(
-                (
-                    row["model"],
-                    row["recorded"],
-                    row["score"],
-                    row["difference"],
-                    row["se"],
-                    f"{row['n_parseable']} of {row['n_questions']}",
-                    row["used"].replace("_", " "),
-                    row["score_strict"],
-                    row["n_strict"],
-                    row["explanation"],
-                )
-                for row in rows
-            ),
-            note="Strict: under the published code's rules.",
-        )
+    columns = (
+        "model | recorded | score: recomputed | difference | se: SE | n | used | score_strict: strict | "
+        "n_strict: n strict | explanation"
+    )
+    shown = [
+        row | {"n": f"{row['n_parseable']} of {row['n_questions']}", "used": row["used"].replace("_", " ")}
+        for row in rows
     ]
+    source = _FIGURES if report["summary"]["from_figures"] else "the raw model text"
+    title = f"EQ-Bench, scored again from {source}"
+    return [table_of(title, columns, shown, note="Strict: under the published code's rules.")]
+
+
+STUDY = Study("EQ-Bench, recomputed", reproduce, findings, tables)
+
+
+_BASES = {
+    "gpt-4": r"gpt-4",
+    "gpt-3.5": r"gpt-3\.5",
+    "gemini": r"gemini",
+    "phi-2": r"phi-2|phixtral",
+    "solar-10.7b": r"solar|meow|lmcocktail",
+    "qwen": r"qwen|momo-72b",
+    "yi": r"\byi-|-yi-|bagel-34b|34bx2|capybara-34b|tess-34b",
+    "mixtral": r"mixtral-8x7b|firefly-mixtral",
+    "llama-70b": r"synthia|shiningvaliant|wizardlm-70b|tulu-2|megadolphin|discolm-120b|llama-2-70b|dolphin-2\.2-70b"
+    r"|goliath|tess-xl|miqu|mistral-medium",
+    "llama": r"llama-2-(?:7|13)b|capybara-7b|koala|vicuna|guanaco|wizardlm-13b",
+    "mistral-7b": r"mistral|neural-?chat|beyonder|starling|una-cybertron|zephyr-7b|beagle14|marcoro|openchat|xdan"
+    r"|laserxtral|2x7b",
+}
+
+
+def family(model: str) -> str:
+    """The base model that a model descends from: the first that its name speaks of, else a family of its own. Relatives
+    answer alike, so a figure for "new" models is honest only if whole families are held out."""
+    return next((base for base, pattern in _BASES.items() if re.search(pattern, model, re.IGNORECASE)), model)

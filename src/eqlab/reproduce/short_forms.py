@@ -29,7 +29,8 @@ from eqlab.benchmarks.eqbench.score import item_score
 from eqlab.benchmarks.eqbench.short import FIRST, STEP, fingerprint, parameters
 from eqlab.core.errors import DataError
 from eqlab.core.results import Estimate, Table
-from eqlab.reproduce.eqbench_families import family
+from eqlab.reproduce.claims import Report, Row, Study
+from eqlab.reproduce.eqbench import family
 from eqlab.runs.published_results import PublishedReader
 
 SIZES = (20, 30, 40, 50, 60, 80, 100)
@@ -44,7 +45,7 @@ _FIXED = [fixed(size) for size in SIZES]
 _RULES = PRESETS["leaderboard"]
 
 
-def reproduce(data: Path | None) -> dict[str, Any]:
+def reproduce(data: Path | None) -> Report:
     references, models, scores = first_pass_scores(data)
     numbers = list(references)
     families = [family(model) for model in models]
@@ -134,7 +135,7 @@ def _round(value: float) -> float:
     return round(float(value), 3) + 0.0
 
 
-def findings(report: dict[str, Any]) -> list[str]:
+def findings(report: Report) -> list[str]:
     said = []
     for size in ("20", "40", "100"):
         held = report["held_out"]["families"][size]
@@ -146,7 +147,7 @@ def findings(report: dict[str, Any]) -> list[str]:
     return said
 
 
-def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
+def rows_of(report: Report) -> list[Row]:
     return [
         {"form": form, "held_out": WAYS[way], **found}
         for way, forms in report["held_out"].items()
@@ -154,7 +155,7 @@ def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def tables(report: dict[str, Any]) -> list[Table]:
+def tables(report: Report) -> list[Table]:
     fitted = report["fitted_to"]
     items = sorted(parameters(report["items"]).items(), key=lambda pair: -pair[1][1])
     return [
@@ -201,3 +202,6 @@ def _row(form: str, held_out: str, found: dict[str, float]) -> tuple[Any, ...]:
         f"{100 * found['covered']:.1f} %",
         found["width"],
     )
+
+
+STUDY = Study("Short forms of EQ-Bench", reproduce, findings, tables, rows_of)

@@ -13,14 +13,11 @@ from eqlab.core.trials import Trial
 from eqlab.models.chat import PATIENCE, SILENCE, WHOLE, Chat, Pace, Timeouts
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Session, run_model
-from eqlab.models.talks import Talking
+from eqlab.models.talks import Talking, open_talks
 from eqlab.runs.budget import Budget, Limits, Metered, open_budget
-from eqlab.runs.in_loop import Handle, beside, here
-from eqlab.runs.interrupt import STOPPING, on_interrupt
-from eqlab.runs.provenance import provenance
-from eqlab.runs.request import Prepared, Request, prepare
-from eqlab.runs.seats import seated
-from eqlab.runs.talks import open_talks
+from eqlab.runs.event_loop import STOPPING, StopHandle, on_interrupt, run_in_other_thread, run_in_this_thread
+from eqlab.runs.identity import provenance
+from eqlab.runs.request import Prepared, Request, prepare, seated
 from eqlab.store.batches import Batches
 from eqlab.store.lock import run_lock
 from eqlab.store.store import NextTurn, Store
@@ -86,7 +83,9 @@ def run(
     of it, `patience` while nothing good comes from an address at all. `limits` end it before they are passed; with
     `batch` it is asked by batches, at that pace; with `mixed` only those models that take them."""
     terms = AskTerms(limits or Limits(), batch, mixed)
-    return here(*_job(prepared, store, concurrency, Timeouts(timeout, silence, patience), listener, terms))
+    return run_in_this_thread(
+        *_job(prepared, store, concurrency, Timeouts(timeout, silence, patience), listener, terms)
+    )
 
 
 async def arun(
@@ -105,7 +104,9 @@ async def arun(
     """The same for who has a loop already, which goes on meanwhile: the work is done in a thread of its own. Cancelled,
     it asks nothing new, waits for the answers under way, and has stored all of them."""
     terms = AskTerms(limits or Limits(), batch, mixed)
-    return await beside(*_job(prepared, store, concurrency, Timeouts(timeout, silence, patience), listener, terms))
+    return await run_in_other_thread(
+        *_job(prepared, store, concurrency, Timeouts(timeout, silence, patience), listener, terms)
+    )
 
 
 def _job(
@@ -115,12 +116,12 @@ def _job(
     timeouts: Timeouts,
     listener: Listener | None,
     terms: AskTerms,
-) -> tuple[Callable[[], Outcome], Handle]:
+) -> tuple[Callable[[], Outcome], StopHandle]:
     """The work, and what it can be stopped by."""
     prepared = prepare(given) if isinstance(given, Request) else given
     if terms.batch is not None:
         _check_batches(prepared, mixed=terms.mixed)
-    own = Handle()
+    own = StopHandle()
     return partial(_work, prepared, store, concurrency, timeouts, listener or Listener(), terms, own), own
 
 
@@ -131,7 +132,7 @@ def _work(
     timeouts: Timeouts,
     heard: Listener,
     terms: AskTerms,
-    handle: Handle,
+    handle: StopHandle,
 ) -> Outcome:
     with run_lock(store, prepared.config.id):
         return asyncio.run(_run(prepared, store, concurrency, timeouts, heard, terms, handle))
@@ -144,7 +145,7 @@ async def _run(
     timeouts: Timeouts,
     heard: Listener,
     terms: AskTerms,
-    handle: Handle,
+    handle: StopHandle,
 ) -> Outcome:
     everybody = [*prepared.config.models, *seated(prepared).values()]
     chats = open_chats(everybody, concurrency=concurrency, timeouts=timeouts, say=heard.say)

@@ -11,9 +11,8 @@ from eqlab.core.text import money
 from eqlab.models.chat import Chat, ChatReply, ChatRequest, LimitReached, TransportError
 from eqlab.models.prices import Price, known_prices
 from eqlab.runs.estimate import most_tokens_in
-from eqlab.runs.request import Prepared
-from eqlab.runs.seats import seated
-from eqlab.runs.spent import spent
+from eqlab.runs.request import Prepared, seated
+from eqlab.runs.spending import spent
 from eqlab.store.reader import Reader
 
 _BYTES_A_TOKEN = 2

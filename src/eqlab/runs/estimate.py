@@ -4,11 +4,11 @@ A talk is counted at its full length, with its context growing from turn to turn
 No tokenizer of a model that is somewhere else is at hand: tokens are counted in characters."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from eqlab.core.answers import outcomes, stands
-from eqlab.core.benchmark import Turn
+from eqlab.core.answers import FAILED_READINGS, Answer, outcomes, stands
+from eqlab.core.benchmark import Foreseen, Talks, Turn
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Writing, json_schema
 from eqlab.core.runs import ModelConfig
@@ -17,11 +17,9 @@ from eqlab.models.chat import ChatRequest, Settings, sort_settings
 from eqlab.models.open import is_local
 from eqlab.models.prices import Price, Prices
 from eqlab.models.runner import Asked
+from eqlab.models.talks import next_trial, open_talks
 from eqlab.models.wire.contract import RequestProfile, token_limit
-from eqlab.runs.request import Prepared
-from eqlab.runs.seats import seated
-from eqlab.runs.talks import open_talks
-from eqlab.runs.turns_ahead import turns_ahead
+from eqlab.runs.request import Prepared, seated
 from eqlab.store.reader import Reader
 
 CHARACTERS_PER_TOKEN = 4
@@ -38,6 +36,13 @@ _A_REPLY = 120
 """Tokens of a short free reply."""
 _A_TEXT = 40
 """Tokens of a short text among other fields."""
+_MOST_TURNS = 1000
+"""Turns after which nobody counts on: a benchmark that never ends a talk is a fault of its own."""
+_WORD = "words "
+Waiting = tuple[str, Trial, Sequence[Turn]]
+"""Benchmark, a trial that waits for its answer, and the turns of its talk before it."""
+Totals = Mapping[str, tuple[int, tuple[int, int], tuple[int, int]]]
+"""Calls, tokens in and tokens out, by seat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +113,6 @@ def refuse_absurd(prepared: Prepared) -> None:
                     )
 
 
-Waiting = tuple[str, Trial, Sequence[Turn]]
-"""Benchmark, a trial that waits for its answer, and the turns of its talk before it."""
-
-
 def _waiting(prepared: Prepared, model: ModelConfig, store: Reader | None) -> tuple[list[Waiting], int]:
     """Every trial that waits, and how many need no call any more."""
     if store is None:
@@ -128,7 +129,7 @@ def _waiting(prepared: Prepared, model: ModelConfig, store: Reader | None) -> tu
         talks = open_talks(name, asked.benchmark, asked.options, scored)
         for one in scored:
             tries = asked.benchmark.asking(one.trial, asked.options).tries
-            failed = sum(answer.status in ("unparseable", "refused") for answer in one.attempts)
+            failed = sum(answer.status in FAILED_READINGS for answer in one.attempts)
             if failed >= tries or stands(outcomes(one.attempts)) or (one.trial.id, one.repeat) in talks.passed:
                 done += 1
             else:
@@ -181,10 +182,6 @@ class _Counting:
         )
 
 
-Totals = Mapping[str, tuple[int, tuple[int, int], tuple[int, int]]]
-"""Calls, tokens in and tokens out, by seat."""
-
-
 def _count(prepared: Prepared, waiting: Iterable[Waiting], by_seat: Mapping[str, _Counting]) -> None:
     """Repeats of one trial are counted once and added as often as they come."""
     known: dict[str, Totals] = {}
@@ -226,6 +223,34 @@ def _at(pair: tuple[int, int], end: int, more: int) -> tuple[int, int]:
 
 def _sum(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
     return one[0] + other[0], one[1] + other[1]
+
+
+def turns_ahead(
+    asked: Asked, before: Sequence[Turn], trial: Trial, characters: Callable[[Trial], int]
+) -> Iterator[Trial]:
+    """The trial, and those that follow if the talk goes on as long as it can, each reply of so many characters."""
+    yield trial
+    benchmark = asked.benchmark
+    if not isinstance(benchmark, Talks):
+        return
+    turns = list(before)
+    following: Trial | None = trial
+    while following is not None and len(turns) < _MOST_TURNS:
+        turns.append(Turn(following, _supposed(asked, following, characters(following))))
+        following = next_trial(benchmark, turns, asked.options)
+        if following is not None:
+            yield following
+
+
+def _supposed(asked: Asked, trial: Trial, characters: int) -> Answer:
+    benchmark, options = asked.benchmark, asked.options
+    text = benchmark.supposed(trial, options, characters) if isinstance(benchmark, Foreseen) else _filler(characters)
+    reading = benchmark.read(trial, text, options)
+    return Answer("", trial.id, "", 0, 1, text, reading.status, reading.values)
+
+
+def _filler(characters: int) -> str:
+    return (_WORD * (characters // len(_WORD) + 1))[: max(characters, 1)].strip() or "w"
 
 
 def _thinks(model: ModelConfig, price: Price | None) -> bool:

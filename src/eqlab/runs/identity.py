@@ -1,12 +1,18 @@
-"""What makes a benchmark of a run the one it is: protocol, items, options. The one place where that is put together,
-for models, judges, people and published results alike."""
+"""What a run is: protocol, items and options of each benchmark, which make its identity, put together here for models,
+judges, people and published results alike; and what a reader needs to judge, or repeat, it: versions, machine, command,
+models."""
 
 import hashlib
-from collections.abc import Mapping
+import platform
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from eqlab.core.benchmark import Benchmark, Selection
 from eqlab.core.runs import BenchmarkConfig
+from eqlab.core.secrets import without_secrets
 from eqlab.data.items import items_sha256
 
 
@@ -31,3 +37,23 @@ def trials_sha256(benchmark: Benchmark, options: Mapping[str, Any]) -> str:
     for trial, _ in benchmark.plan({}, options, Selection(repeats=1)):
         digest.update(f"{trial.id}\n".encode())
     return digest.hexdigest()
+
+
+def provenance(identities: Mapping[str, Any], changed: Sequence[str] = ()) -> dict[str, Any]:
+    """What a reader needs to judge, or repeat, a run. `changed`: published files that are not as published."""
+    packages = ("eqlab", "aiohttp", "sqlalchemy", "numpy", "scipy", "xllamacpp")
+    return {
+        "versions": {name: found for name in packages if (found := _version(name))},
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "command": without_secrets(shlex.join(["eqlab", *sys.argv[1:]])),
+        "models": dict(identities),
+        **({"changed published files": list(changed)} if changed else {}),
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""

@@ -20,9 +20,8 @@ from eqlab.core.errors import DataError, StoreError
 from eqlab.core.folders import data_folder
 from eqlab.core.runs import PEOPLE, RunConfig
 from eqlab.core.trials import Trial
-from eqlab.runs.identity import configured
+from eqlab.runs.identity import configured, provenance
 from eqlab.runs.judge import known_prompts, read_file
-from eqlab.runs.provenance import provenance
 from eqlab.store.lock import run_lock
 from eqlab.store.store import Store
 

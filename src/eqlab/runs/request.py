@@ -1,13 +1,13 @@
 """From what a user asks for to a run that can start: names looked up, items read, everything checked once."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from eqlab.benchmarks.registry import load, usual
-from eqlab.core.benchmark import Benchmark, Selection, Source, check_item_set, file_sources
+from eqlab.core.benchmark import Benchmark, Seated, Selection, Source, check_item_set, file_sources
 from eqlab.core.errors import UsageError
 from eqlab.core.item_file import own_title
 from eqlab.core.runs import OWN, TITLE, ModelConfig, RunConfig
@@ -157,3 +157,14 @@ def _check_options(request: Request, asked: Mapping[str, Asked]) -> None:
     for name in request.options:
         if name not in known:
             raise UsageError(f"No benchmark of this run has an option '{name}'.", f"Known: {', '.join(sorted(known))}.")
+
+
+# (folded in from seats.py) The other models of a run: those that sit in its talks beside the subject.
+def seated(prepared: Prepared) -> dict[str, ModelConfig]:
+    """The other models of a run's talks, by seat."""
+    found: dict[str, ModelConfig] = {}
+    for asked in prepared.asked.values():
+        if isinstance(asked.benchmark, Seated):
+            for name, model in asked.benchmark.seats(asked.options).items():
+                found[name] = replace(model, role="seat")
+    return found

@@ -13,7 +13,7 @@ from eqlab.core.errors import DataError
 from eqlab.core.results import ItemScore, Norms, Result, Results
 from eqlab.core.runs import OWN, PEOPLE, TITLE, BenchmarkConfig, ModelConfig
 from eqlab.runs.context import Known, StoreContext
-from eqlab.runs.spent import usage_of
+from eqlab.runs.spending import usage_of
 from eqlab.store.reader import Reader, StoredRun
 
 EMBEDDED_CAVEAT = (

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, func, insert, select, text, update
 
-from eqlab.core.answers import Answer, stands
+from eqlab.core.answers import FAILED_READINGS, Answer, stands
 from eqlab.core.runs import RunConfig, config_to_json
 from eqlab.core.trials import Trial, to_json
 from eqlab.store.engine import open_engine, patiently, reading, said_plainly, take_turn, writing
@@ -326,7 +326,7 @@ def _planned(rows: Sequence[Row[Any]], known: Mapping[str, Trial]) -> Planned:
         trial=known[first.trial_id],
         repeat=first.repeat,
         attempts=max((row.attempt for row in rows if row.attempt is not None), default=0),
-        failed=sum(status in ("unparseable", "refused") for status in statuses),
+        failed=sum(status in FAILED_READINGS for status in statuses),
         done=stands((row.status, row.finish) for row in rows),
     )
 

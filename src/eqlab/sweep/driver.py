@@ -17,13 +17,12 @@ from uuid import uuid4
 from eqlab.core.errors import EqlabError, ModelError
 from eqlab.models.chat import Timeouts
 from eqlab.runs.ask import next_round
-from eqlab.runs.provenance import provenance
+from eqlab.runs.identity import provenance
 from eqlab.store.lock import run_lock
 from eqlab.store.store import Planned, Store
-from eqlab.sweep.cells import Cell
+from eqlab.sweep.grid import SweepListener, SweepOutcome, SweepRun
 from eqlab.sweep.parts import Parts
 from eqlab.sweep.shards import Shard, ShardEnd, Sink, cut, divide, waiting_of
-from eqlab.sweep.watch import SweepOutcome, Watch
 
 _TICK = 0.5
 """Seconds that the driver waits for a shard to end before it looks around."""
@@ -69,7 +68,7 @@ class DriverLimits:
 class _Open:
     """A cell under way."""
 
-    cell: Cell
+    cell: SweepRun
     lock: ExitStack
     fresh: Iterator[tuple[Planned, ...]]
     again: deque[tuple[tuple[Planned, ...], int]] = field(default_factory=deque)
@@ -95,10 +94,10 @@ class _Out:
 
 
 class Driver:
-    def __init__(self, pool: Pool, store: Store, sink: Sink, limits: DriverLimits, watch: Watch) -> None:
+    def __init__(self, pool: Pool, store: Store, sink: Sink, limits: DriverLimits, watch: SweepListener) -> None:
         self._pool, self._store, self._sink, self._limits, self._watch = pool, store, sink, limits, watch
         self._parts = Parts(sink.parts) if sink.parts else None
-        self._waiting: deque[Cell] = deque()
+        self._waiting: deque[SweepRun] = deque()
         self._open: list[_Open] = []
         self._out: dict[Hashable, _Out] = {}
         self._shares: dict[str, list[int]] = {}
@@ -123,7 +122,7 @@ class Driver:
         self._stopping = True
         self._until = min(self._until, time.monotonic() + seconds)
 
-    def work(self, cells: Sequence[Cell]) -> SweepOutcome:
+    def work(self, cells: Sequence[SweepRun]) -> SweepOutcome:
         self._waiting = deque(cells)
         try:
             while True:
@@ -212,7 +211,7 @@ class Driver:
             self._fail(cell, failure)
         return False
 
-    def _begin(self, cell: Cell) -> _Open:
+    def _begin(self, cell: SweepRun) -> _Open:
         with ExitStack() as stack:
             stack.enter_context(run_lock(self._store, cell.run))
             identities = {cell.subject: cell.target.identity()}
@@ -225,11 +224,11 @@ class Driver:
         under.fresh = self._cut(cell)
         return under
 
-    def _cut(self, cell: Cell) -> Iterator[tuple[Planned, ...]]:
+    def _cut(self, cell: SweepRun) -> Iterator[tuple[Planned, ...]]:
         size = max(self._limits.shard, _IN_PLACE) if cell.target.in_place else self._limits.shard
         return cut(waiting_of(cell, self._store), size)
 
-    def _shares_of(self, cell: Cell) -> list[int]:
+    def _shares_of(self, cell: SweepRun) -> list[int]:
         target = cell.target
         if target.endpoint not in self._shares:
             every = [target.limit] * target.model.replicas
@@ -305,6 +304,6 @@ class Driver:
         elif under.exhausted and not under.again:
             self._watch.ended(cell, None)
 
-    def _fail(self, cell: Cell, failure: EqlabError) -> None:
+    def _fail(self, cell: SweepRun, failure: EqlabError) -> None:
         self._failures[cell.run] = failure
         self._watch.ended(cell, failure)

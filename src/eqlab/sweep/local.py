@@ -8,24 +8,23 @@ from eqlab.core.errors import EqlabError, InUseError, ModelError, StoreError
 from eqlab.models.chat import Chat, Timeouts
 from eqlab.models.transport import Transport
 from eqlab.runs.ask import Listener, ask
-from eqlab.runs.interrupt import on_interrupt
+from eqlab.runs.event_loop import on_interrupt
 from eqlab.store.lock import run_lock
 from eqlab.store.store import Store
-from eqlab.sweep.cells import Cell, Target, by_model
-from eqlab.sweep.opening import opened
-from eqlab.sweep.watch import SweepOutcome, Watch
+from eqlab.sweep.grid import SweepListener, SweepOutcome, SweepRun, Target, by_model
+from eqlab.sweep.model_server import open_model
 
 AT_ONCE = 8
 """Models under way at once. Each can fill its address by itself; more only smooth the ends."""
 
 
-def run_here(cells: Sequence[Cell], store: Store, *, timeouts: Timeouts, watch: Watch) -> SweepOutcome:
+def run_here(cells: Sequence[SweepRun], store: Store, *, timeouts: Timeouts, watch: SweepListener) -> SweepOutcome:
     """Work on all cells. What one model cannot do does not stop the others; a store that fails stops all."""
     return asyncio.run(_Local(store, timeouts, watch).work(cells))
 
 
 class _Local:
-    def __init__(self, store: Store, timeouts: Timeouts, watch: Watch) -> None:
+    def __init__(self, store: Store, timeouts: Timeouts, watch: SweepListener) -> None:
         self._store, self._timeouts, self._watch = store, timeouts, watch
         self._transports: dict[str, Transport] = {}
         self._failures: dict[str, EqlabError] = {}
@@ -36,7 +35,7 @@ class _Local:
         self._in_place = asyncio.Semaphore(1)
         """A model in process, or a server started here, wants the machine to itself."""
 
-    async def work(self, cells: Sequence[Cell]) -> SweepOutcome:
+    async def work(self, cells: Sequence[SweepRun]) -> SweepOutcome:
         models = [asyncio.create_task(self._model(own)) for own in by_model(cells).values()]
         with on_interrupt(self._stop, self._tasks, self._watch.say):
             ends = await asyncio.gather(*models, return_exceptions=True)
@@ -47,14 +46,14 @@ class _Local:
                 raise end
         return SweepOutcome(self._failures, self._stop.is_set())
 
-    async def _model(self, cells: Sequence[Cell]) -> None:
+    async def _model(self, cells: Sequence[SweepRun]) -> None:
         target = cells[0].target
         waiting = list(cells)
         async with self._in_place if target.in_place else self._places:
             if self._stop.is_set():
                 return
             try:
-                async with opened(target, lambda: self._transport(target), self._watch.say) as chat:
+                async with open_model(target, lambda: self._transport(target), self._watch.say) as chat:
                     while waiting and not self._stop.is_set():
                         await self._cell(waiting[0], chat)
                         waiting.pop(0)
@@ -66,7 +65,7 @@ class _Local:
                     self._failures[cell.run] = error
                     self._watch.ended(cell, error)
 
-    async def _cell(self, cell: Cell, chat: Chat) -> None:
+    async def _cell(self, cell: SweepRun, chat: Chat) -> None:
         """Raises ModelError where the model is hopeless, for its other cells would only fail alike."""
         done = planned = 0
 

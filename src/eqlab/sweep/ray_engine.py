@@ -15,15 +15,13 @@ from uuid import uuid4
 
 from eqlab.core.errors import ModelError, UsageError
 from eqlab.models.chat import Timeouts
-from eqlab.runs.interrupt import GRACE
+from eqlab.runs.event_loop import GRACE
 from eqlab.store.engine import address_without_password
 from eqlab.store.store import Store
-from eqlab.sweep.cells import Cell
 from eqlab.sweep.driver import Driver, DriverLimits, LostWorkerError
+from eqlab.sweep.grid import SweepListener, SweepOutcome, SweepRun
 from eqlab.sweep.parts import Parts
-from eqlab.sweep.shards import Shard, ShardEnd, Sink
-from eqlab.sweep.watch import SweepOutcome, Watch
-from eqlab.sweep.worker import work_shard
+from eqlab.sweep.shards import Shard, ShardEnd, Sink, work_shard
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +35,7 @@ class RayPlan:
     timeouts: Timeouts
 
 
-def run_on_ray(cells: Sequence[Cell], store: Store, wanted: RayPlan, *, watch: Watch) -> SweepOutcome:
+def run_on_ray(cells: Sequence[SweepRun], store: Store, wanted: RayPlan, *, watch: SweepListener) -> SweepOutcome:
     sink = sink_of(store, wanted.parts)
     with _connected(wanted.address) as ray:
         workers = wanted.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -143,7 +141,7 @@ def _connected(address: str) -> Iterator[Any]:
 
 
 @contextmanager
-def _on_interrupt(driver: Driver, watch: Watch) -> Iterator[None]:
+def _on_interrupt(driver: Driver, watch: SweepListener) -> Iterator[None]:
     """The first Ctrl-C waits for the shards in flight, for they are paid for; the second drops them. SIGTERM, which
     schedulers send before they kill, is a first Ctrl-C whose patience ends in time; what workers have written by then
     is not lost."""

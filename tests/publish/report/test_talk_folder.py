@@ -8,7 +8,7 @@ from eqlab.publish.groups import group
 from eqlab.publish.report import talk_folder
 from eqlab.publish.report.talk_folder import Home, write_talks
 from eqlab.publish.report.talk_pages import talk_files
-from eqlab.runs.others import Others
+from eqlab.runs.parallel import WorkerProcesses
 
 HOME = Home("Report", "../r.html", 0.0, "1")
 
@@ -22,11 +22,11 @@ def test_the_same_files_here_and_elsewhere(tmp_path, monkeypatch):
     wanted = dict(talk_files(records, back="../r.html", generated_at=0.0, version="1"))
     write_talks(tmp_path / "here", group(records), HOME).result()
     monkeypatch.setattr(talk_folder, "MANY", 1)
-    with Others(2) as others:
-        write_talks(tmp_path / "not-started", group(records), HOME, others).result()
-        assert not others.started  # a process is not started for talks alone
-        others.submit(abs, 1).result()
-        write_talks(tmp_path / "there", group(records), HOME, others).result()
+    with WorkerProcesses(2) as workers:
+        write_talks(tmp_path / "not-started", group(records), HOME, workers).result()
+        assert not workers.started  # a process is not started for talks alone
+        workers.submit(abs, 1).result()
+        write_talks(tmp_path / "there", group(records), HOME, workers).result()
     assert read(tmp_path / "here") == read(tmp_path / "there") == read(tmp_path / "not-started") == wanted
 
 
@@ -44,7 +44,7 @@ def test_a_failure_elsewhere_keeps_its_way_out(tmp_path, monkeypatch):
     monkeypatch.setattr(talk_folder, "MANY", 1)
     folder = tmp_path / "r-talks"
     (folder / "talk-1.html").mkdir(parents=True)  # a folder where a page should be
-    with Others(2) as others:
-        others.submit(abs, 1).result()
+    with WorkerProcesses(2) as workers:
+        workers.submit(abs, 1).result()
         with pytest.raises(EqlabError, match="is a folder"):
-            write_talks(folder, group([two()]), HOME, others).result()
+            write_talks(folder, group([two()]), HOME, workers).result()

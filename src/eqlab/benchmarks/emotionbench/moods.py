@@ -11,7 +11,7 @@ situations of a kind that move the mood where they move people's: down or up by 
 100 if every situation is right and 0, in expectation, for *any* subject whose reaction does not depend on the kind of
 situation, because every change falls into exactly one of the three classes (Youden's J for three classes, Youden 1950).
 It is capped by the scale: a subject whose default is the best possible mood can never be right on positive situations
-(docs/emotionbench-alignment.md)."""
+(docs/evidence/alignment.md)."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -13,10 +13,10 @@ from eqlab.core.runs import BenchmarkConfig, RunConfig
 from eqlab.core.trials import Trial
 from eqlab.data.items import read_sources
 from eqlab.models.runner import Asked
+from eqlab.models.talks import open_talks
 from eqlab.publish.leaderboard.submission import Refused
 from eqlab.runs.identity import configured
 from eqlab.runs.request import Prepared
-from eqlab.runs.talks import open_talks
 
 Place = tuple[str, str, str, int]
 """Subject, benchmark, trial, repeat."""

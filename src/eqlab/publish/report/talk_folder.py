@@ -16,19 +16,21 @@ from eqlab.publish.report.talk_pages import (
     page_files,
     talk_pages,
 )
-from eqlab.runs.others import Others
+from eqlab.runs.parallel import WorkerProcesses
 
 __all__ = ["INDEX", "Home", "write_talks"]
 MANY = 200
 """Talks from which on it is worth sending them to another process."""
 
 
-def write_talks(folder: Path, groups: Sequence[Group], home: Home, others: Others | None = None) -> "Future[None]":
+def write_talks(
+    folder: Path, groups: Sequence[Group], home: Home, workers: WorkerProcesses | None = None
+) -> "Future[None]":
     """Done when its result is there."""
     every = talk_pages(listened_in(groups))
     pages = first_personas(every, MOST_TALKS)
-    if others and others.started and len(pages) >= MANY:
-        return others.submit(_write, folder, pages, len(every), home)
+    if workers and workers.started and len(pages) >= MANY:
+        return workers.submit(_write, folder, pages, len(every), home)
     done: Future[None] = Future()
     _write(folder, pages, len(every), home)
     done.set_result(None)

@@ -8,10 +8,9 @@ from urllib.parse import quote
 
 from eqlab.core.results import Result
 from eqlab.data.files import write_whole
-from eqlab.runs.others import Others
 from eqlab.runs.panel import with_panels
+from eqlab.runs.parallel import WorkerProcesses, results_of
 from eqlab.runs.pool import pooled
-from eqlab.runs.together import results_of
 from eqlab.store.reader import Reader, StoredRun
 
 
@@ -28,9 +27,9 @@ def write_report(
     beside them; with `items` every item too, on pages in a folder beside it."""
     named = [stored] if isinstance(stored, str | StoredRun) else stored
     runs = [store.find_run(one) if isinstance(one, str) else one for one in named]
-    with Others(processes) as others:
-        found = with_panels(store, pooled(store, results_of(store, runs, others=others)))
-        return write_results([*found, *beside], where, items=items, others=others)
+    with WorkerProcesses(processes) as workers:
+        found = with_panels(store, pooled(store, results_of(store, runs, workers=workers)))
+        return write_results([*found, *beside], where, items=items, workers=workers)
 
 
 def write_results(
@@ -38,7 +37,7 @@ def write_results(
     where: Path | str,
     *,
     items: bool = False,
-    others: Others | None = None,
+    workers: WorkerProcesses | None = None,
 ) -> Path:
     """Write the HTML report of runs whose results are there already; many talks by the `others`, meanwhile."""
     from eqlab.publish.groups import RunRecord, group
@@ -66,7 +65,7 @@ def write_results(
 
         beside = path.with_name(f"{path.stem}-talks")
         talks = f"{quote(beside.name)}/{INDEX}"
-        writing = write_talks(beside, groups, Home("Report", back, now, eqlab), others)
+        writing = write_talks(beside, groups, Home("Report", back, now, eqlab), workers)
     linked = quote(folder.name) if items else ""
     html = render(records, generated_at=now, version=eqlab, items=linked, talks=talks, groups=groups)
     if writing:

@@ -16,7 +16,7 @@ from eqlab.core.design import Design
 from eqlab.core.results import Estimate
 from eqlab.core.studied import Recovered, Truth
 from eqlab.core.study import Panel, Study
-from eqlab.runs.provenance import provenance
+from eqlab.runs.identity import provenance
 from eqlab.store.access import open_store
 from eqlab.store.study.create import create_study
 from eqlab.store.study.participation import Participation

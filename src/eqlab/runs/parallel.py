@@ -1,0 +1,123 @@
+"""The results of runs; many of them on several processes at once, because no result needs another."""
+
+import copyreg
+import gc
+import os
+import signal
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import nullcontext
+from dataclasses import fields
+from functools import cache
+from multiprocessing import get_context
+from operator import attrgetter
+from types import TracebackType
+from typing import ParamSpec, Self, TypeVar
+
+from eqlab.core.results import Estimate, ItemScore, Line, Result, Transcript
+from eqlab.runs.context import Known
+from eqlab.runs.score import Job, result_of
+from eqlab.store.read_only import open_sqlite_reader
+from eqlab.store.reader import Reader, StoredRun
+
+P = ParamSpec("P")
+T = TypeVar("T")
+MANY = 20_000
+"""Planned trials from which on other processes are worth their start."""
+
+
+class WorkerProcesses:
+    """Started with the first work they are given, and afresh, not forked: a copy of a process with open databases is no
+    sound one. Each imports the main program again, which must allow that (`if __name__ == "__main__"`)."""
+
+    def __init__(self, processes: int) -> None:
+        """`processes`: with this one."""
+        self.count = processes - 1
+        self._pool: ProcessPoolExecutor | None = None
+
+    @property
+    def started(self) -> bool:
+        return self._pool is not None
+
+    def submit(self, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> Future[T]:
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(self.count, get_context("spawn"), _begin_worker)
+        return self._pool.submit(work, *given, **named)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+
+def _begin_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
+    gc.disable()  # results hold no cycles, and looking for some takes a tenth of the time
+
+
+def _travel_by_value(kind: type) -> None:
+    """Between processes; a dataclass with slots looks its fields up anew for each object, which takes twice as long."""
+    values = attrgetter(*(one.name for one in fields(kind)))
+    copyreg.pickle(kind, lambda one: (kind, values(one)))
+
+
+for _kind in (ItemScore, Estimate, Line, Transcript):  # of which a result has hundreds
+    _travel_by_value(_kind)
+
+
+def results_of(
+    store: Reader, runs: Sequence[StoredRun], *, processes: int = 1, workers: WorkerProcesses | None = None
+) -> list[tuple[StoredRun, list[Result]]]:
+    """Runs with their results; on so many processes, or with the `workers` that a command has."""
+    jobs = [(one, subject, asked) for one in runs for subject, asked in one.config.pairs()]
+    with nullcontext(workers) if workers else WorkerProcesses(min(processes, len(jobs))) as pool:
+        if pool.count > 0 and len(jobs) > 1 and _planned(store, runs) >= MANY:
+            found = _in_parallel(store, jobs, pool)
+        else:
+            known = Known(store)
+            found = [result_of(known, job) for job in jobs]
+    made = iter(found)
+    return [(one, [next(made) for _ in one.config.pairs()]) for one in runs]
+
+
+def cores() -> int:
+    """How many processes can work at once here, within reason: each takes about 120 MB."""
+    return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def _in_parallel(store: Reader, jobs: Sequence[Job], workers: WorkerProcesses) -> list[Result]:
+    """Results in the order of the jobs. Workers begin with the first, this process with the last, until they meet;
+    benchmark by benchmark, so that few processes load the same one and read its trials."""
+    kinds = {name: place for place, name in enumerate(dict.fromkeys(asked.name for _, _, asked in jobs))}
+    order = sorted(range(len(jobs)), key=lambda place: kinds[jobs[place][2].name])
+    submitted = [workers.submit(_result_in_worker, store.where, jobs[place]) for place in order]
+    found: dict[int, Result] = {}
+    known = Known(store)
+    while submitted and submitted[-1].cancel():
+        submitted.pop()
+        place = order[len(submitted)]
+        found[place] = result_of(known, jobs[place])
+    found |= {place: one.result() for place, one in zip(order, submitted, strict=False)}
+    return [found[place] for place in range(len(jobs))]
+
+
+def _result_in_worker(where: str, job: Job) -> Result:
+    return result_of(_known(where), job)
+
+
+@cache
+def _known(where: str) -> Known:
+    """In another process: what it knows of its own store."""
+    return Known(open_sqlite_reader(where) or _open_fully(where))
+
+
+def _open_fully(where: str) -> Reader:
+    from eqlab.store.store import Store
+
+    return Store(where)
+
+
+def _planned(store: Reader, runs: Sequence[StoredRun]) -> int:
+    return sum(store.planned_count(one.id, {subject for subject, _ in one.config.pairs()}) for one in runs)
