@@ -7,7 +7,7 @@ import typer
 from eqlab.cli.flags import BaseUrlFlag, ConcurrencyFlag, DataFlag, JsonFlag, PatienceFlag, SettingFlag, TimeoutFlag
 from eqlab.cli.plain import print_text
 from eqlab.core.pairs import read_settings
-from eqlab.models.chat import PATIENCE, WHOLE, Timeouts
+from eqlab.models.timeouts import PATIENCE, WHOLE, Timeouts
 
 
 def probe(
