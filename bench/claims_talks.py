@@ -27,7 +27,7 @@ def speakers(times: int) -> None:
     from eqlab.analysis.intervals import mean_estimate
     from eqlab.benchmarks.dialogue.result import final_emotion
     from eqlab.benchmarks.dialogue.talked import Said, Talked
-    from eqlab.comparison.over_speakers import difference
+    from eqlab.comparison.speakers import difference
 
     rows = Rows()
     for personas, counts in ((20, (2, 3, 5, 10)), (60, (2, 3, 5, 10))):

@@ -42,16 +42,16 @@ def _trial(arm: str, page: int) -> Trial:
 
 def serve_study(store: str, port: int, places: int, pages: int) -> None:
     from eqlab.store.store import Store
-    from eqlab.store.study.create import create_study
     from eqlab.store.study.participation import Participation
-    from eqlab.study.served import ServedStudy
+    from eqlab.store.study.studies import create_study
+    from eqlab.study.served_study import ServedStudy
     from eqlab.study.web.server import serve
     from eqlab.study.web.settings import ServerSettings
 
     opened = Store(store)
     made = design(places, pages)
     create_study(opened, made, "", "bench", {})
-    settings = ServerSettings(b"a secret of the bench and of nobody else", door_burst=1e9)
+    settings = ServerSettings(b"a secret of the bench and of nobody else", arrival_burst=1e9)
     serve([ServedStudy(Participation(opened, made))], settings, "127.0.0.1", port, lambda _: None)
 
 

@@ -61,7 +61,7 @@ def _by_migrations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 
 SLOWEST = (
-    "test_reproduce_empathy.py", "test_ray_cluster.py", "test_export_alone.py", "test_security.py",
+    "test_reproduce_empathy.py", "test_ray_cluster.py", "test_redo_script.py", "test_security.py",
     "test_dialogue_docs.py", "test_small_faults.py", "test_judging.py", "test_batch_kill.py", "test_files.py",
     "test_sage.py", "test_studies.py", "test_rating_statistics.py", "test_kill.py", "test_local_sweep.py",
 )  # fmt: skip
@@ -315,8 +315,8 @@ def make_participation(store_url, clock):
     from small_study import small_design
 
     from eqlab.store.store import Store
-    from eqlab.store.study.create import create_study
     from eqlab.store.study.participation import Participation
+    from eqlab.store.study.studies import create_study
 
     opened = []
 

@@ -168,8 +168,8 @@ def test_a_kind_of_study(registered, tmp_path, monkeypatch, store):
     """Found through its benchmark, checked, translated, simulated over HTTP, and its truth found again."""
     pytest.importorskip("uvicorn")
     from eqlab.core.studied import StudyKind, Truth
-    from eqlab.study.begin import study_text
     from eqlab.study.build_design import open_study
+    from eqlab.study.init import study_text
     from eqlab.study.kinds import registry
     from eqlab.study.simulation.simulate import Simulation, simulate
 

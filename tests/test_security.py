@@ -126,7 +126,7 @@ def test_every_writer_of_csv_keeps_a_hostile_cell_in_its_place():
     import polars as pl
 
     from eqlab.core.spreadsheet import FORMULA, safe_csv
-    from eqlab.publish.leaderboard.data_files import table_files
+    from eqlab.publish.leaderboard.site import table_files
 
     cells = [f"{start}cmd|' /C calc'!A0" for start in FORMULA]
     cells += [f"x{inside}=1+1" for inside in ("\r", "\n", "\r\n", '"', ",", '",', "\r,")]

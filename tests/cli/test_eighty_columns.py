@@ -124,7 +124,7 @@ def test_study_analyze(eqlab, tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(path.read_text().replace("# limit = 20", "limit = 4").replace("batch_size = 10", "batch_size = 2"))
     store = Store(str(tmp_path / "s.db"))
-    from eqlab.store.study.create import create_study
+    from eqlab.store.study.studies import create_study
 
     text, design = open_study(path, store)
     create_study(store, design, text, "0", {})

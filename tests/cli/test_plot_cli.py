@@ -38,7 +38,7 @@ def test_what_cannot_be_made_is_refused_and_nothing_written(eqlab, tmp_path, arg
 
 
 def test_without_a_browser_the_way_out_is_said(eqlab, monkeypatch, tmp_path):
-    monkeypatch.setattr("eqlab.publish.browser.shutil.which", lambda name: None)
+    monkeypatch.setattr("eqlab.publish.plot.shutil.which", lambda name: None)
     done = eqlab("plot", *MODELS, "-o", "x.png")
     assert done.code == 2
     assert "Install chromium" in done.err

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from eqlab.comparison.caveats import caveats
-from eqlab.comparison.compare import compare
+from eqlab.comparison.compare import caveats, compare
 from eqlab.comparison.entries import EntrySource, entries
-from eqlab.comparison.sentences import listed, p_words, round_up
+from eqlab.comparison.sentences import listed, round_up
 from eqlab.comparison.tables import as_data, sentence, tables
 from eqlab.core.results import Estimate, ItemScore, Result
+from eqlab.tables.cells import p_text
 
 
 def result(subject, table, *, benchmark="eqbench", items=None, group="", status="ok", trials=None, **more):
@@ -163,7 +163,7 @@ def test_orders_are_told_apart_where_they_were_asked_twice():
     standing = found.spreads["a"]
     assert standing.order_apart
     assert standing.components.variance["order"] == pytest.approx(100, rel=0.4)
-    assert "order" in next(t for t in tables(found) if t.title == "Where the spread comes from").columns
+    assert "order" in next(t for t in tables(found) if t.title == "Where the spread comes from").titles
     fresh = [[f"{i}-{k}" for k in range(4)] for i in range(60)]
     (mixed,) = compared(result("model:a", points, trials=fresh))
     assert not mixed.spreads["a"].order_apart
@@ -249,6 +249,6 @@ def test_many_subjects_list_neighbours_only_but_data_has_all():
 
 def test_words():
     assert [round_up(n) for n in (7, 690, 694, 1309, 23461)] == [7, 690, 700, 1400, 24000]
-    assert p_words(0.0) == "< 0.0001"
-    assert p_words(None) == "undefined"
+    assert p_text(0.0) == "< 0.0001"
+    assert p_text(None) == "undefined"
     assert listed(list("abcdefgh")) == "a, b, c, d, e and 3 others"

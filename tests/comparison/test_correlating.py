@@ -5,12 +5,10 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from eqlab.comparison.correlate import as_data, correlate, match, notes, sentence, table
+from eqlab.comparison.correlate import External, as_data, correlate, match, notes, read_scores, scatter, sentence, table
 from eqlab.comparison.entries import EntrySource, entries
-from eqlab.comparison.external import External, read_scores
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Estimate, ItemScore, Result
-from eqlab.publish.scatter import scatter
 
 
 def ours(n=12, items=30, title="EQ-Bench v2"):

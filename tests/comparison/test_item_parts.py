@@ -5,10 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from eqlab.comparison.item_designs import ITEM, REPEAT, WORDING, designs_table, item_designs
-from eqlab.comparison.item_equating import equate_sets
-from eqlab.comparison.item_groups import between_people
-from eqlab.comparison.item_points import PLAIN, ItemPoint
+from eqlab.comparison.item_designs import ITEM, REPEAT, WORDING, designs_table, equate_sets, item_designs
+from eqlab.comparison.item_points import PLAIN, ItemPoint, between_people
 from eqlab.comparison.item_report import item_report
 from eqlab.core.errors import UsageError
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from eqlab.comparison.over_speakers import difference
+from eqlab.comparison.speakers import difference
 
 
 def ends(values):

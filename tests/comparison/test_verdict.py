@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqlab.comparison.contender import REFERENCE, Contender, contender, told_apart, why_no_rank
-from eqlab.comparison.pair import ALPHA, pair, paired_on
 from eqlab.comparison.sentences import conclusion
-from eqlab.comparison.verdict import judge
+from eqlab.comparison.verdict import ALPHA, pair, paired_on, rank
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result
 
 
@@ -33,7 +32,7 @@ def ranks(verdict):
 
 
 def test_one_model_is_first_and_others_follow():
-    found = judge([one("b", drawn(2)), one("a", drawn(1, gap=15)), one("c", drawn(3, gap=-15))])
+    found = rank([one("b", drawn(2)), one("a", drawn(1, gap=15)), one("c", drawn(3, gap=-15))])
     assert ranks(found) == {"a": (1, 1), "b": (2, 2), "c": (3, 3)}
     assert [first.name for first in found.first] == ["a"]
     assert conclusion(found).startswith("a is best: it scores ")
@@ -43,7 +42,7 @@ def test_one_model_is_first_and_others_follow():
 def test_overlapping_intervals_do_not_hide_a_paired_difference():
     """The report used to say the two cannot be separated; item by item a is better on nearly all."""
     base = drawn(5)
-    found = judge([one("a", base + 2), one("b", base + np.random.default_rng(6).normal(0, 1, 40))])
+    found = rank([one("a", base + 2), one("b", base + np.random.default_rng(6).normal(0, 1, 40))])
     a, b = (standing.contender.score for standing in found.standings)
     assert a.low < b.high
     assert ranks(found) == {"a": (1, 1), "b": (2, 2)}
@@ -52,7 +51,7 @@ def test_overlapping_intervals_do_not_hide_a_paired_difference():
 
 @given(st.lists(st.floats(-12, 12), min_size=2, max_size=6), st.integers(0, 10**6), st.sampled_from([5, 6, 12, 40]))
 def test_no_statement_contradicts_another(gaps, seed, n):
-    found = judge([one(f"m{k}", drawn(seed + k, gap, n)) for k, gap in enumerate(gaps)], joint=True)
+    found = rank([one(f"m{k}", drawn(seed + k, gap, n)) for k, gap in enumerate(gaps)], joint=True)
     places = [standing.contender for standing in found.ranked]
     values = [place.score.value for place in places]
     assert values == sorted(values, reverse=True)
@@ -87,10 +86,10 @@ def test_no_statement_contradicts_another(gaps, seed, n):
 @given(st.integers(0, 10**6), st.integers(3, 6))
 def test_a_pair_is_judged_alike_in_any_company(seed, count):
     every = [one(f"m{k}", drawn(seed + k, 3.0 * k)) for k in range(count)]
-    whole = judge(every)
+    whole = rank(every)
     for j, a in enumerate(every):
         for b in every[j + 1 :]:
-            alone = judge([a, b])
+            alone = rank([a, b])
             assert whole.pair(a.name, b.name) == alone.pair(a.name, b.name)
 
 
@@ -111,7 +110,7 @@ def test_who_is_told_apart_is_what_the_pairs_say(gaps, seed, n, lost, coarse, el
         points[rng.random(n) < lost] = np.nan
         if np.isfinite(points).sum() >= 5:
             every.append(one(f"m{k}", points, "other" if elsewhere and k == 1 else "s"))
-    found = judge(every)
+    found = rank(every)
     both = [found.pair(a.name, b.name) for j, a in enumerate(every) for b in every[j + 1 :]]
     better = [(pair_, pair_.better) for pair_ in both if pair_.better is not None]
     assert found.apart == {(own.name, (pair_.b if own is pair_.a else pair_.a).name) for pair_, own in better}
@@ -135,7 +134,7 @@ def test_one_item_shared_of_many_is_no_pair():
 
 
 def test_the_same_answers_share_every_rank():
-    found = judge([one("a", drawn(1)), one("b", drawn(1)), one("c", drawn(1))])
+    found = rank([one("a", drawn(1)), one("b", drawn(1)), one("c", drawn(1))])
     assert set(ranks(found).values()) == {(1, 3)}
     assert "scores highest" not in conclusion(found)
     assert conclusion(found).startswith("a (")
@@ -148,14 +147,14 @@ def test_near_copies_are_never_told_apart_however_small_p_is():
     other[:7] += 5.0
     found = pair(one("a", other), one("b", base))
     assert (found.separated, found.why, found.difference.low) == (False, "they differ on 7 of 100", None)
-    assert set(ranks(judge([one("a", other), one("b", base)])).values()) == {(1, 2)}
+    assert set(ranks(rank([one("a", other), one("b", base)])).values()) == {(1, 2)}
 
 
 def test_the_same_gap_on_every_item_is_told_by_its_signs():
     base = drawn(1, n=12)
     found = pair(one("a", base + 1), one("b", base))
     assert (found.separated, found.difference.low) == (True, None)
-    assert "the same on each" in conclusion(judge([one("a", base + 1), one("b", base)]))
+    assert "the same on each" in conclusion(rank([one("a", base + 1), one("b", base)]))
     five = pair(one("a", base[:5] + 1), one("b", base[:5]))
     assert five.separated is False  # 2/2⁵ = .06
 
@@ -168,7 +167,7 @@ def test_missing_items_are_left_out_of_a_pair():
 
 
 def test_scores_without_items_are_compared_by_their_intervals():
-    found = judge([bare("a", 80, 75, 85), bare("b", 70, 65, 75), bare("c", 60, 40, 80)])
+    found = rank([bare("a", 80, 75, 85), bare("b", 70, 65, 75), bare("c", 60, 40, 80)])
     assert found.pair("a", "b").separated
     assert found.pair("a", "c").separated is False
     assert ranks(found)["a"][0] == 1
@@ -191,18 +190,18 @@ def test_other_item_files_are_other_items():
 def test_who_has_no_rank_is_named_with_the_reason():
     people = bare("people", 70, 66, 74, why_no_rank=REFERENCE, people=True)
     broken = bare("z", 99, 98, 100, why_no_rank="not valid: too few answers could be read")
-    found = judge([one("a", drawn(1)), people, broken])
+    found = rank([one("a", drawn(1)), people, broken])
     assert ranks(found) == {"a": (1, 1), "z": None, "people": None}
     text = conclusion(found)
     assert "People score 70.00" in text
     assert "z (99.00, n = 50) is not compared: not valid: too few answers could be read." in text
     only = "No score can be compared. Not valid: too few answers could be read."
-    assert conclusion(judge([broken, bare("y", 9, 8, 10, why_no_rank=broken.why_no_rank)])) == only
+    assert conclusion(rank([broken, bare("y", 9, 8, 10, why_no_rank=broken.why_no_rank)])) == only
 
 
 def test_baselines_are_held_against_the_weak_ones():
     floor = (Baseline("random", 10), Baseline("all fives", 62))
-    found = judge([bare("a", 80, 75, 85, baselines=floor), bare("c", 60, 55, 65, baselines=floor)])
+    found = rank([bare("a", 80, 75, 85, baselines=floor), bare("c", 60, 55, 65, baselines=floor)])
     assert conclusion(found).endswith("Not clearly better than 'all fives', which takes no skill (62.0): c.")
 
 
@@ -227,6 +226,6 @@ def test_a_rater_with_too_few_prompts_still_tells_the_shares():
         one(name, [value] * 4, why_no_rank="too few items: 4, at least 5 are needed")
         for name, value in (("b", 0), ("a", 100))
     ]
-    text = conclusion(judge(few), "prompts", "j")
+    text = conclusion(rank(few), "prompts", "j")
     assert text.startswith("Judge-only: j gives a 100.00, b 0.00 overall.")
     assert text.endswith("Too few items: 4, at least 5 are needed.")

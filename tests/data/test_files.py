@@ -201,7 +201,7 @@ def test_a_study_export_that_fails_leaves_the_old_one(make_participation, tmp_pa
 
 
 def test_a_picture_that_the_browser_does_not_make_leaves_the_old_one(tmp_path, monkeypatch):
-    from eqlab.publish import browser
+    from eqlab.publish import plot as browser
 
     old = tmp_path / "p.png"
     old.write_text("old")

@@ -6,7 +6,7 @@ import pytest
 
 from eqlab.core.results import Estimate
 from eqlab.core.usage import Usage
-from eqlab.publish.cost import Spent, cost_chart
+from eqlab.publish.plot import Spent, cost_chart
 
 
 def spent(name, score, *, cost=None, tokens=None, currency="USD"):

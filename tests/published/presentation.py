@@ -34,7 +34,7 @@ def python_in(value, place="report"):
 def presented(study, report, capsys):
     """Everything a study is shown as: JSON without Python in it, sentences, flat rows, Markdown, the terminal's text,
     of which docs/evidence/reproduce.md shows lines."""
-    from eqlab.cli.reproduce import show
+    from eqlab.cli.research import show
     from eqlab.reproduce import load
     from eqlab.reproduce.present import as_csv, as_markdown
 

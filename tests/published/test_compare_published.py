@@ -82,7 +82,7 @@ def test_a_refusal_in_a_published_file_is_counted_as_one(published, tmp_path):
     import json
     import shutil
 
-    from eqlab.publish.leaderboard.published import published_entries, published_reader
+    from eqlab.publish.leaderboard.build import published_entries, published_reader
 
     questions = "eqbench/data/eq_bench_v2_questions_171.json"
     (tmp_path / "eqbench" / "data").mkdir(parents=True)

@@ -112,7 +112,7 @@ def test_a_run_beside_people(published):
     result = EB.score("m", scored, options)
     assert result.headline.value == pytest.approx(250 / 3)  # good and neutral are alike, both above bad
     assert "Its changes differ from people's by" in result.sentence
-    assert result.tables[1].columns[4] == "people: Positive Affect"
+    assert result.tables[1].titles[4] == "people: Positive Affect"
     assert any("28.0 ± 8.9 (n = 1266)" in row for row in result.tables[2].rows)
     assert any(e.note == "people's own reliability is 0.83" for e in result.estimates)
 

@@ -68,7 +68,7 @@ def test_every_golden_number_of_people_comes_out(found, human):
     changes = {
         (row[0], column.removeprefix("change in ")): cell
         for row in profile.rows
-        for column, cell in zip(profile.columns, row, strict=True)
+        for column, cell in zip(profile.titles, row, strict=True)
         if column.startswith("change in ")
     }
     checked = 0

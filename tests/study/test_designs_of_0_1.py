@@ -2,7 +2,7 @@
 
 import pytest
 
-from eqlab.store.study.create import check_begun, create_study
+from eqlab.store.study.studies import check_begun, create_study
 from eqlab.study.build_design import design_of, open_study
 from eqlab.study.file import read_study
 

@@ -3,12 +3,12 @@
 import pytest
 from small_study import answer_for, small_design, take
 
-from eqlab.store.study.erase import erase_person
-from eqlab.study.results import flow
+from eqlab.core.studied import Truth
+from eqlab.store.study.records import erase_person
+from eqlab.study.results import analysis
 from eqlab.study.results.participants import read_participants, scored_of
 from eqlab.study.simulation.in_memory import rehearse
-from eqlab.study.simulation.minds import Truth, World
-from eqlab.study.simulation.personas import MIX, players
+from eqlab.study.simulation.personas import MIX, World, players
 
 
 def counts(table):
@@ -38,7 +38,7 @@ def test_every_way_of_ending_is_counted_once(make_participation, clock):
     full = participation.arrive("late", "en")
     assert participation.look(full).state == "full"
     participants = read_participants(participation)
-    table = counts(flow.flow_table(participants))
+    table = counts(analysis.flow_table(participants))
     assert table.pop("arrived") == len(names) + 4 == sum(table.values())
     assert table == {
         "turned away: the study was full": 1,
@@ -56,10 +56,10 @@ def test_every_way_of_ending_is_counted_once(make_participation, clock):
         "erased at their request": 1,
         "erased by the researcher": 0,
     }
-    assert "because nothing was saved: 1" in flow.flow_table(participants).note
-    by_arm = flow.arm_table(participation.design, participants, flow.sample(participants, ()))
+    assert "because nothing was saved: 1" in analysis.flow_table(participants).note
+    by_arm = analysis.arm_table(participation.design, participants, analysis.select_sample(participants, ()))
     assert sum(row[2] for row in by_arm.rows) == 6  # assigned
-    left = flow.leaving_table(participants)
+    left = analysis.leaving_table(participants)
     assert [row[1:] for row in left.rows] == [("consent", 1), ("quiz", 1), ("trial", 1)]
 
 
@@ -68,9 +68,9 @@ def test_simulated_people_are_all_counted(seed):
     design = small_design(batches=4, size=3, people=2)
     world = World(design, Truth(0.5), seed)
     participants = rehearse(design, players(design, world, 40, MIX, seed))
-    table = counts(flow.flow_table(participants))
+    table = counts(analysis.flow_table(participants))
     assert table.pop("arrived") == 40 == sum(table.values())
-    sample = flow.sample(participants, ("incomplete", "failed_attention"))
+    sample = analysis.select_sample(participants, ("incomplete", "failed_attention"))
     assert len(sample.kept) + len(sample.excluded) == len(sample.everybody)
 
 
@@ -101,10 +101,10 @@ def test_exclusions_are_counted_with_their_reasons(make_participation, clock):
     }
     participants = read_participants(participation)
     rules = ("failed_attention", "too_fast", "straight_lining", "incomplete")
-    sample = flow.sample(participants, rules)
+    sample = analysis.select_sample(participants, rules)
     assert [person.person for person in sample.kept] == [good]
     assert sample.excluded == bad
-    rows = [(row[0].split(":")[0], row[1], row[2]) for row in flow.exclusion_table(sample, rules).rows]
+    rows = [(row[0].split(":")[0], row[1], row[2]) for row in analysis.exclusion_table(sample, rules).rows]
     assert rows == [
         ("answered at least one trial", 5, 26),
         ("failed_attention", 1, 6),
@@ -114,8 +114,8 @@ def test_exclusions_are_counted_with_their_reasons(make_participation, clock):
         ("excluded in all", 4, 20),
         ("analysed", 1, 6),
     ]
-    assert flow.sample(participants, ()).excluded == {}
-    checks = flow.checks_table(sample, 2.0)
+    assert analysis.select_sample(participants, ()).excluded == {}
+    checks = analysis.checks_table(sample, 2.0)
     assert [row[1] for row in checks.rows] == [1, 0, 0, 0, 0, 2]
 
 

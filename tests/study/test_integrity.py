@@ -11,13 +11,12 @@ from small_study import SECONDS, answer_for, take
 
 from eqlab.core.errors import DataError, StoreError
 from eqlab.core.moves import Arrival, is_simulated
-from eqlab.store.study.audit import read_audit
-from eqlab.store.study.erase import clear_simulated, erase_person
 from eqlab.store.study.lock import lock_plan, standing
 from eqlab.store.study.participation import TurnedAway
-from eqlab.study.results.analysis import analyse
+from eqlab.store.study.records import clear_simulated, erase_person
+from eqlab.store.study.researchers import read_audit
+from eqlab.study.results.analysis import analyse, analysis_code
 from eqlab.study.results.bundle import redo
-from eqlab.study.results.code import analysis_code
 from eqlab.study.results.export import export_all, export_table
 from eqlab.study.results.lock_file import lock_file, read_lock_file, write_lock_file
 from eqlab.study.results.participants import read_participants
@@ -155,10 +154,10 @@ def test_the_lock_covers_the_code_that_analyses(make_participation, clock):
 
 
 def test_the_code_hash_follows_the_source(monkeypatch):
-    import eqlab.study.results.code as module
+    import eqlab.study.results.analysis as module
 
     before = analysis_code()
-    monkeypatch.setattr(module, "_ROOMS", module._ROOMS[:-1])
+    monkeypatch.setattr(module, "_FOLDERS", module._FOLDERS[:-1])
     module.analysis_code.cache_clear()
     try:
         assert module.analysis_code() != before

@@ -11,9 +11,8 @@ from eqlab.core.studied import StudyKind, Worded
 from eqlab.store.store import Store
 from eqlab.study.file import read_study
 from eqlab.study.kinds import registry
-from eqlab.study.overview import overview, warnings
-from eqlab.study.power import power_of
-from eqlab.study.results import flow
+from eqlab.study.overview import overview, power_of, warnings
+from eqlab.study.results import analysis
 from eqlab.study.results.analysis import people_result
 from eqlab.study.simulation.simulate import recovered
 
@@ -92,7 +91,7 @@ def test_within_people_the_effect_is_found_again(make):
     design = make(
         "rating", tables='[design]\narms_per_person = "all"\n[places]\nbatch_size = 12\npeople_per_batch = 8\n'
     )
-    sample = flow.sample(rehearsed(design, 32, 1.0), ())
+    sample = analysis.select_sample(rehearsed(design, 32, 1.0), ())
     (one,) = recovered(design, registry_truth(1.0), sample)
     assert (one.name, one.inside) == ("log-odds, b − a", True)
     assert one.found.low > 0
@@ -118,7 +117,7 @@ def test_own_scales_are_all_on_a_page_and_each_is_analysed(make):
     design = make("rating", tables=SCALES + "[places]\nbatch_size = 12\npeople_per_batch = 12\n")
     (form,) = {trial.form for batch in design.batches for trial in batch.trials}
     assert [(scale.key, scale.high) for scale in form.scales] == [("cognitive", 5), ("affective", 7), ("cold", 5)]
-    kept = flow.sample(rehearsed(design, 48, 1.2), ()).kept
+    kept = analysis.select_sample(rehearsed(design, 48, 1.2), ()).kept
     found = people_result(design, kept)
     assert {check.form for check in design.attention} == {form}  # nobody tells a check by the number of its scales
     assert all(check.key["right"].keys() <= set(form.keys) for check in design.attention)
@@ -166,7 +165,7 @@ def test_every_pair_is_shown_in_both_orders_and_a_person_sees_both(make):
 
 def test_strengths_are_found_again_ties_and_places_aside(make):
     design = make("pairwise", arms=("a", "b", "c"), tables="[places]\nbatch_size = 12\npeople_per_batch = 4\n")
-    kept = flow.sample(rehearsed(design, 48, 0.8), ()).kept
+    kept = analysis.select_sample(rehearsed(design, 48, 0.8), ()).kept
     found = people_result(design, kept)
     assert [one.arm for one in found.contrasts] == ["b", "c"]
     for one in found.contrasts:
@@ -181,7 +180,7 @@ def test_without_ties_there_are_two_answers(make):
     design = make("pairwise", tables="[options]\nties = false\n")
     (scale,) = design.batches[0].trials[0].form.scales
     assert scale.anchors == ((1, "First"), (2, "Second"))
-    kept = flow.sample(rehearsed(design, 8, 0.8), ()).kept
+    kept = analysis.select_sample(rehearsed(design, 8, 0.8), ()).kept
     table = {row[0]: row[1] for row in people_result(design, kept).result.tables[-1].rows}
     assert table["tie"] == 0
     assert table["first"] + table["second"] == sum(len(one.pages) - 2 for one in kept)
@@ -189,7 +188,7 @@ def test_without_ties_there_are_two_answers(make):
 
 def test_an_arm_that_won_everything_has_no_finite_strength_and_that_is_said(make):
     design = make("pairwise")
-    kept = flow.sample(rehearsed(design, 4, 60.0), ()).kept
+    kept = analysis.select_sample(rehearsed(design, 4, 60.0), ()).kept
     found = people_result(design, kept)
     assert found.contrasts == ()
     assert any("No strengths" in said for said in found.result.caveats)
@@ -297,7 +296,7 @@ def test_careless_people_fail_gold_items_and_the_inconsistent_are_found(make):
     assert 1 <= failed <= 8
     apart = [person.apart for person in people]
     assert all(one is not None and 0 <= one <= 1 for one in apart)
-    found = flow.sample(rehearsed(design, 28, 0.5, mix=mix), ("failed_gold", "inconsistent"))
+    found = analysis.select_sample(rehearsed(design, 28, 0.5, mix=mix), ("failed_gold", "inconsistent"))
     assert {why for own in found.excluded.values() for why in own} <= {"failed_gold", "inconsistent"}
     assert len(found.excluded) >= failed
     # answers to gold items and repeated pages are none of the benchmark's

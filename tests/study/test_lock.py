@@ -7,9 +7,9 @@ from small_study import SECONDS, small_design, take
 
 from eqlab.core.errors import StoreError
 from eqlab.core.study import AnalysisPlan
-from eqlab.store.study.erase import erase_person
 from eqlab.store.study.lock import lock_plan, read_lock, standing
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.records import erase_person
 
 
 def with_plan(participation, **plan):

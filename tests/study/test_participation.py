@@ -10,8 +10,8 @@ from eqlab.core.errors import StoreError
 from eqlab.core.moves import Unknown
 from eqlab.core.runs import PEOPLE
 from eqlab.store.schema import answers, events, panel_ids, places
-from eqlab.store.study.create import create_study
-from eqlab.store.study.erase import erase_person, export_person, find_by_panel
+from eqlab.store.study.records import erase_person, export_person, find_by_panel
+from eqlab.store.study.studies import create_study
 
 
 def count(participation, table):
@@ -140,6 +140,24 @@ def test_late_finisher_whose_place_nobody_took_keeps_it(make_participation, cloc
     clock.now += 6000
     assert take(participation, slow).state == "finished"
     assert place_states(participation) == ["done"]
+
+
+@pytest.mark.parametrize("until", ["trial", "debrief"])
+def test_a_lapsed_place_that_was_opened_to_others_is_taken_back_by_its_holder(make_participation, clock, until):
+    """Two places lapse; the newcomer takes one of them, and the other's holder comes back before anybody else."""
+    participation = make_participation(arms=("a",), batches=2, lease=10)
+    first, second = (participation.arrive(name, "en") for name in ("first", "second"))
+    for person in (first, second):
+        take(participation, person, until=until)
+    clock.now += 6000
+    take(participation, participation.arrive("newcomer", "en"), until="trial")
+    assert place_states(participation) == ["held", "open"]
+    view = participation.look(second)
+    participation.save(second, view.number, view.attempt, answer_for(view))
+    assert place_states(participation) == ["held", "done" if until == "debrief" else "held"]
+    assert participation.look(participation.arrive("too late", "en")).state == "full"
+    assert take(participation, second).state == "finished"
+    assert take(participation, first).state == "extra"
 
 
 def test_every_save_renews_the_place(make_participation, clock):

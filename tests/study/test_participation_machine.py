@@ -19,9 +19,9 @@ from sqlalchemy import select, text
 from eqlab.core.moves import ENDED
 from eqlab.store.schema import places
 from eqlab.store.store import Store
-from eqlab.store.study.create import create_study
-from eqlab.store.study.erase import erase_person
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.records import erase_person
+from eqlab.store.study.studies import create_study
 
 PANEL = [f"panel-{number}" for number in range(5)]
 LEASE = 600.0

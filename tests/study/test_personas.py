@@ -15,15 +15,14 @@ from eqlab.benchmarks.eqbench.study import Readers
 from eqlab.benchmarks.rating.study import Raters
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form
+from eqlab.core.studied import Truth
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import PANAS
 from eqlab.instruments.score import score
 from eqlab.instruments.wording import own_wording, scales
 from eqlab.study.simulation.in_memory import rehearse
-from eqlab.study.simulation.minds import Truth, World
-from eqlab.study.simulation.page_reader import bare, read_page
-from eqlab.study.simulation.personas import MIX, PERSONAS, deal, players, read_mix
-from eqlab.study.simulation.walk import Questions, WalkError
+from eqlab.study.simulation.personas import MIX, PERSONAS, World, deal, players, read_mix
+from eqlab.study.simulation.walk import Questions, WalkError, bare, read_page
 
 
 @given(st.integers(1, 300), st.integers(0, 5))

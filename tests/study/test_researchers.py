@@ -12,14 +12,13 @@ from web_case import HASH, PASSWORD, PROLIFIC
 
 from eqlab.core.results import Estimate
 from eqlab.core.studied import Recovered
-from eqlab.store.study.audit import read_audit
-from eqlab.store.study.doors import read_status
-from eqlab.store.study.researchers import keep_researcher, remove_researcher
-from eqlab.study.power import power_of
-from eqlab.study.results.charts import charts
+from eqlab.store.study.researchers import keep_researcher, read_audit, remove_researcher
+from eqlab.store.study.studies import read_status
+from eqlab.study.overview import power_of
 from eqlab.study.results.status import study_status
 from eqlab.study.simulation.simulate import power
 from eqlab.study.web.alerts import Alert, AlertWatch, alerts, teller
+from eqlab.study.web.researcher import charts
 
 
 @pytest.fixture

@@ -18,8 +18,7 @@ from small_study import small_design
 from web_case import SECRET, open_desks
 
 from eqlab.study.web.log import Bounded
-from eqlab.study.web.protocol import Connections, most_connections
-from eqlab.study.web.server import running
+from eqlab.study.web.server import Connections, most_connections, running
 from eqlab.study.web.settings import ServerSettings
 
 

@@ -8,12 +8,12 @@ from judge_case import replies
 
 import eqlab as api
 from eqlab.core.errors import DataError, UsageError
-from eqlab.store.study.answering import is_right
-from eqlab.store.study.create import create_study
+from eqlab.store.study.moves import is_right
 from eqlab.store.study.participation import Participation
-from eqlab.study.begin import study_text
+from eqlab.store.study.studies import create_study
 from eqlab.study.build_design import arm_replies, design_of, open_study, split_source
 from eqlab.study.file import read_study
+from eqlab.study.init import study_text
 from eqlab.study.kinds.registry import kind_names
 
 

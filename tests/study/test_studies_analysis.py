@@ -6,14 +6,13 @@ import pytest
 from small_study import small_design
 
 from eqlab.core.forms import Form, Scale
-from eqlab.core.studied import Recovered, recovered_contrast
+from eqlab.core.studied import Recovered, Truth, recovered_contrast
 from eqlab.core.study import AnalysisPlan
 from eqlab.core.trials import Trial
 from eqlab.store.study.lock import PlanStanding
 from eqlab.study.results.analysis import analyse_roll, people_result
 from eqlab.study.simulation.in_memory import rehearse
-from eqlab.study.simulation.minds import Truth, World
-from eqlab.study.simulation.personas import players
+from eqlab.study.simulation.personas import World, players
 
 EARLY = PlanStanding(True, "the plan was locked", None, None)
 LATE = PlanStanding(False, "the analysis plan was never locked", None, None)

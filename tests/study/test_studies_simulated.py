@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 from small_study import small_design
 
-from eqlab.store.study.create import create_study
 from eqlab.store.study.participation import Participation
-from eqlab.study.served import ServedStudy
-from eqlab.study.simulation.minds import Truth
-from eqlab.study.simulation.personas import PERSONAS
+from eqlab.store.study.studies import create_study
+from eqlab.study.served_study import ServedStudy
+from eqlab.study.simulation.personas import PERSONAS, Truth
 from eqlab.study.simulation.simulate import Simulation, coverage, repeat, simulate, walk
 from eqlab.study.simulation.walk import Address, WalkError
 from eqlab.study.web.settings import ServerSettings

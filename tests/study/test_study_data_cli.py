@@ -8,7 +8,7 @@ from small_study import take
 from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
 from eqlab.study.build_design import open_study
-from eqlab.study.panel_ids import panel_hash
+from eqlab.study.panels import panel_hash
 
 SECRET = "b7d5a1c38e6f42908b7d5a1c38e6f429"
 

@@ -14,9 +14,8 @@ from eqlab.core.forms import Form
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import PANAS
 from eqlab.instruments.wording import own_wording, scales
-from eqlab.store.study.erase import erase_person
-from eqlab.study.results.codebook import codebook
-from eqlab.study.results.export import FORMATS, TABLES, export_all, export_table
+from eqlab.store.study.records import erase_person
+from eqlab.study.results.export import FORMATS, TABLES, codebook, export_all, export_table
 from eqlab.study.results.participants import read_participants
 
 HASH = "c0ffee" * 8

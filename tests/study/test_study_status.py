@@ -9,7 +9,7 @@ from scipy import stats
 from small_study import SECONDS, answer_for, small_design, take
 
 from eqlab.core.study import Pay
-from eqlab.store.study.erase import erase_person
+from eqlab.store.study.records import erase_person
 from eqlab.study.results.status import median_estimate, quantile, study_status
 
 

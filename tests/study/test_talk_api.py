@@ -10,7 +10,7 @@ from talk_case import PANEL, calls, one, talking
 from test_web_api import fuzz, schemathesis
 from web_case import enter
 
-from eqlab.study.web.api_talk import TalkBody
+from eqlab.study.web.api import TalkBody
 
 pytest.importorskip("fastapi")
 

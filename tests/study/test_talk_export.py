@@ -7,24 +7,23 @@ import json
 from dataclasses import replace
 
 import pytest
-from export_alone import without_eqlab
+from redo_case import without_eqlab
 from sqlalchemy import select
 from talk_case import talk_design, talk_text
 from web_case import SECRET, open_desks
 
 from eqlab.core.studied import Truth
 from eqlab.store.schema import talk_calls
-from eqlab.store.study.create import create_study
-from eqlab.store.study.erase import export_person
 from eqlab.store.study.participation import Participation
-from eqlab.study.results import alone
+from eqlab.store.study.records import export_person
+from eqlab.store.study.studies import create_study
+from eqlab.study.results import redo_script
 from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all
 from eqlab.study.results.participants import read_participants
 from eqlab.study.results.public import publish
 from eqlab.study.simulation.personas import MIX
-from eqlab.study.simulation.scripted import scripted_models
-from eqlab.study.simulation.simulate import Simulation, at_once, walk
+from eqlab.study.simulation.simulate import Simulation, at_once, scripted_models, walk
 from eqlab.study.simulation.walk import Address
 
 pytest.importorskip("fastapi")
@@ -33,7 +32,7 @@ HONEST = {"honest": 1.0}
 
 def walked(folder, people, mix=HONEST, **more):
     """Simulated people who talked over HTTP with scripted models: their participation, and how each came out."""
-    from eqlab.study.served import ServedStudy
+    from eqlab.study.served_study import ServedStudy
     from eqlab.study.web.server import running
     from eqlab.study.web.settings import ServerSettings
 
@@ -42,7 +41,7 @@ def walked(folder, people, mix=HONEST, **more):
     store, _ = open_desks(folder, [])
     create_study(store, quick, talk_text(), "test", {})
     participation = Participation(store, quick)
-    settings = ServerSettings(SECRET, rehearsal=True, door_burst=1e9, door_rate=1e9)
+    settings = ServerSettings(SECRET, rehearsal=True, arrival_burst=1e9, arrival_rate=1e9)
     with scripted_models(made) as models, running([ServedStudy(participation, models)], settings) as base:
         done = walk(quick, Address(base, "talk", "", "x"), Simulation(people, Truth(10.0), mix), lambda _: None)
     return participation, done
@@ -119,7 +118,7 @@ def test_it_says_where_a_talk_was_changed(tmp_path, mixed, capsys, column, value
         written = csv.DictWriter(file, list(last))
         written.writeheader()
         written.writerows(rows)
-    assert alone.main(tmp_path) == 1
+    assert redo_script.main(tmp_path) == 1
     assert f"DIFFERENT  {changed}: " in capsys.readouterr().out
 
 
@@ -148,7 +147,7 @@ def test_the_script_ends_talks_of_simulated_speakers_as_the_product_does(last, e
     row = {"seat": "speaker", "status": "ok", "finish": "", "emotion": "50", "leaves": "0", **last}
     rows = [{**row, "seat": "listener", "status": "ok", "finish": ""}, row]
     key = {"speaker": "m", "replies": 1, "character": {}}
-    assert alone._end(rows, key, False) == end
+    assert redo_script._end(rows, key, False) == end
     if row["status"] == "error":
         return  # such a turn is asked again
     values = {"emotion": int(row["emotion"]), "leaves": int(row["leaves"]), "says": "x"}

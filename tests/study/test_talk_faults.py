@@ -9,10 +9,10 @@ from aiohttp import web
 from sqlalchemy import select
 from talk_case import ARMS, HELP, MACHINE, calls, one, talk_design, talking
 
+from eqlab.core.studied import Truth
 from eqlab.store.schema import answers, talk_calls, trials
-from eqlab.store.study.erase import erase_person
+from eqlab.store.study.records import erase_person
 from eqlab.study.results.participants import read_participants
-from eqlab.study.simulation.minds import Truth
 from eqlab.study.simulation.simulate import Simulation, walk
 from eqlab.study.simulation.walk import Address
 

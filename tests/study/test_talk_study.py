@@ -15,13 +15,13 @@ from eqlab.core.studied import Truth
 from eqlab.store.store import Store
 from eqlab.study.build_design import design_of
 from eqlab.study.file import read_study
-from eqlab.study.results import flow
+from eqlab.study.results import analysis
 from eqlab.study.results.analysis import analyse_roll
 from eqlab.study.results.analysis import people_result as of_kind
 from eqlab.study.simulation.in_memory import rehearse
 from eqlab.study.simulation.simulate import Simulation, cast, recovered, simulate
-from eqlab.study.talk.money import too_little
-from eqlab.study.talk.seen import settled
+from eqlab.study.talk.costs import too_little
+from eqlab.study.talk.view import settled
 
 HONEST = {"honest": 1.0}
 LISTENER = 'person = "listener"'
@@ -156,7 +156,7 @@ def test_the_effect_that_was_put_in_is_found_again_and_covered(design):
     made, truth, inside, total = design(), Truth(8.0), 0, 40
     values = []
     for seed in range(total):
-        sample = flow.sample(rehearsed(made, 30, 8.0, seed), ())
+        sample = analysis.select_sample(rehearsed(made, 30, 8.0, seed), ())
         (one,) = recovered(made, truth, sample)
         inside += one.inside is True
         values.append(one.found.value)
@@ -166,7 +166,7 @@ def test_the_effect_that_was_put_in_is_found_again_and_covered(design):
 
 def test_no_effect_is_no_effect(design):
     made = design()
-    (one,) = recovered(made, Truth(0.0), flow.sample(rehearsed(made, 60, 0.0), ()))
+    (one,) = recovered(made, Truth(0.0), analysis.select_sample(rehearsed(made, 60, 0.0), ()))
     assert one.name == "final emotion, heron − kestrel"
     assert abs(one.found.value) < 3 * one.found.se
     assert one.found.n == 60
@@ -174,7 +174,7 @@ def test_no_effect_is_no_effect(design):
 
 def test_people_who_listen_give_the_human_level(design):
     made = design(talk=f"{LISTENER}\ntalks = 2", top="limit = 4", arms={"s": "speaker-m"})
-    sample = flow.sample(rehearsed(made, 30, 12.0), ())
+    sample = analysis.select_sample(rehearsed(made, 30, 12.0), ())
     (one,) = recovered(made, Truth(12.0), sample)
     assert (one.name, one.put_in, one.null) == ("final emotion", 62.0, None)
     assert one.inside is True
@@ -198,7 +198,7 @@ def test_people_who_listen_give_the_human_level(design):
 
 def test_people_who_speak_are_compared_by_listener(design):
     made = design(talk='about = "personas"', top="limit = 4")
-    sample = flow.sample(rehearsed(made, 24, 10.0), ())
+    sample = analysis.select_sample(rehearsed(made, 24, 10.0), ())
     found = of_kind(made, sample.kept)
     talks = talks_in([found.result])
     assert {talk.listener for talk in talks} == {"good-model-x1", "bad-model-x2"}
@@ -212,7 +212,7 @@ def test_people_who_speak_are_compared_by_listener(design):
     )
     assert not found.result.ranked
     course = next(table for table in found.result.tables if table.title == "The course of emotion, arm by arm")
-    assert course.columns == ("when", "kestrel", "heron")
+    assert course.titles == ("when", "kestrel", "heron")
     first, last = course.rows[0], course.rows[-1]
     assert (first[0], last[0], first[1].n) == ("at the opening", "after reply 3", 12)
     assert last[2].value > first[2].value
@@ -223,7 +223,7 @@ def test_people_who_speak_are_compared_by_listener(design):
 
 def test_people_are_the_reference_for_simulated_speakers(design):
     made = design(talk='about = "personas"', top="limit = 6")
-    found = of_kind(made, flow.sample(rehearsed(made, 48, 10.0), ()).kept)
+    found = of_kind(made, analysis.select_sample(rehearsed(made, 48, 10.0), ()).kept)
     people = talks_in([found.result])
     cells = sorted({(talk.listener, talk.persona) for talk in people})
     simulated = [

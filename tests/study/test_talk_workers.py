@@ -18,8 +18,8 @@ from talk_case import PANEL, Person, TalkSite, calls, talk_design, talk_text
 from web_case import SECRET
 
 from eqlab.store.store import Store
-from eqlab.store.study.create import create_study
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.studies import create_study
 
 pytest.importorskip("fastapi")
 
@@ -40,7 +40,7 @@ class Held:
 @pytest.fixture
 def two(tmp_path, store_url, server):
     """Two servers on one store, each with connections of its own, as two processes have them."""
-    from eqlab.study.served import ServedStudy
+    from eqlab.study.served_study import ServedStudy
     from eqlab.study.web.server import running
     from eqlab.study.web.settings import ServerSettings
 

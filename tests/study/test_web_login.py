@@ -8,10 +8,8 @@ from web_case import HASH, PASSWORD, PROLIFIC, SECRET, enter, rows, walk
 
 from eqlab.core.errors import UsageError
 from eqlab.store.schema import places
-from eqlab.study.web.addresses import is_local
-from eqlab.study.web.credentials import credentials, keep_password
-from eqlab.study.web.passwords import make_hash
-from eqlab.study.web.settings import check_secret
+from eqlab.study.web.credentials import credentials, keep_password, make_hash
+from eqlab.study.web.settings import check_secret, is_local
 
 # -- the researcher ------------------------------------------------------------------------------------------------
 

@@ -15,12 +15,11 @@ from eqlab.core.forms import Form, Scale
 from eqlab.core.study import Panel
 from eqlab.store.schema import answers, panel_ids, participants
 from eqlab.study import texts
-from eqlab.study.panel_ids import panel_hash, read_panel_id, way_back
-from eqlab.study.panels import PANELS
+from eqlab.study.panels import PANELS, panel_hash, read_panel_id, way_back
 from eqlab.study.web.app import create_app
-from eqlab.study.web.post import believable, read_form
+from eqlab.study.web.pages import believable, read_form
+from eqlab.study.web.render import blocks, questions
 from eqlab.study.web.settings import ServerSettings
-from eqlab.study.web.shown import blocks, questions
 
 SOURCE = [path for path in (texts._FOLDER / ".." / "web").resolve().rglob("*") if path.suffix in (".py", ".j2")]
 

@@ -11,10 +11,9 @@ from web_case import PROLIFIC, enter, fill, walk
 
 from eqlab.store.schema import answers
 from eqlab.store.study.participation import Participation
-from eqlab.study.web.cookies import Cookies, parse_cookies
-from eqlab.study.web.guard import same_origin
-from eqlab.study.web.limiter import VisitLimiter, network_of
 from eqlab.study.web.log import where
+from eqlab.study.web.middleware import same_origin
+from eqlab.study.web.site import Cookies, VisitLimiter, network_of, parse_cookies
 
 # -- cookies -------------------------------------------------------------------------------------------------------
 
@@ -119,7 +118,7 @@ def test_large_bodies_are_turned_away(make_site):
 
 
 def test_the_door_has_a_limit_for_each_address_behind_a_proxy(make_site):
-    site = make_site(door_burst=3, door_rate=0.0, proxy="testclient")
+    site = make_site(arrival_burst=3, arrival_rate=0.0, proxy="testclient")
     come = {
         name: [
             enter(
@@ -134,7 +133,7 @@ def test_the_door_has_a_limit_for_each_address_behind_a_proxy(make_site):
 
 
 def test_forwarded_addresses_are_believed_only_if_told(make_site):
-    site = make_site(door_burst=3, door_rate=0.0)
+    site = make_site(arrival_burst=3, arrival_rate=0.0)
     codes = [
         enter(site.browser(follow_redirects=False, headers={"X-Forwarded-For": f"203.0.113.{n}"}), panel_id=f"p{n}")
         for n in range(4)

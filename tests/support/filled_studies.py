@@ -1,12 +1,12 @@
 """A study of every kind, filled in by simulated minds straight through the store: real rows without a server."""
 
 from eqlab.core.studied import Truth
-from eqlab.store.study.create import create_study
 from eqlab.store.study.participation import Participation
-from eqlab.study.begin import study_text
+from eqlab.store.study.studies import create_study
 from eqlab.study.build_design import open_study
+from eqlab.study.init import study_text
 from eqlab.study.kinds.registry import find_kind
-from eqlab.study.simulation.minds import World
+from eqlab.study.simulation.personas import World
 
 
 def template_text(kind, store, **more):

@@ -4,8 +4,7 @@ from eqlab.core.studied import Truth
 from eqlab.runs.judge import open_prompts
 from eqlab.study.build_design import open_study
 from eqlab.study.simulation.in_memory import rehearse
-from eqlab.study.simulation.minds import World
-from eqlab.study.simulation.personas import players
+from eqlab.study.simulation.personas import World, players
 
 COMMON = """
 title = "A study"

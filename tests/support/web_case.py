@@ -11,9 +11,9 @@ from starlette.testclient import TestClient
 
 from eqlab.core.study import Panel
 from eqlab.store.store import Store
-from eqlab.store.study.create import create_study
 from eqlab.store.study.participation import Participation
-from eqlab.study.served import ServedStudy
+from eqlab.store.study.studies import create_study
+from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.app import create_app
 from eqlab.study.web.settings import ServerSettings
 
@@ -55,6 +55,15 @@ class Site:
         self.settings = ServerSettings(**{"secret": SECRET, **settings})
         self.app = create_app(self.studies, self.settings)
 
+    @classmethod
+    def over(cls, store, participations):
+        """Of studies that have begun in a store; the store stays open."""
+        site = cls.__new__(cls)
+        site.store, site.studies = store, [ServedStudy(one) for one in participations]
+        site.settings = ServerSettings(secret=SECRET)
+        site.app = create_app(site.studies, site.settings)
+        return site
+
     def browser(self, **more):
         headers = {"Sec-Fetch-Site": "same-origin", **more.pop("headers", {})}
         return TestClient(self.app, base_url=BASE, headers=headers, **more)
@@ -63,9 +72,12 @@ class Site:
     def participation(self):
         return self.studies[0].participation
 
-    def close(self):
+    def close_studies(self):
         for served in self.studies:
             served.close()
+
+    def close(self):
+        self.close_studies()
         self.store.close()
 
 

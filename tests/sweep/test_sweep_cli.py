@@ -119,7 +119,7 @@ def test_engines_that_cannot_work_say_why(eqlab, file, server, more, said):
 def test_the_live_table_names_what_is_under_way_and_what_failed(server):
     from small_sweep import small_cells
 
-    from eqlab.cli.sweep_table import SweepTable
+    from eqlab.cli.sweep import SweepTable
     from eqlab.core.errors import ModelError
     from eqlab.sweep.grid import SweepRunPlan
 

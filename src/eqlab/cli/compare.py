@@ -82,7 +82,7 @@ def compare(
     Gives each difference with its interval, ranks as ranges, who may be first, and what more items or repeats would
     buy. With --baseline it is a gate for CI: see docs/compare.md."""
     from eqlab.cli.output import print_json, print_table, say
-    from eqlab.comparison.caveats import caveats
+    from eqlab.comparison.compare import caveats
     from eqlab.comparison.compare import compare as compare_entries
     from eqlab.comparison.entries import entries
     from eqlab.comparison.sources import read_sources
@@ -111,7 +111,7 @@ def compare(
         raise UsageError(f"Nothing here has item scores to compare. {said}.")
     found = compare_entries(own, undefined, joint=joint)
     if markdown:
-        from eqlab.comparison.markdown import comparison_page
+        from eqlab.comparison.tables import comparison_page
 
         write_file(markdown, comparison_page(found, missing))
     if as_json:
@@ -165,8 +165,7 @@ def _gate(
     """Candidate against baseline, A and B in the order given; exit code 3 if it is worse."""
     from eqlab.cli.output import print_json, say
     from eqlab.comparison.entries import entries
-    from eqlab.comparison.gate import as_data, gate, sentences
-    from eqlab.comparison.gate_files import junit_xml, markdown_page
+    from eqlab.comparison.gate import as_data, gate, junit_xml, markdown_page, sentences
     from eqlab.comparison.sources import read_sources
     from eqlab.core.errors import UsageError
 

@@ -1,4 +1,4 @@
-"""`eqlab data`: the published studies' own files: which there are, fetching them, verifying them."""
+"""What there is to ask: `eqlab data` (the published studies' own files), `benchmarks` and `instruments`."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +9,7 @@ from eqlab.cli.plain import print_text
 
 if TYPE_CHECKING:
     from eqlab.data.published import PinnedFile
+
 
 app = typer.Typer(help="The published studies' own data: list, fetch, verify.", no_args_is_help=True)
 
@@ -118,3 +119,46 @@ def _chosen(sources: list[str] | None) -> "list[PinnedFile]":
         if source not in known:
             raise UsageError(f"There is no source '{source}'.", f"There are: {', '.join(known)}.")
     return [pinned for pinned in manifest() if not sources or pinned.source in sources]
+
+
+# `eqlab instruments`: the questionnaires, whose they are, and what is missing to use them here.
+def instruments(data: DataFlag = None, as_json: JsonFlag = False) -> None:
+    """List the questionnaires with source, licence and what is missing on this machine."""
+    from eqlab.cli.output import print_json, print_rows
+    from eqlab.data.published import find, published_folder
+    from eqlab.instruments.wording import list_instruments
+
+    folder = published_folder(data)
+    present = {path.relative_to(folder).as_posix() for path in find("**/*", folder)}
+    rows = [
+        {
+            "instrument": listed.instrument.key,
+            "name": listed.instrument.name,
+            "items": listed.instrument.n_items,
+            "answers": f"{listed.instrument.low}–{listed.instrument.high}",
+            "source": listed.instrument.source,
+            "licence": listed.instrument.licence,
+            "wording": listed.wording,
+            "missing": listed.missing,
+        }
+        for listed in list_instruments(present)
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    columns = ["instrument", "items", "answers", "source", "licence", "missing"]
+    print_rows("", columns, [[str(row[column]) or "nothing" for column in columns] for row in rows], right=["items"])
+
+
+# `eqlab benchmarks`: what can be run, and with which options.
+def benchmarks() -> None:
+    """List the benchmarks and their options."""
+    from eqlab.benchmarks.registry import load, names
+    from eqlab.cli.output import print_rows
+
+    for name in names():
+        benchmark = load(name)
+        rows = [
+            [option.name, option.default, ", ".join(option.choices), option.help] for option in benchmark.option_help()
+        ]
+        print_rows(f"{name}: {benchmark.title}", ["option", "default", "choices", "what it does"], rows)

@@ -1,8 +1,10 @@
 """How a command that asks models ends: what to do to go on, and the exit code."""
 
+import gc
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import typer
 
@@ -50,3 +52,16 @@ def end(*, interrupted: bool, failed: bool, unusable: bool = False, limit: str =
     stopped = "\nStopped early; every answer so far is stored. " if interrupted else ""
     typer.echo(f"{stopped}To go on, run the same command again:\n  {command}", err=True)
     raise typer.Exit(130 if interrupted else 1)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Pauses Python's search for reference cycles while a command builds much that stays: neither results nor pages
+    hold any, and looking for some takes a tenth of the time."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()

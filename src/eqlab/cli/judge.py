@@ -1,6 +1,8 @@
 """`eqlab judge`: have a model rate replies, or find out how far its ratings can be trusted."""
 
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,12 +30,19 @@ from eqlab.cli.flags import (
     StoreFlag,
     StructuredFlag,
     TimeoutFlag,
+    check_writable,
     model_settings,
 )
 from eqlab.models.chat import PATIENCE, SILENCE, WHOLE
 
 if TYPE_CHECKING:
+    from eqlab.cli.money import Spending
     from eqlab.core.results import Result, Table
+    from eqlab.runs.judge import JudgeRequest
+    from eqlab.runs.judge_plan import Budget, JudgePlan
+    from eqlab.runs.request import Prepared
+    from eqlab.store.store import Store
+
 
 CALIBRATE = "calibrate"
 
@@ -136,7 +145,6 @@ def judge(
     people have rated, and reports agreement and bias; later results of the same judge show them.
     Several models are a panel: pooled with severities taken out, and what they are worth together.
     The same command again continues a stopped run and asks nothing twice."""
-    from eqlab.cli.judge_budget import within_budget
     from eqlab.cli.money import Spending, show_forecast
     from eqlab.cli.output import errors
     from eqlab.cli.session import work
@@ -222,3 +230,125 @@ def _still_missing(within: float, result: "Result") -> "Table":
     from eqlab.benchmarks.rating.calibration import missing_table
 
     return missing_table(result, within)
+
+
+# `eqlab judge --budget`: the plan in calls, tokens and money, said before anything is asked.
+def within_budget(
+    request: "JudgeRequest", store: "Store", text: str, spending: "Spending", say: Callable[[str], None]
+) -> "tuple[Prepared, dict[str, object]]":
+    """The run that the budget allows, after saying what it takes and what to expect of it; and the same as data."""
+    from eqlab.models.batch.contract import takes_batches
+    from eqlab.models.prices import known_prices
+    from eqlab.runs.judge_plan import plan_judging, read_budget
+
+    spending.look_up()
+    budget = read_budget(text)
+    plan = plan_judging(request, store, budget, known_prices(), batch=spending.batch, say=say)
+    for line in plan_lines(plan, budget):
+        say(line)
+    if plan.prompts < plan.all_prompts and budget.unit == "money" and not spending.batch:
+        able = [one.model.spec for one in plan.forecasts if takes_batches(one.model)]
+        if able:
+            say(f"--batch costs about half with {', '.join(able)}, and takes up to a day.")
+    data: dict[str, object] = {
+        "prompts": plan.prompts,
+        "all_prompts": plan.all_prompts,
+        "all_calls": plan.all_calls,
+        "measure": plan.measure,
+        "expected_half_width": plan.reach,
+        "all_half_width": plan.all_reach,
+        "standard_deviation": plan.spread,
+        "basis": plan.basis,
+    }
+    return plan.prepared, {"budget": data}
+
+
+def plan_lines(plan: "JudgePlan", budget: "Budget") -> list[str]:
+    from eqlab.cli.money import cost_words, span_words
+
+    calls = sum(one.calls for one in plan.forecasts)
+    said = [f"Plan: {calls:,} calls for {plan.prompts:,} of {plan.all_prompts:,} prompts, within {budget.words}."]
+    said += [
+        f"  {one.model.spec}: {one.calls:,} calls, about {span_words(one.tokens_in)} tokens in, "
+        f"{span_words(one.tokens_out)} out; cost {cost_words(one)}."
+        for one in plan.forecasts
+    ]
+    what = {"P(Good)": "a difference in P(Good)", "overall": "a difference overall", "preference": "a preference"}
+    of = f"{what[plan.measure]} (standard deviation {plan.spread:.0f} points over prompts, {plan.basis})"
+    if plan.reach is not None:
+        said.append(f"  Expected interval: ±{plan.reach:.1f} points for {of}.")
+    if plan.prompts < plan.all_prompts:
+        rest = "" if plan.all_reach is None else f", ±{plan.all_reach:.1f} points"
+        said.append(
+            f"  All prompts would be {plan.all_calls:,} calls{rest}. The prompts are drawn by seed, balanced over "
+            "emotions; which ones says nothing of what the replies are like."
+        )
+    return said
+
+
+# `eqlab ratings`: people's ratings from files.
+ratings_app = typer.Typer(help="People's ratings of replies: import them from a file.", no_args_is_help=True)
+
+
+@ratings_app.callback()
+def _group() -> None:
+    """Keeps `import` a command of its own while it is the only one."""
+
+
+@ratings_app.command("import")
+def import_file(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="CSV or JSONL with the columns rater, arm, prompt, rating.")
+    ],
+    name: Annotated[
+        str, typer.Option("--name", help="What the ratings are called.", show_default="the file's name")
+    ] = "",
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the HTML report too.", show_default="none")
+    ] = None,
+    store: StoreFlag = "",
+    data: DataFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Import people's ratings: 1, 2, 3 or bad, okay, good; every bad row is reported and left out.
+
+    Raters' ids are hashed on reading and stored nowhere. The same file again changes nothing."""
+    from eqlab.cli.output import errors, print_json, print_table, say
+    from eqlab.cli.results import print_results, result_json
+    from eqlab.publish.report.write import write_results
+    from eqlab.runs.import_ratings import import_ratings
+    from eqlab.runs.judge import read_file
+    from eqlab.runs.score import results
+    from eqlab.store.access import open_store
+
+    out = errors()
+    read_file(file)  # before a store is made for it
+    if report:
+        check_writable(report)
+    with open_store(store) as opened:
+        done = import_ratings(opened, file, name or file.stem, data)
+        for bad in done.bad:
+            out.print(f"{file.name}, line {bad.line}: {bad.reason}; left out.", markup=False)
+        stored = opened.find_run(done.run)
+        found = results(opened, stored)
+        written = write_results([(stored, found)], report) if report else None
+    if as_json:
+        print_json(
+            {
+                "run": done.run,
+                "taken": done.taken,
+                "new": done.new,
+                "raters": done.raters,
+                "bad": [{"line": bad.line, "reason": bad.reason} for bad in done.bad],
+                "results": [result_json(result) for result in found],
+            }
+        )
+        return
+    say(f"{done.taken} ratings of {done.raters} people ({done.new} new, {len(done.bad)} rows left out): run {done.run}")
+    print_results(found)
+    for result in found:
+        for table in result.tables[:3]:
+            typer.echo("")
+            print_table(table)
+    if written:
+        say(f"Report: {written.resolve()}")

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
+from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.core.errors import UsageError
 
 if TYPE_CHECKING:
     from eqlab.publish.leaderboard.build import Built, Checked
+
 
 app = typer.Typer(help="A static site that ranks models honestly.", no_args_is_help=True)
 
@@ -41,8 +42,8 @@ def build(
     the exit code 1. The site is written without it."""
     from contextlib import nullcontext
 
+    from eqlab.cli.ending import uncollected
     from eqlab.cli.output import errors
-    from eqlab.cli.uncollected import uncollected
     from eqlab.publish.leaderboard.build import Sources
     from eqlab.publish.leaderboard.build import build as build_site
     from eqlab.store.access import open_reader
@@ -130,7 +131,7 @@ def _print_json(built: "Built") -> None:
     from dataclasses import asdict
 
     from eqlab.cli.output import print_json
-    from eqlab.publish.leaderboard.data_files import line_facts
+    from eqlab.publish.leaderboard.site import line_facts
 
     print_json(
         {
@@ -141,7 +142,7 @@ def _print_json(built: "Built") -> None:
                     "title": board.label,
                     "facts": list(board.facts),
                     "sentence": board.sentence,
-                    "rows": [line_facts(board, line) for line in board.lines],
+                    "rows": line_facts(board),
                 }
                 for board in built.boards
             ],
@@ -150,3 +151,33 @@ def _print_json(built: "Built") -> None:
             "refused": [{"file": name, "reason": why} for name, why in built.refused],
         }
     )
+
+
+# `eqlab submit`: a run as one signed file for somebody else's leaderboard.
+def submit(
+    run: Annotated[str, typer.Argument(help="Run id, its beginning, or `last`.")] = "last",
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="The file to write.", show_default="RUN.submission.json"),
+    ] = None,
+    store: StoreFlag = "",
+    data: DataFlag = None,
+) -> None:
+    """Write a run's configuration, all its answers and its scores into one file, hashed and signed with your key.
+
+    The file is checked as a leaderboard will check it: every reply is read and scored anew. The key is made on first
+    use and kept in the data folder."""
+    from eqlab.publish.leaderboard.check import check_submission
+    from eqlab.publish.leaderboard.submission import fingerprint, key_file, make_submission, write_submission
+    from eqlab.store.access import open_reader
+
+    with open_reader(store) as opened:
+        stored = opened.find_run(run)
+        path = output or Path(f"{stored.id}.submission.json")
+        check_writable(path)
+        body = make_submission(opened, stored)
+    check_submission(body, data)
+    write_submission(body, path)
+    typer.echo(f"{len(body['answers'])} answers of run {body['run']}, sha256 {body['answers_sha256']}")
+    typer.echo(f"Signed with key {fingerprint(body['public_key'])} ({key_file()})")
+    typer.echo(f"Submission: {path.resolve()}")

@@ -10,32 +10,20 @@ from typer._click.exceptions import NoArgsIsHelpError
 from typer.exceptions import TyperException
 
 from eqlab.cli import (
-    benchmarks,
     compare,
-    correlate,
     data,
-    export,
-    export_task,
-    instruments,
-    items,
     judge,
     leaderboard,
     models,
-    plot,
-    power,
-    probe,
-    ratings,
-    reproduce,
+    report,
+    research,
     run,
     runs,
-    show,
     store,
     study,
     study_serve,
-    submit,
     sweep,
 )
-from eqlab.cli import report as report_command
 from eqlab.cli.plain import harmless
 from eqlab.core.errors import EqlabError
 
@@ -71,30 +59,30 @@ def _global(
 app.command("run")(run.run)
 app.command("sweep")(sweep.sweep)
 app.command("judge")(judge.judge)
-app.add_typer(ratings.app, name="ratings")
+app.add_typer(judge.ratings_app, name="ratings")
 for command in (study_serve.serve, study_serve.preview, study_serve.status, study_serve.password):
     study.app.command()(command)
 app.add_typer(study.app, name="study")
-app.command("report")(report_command.report)
-app.command("plot")(plot.plot)
-app.command("cite")(plot.cite)
+app.command("report")(report.report)
+app.command("plot")(report.plot)
+app.command("cite")(report.cite)
 app.command("compare")(compare.compare)
-app.command("correlate")(correlate.correlate)
+app.command("correlate")(research.correlate)
 app.command("runs")(runs.runs)
-app.command("show")(show.show)
-app.command("export")(export.export)
-app.command("export-task")(export_task.export_task)
+app.command("show")(runs.show)
+app.command("export")(runs.export)
+app.command("export-task")(runs.export_task)
 app.add_typer(store.app, name="store")
 app.add_typer(leaderboard.app, name="leaderboard")
-app.command("submit")(submit.submit)
+app.command("submit")(leaderboard.submit)
 app.add_typer(data.app, name="data")
-app.add_typer(items.app, name="items")
-app.command("probe")(probe.probe)
-app.command("power")(power.power)
-app.command("reproduce")(reproduce.reproduce)
+app.add_typer(research.items_app, name="items")
+app.command("probe")(research.probe)
+app.command("power")(research.power)
+app.command("reproduce")(research.reproduce)
 app.command("models")(models.models)
-app.command("benchmarks")(benchmarks.benchmarks)
-app.command("instruments")(instruments.instruments)
+app.command("benchmarks")(data.benchmarks)
+app.command("instruments")(data.instruments)
 
 
 def main() -> None:

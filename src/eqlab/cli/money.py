@@ -13,7 +13,6 @@ from eqlab.cli.plain import print_text
 
 if TYPE_CHECKING:
     from eqlab.core.results import Result
-    from eqlab.core.usage import Usage
     from eqlab.models.chat import Pace
     from eqlab.runs.budget import Limits
     from eqlab.runs.estimate import Forecast
@@ -134,26 +133,13 @@ def _first(prepared: "Prepared", many: int) -> Any:
 
 def print_usage(results: "Sequence[Result]") -> None:
     """What the answers took, one line a result."""
-    from eqlab.cli.output import print_rows
+    from eqlab.cli.output import print_table
+    from eqlab.comparison.scores import ScoreLine, usage_table
 
-    used = [(result, result.usage) for result in results if result.usage is not None and result.usage.answers]
-    if not used:
-        return
-    columns = ["who", "benchmark", "answers", "tokens in", "tokens out", "cost", "seconds a reply"]
-    rows = [
-        [result.subject.removeprefix("model:"), result.title, str(usage.answers), *usage_cells(usage)]
-        for result, usage in used
-    ]
-    typer.echo("")
-    print_rows("What it took", columns, rows, right=columns[2:])
-
-
-def usage_cells(usage: "Usage") -> list[str]:
-    """Tokens in and out, cost, seconds; `unknown` where nobody said."""
-    from eqlab.core.text import usage_words
-
-    words = usage_words(usage)
-    return [words.tokens_in, words.tokens_out, words.cost, words.seconds]
+    lines = [ScoreLine.of(result) for result in results]
+    if table := usage_table([line for line in lines if line.usage]):
+        typer.echo("")
+        print_table(table)
 
 
 def _existing(store: str) -> "AbstractContextManager[Reader | None]":

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from eqlab.cli.layout import lines
 from eqlab.cli.plain import columns, harmless, print_json, wrapped
-from eqlab.core.results import Estimate, Table
-from eqlab.core.text import TOO_FEW, UNDEFINED, count_of, few, number
+from eqlab.core.results import Cell, Column, Table
+from eqlab.core.text import number
+from eqlab.tables.cells import interval_text as interval
+from eqlab.tables.terminal import table_lines
 
 __all__ = ["console", "errors", "harmless", "interval", "number", "print_json", "print_rows", "print_table", "say"]
 
@@ -33,41 +34,21 @@ def errors() -> Console:
     return Console(stderr=True, highlight=False)
 
 
-def interval(estimate: Estimate) -> str:
-    if estimate.low is None or estimate.high is None:
-        return TOO_FEW if few(estimate) else UNDEFINED
-    return f"{number(estimate.low, estimate.digits)} … {number(estimate.high, estimate.digits)}"
-
-
-def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> None:
-    """A table that fits the screen; columns without anything in them are left out."""
-    out = console()
-    if title:
-        say(title, style="italic")
-    cells = [[harmless(cell) for cell in row] for row in rows]
-    ends = frozenset(place for place, column in enumerate(columns) if column in right)
-    for line in lines([harmless(column) for column in columns], cells, out.width, ends):
-        out.print(Text(line.text, style=line.style), soft_wrap=True)
-
-
 def print_table(table: Table) -> None:
-    """A benchmark's or reproduction's own table."""
-    rows = [[_cell(cell) for cell in row] for row in table.rows]
-    right = [
-        column
-        for index, column in enumerate(table.columns)
-        if table.rows and all(isinstance(row[index], int | float | None) for row in table.rows)
-    ]
-    print_rows(table.title, table.columns, rows, right)
+    """A table that fits the screen, between its title and its note."""
+    out = console()
+    if table.title:
+        say(table.title, style="italic")
+    for line in table_lines(table, out.width):
+        out.print(Text(line.text, style=line.style), soft_wrap=True)
     if table.note:
         say(table.note, style="dim")
 
 
-def _cell(cell: str | int | float | Estimate | None) -> str:
-    if isinstance(cell, Estimate):
-        return f"{number(cell.value, cell.digits)} ({interval(cell)}, n = {count_of(cell)})"
-    if cell is None:
-        return ""
-    if not isinstance(cell, float):
-        return str(cell)
-    return f"{cell:.1e}" if 0 < abs(cell) < 0.005 else f"{cell:.2f}"  # a small p is not 0.00
+def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[str] = ()) -> None:
+    """A small table of words; `right`: titles of columns whose words are numbers."""
+    print_table(Table(title, [_column(name) if name in right else name for name in columns], rows))
+
+
+def _column(title: str) -> Column:
+    return Column(title.replace(" ", "_"), title, "number")

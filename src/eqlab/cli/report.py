@@ -31,7 +31,7 @@ def report(
     data: DataFlag = None,
 ) -> None:
     """Write an HTML report. It needs no network and can be mailed, printed and archived."""
-    from eqlab.cli.uncollected import uncollected
+    from eqlab.cli.ending import uncollected
     from eqlab.publish.report.write import item_folder
 
     check_output(output, items)
@@ -63,7 +63,7 @@ def _write(names: list[str], last: int, output: Path, items: bool, store: str, d
 
     ending = output.suffix.lower()
     if ending == ".pdf":
-        from eqlab.publish.browser import browser, print_page
+        from eqlab.publish.plot import browser, print_page
 
         browser()  # said before the work
         with tempfile.TemporaryDirectory() as folder:
@@ -72,7 +72,7 @@ def _write(names: list[str], last: int, output: Path, items: bool, store: str, d
         return output
     if ending == ".md":
         from eqlab.data.files import write_whole
-        from eqlab.publish.summary import summary
+        from eqlab.publish.report.write import summary
 
         write_whole(output, summary(found_runs(names, last, store, data)))
         return output
@@ -104,3 +104,49 @@ def found_runs(
             stored = [opened.read_run(run) for run in reversed(opened.run_ids()[:last])]
         found = pooled(opened, results_of(opened, stored, processes=cores(), workers=workers))
         return [*with_panels(opened, found), *beside]
+
+
+# `eqlab plot`: a picture for slides and papers. `eqlab cite`: what to cite for a run.
+def plot(
+    runs: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUN]…", help="Run ids or `published:MODEL`; the newest run if none.")
+    ] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="An .svg, .png or .pdf file.")] = Path(
+        "eqlab.svg"
+    ),
+    kind: Annotated[str, typer.Option("--kind", help="`forest`, `profile`, `heat` or `cost`.")] = "forest",
+    store: StoreFlag = "",
+    data: DataFlag = None,
+) -> None:
+    """Draw results for a slide: everybody on one axis, a profile, a heat map by emotion, or score
+    against cost.
+
+    SVG needs nothing else; PNG and PDF are made by Chromium, if it is installed."""
+    from eqlab.core.errors import UsageError
+    from eqlab.publish.groups import RunRecord
+    from eqlab.publish.plot import KINDS, check, write_plot
+
+    chosen = next((one for one in KINDS if one == kind), None)
+    if chosen is None:
+        raise UsageError(f"--kind '{kind}' is unknown.", f"Choose {', '.join(KINDS)}.")
+    check(output)
+    check_writable(output)
+    found = found_runs(runs or [], 1, store, data)
+    records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
+    count = write_plot(records, output, chosen)
+    typer.echo(f"{count} {'chart' if count == 1 else 'charts'}: {output.resolve()}")
+
+
+def cite(
+    run: Annotated[str, typer.Argument(metavar="[RUN]", help="A run id, or `published:MODEL`.")] = "last",
+    store: StoreFlag = "",
+    data: DataFlag = None,
+) -> None:
+    """Print BibTeX for a run: EQ Lab, the studies, the items by hash, and a paragraph for the methods."""
+    from importlib.metadata import version
+
+    from eqlab.cli.plain import harmless
+    from eqlab.publish.cite import citation
+
+    for stored, own in found_runs([run], 1, store, data):
+        typer.echo(harmless(citation(stored, own, version("eqlab"))), nl=False)

@@ -1,21 +1,25 @@
 """Results on the terminal: one table, then what holds for a benchmark said once, and what is one subject's own."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from eqlab.cli.output import interval, number, print_rows, say
-from eqlab.core.answered_as import in_words, replaced
-from eqlab.core.answers import OUTCOMES
+from eqlab.cli.output import print_table, say
+from eqlab.comparison.scores import ScoreLine, rules_words, score_table
 from eqlab.core.results import Estimate, Result, goodness
-from eqlab.core.runs import PEOPLE
-from eqlab.core.text import ABOVE, count_of, is_number, percentile_sentence, percentile_text
+from eqlab.core.text import is_number, percentile_sentence
+from eqlab.tables.cells import estimate_text
+
+if TYPE_CHECKING:
+    from eqlab.core.results import Result
+    from eqlab.store.reader import StoredRun
 
 
 def print_results(results: Sequence[Result], said: Sequence[str] = ()) -> None:
     """One table of all results, then each conclusion and its caveats in words; what was said above is not repeated."""
     groups = _by_title(results)
     ordered = [result for own in groups.values() for result in own]
-    _print_table(ordered, groups)
+    print_table(score_table([ScoreLine.of(result) for result in ordered], "terminal"))
     everywhere = [one for one in ordered[0].caveats if all(one in result.caveats for result in ordered)]
     everywhere = everywhere if len(ordered) > 1 else []
     for own in groups.values():
@@ -37,34 +41,6 @@ def _by_title(results: Sequence[Result]) -> dict[str, list[Result]]:
 def _worst(result: Result) -> float:
     value = result.headline.value
     return -goodness(value, result.better) if result.ranked and is_number(value) else 0.0
-
-
-def _print_table(results: Sequence[Result], groups: dict[str, list[Result]]) -> None:
-    """Columns that say nothing are left out: statuses that nobody has, and rules where a benchmark has one kind."""
-    statuses = [name for name in OUTCOMES if name == "ok" or any(result.counts.get(name) for result in results)]
-    differ = any(len({_rules(result) for result in own}) > 1 for own in groups.values())
-    others = any(map(_another, results))
-    normed = any(result.percentile for result in results)
-    rows = []
-    for result in results:
-        head = result.headline
-        rows.append(
-            [
-                _name(result),
-                f"{result.title}: {head.name}" if " − " in head.name else result.title,
-                number(head.value, head.digits) if head.value is not None else _none(result),
-                interval(head) if head.value is not None else "",
-                count_of(head),
-                *([percentile_text(result.percentile)] if normed else []),
-                *(str(result.counts.get(name, 0)) for name in statuses),
-                *([_rules(result)] if differ else []),
-                *([in_words(result.answered_as) if _another(result) else ""] if others else []),
-            ]
-        )
-    placed = [ABOVE] if normed else []
-    columns = ["who", "benchmark", "score", "95 % interval", "n", *placed, *statuses, *(["rules"] if differ else [])]
-    columns += ["answered as"] if others else []
-    print_rows("", columns, rows, right=["score", "n", *statuses])
 
 
 def _print_group(
@@ -91,25 +67,13 @@ def _print_group(
         lines += [(f"! {own}{caveat}", "yellow") for caveat in result.caveats if caveat not in (*shared, *everywhere)]
     if not lines:
         return
-    kinds = {_rules(result) for result in results}
+    kinds = {rules_words(result) for result in results}
     rules = f" ({kinds.pop()})" if len(kinds) == 1 and "" not in kinds else ""
     say("")
     if named or not sentences:
         say(f"{results[0].title}{rules}")
     for text, style in lines:
         say(text, style=style)
-
-
-def _none(result: Result) -> str:
-    """Why there is no score, in two words: it is a table, it may still come, or not."""
-    if "see the table" in result.headline.note:
-        return "see below"
-    return "none yet" if result.counts.get("ok") or result.counts.get("unanswered") else "none"
-
-
-def _another(result: Result) -> bool:
-    """Whether another model answered than was asked, or several did."""
-    return any(replaced(result.subject, result.answered_as))
 
 
 def _name(result: Result) -> str:
@@ -132,18 +96,63 @@ def _brief(estimate: Estimate) -> str:
     name = estimate.name.removeprefix("repeatability: ")
     if estimate.value is None:
         return f"{name} {estimate.note or 'undefined'}"
-    unit = f" {estimate.unit}" if estimate.unit else ""
-    return f"{name} {number(estimate.value, estimate.digits)}{unit} ({interval(estimate)}, n = {estimate.n})"
-
-
-def _rules(result: Result) -> str:
-    """Under which rules the score was made, in two words."""
-    mode = {"json": "structured", "form": "form"}.get(str(result.rules.get("mode")), "free text")
-    mode = "form" if result.subject == PEOPLE else mode
-    return ", ".join(part for part in (str(result.rules.get("name", "")), mode) if part)
+    return f"{name} {estimate_text(estimate)}"
 
 
 def result_json(result: Result) -> dict[str, Any]:
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
-    return asdict(result)
+    from eqlab.tables.data import table_json
+
+    return {**asdict(replace(result, tables=())), "tables": [table_json(table) for table in result.tables]}
+
+
+# What a command that asked models says first: one sentence per benchmark, with the same verdict as the report's.
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    sentence: str
+    data: dict[str, Any]
+
+
+def conclusions(scored: "Sequence[tuple[StoredRun, Sequence[Result]]]") -> list[Conclusion]:
+    """In the order of the report's tables."""
+    from eqlab.comparison.tables import verdict_data
+    from eqlab.publish.groups import RunRecord, group
+
+    records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in scored]
+    found = []
+    for one in group(records):
+        verdicts = [verdict_data(verdict, one.things, rater) for rater, verdict in one.verdicts]
+        data = {"title": one.title, "sentence": one.sentence, "verdicts": verdicts}
+        found.append(Conclusion(one.sentence, data))
+    return found
+
+
+def print_conclusions(found: Sequence[Conclusion]) -> None:
+    """Several are told apart by their titles."""
+    from eqlab.cli.output import say
+
+    for one in found:
+        title = f"{one.data['title']}: " if len(found) > 1 else ""
+        say(f"{title}{one.sentence}\n", style="bold")
+
+
+def without_answers(results: "Sequence[Result]") -> list[str]:
+    """Subjects of whom no answer at all could be used: not a low score but a run that failed."""
+    totals: dict[str, list[int]] = {}
+    for result in results:
+        counts = result.counts
+        own = totals.setdefault(result.subject, [0, 0, 0])
+        own[0] += counts.get("unparseable", 0)
+        own[1] += counts.get("error", 0)
+        own[2] += counts.get("ok", 0) + counts.get("refused", 0)
+    said = []
+    for subject, (unread, lost, usable) in totals.items():
+        name = subject.partition(":")[2] or subject
+        if unread and not usable:
+            said.append(
+                f"{name}: none of {unread + lost} answers could be used; 'eqlab show --status unparseable' shows them."
+            )
+        elif lost and not usable:
+            said.append(f"{name}: no answer came; 'eqlab show --status error' says why.")
+    return said

@@ -2,13 +2,16 @@
 data."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
 from eqlab.cli.study_named import File, PanelFlag, PersonFlag, begun_study, find_person
+
+if TYPE_CHECKING:
+    from eqlab.study.results.analysis import StudyAnalysis
 
 
 def lock(
@@ -28,13 +31,12 @@ def lock(
 
     from eqlab.runs.identity import provenance
     from eqlab.store.access import open_store
-    from eqlab.store.study.create import create_study
     from eqlab.store.study.lock import lock_plan, moment, standing
     from eqlab.store.study.participation import Participation
+    from eqlab.store.study.studies import create_study
     from eqlab.study.build_design import open_study
     from eqlab.study.kinds.template import PLACEHOLDER
-    from eqlab.study.results.analysis import current_user
-    from eqlab.study.results.code import analysis_code
+    from eqlab.study.results.analysis import analysis_code, current_user
     from eqlab.study.results.lock_file import lock_file, signer, write_lock_file
 
     with open_store(store) as opened:
@@ -125,7 +127,6 @@ def redo(
 ) -> None:
     """Do the analysis of a study again, from an export alone, and say whether the same comes out."""
     from eqlab.cli.output import print_json
-    from eqlab.cli.study_analyze import analysis_json, show
     from eqlab.study.results.bundle import redo as again
 
     found, different = again(folder)
@@ -153,7 +154,7 @@ def person(
     """Export everything that is stored about one person, as JSON."""
     from eqlab.cli.plain import as_json
     from eqlab.data.files import write_whole
-    from eqlab.store.study.erase import export_person
+    from eqlab.store.study.records import export_person
 
     check_writable(output)
     with begun_study(file, store, data) as participation:
@@ -180,7 +181,7 @@ def erase(
     and archived logs of the database made before still hold their answers: delete them there too.
     After the plan is locked, erasing somebody who has answered makes the result exploratory; who deletes their own
     answers, on the study's pages, does not."""
-    from eqlab.store.study.erase import erase_person, export_person
+    from eqlab.store.study.records import erase_person, export_person
     from eqlab.study.results.analysis import current_user
 
     with begun_study(file, store, data) as participation:
@@ -195,9 +196,64 @@ def erase(
 
 def clear(file: File, store: StoreFlag = "", data: DataFlag = None) -> None:
     """Delete the simulated people of a study, so that it can be locked and begin."""
-    from eqlab.store.study.erase import clear_simulated
+    from eqlab.store.study.records import clear_simulated
     from eqlab.study.results.analysis import current_user
 
     with begun_study(file, store, data) as participation:
         gone = clear_simulated(participation, current_user())
     print_text(f"Deleted: {gone} simulated people. Their places are open again.")
+
+
+# `eqlab study analyze`: what came of a study, and what it may be called.
+def analyze(
+    file: File,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write the HTML report too.", show_default="none")
+    ] = None,
+    store: StoreFlag = "",
+    data: DataFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Analyse a study: who came, who is left out and why, the result with its intervals.
+
+    Confirmatory if the plan was locked before the first answer and has not changed since; else exploratory."""
+    from eqlab.cli.output import print_json
+    from eqlab.study.results.analysis import analyse, write_report
+
+    check_writable(report)
+    with begun_study(file, store, data) as participation:
+        found = analyse(participation)
+        written = write_report(participation, found, report) if report else None
+    if as_json:
+        print_json(analysis_json(found))
+        return
+    show(found)
+    if written:
+        print_text(f"\nReport: {written.resolve()}")
+
+
+def show(found: "StudyAnalysis") -> None:
+    """The result in words, the people, and the tables that are about the plan; the report has all of them."""
+    from eqlab.cli.output import print_table, say
+    from eqlab.cli.results import print_results
+
+    say(f"{found.design.study.title} (study '{found.design.study.id}'): {found.standing.label}\n")
+    say(f"{found.result.sentence}\n", style="bold")
+    print_results([found.result], [found.result.sentence])
+    for table in found.shown:
+        typer.echo("")
+        print_table(table)
+
+
+def analysis_json(found: "StudyAnalysis") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from eqlab.cli.results import result_json
+
+    return {
+        "study": found.design.study.id,
+        "standing": {"label": found.standing.label, **asdict(found.standing)},
+        "excluded": {person: list(why) for person, why in found.sample.excluded.items()},
+        "analysed": [person.person for person in found.sample.kept],
+        "result": result_json(found.result),
+    }

@@ -35,7 +35,7 @@ def close(
 
 
 def _door(file: Path, store: str, data: Path | None, status: str) -> None:
-    from eqlab.store.study.doors import set_status
+    from eqlab.store.study.studies import set_status
     from eqlab.study.results.analysis import current_user
 
     with begun_study(file, store, data) as participation:
@@ -100,7 +100,7 @@ def links(
     from eqlab.core.errors import UsageError
     from eqlab.core.folders import data_folder
     from eqlab.study.file import read_study
-    from eqlab.study.panel_ids import signed_link
+    from eqlab.study.panels import signed_link
     from eqlab.study.web.credentials import known_secret
 
     study = read_study(file.read_text(encoding="utf-8"), file.name)
@@ -129,7 +129,7 @@ def approve(
 
     The store has no panel id, only hashes: the list comes from the panel, and the secret from the server."""
     from eqlab.core.folders import data_folder
-    from eqlab.study.results.approve import approvals, write_approvals
+    from eqlab.study.results.people import approvals, write_approvals
     from eqlab.study.web.credentials import known_secret
 
     with begun_study(file, store, data) as participation:
@@ -143,8 +143,8 @@ def audit(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Jso
     from dataclasses import asdict
 
     from eqlab.cli.output import print_json, print_rows
-    from eqlab.store.study.audit import read_audit
     from eqlab.store.study.lock import moment
+    from eqlab.store.study.researchers import read_audit
 
     with begun_study(file, store, data) as participation:
         found = read_audit(participation.store, participation.study.id)
@@ -172,7 +172,7 @@ def add_researcher(
     from eqlab.store.access import open_store
     from eqlab.store.study.researchers import ROLES, keep_researcher
     from eqlab.study.results.analysis import current_user
-    from eqlab.study.web.passwords import make_hash
+    from eqlab.study.web.credentials import make_hash
 
     if role not in ROLES:
         raise UsageError(f"There is no role '{role}'.", f"There are: {', '.join(ROLES)}.")

@@ -21,8 +21,8 @@ PanelFlag = Annotated[
 def begun_study(file: Path, store: str, data: Path | None) -> "Iterator[Participation]":
     """The participation of a study that has begun in this store, which is closed afterwards."""
     from eqlab.store.access import open_store
-    from eqlab.store.study.create import check_begun
     from eqlab.store.study.participation import Participation
+    from eqlab.store.study.studies import check_begun
     from eqlab.study.build_design import open_study
 
     with open_store(store, existing=True) as opened:
@@ -39,8 +39,8 @@ def find_person(participation: "Participation", name: str, panel_id: str) -> str
     if name:
         return name
     from eqlab.core.folders import data_folder
-    from eqlab.store.study.erase import find_by_panel
-    from eqlab.study.panel_ids import panel_hash
+    from eqlab.store.study.records import find_by_panel
+    from eqlab.study.panels import panel_hash
     from eqlab.study.web.credentials import known_secret
 
     found = find_by_panel(participation, panel_hash(known_secret(data_folder()), panel_id))

@@ -8,6 +8,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 from eqlab.cli.plain import print_text
+from eqlab.cli.study_named import File
 
 if TYPE_CHECKING:
     from socket import socket
@@ -15,11 +16,10 @@ if TYPE_CHECKING:
     from eqlab.core.design import Design
     from eqlab.store.store import Store
     from eqlab.study.results.status import StudyStatus
-    from eqlab.study.talk.money import ModelCalls
+    from eqlab.study.talk.costs import ModelCalls
     from eqlab.study.web.settings import ServerSettings
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Study files; one server serves them all.")]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A study file.")]
 HostFlag = Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 for the whole network.")]
 PortFlag = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for a free one.")]
 
@@ -69,8 +69,8 @@ def serve(
     from eqlab.store.access import open_store
     from eqlab.study.build_design import open_study
     from eqlab.study.kinds.template import PLACEHOLDER
-    from eqlab.study.web.addresses import is_local
     from eqlab.study.web.credentials import credentials
+    from eqlab.study.web.settings import is_local
 
     if public_url and not public_url.startswith(("https://", "http://")):
         raise UsageError(f"--public-url '{public_url}' is not a web address.", "Write https://… or http://…")
@@ -80,7 +80,7 @@ def serve(
             "Add --proxy 127.0.0.1: without it nobody's own address is known, and limits by address cannot work.",
         )
     found = credentials(data_folder(), host, public_url, proxy)
-    settings = replace(found.settings, door_burst=float(per_address), rehearsal=rehearsal)
+    settings = replace(found.settings, arrival_burst=float(per_address), rehearsal=rehearsal)
     tell = (alert_url, alert_command)
     out = errors()
 
@@ -103,7 +103,7 @@ def serve(
     if workers == 1:
         work(0)
         return
-    from eqlab.study.web.workers import listen, share
+    from eqlab.study.web.server import listen, share
 
     shared = listen(host, port)
     code = share(workers, lambda number: work(number, shared))
@@ -120,7 +120,7 @@ def preview(file: File, port: PortFlag = 8001, store: StoreFlag = "", data: Data
 
     from eqlab.store.access import open_store
     from eqlab.study.build_design import open_study
-    from eqlab.study.web.passwords import make_hash
+    from eqlab.study.web.credentials import make_hash
     from eqlab.study.web.settings import ServerSettings
 
     with open_store(store) as opened:
@@ -197,9 +197,9 @@ def _serve(
     from importlib.metadata import version
 
     from eqlab.runs.identity import provenance
-    from eqlab.store.study.create import create_study
     from eqlab.store.study.participation import Participation
-    from eqlab.study.served import ServedStudy
+    from eqlab.store.study.studies import create_study
+    from eqlab.study.served_study import ServedStudy
     from eqlab.study.web.alerts import AlertWatch, teller
     from eqlab.study.web.server import serve as run_server
 

@@ -104,8 +104,8 @@ def _walk_theirs(
 ) -> "SimulationOutcome":
     import secrets
 
-    from eqlab.store.study.create import check_begun
     from eqlab.store.study.participation import Participation
+    from eqlab.store.study.studies import check_begun
     from eqlab.study.simulation.simulate import before, conclude, walk
     from eqlab.study.simulation.walk import Address
 
@@ -211,7 +211,7 @@ def _as_json(
 ) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from eqlab.cli.study_analyze import analysis_json
+    from eqlab.cli.study_data import analysis_json
     from eqlab.study.simulation.simulate import coverage, power
 
     return {

@@ -10,11 +10,11 @@ import numpy as np
 from eqlab.analysis.clusters import AGREEMENT, CV, item_agreement, score_variation
 from eqlab.analysis.components import Components, MeasurementDesign, beyond_chance, designs, difference_designs
 from eqlab.comparison.entries import Entry
-from eqlab.comparison.pair import Pair
-from eqlab.comparison.sentences import conclusion
-from eqlab.comparison.verdict import Verdict, judge
-from eqlab.core.results import Estimate
-from eqlab.core.text import estimate_text
+from eqlab.comparison.sentences import conclusion, listed
+from eqlab.comparison.verdict import POWER, Pair, Verdict, rank
+from eqlab.core.answered_as import replaced
+from eqlab.core.results import Column, Estimate, Table
+from eqlab.tables.html import html_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,10 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """For notebooks; everything in it is text, escaped."""
-        rows = "".join(
-            f"<tr><td>{escape(_rank(one.rank))}</td><td>{escape(one.contender.name)}</td>"
-            f"<td>{escape(estimate_text(one.contender.score))}</td></tr>"
-            for one in self.verdict.standings
-        )
+        rows = [(one.contender.name, one.rank, one.contender.score) for one in self.verdict.standings]
+        columns = ("who", Column("rank", "rank", "rank"), "score")
         said = escape(conclusion(self.verdict, self.things, self.rater))
-        heads = "<th>rank</th><th>who</th><th>score</th>"
-        return f"<p>{said}</p><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        return f"<p>{said}</p>{html_table(Table('', columns, rows))}"
 
     @property
     def things(self) -> str:
@@ -77,14 +73,8 @@ def compare(
     return found
 
 
-def _rank(rank: tuple[int, int] | None) -> str:
-    if rank is None:
-        return "none"
-    return str(rank[0]) if rank[0] == rank[1] else f"{rank[0]}–{rank[1]}"
-
-
 def _compare(kind: tuple[str, str, str], own: Sequence[Entry], joint: bool) -> Comparison:
-    verdict = judge([entry.contender for entry in own], joint=joint)
+    verdict = rank([entry.contender for entry in own], joint=joint)
     named = {entry.name: entry for entry in own}
     ordered = tuple(named[one.contender.name] for one in verdict.standings)
     spreads = {entry.name: _spread(entry) for entry in ordered}
@@ -137,3 +127,61 @@ def _with_designs(pair: Pair, one: Components | None, other: Components | None) 
     spread = difference.se * difference.n**0.5
     asked = [(found, found.n / found.levels["item"]) for found in (one, other)]
     return replace(pair, designs=tuple(difference_designs(spread, asked, difference.n)))
+
+
+_VOLATILE = ("snapshot", "calibration", "calibration_pairs", "raters", "defaults", "repeats")
+"""Rules that may differ without making scores incomparable."""
+
+
+def caveats(found: Comparison, missing: str) -> list[str]:
+    """What a reader must know besides: other rules, answers left out, pairs that share no items."""
+    entries = found.entries
+    things = found.things
+    said = [f"{one.name}: {one.result.proviso}" for one in entries if one.result.proviso and not one.rater]
+    said += dict.fromkeys(text for one in entries for text in replaced(one.result.subject, one.result.answered_as))
+    said += _rules(entries)
+    lost = [f"{entry.name} {entry.unused}" for entry in entries if entry.unused]
+    if lost:
+        what = "count as 0" if missing == "zero" else f"are left out: a pair is compared on the {things} both answered"
+        other = "" if missing == "zero" else " ('--missing zero' counts them as 0)"
+        said.append(f"Answers that could not be used {what}{other}. Refused, unreadable or failed: {listed(lost)}.")
+    waiting = [entry.name for entry in entries if entry.counts.get("unanswered")]
+    if waiting:
+        said.append(f"Not finished, so preliminary: {listed(waiting)}.")
+    invalid = [entry.name for entry in entries if not entry.result.valid and entry.counts_zero]
+    if invalid:
+        said.append(f"Too few readable answers to be valid by the benchmark's own rule: {listed(invalid)}.")
+    apart = [pair for pair in found.pairs if pair.difference.method == "unpaired"]
+    loose = sum(bool(pair.a.points and pair.b.points) for pair in apart)
+    if loose:
+        said.append(
+            f"{loose} of {len(found.pairs)} pairs share too few {things} and are compared unpaired, which needs far "
+            "more of them; a difference may then come from the items."
+        )
+    if len(apart) > loose:
+        said.append(
+            f"{len(apart) - loose} of {len(found.pairs)} pairs are compared by the two displayed scores and their "
+            f"intervals: their scores are not means over the same {things}."
+        )
+    if any(pair.needed for pair in found.pairs):
+        said.append(
+            f"How many it would take: for a power of {100 * POWER:.0f} % if the difference seen is the true one, "
+            "asked as often as now."
+        )
+    return said
+
+
+def _rules(entries: Sequence[Entry]) -> list[str]:
+    """Rules that differ between those compared."""
+    said = []
+    for key in dict.fromkeys(key for entry in entries for key in entry.result.rules):
+        if key in _VOLATILE:
+            continue
+        values: dict[str, list[str]] = {}
+        for entry in entries:
+            if key in entry.result.rules:
+                values.setdefault(str(entry.result.rules[key]), []).append(entry.name)
+        if len(values) > 1:
+            parts = "; ".join(f"{value}: {listed(names)}" for value, names in values.items())
+            said.append(f"Not asked or scored alike ({key}): {parts}.")
+    return said

@@ -6,8 +6,8 @@ from statistics import fmean
 
 from eqlab.analysis.intervals import FEWEST
 from eqlab.core.results import Baseline, Better, Estimate, ItemScore, Result
-from eqlab.core.runs import PEOPLE, PERSON
-from eqlab.core.text import is_number
+from eqlab.core.runs import PEOPLE, PERSON, RunConfig
+from eqlab.core.text import is_number, short_name
 
 REFERENCE = "people are a reference"
 
@@ -87,3 +87,57 @@ def told_apart(names: Sequence[str], *marks: Sequence[str]) -> list[str]:
         for place, mark in zip(places, best, strict=True):
             found[place] = f"{name} ({mark})" if mark else name
     return found
+
+
+# Whose replies were rated: the share of Good of each, as the rater's own result has it, ready to be compared.
+def shares(result: Result) -> dict[str, Estimate]:
+    """By whose replies they are; empty for a calibration, for pairs, and for whatever is no rating."""
+    return dict(result.others.shares) if result.others else {}
+
+
+def arms(result: Result, item_set: str = "") -> list[Contender]:
+    """Paired over prompts where one judge rated all; from the intervals over whole raters where people did."""
+    found = []
+    bounds = result.others.score_range if result.others else None
+    for name, share in shares(result).items():
+        points = item_means([item for item in result.items if item.group == name])
+        why = why_no_rank(share, points, valid=result.valid)
+        found.append(Contender(name, share, points, item_set, why, bounds=bounds))
+    return found
+
+
+def rater(result: Result) -> str:
+    return result.subject.removeprefix("judge:")
+
+
+# What results are called and what they may be compared with.
+MODES = {"text": "free-text answers", "json": "structured (JSON) answers", "form": "people on a form"}
+
+
+def rules_name(result: Result) -> str:
+    return str(result.rules.get("name", result.rules.get("rules", "")))
+
+
+def mode_name(result: Result) -> str:
+    mode = "form" if result.subject == PEOPLE else str(result.rules.get("mode", ""))
+    return MODES.get(mode, f"answer mode {mode}" if mode else "answer mode not recorded")
+
+
+def subject_name(subject: str) -> str:
+    """A model by its bare name; people and judges keep their kind."""
+    return short_name(subject.removeprefix("model:"), 160)
+
+
+def comparable(result: Result) -> tuple[str, ...]:
+    """Never compare across these. The page knows the run as well and separates more finely."""
+    rules = result.rules
+    return (result.benchmark, str(rules.get("mode", "")), rules_name(result), str(rules.get("item_set", "")))
+
+
+def settings_of(config: RunConfig, subject: str) -> str:
+    """A model's label and settings in a few words, which tell results of one name apart. Empty if it has none."""
+    own = next((model for model in config.models if model.subject == subject), None)
+    if own is None:
+        return ""
+    settings = [f"{name} {value}" for name, value in sorted(own.settings.items())]
+    return ", ".join([*([own.label] if own.label else []), *settings])

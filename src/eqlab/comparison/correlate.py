@@ -1,7 +1,10 @@
 """From our entries and external scores to correlations: who is matched with whom, both reliabilities, in words."""
 
+import csv
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +12,71 @@ import numpy as np
 from eqlab.analysis.components import alpha
 from eqlab.analysis.correlation import Association, associate, reliability_from_errors
 from eqlab.comparison.entries import Entry
-from eqlab.comparison.external import External
-from eqlab.core.errors import UsageError
+from eqlab.core.errors import DataError, UsageError
 from eqlab.core.results import Table
+from eqlab.tables.cells import interval_text
+from eqlab.tables.scatter import Dot, Scatter, scatter_file
+
+# Scores from elsewhere, from a CSV file: a column `model`, one column per score, and `NAME_se` for its standard
+# errors where they are known. An empty cell is a missing value.
+_FORMAT = "Write one row per model: a column 'model', then one column per score; 'NAME_se' holds standard errors."
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    name: str
+    scores: Mapping[str, float]
+    errors: Mapping[str, float]
+    """Standard errors; empty unless every score has one."""
+
+
+def read_scores(path: Path) -> list[External]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise DataError(f"There is no file {path}.", _FORMAT) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read as text: {error}.", _FORMAT) from error
+    reader = csv.DictReader(text.splitlines())
+    columns = [name.strip() for name in reader.fieldnames or ()]
+    if "model" not in columns or len(columns) < 2 or len(set(columns)) < len(columns):
+        raise DataError(f"{path} has the columns {', '.join(columns) or 'none'}.", _FORMAT)
+    found: dict[str, dict[str, float]] = {name: {} for name in columns if name != "model"}
+    seen: set[str] = set()
+    for row in reader:
+        cells = {name.strip(): (value or "").strip() for name, value in row.items() if isinstance(name, str)}
+        model = cells["model"]
+        if not model or model in seen:
+            what = f"the model '{model}' a second time" if model else "no model"
+            raise DataError(f"{path}, line {reader.line_num}: {what}.", "Every row names one model.")
+        seen.add(model)
+        for name in found:
+            if cells.get(name):
+                found[name][model] = _number(cells[name], path, reader.line_num, name)
+    scores = [name for name in found if not _is_error(name, found)]
+    return [
+        External(name, found[name], errors if set(errors := found.get(f"{name}_se", {})) >= set(found[name]) else {})
+        for name in scores
+    ]
+
+
+def _is_error(name: str, found: Mapping[str, object]) -> bool:
+    return name.endswith("_se") and name.removesuffix("_se") in found
+
+
+def _number(text: str, path: Path, line: int, column: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DataError(
+            f"{path}, line {line}: {column} is '{text}', which is not a number.", "Leave unknown cells empty."
+        )
+    return value
+
+
+_Z = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +235,32 @@ def table(found: Sequence[Correlation]) -> Table:
 
 def _reliability(one: Reliability) -> str:
     return one.how if one.value is None else f"{one.value:.3f} ({one.how})"
+
+
+def scatter(found: Sequence[Correlation]) -> str:
+    """A picture of every correlation, as one file."""
+    return scatter_file([_panel(one) for one in found], width=720, height=460)
+
+
+def _panel(one: Correlation) -> Scatter:
+    r = one.association.pearson
+    shown = "r undefined" if r.value is None else f"r = {r.value:.2f} ({interval_text(r)}), {r.n} models"
+    dots = tuple(
+        Dot(
+            point.model,
+            point.theirs,
+            point.ours,
+            _around(point.theirs, point.theirs_se),
+            _around(point.ours, point.ours_se),
+            f"{point.model}: {point.theirs:g}, {point.ours:.2f}",
+        )
+        for point in one.points
+    )
+    return Scatter(f"{one.title} against {one.name}", shown, one.name, one.title, dots)
+
+
+def _around(value: float, error: float | None) -> tuple[float, float] | None:
+    return (value - _Z * error, value + _Z * error) if error else None
 
 
 def notes(found: Sequence[Correlation]) -> list[str]:

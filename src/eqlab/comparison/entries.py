@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.analysis.intervals import mean_estimate
-from eqlab.comparison.arms import rater, shares
-from eqlab.comparison.contender import REFERENCE, Contender, bounds_of, told_apart, why_no_rank
+from eqlab.comparison.contender import REFERENCE, Contender, bounds_of, rater, shares, told_apart, why_no_rank
 from eqlab.core.results import POINTS, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON
 

@@ -2,20 +2,19 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from eqlab.comparison.compare import Comparison, compare
 from eqlab.comparison.entries import entries
+from eqlab.comparison.scores import ScoreLine, score_records
 from eqlab.comparison.sources import read_sources
-from eqlab.core.answers import OUTCOMES
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Result, best_baseline
+from eqlab.core.results import Result
+from eqlab.tables.data import FrameKind, frame
 
 if TYPE_CHECKING:
     from eqlab.runs.ask import Outcome
     from eqlab.store.store import Store, StoredRun
-
-Kind = Literal["polars", "pandas"]
 
 
 def compare_runs(
@@ -44,47 +43,33 @@ class Comparisons(list[Comparison]):
     def _repr_html_(self) -> str:
         return "".join(one._repr_html_() for one in self)
 
-    def to_frame(self, kind: Kind = "polars") -> Any:
+    def to_frame(self, kind: FrameKind = "polars") -> Any:
         return to_frame(self, kind=kind)
 
 
 def to_frame(
-    found: Result | Comparison | Sequence[Result] | Sequence[Comparison], *, items: bool = False, kind: Kind = "polars"
+    found: Result | Comparison | Sequence[Result] | Sequence[Comparison],
+    *,
+    items: bool = False,
+    kind: FrameKind = "polars",
 ) -> Any:
     """One row a result, one an item of them (`items=True`), or one a pair of a comparison. Undefined is null."""
-    import polars as pl
-
     listed: list[Any] = [found] if isinstance(found, Result | Comparison) else list(found)
     rows: list[dict[str, Any]] = []
     for one in listed:
         if isinstance(one, Comparison):
             rows += _pairs(one)
         elif isinstance(one, Result):
-            rows += _items(one) if items else [_result(one)]
+            rows += (
+                _items(one)
+                if items
+                else [{**record, "title": one.title} for record in score_records([ScoreLine.of(one)])]
+            )
         else:
             raise UsageError(
                 f"A {type(one).__name__} is not a result.", "Give what eqlab.results or eqlab.compare_runs returns."
             )
-    if kind == "polars":
-        return pl.DataFrame(rows, infer_schema_length=None)
-    if kind != "pandas":
-        raise UsageError(f"There are no frames of kind '{kind}'.", "Choose polars or pandas.")
-    try:
-        import pandas as pd  # type: ignore[import-untyped,unused-ignore]
-    except ImportError as error:
-        raise UsageError("pandas is not installed.", "Install it, or leave kind='pandas' out.") from error
-    return pd.DataFrame(rows)
-
-
-def _result(one: Result) -> dict[str, Any]:
-    head = one.headline
-    floor = best_baseline(one.baselines, one.better)
-    return {
-        "benchmark": one.benchmark, "title": one.title, "subject": one.subject, "measure": head.name,
-        "score": head.value, "low": head.low, "high": head.high, "se": head.se, "n": head.n, "valid": one.valid,
-        "best_without_skill": floor.value if floor else None, **{name: one.counts.get(name, 0) for name in OUTCOMES},
-        "sentence": one.sentence,
-    }  # fmt: skip
+    return frame(rows, kind)
 
 
 def _items(one: Result) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import numpy as np
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.item_quality import ItemQuality, information_curve, item_quality
 from eqlab.analysis.item_response import copies
-from eqlab.comparison.item_groups import People, between_families, between_people
+from eqlab.comparison.item_points import People, between_families, between_people
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Table
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from itertools import combinations, permutations
 
 from eqlab.comparison.contender import REFERENCE, Contender
-from eqlab.comparison.pair import Pair, paired_on
-from eqlab.comparison.verdict import Verdict
+from eqlab.comparison.verdict import Pair, Verdict, paired_on
 from eqlab.core.results import best_baseline, goodness
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import basis_of, number, short_name, value_of
@@ -222,14 +221,3 @@ def round_up(number: int) -> int:
     """To two digits that count: what is predicted is not known better."""
     step = int(10 ** max(0, len(str(number)) - 2))
     return -(-number // step) * step
-
-
-def p_words(p: float | None) -> str:
-    """A p-value that never prints as 0."""
-    return "undefined" if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"
-
-
-def chance_words(probability: float | None) -> str:
-    if probability is None:
-        return "undefined"
-    return "> 99.9 %" if probability > 0.999 else "< 0.1 %" if probability < 0.001 else f"{100 * probability:.1f} %"

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from eqlab.benchmarks.eqbench.published import PUBLISHED
+from eqlab.comparison.contender import settings_of
 from eqlab.comparison.entries import EntrySource
-from eqlab.comparison.labels import settings_of
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
 from eqlab.runs.parallel import results_of

@@ -5,27 +5,28 @@ from dataclasses import asdict
 from typing import Any
 
 from eqlab.analysis.components import RESIDUAL, MeasurementDesign
-from eqlab.comparison import over_speakers
-from eqlab.comparison.caveats import caveats
-from eqlab.comparison.compare import Comparison, Spread
+from eqlab.comparison.compare import Comparison, Spread, caveats
 from eqlab.comparison.disagreement import disagreement, furthest_apart
 from eqlab.comparison.entries import OVERALL, SHARE
-from eqlab.comparison.pair import Pair
-from eqlab.comparison.sentences import chance_words, conclusion, p_words, pair_sentence, round_up
-from eqlab.comparison.verdict import Rank, Verdict
+from eqlab.comparison.sentences import conclusion, pair_sentence, round_up
+from eqlab.comparison.speakers import over_speakers, over_speakers_table
+from eqlab.comparison.verdict import Pair, Verdict
 from eqlab.core.answers import OUTCOMES
-from eqlab.core.results import POINTS, Estimate, Table
+from eqlab.core.results import POINTS, Cell, Column, Estimate, Table
 from eqlab.core.text import number
+from eqlab.tables.markdown import markdown_table, safe
 
 ALL_PAIRS = 10
 """With more subjects than this only neighbours are listed; all pairs are tested all the same."""
 FROM_INTERVALS = "from intervals"
-Cell = str | int | float | Estimate | None
 
 
 RANK = "Rank: for any one of them, its true rank among these lies in its range with 95 % confidence."
 FIRST = "May be first: the truly best is among these with 95 % confidence."
 JOINTLY = "Rank, jointly: all true ranks lie in these ranges at once, with 95 % confidence."
+RANK_COLUMN = Column("rank", "rank", "rank", note=RANK)
+FIRST_COLUMN = Column("may_be_first", "may be first", "flag", note=FIRST)
+JOINTLY_COLUMN = Column("rank_jointly", "rank, jointly", "rank", note=JOINTLY)
 SEPARATED_ALONE = "Told apart: this pair by itself, with 95 % confidence; p_jointly corrects for all pairs."
 SEPARATED = "Told apart: this pair by itself at 95 %; p, all pairs: corrected for the {pairs} of them."
 
@@ -41,8 +42,8 @@ def tables(found: Comparison) -> list[Table]:
     parts = {name: spread for name, spread in found.spreads.items() if spread.components is not None}
     if parts:
         listed += [_components(parts), _designs(found, parts)]
-    if beyond := over_speakers.over_speakers(found.entries):
-        listed.append(over_speakers.table(beyond))
+    if beyond := over_speakers(found.entries):
+        listed.append(over_speakers_table(beyond))
     apart = disagreement({entry.name: entry.means for entry in found.entries if entry.items})
     if apart is not None:
         listed.append(apart)
@@ -60,13 +61,6 @@ def _unranked(found: Sequence[tuple[str, str]]) -> Table:
     return Table("Without a rank", ("who", "why"), tuple((", ".join(own), why) for why, own in names.items()))
 
 
-def rank_words(rank: Rank | None) -> str:
-    """ "3–7"; one number where the range is one."""
-    if rank is None:
-        return "none"
-    return f"{rank[0]}" if rank[0] == rank[1] else f"{rank[0]}–{rank[1]}"
-
-
 def _standings(found: Comparison) -> Table:
     several = len(found.verdict.ranked) > 1
     joint = any(one.jointly for one in found.verdict.ranked)
@@ -76,17 +70,17 @@ def _standings(found: Comparison) -> Table:
     lost = [status for status in OUTCOMES[1:] if any(entry.counts.get(status) for entry in found.entries)]
     rows: list[tuple[Cell, ...]] = []
     for one, entry in zip(found.verdict.standings, found.entries, strict=True):
-        row: list[Cell] = [rank_words(one.rank), "yes" if one.may_be_first else ""] if several else []
-        row += [rank_words(one.jointly)] if joint else []
+        row: list[Cell] = [one.rank, one.may_be_first] if several else []
+        row += [one.jointly] if joint else []
         row += [entry.name, entry.score]
         row += [len(entry.items)] if counted else []
         row += [entry.asked] if repeated else []
         row += [entry.counts.get(status, 0) for status in lost]
         spread = found.spreads[entry.name]
         rows.append(tuple([*row, spread.variation, spread.agreement] if again else row))
-    columns = ["rank", "may be first"] if several else []
-    columns += ["rank, jointly"] if joint else []
-    columns += ["who", _measure(found)]
+    columns: list[Column | str] = [RANK_COLUMN, FIRST_COLUMN] if several else []
+    columns += [JOINTLY_COLUMN] if joint else []
+    columns += ["who", Column("score", _measure(found), "estimate")]
     columns += [*([found.things] if counted else []), *(["repeats"] if repeated else []), *lost]
     columns += ["CV over repeats, %", "agreement of repeats (ICC)"] if again else []
     note = " ".join([RANK, FIRST, *([JOINTLY] if joint else [])]) if several else ""
@@ -112,9 +106,19 @@ def _pairs(found: Comparison) -> Table:
     several = len(found.pairs) > 1
     basis = {_basis(pair) for pair in shown}
     rows = tuple(_pair_row(pair, several, with_basis=len(basis) > 1) for pair in shown)
-    columns: tuple[str, ...] = ("A", "B", "A − B", "P(A is better)", "effect", "A higher on", "p")
-    columns += ("p, all pairs",) if several else ()
-    columns += ("told apart", *((found.things,) if len(basis) > 1 else ()), "would take")
+    columns: list[Column | str] = [
+        Column("a", "A"),
+        Column("b", "B"),
+        Column("difference", "A − B", "estimate"),
+        Column("probability", "P(A is better)", "share", 1),
+        Column("effect", "effect", "number"),
+        Column("superiority", "A higher on", "share", 0),
+        Column("p", "p", "p"),
+        *([Column("p_all_pairs", "p, all pairs", "p")] if several else []),
+        Column("told_apart", "told apart", "flag"),
+        *([found.things] if len(basis) > 1 else []),
+        Column("needed", "would take"),
+    ]
     if len(basis) == 1 and (n := shown[0].difference.n):
         how = _how(shown[0])
         note += f" {how[:1].upper()}{how[1:]}{'' if how == FROM_INTERVALS else f' over {n} {found.things}'}."
@@ -131,7 +135,6 @@ def _basis(pair: Pair) -> str:
 
 def _pair_row(pair: Pair, several: bool, *, with_basis: bool) -> tuple[Cell, ...]:
     gap = pair.difference
-    jointly: tuple[Cell, ...] = (p_words(pair.p_jointly),) if several else ()
     alike = pair.separated is False and gap.low is None  # too few of the items differ for an interval
     return (
         pair.a.name,
@@ -139,12 +142,12 @@ def _pair_row(pair: Pair, several: bool, *, with_basis: bool) -> tuple[Cell, ...
         f"{number(gap.value, 2)} ({pair.why})"
         if alike and gap.value is not None
         else Estimate("A − B", gap.value, gap.n, gap.se, gap.low, gap.high),
-        "" if alike else chance_words(pair.gain.probability),
-        "undefined" if gap.effect is None else f"{gap.effect:+.2f}",
-        "undefined" if gap.superiority is None else f"{100 * gap.superiority:.0f} %",
-        "" if alike else p_words(gap.p),
-        *(("",) if alike and several else jointly),
-        {True: "yes", False: "no", None: "too few"}[pair.separated],
+        "" if alike else pair.gain.probability,
+        None if gap.effect is None else f"{gap.effect:+.2f}",
+        gap.superiority,
+        "" if alike else gap.p,
+        *(("" if alike else pair.p_jointly,) if several else ()),
+        "too few" if pair.separated is None else pair.separated,
         *((_basis(pair),) if with_basis else ()),
         "" if pair.needed is None else f"about {round_up(pair.needed):,}",
     )
@@ -184,7 +187,7 @@ def _designs(found: Comparison, parts: Mapping[str, Spread]) -> Table:
     for name, own in lines:
         for items in sorted({design.items for design in own}):
             by_repeats = {design.repeats: design.se for design in own if design.items == items}
-            rows.append((name, items, *(by_repeats.get(count) for count in repeats)))
+            rows.append((name, items, *(by_repeats.get(count, "") for count in repeats)))
     columns = ("standard error of", found.things, *(_times(count) for count in repeats))
     note = (
         "What more repeats and more items would buy. Half the standard error needs four times as many of what counts."
@@ -225,7 +228,7 @@ def as_data(found: Comparison, missing: str) -> dict[str, Any]:
             for spread in (found.spreads[entry.name],)
         ],
         "pairs": [pair_data(pair, things) for pair in found.pairs],
-        "over_speakers": [{"a": a, "b": b, **asdict(gap)} for a, b, gap in over_speakers.over_speakers(found.entries)],
+        "over_speakers": [{"a": a, "b": b, **asdict(gap)} for a, b, gap in over_speakers(found.entries)],
         "disagreement": [
             {"item": one.item, "range": one.range, "points": dict(one.points)}
             for one in furthest_apart({entry.name: entry.means for entry in found.entries if entry.items})
@@ -268,3 +271,18 @@ def verdict_data(verdict: Verdict, things: str, rater: str = "") -> dict[str, An
         ],
         "neighbours": [pair_data(pair, things) for pair in verdict.neighbours()],
     }
+
+
+# A comparison as Markdown: the conclusion, the ranks, the pairs.
+SHOWN = 2
+"""Tables: ranks and pairs."""
+
+
+def comparison_page(found: Sequence[Comparison], missing: str) -> str:
+    parts = []
+    for one in found:
+        parts += [f"### {safe(one.title)}", "", safe(sentence(one)), ""]
+        for table in tables(one)[:SHOWN]:
+            parts += [markdown_table(table), ""]
+        parts += [*(f"- {safe(said)}" for said in caveats(one, missing)), ""]
+    return "\n".join(parts)

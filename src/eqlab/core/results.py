@@ -1,7 +1,8 @@
 """What scoring and statistics give back, the same for every benchmark, so that tables, reports and leaderboards
 need to know none of them. "Undefined" is None, never 0."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from html import escape
 from operator import attrgetter
@@ -128,20 +129,112 @@ _FIELDS = attrgetter(*_NAMES)
 _SHOWN = _NAMES.index("shown")
 
 
+Rank = tuple[int, int]
+"""The best and the worst rank that a subject may have."""
+Cell = str | int | float | Rank | Estimate | None
+"""A value of a table. None is undefined; "" is a cell that has nothing to say."""
+ColumnKind = Literal["text", "count", "number", "p", "share", "estimate", "rank", "money", "seconds", "flag"]
+
+
 @dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name for machines, its title for readers, and what its cells are."""
+
+    key: str
+    title: str
+    kind: ColumnKind = "text"
+    digits: int = 2
+    unit: str = ""
+    """Of money: the currency."""
+    note: str = ""
+    """What a reader must know to understand the column; shown below the table, or on the title."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class Table:
-    """A table of a benchmark's own for the report: plain cells, or estimates."""
+    """What people read: columns and rows of values. `eqlab.tables` makes text, pages and files of it.
+
+    A column may be given by its title alone where its cells tell what they are: estimates, whole numbers, other
+    numbers, yes and no, or text. What a bare number cannot tell (a p-value, a share, a rank) needs a `Column`."""
 
     title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str | int | float | Estimate | None, ...], ...]
-    note: str = ""
-    whiskers: str = ""
-    """A column of estimates to draw as dots with whiskers on one axis (a forest plot)."""
-    stacked: tuple[str, ...] = ()
-    """Columns of counts to draw as one stacked bar per row, from worst to best."""
-    heat: bool = False
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str
+    whiskers: str
+    """The title of a column of estimates to draw as dots with whiskers on one axis (a forest plot)."""
+    stacked: tuple[str, ...]
+    """Titles of columns of counts to draw as one stacked bar per row, from worst to best."""
+    heat: bool
     """Whether its estimates are of one kind and are drawn as a heat map; rows are named by emotion."""
+    key: str
+    """Its name for machines."""
+
+    def __init__(
+        self,
+        title: str,
+        columns: Iterable[Column | str],
+        rows: Iterable[Sequence[Cell]],
+        note: str = "",
+        whiskers: str = "",
+        stacked: tuple[str, ...] = (),
+        heat: bool = False,
+        key: str = "",
+    ) -> None:
+        body = tuple(map(tuple, rows))
+        heads = tuple(columns)
+        for number, row in enumerate(body, start=1):
+            if len(row) != len(heads):
+                raise ValueError(f"table '{title}', row {number}: {len(row)} cells under {len(heads)} titles")
+        named = tuple(
+            head if isinstance(head, Column) else Column(_slug(head), head, _kind(head, [row[place] for row in body]))
+            for place, head in enumerate(heads)
+        )
+        for name, value in (
+            ("title", title), ("columns", named), ("rows", body), ("note", note), ("whiskers", whiskers),
+            ("stacked", stacked), ("heat", heat), ("key", key or _slug(title)),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        return tuple(column.title for column in self.columns)
+
+    def column(self, title: str) -> tuple[Cell, ...]:
+        """The cells under a title."""
+        place = self.titles.index(title)
+        return tuple(row[place] for row in self.rows)
+
+
+_P_VALUE = re.compile(r"p(?:$|[ ,(])")
+
+
+def _slug(title: str) -> str:
+    """A title as a name: letters, digits and low lines."""
+    spelled = title.casefold().replace("%", " percent").replace("−", " minus ")
+    return "_".join(re.findall(r"[^\W_]+", spelled)) or "column"
+
+
+def _kind(title: str, cells: Sequence[Cell]) -> ColumnKind:
+    """What all of a column's defined cells are; text where they differ. Numbers under "p" are p-values."""
+    kinds = {_kind_of(cell) for cell in cells if cell is not None and cell != ""}
+    if kinds <= {"count", "number"} and kinds and _P_VALUE.match(title):
+        return "p"
+    if len(kinds) == 1:
+        return kinds.pop()
+    return "number" if kinds == {"count", "number"} else "estimate" if "estimate" in kinds else "text"
+
+
+def _kind_of(cell: Cell) -> ColumnKind:
+    if isinstance(cell, Estimate):
+        return "estimate"
+    if isinstance(cell, tuple):
+        return "rank"
+    if isinstance(cell, bool):
+        return "flag"
+    if isinstance(cell, int):
+        return "count"
+    return "number" if isinstance(cell, float) else "text"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from eqlab.core.results import FEWEST, Estimate, ItemScore, Table
+from eqlab.core.results import FEWEST, Estimate, ItemScore
 from eqlab.core.secrets import is_secret, without_secrets
 from eqlab.core.usage import Usage
 
@@ -157,23 +157,6 @@ def plain(value: Any) -> str:
     if isinstance(value, list | tuple | set | frozenset):
         return ", ".join(plain(part) for part in value) or "none"
     return str(value)
-
-
-def cell(value: str | int | float | Estimate | None) -> str:
-    """A cell of a benchmark's own table."""
-    if isinstance(value, Estimate):
-        return estimate_text(value)
-    return number(value) if isinstance(value, float) else plain(value)
-
-
-def numeric_columns(table: Table) -> list[bool]:
-    """Which columns of a benchmark's own table hold nothing but numbers."""
-    columns = ([row[index] for row in table.rows if index < len(row)] for index in range(len(table.columns)))
-    return [
-        all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in column)
-        and any(value is not None for value in column)
-        for column in columns
-    ]
 
 
 def item_keys(item: ItemScore) -> list[str]:

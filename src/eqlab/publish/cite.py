@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 
 from eqlab.benchmarks.citations import bibtex
-from eqlab.comparison.labels import subject_name
+from eqlab.comparison.contender import subject_name
 from eqlab.core.results import Result
 from eqlab.core.runs import OWN, BenchmarkConfig
 from eqlab.core.text import basis_of, is_number, utc, value_of

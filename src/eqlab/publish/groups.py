@@ -8,16 +8,26 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from eqlab.analysis.intervals import mean_estimate
-from eqlab.comparison.arms import arms, rater
-from eqlab.comparison.contender import REFERENCE, Contender, contender, told_apart
-from eqlab.comparison.labels import comparable, mode_name, rules_name, settings_of, subject_name
+from eqlab.comparison.contender import (
+    REFERENCE,
+    Contender,
+    arms,
+    comparable,
+    contender,
+    mode_name,
+    rater,
+    rules_name,
+    settings_of,
+    subject_name,
+    told_apart,
+)
+from eqlab.comparison.scores import ScoreLine
 from eqlab.comparison.sentences import conclusion
-from eqlab.comparison.verdict import Verdict, judge
+from eqlab.comparison.verdict import Verdict, rank
 from eqlab.core import text
-from eqlab.core.results import Baseline, Estimate, Result, goodness
+from eqlab.core.results import Baseline, Result, goodness
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
-from eqlab.publish import figures
+from eqlab.tables import svg as figures
 
 
 @dataclass(frozen=True)
@@ -51,10 +61,9 @@ class Row:
         return self.result.subject == PEOPLE
 
     @cached_property
-    def words(self) -> Estimate:
-        """Length of a reply, which is no merit and no fault but must be seen beside a score."""
-        lengths = [words for item in self.result.items if (words := item.words)]
-        return mean_estimate("words a reply", [] if self.people else lengths, digits=0)
+    def line(self) -> ScoreLine:
+        """As the score table has it."""
+        return ScoreLine.of(self.result, self.name, rank=self.rank)
 
 
 @dataclass(frozen=True)
@@ -72,11 +81,6 @@ class Group:
     """The verdict on the rows, after the empty name; or by rater, on those whose replies were rated."""
     things: str = "items"
     """What the items are called."""
-
-    @property
-    def used(self) -> bool:
-        """Whether it is known of any row what it took."""
-        return any(row.result.usage is not None for row in self.rows)
 
     @property
     def fine_print(self) -> tuple[str, ...]:
@@ -185,8 +189,8 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -
 def _verdicts(results: Sequence[Result], contenders: Sequence[Contender]) -> tuple[tuple[str, Verdict], ...]:
     """One on all rows; or, where the rows are raters, one on those whose replies each of them rated."""
     if any(result.ranked for result in results):
-        return (("", judge(contenders)),)
-    return tuple((rater(result), judge(own)) for result in results if (own := arms(result)))
+        return (("", rank(contenders)),)
+    return tuple((rater(result), rank(own)) for result in results if (own := arms(result)))
 
 
 def _sentence(results: Sequence[Result], verdicts: Sequence[tuple[str, Verdict]]) -> str:

@@ -1,21 +1,29 @@
 """Pictures to take away: forest plot, profile, heat map, or score against cost, as one drawing that needs nothing
 else."""
 
+import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from markupsafe import escape
 
 from eqlab.core.errors import UsageError
+from eqlab.core.results import Estimate
 from eqlab.core.text import is_number, number, short, short_name, visible
+from eqlab.core.usage import Usage
 from eqlab.data.files import write_whole
-from eqlab.publish.cost import Spent, cost_chart
-from eqlab.publish.forest import Forest, Line, standalone
 from eqlab.publish.groups import Group, RunRecord, group
-from eqlab.publish.report.heat import STEPS, HeatMap
 from eqlab.publish.report.opening import forests
 from eqlab.publish.report.sections import heat_of, profiles_of
+from eqlab.tables.forest import Forest, ForestLine, standalone
+from eqlab.tables.heat import STEPS, HeatMap
+from eqlab.tables.scatter import Dot, Scatter, amount, scatter_file
+from eqlab.tables.svg import bounds_of
 
 Kind = Literal["forest", "profile", "heat", "cost"]
 KINDS: tuple[Kind, ...] = ("forest", "profile", "heat", "cost")
@@ -41,8 +49,6 @@ def write_plot(records: Sequence[RunRecord], where: Path, kind: Kind = "forest")
     if where.suffix.lower() == ".svg":
         write_whole(where, drawn)
     else:
-        from eqlab.publish.browser import draw
-
         draw(drawn, (WIDTH, height), where)
     return len(charts)
 
@@ -55,7 +61,7 @@ def _charts(groups: Sequence[Group], kind: Kind) -> Iterator[str]:
         for profile in profiles_of(groups):
             for line in profile.lines:
                 title = f"{profile.subject}: {line.label}"
-                drawn = (Line(line.label, line.estimate, None, line.valid, line.people),)
+                drawn = (ForestLine(line.label, line.estimate, None, line.valid, line.people),)
                 known = tuple((name, value) for _, name, value in line.letters)
                 forest = Forest(title, line.detail.partition(";")[0], drawn, line.scale, known)
                 if forest.drawn:
@@ -129,3 +135,128 @@ def _colour(tint: str) -> str:
     share = 0.4 * int(step) / STEPS
     hue = (180, 87, 11) if kind == "below" else (10, 93, 148)
     return "#" + "".join(f"{round(255 + (part - 255) * share):02x}" for part in hue)
+
+
+# PNG and PDF of a drawing or page, by the Chromium that is installed; without one the way out is said.
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_QUIET = (
+    "--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--hide-scrollbars", "--no-pdf-header-footer",
+)  # fmt: skip
+_SECONDS = 120
+
+
+def browser() -> str:
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if found is None:
+        raise UsageError(
+            "PNG and PDF are made by Chromium, and none is installed.",
+            "Install chromium, or write an .svg or .html file.",
+        )
+    return found
+
+
+def draw(svg: str, size: tuple[int, int], where: Path) -> None:
+    """A drawing as PNG, twice as fine as on a screen, or as a PDF page of its size."""
+    width, height = size
+    page = (
+        f'<!doctype html><meta charset="utf-8"><style>@page{{size:{width}px {height}px;margin:0}}'
+        f"html,body{{margin:0;background:#fff}}svg{{display:block}}</style>{svg}"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "page.html")
+        source.write_text(page, encoding="utf-8")
+        if where.suffix.lower() == ".pdf":
+            _run(source, "print-to-pdf", where)
+        else:
+            _run(source, "screenshot", where, f"--window-size={width},{height}", "--force-device-scale-factor=2")
+
+
+def print_page(source: Path, where: Path) -> None:
+    """A page of ours as PDF."""
+    _run(source, "print-to-pdf", where)
+
+
+def _run(source: Path, what: str, where: Path, *more: str) -> None:
+    """Made elsewhere and then written whole: a browser that fails leaves the old file as it was."""
+    with tempfile.TemporaryDirectory() as profile:
+        made = Path(profile, f"made{where.suffix}")
+        own = [f"--user-data-dir={profile}", f"--{what}={made}"]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:  # Chromium's own sandbox cannot be used by root
+            own.append("--no-sandbox")
+        try:
+            done = subprocess.run(
+                [browser(), *_QUIET, *own, *more, source.resolve().as_uri()],
+                capture_output=True, timeout=_SECONDS, check=False,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise UsageError(
+                f"Chromium did not answer ({type(error).__name__}).", "Write an .svg or .html file."
+            ) from error
+        if not made.is_file():
+            words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise UsageError(
+                f"Chromium made no {where.name} ({(words or ['it said nothing'])[-1][:200]}).", "Write an .svg."
+            )
+        write_whole(where, made.read_bytes())
+
+
+# Score against cost: what each model's points took, in money where every price is known, else in tokens.  The axis
+# of cost is logarithmic, since models differ by factors; nobody cheaper beats those on the stepped line.
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """One model's score and what its answers took."""
+
+    name: str
+    score: Estimate
+    usage: Usage | None
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A model with its place on the axis of cost."""
+
+    name: str
+    score: Estimate
+    each: float
+    """Money for a thousand answers, or tokens for one."""
+
+
+def cost_chart(title: str, measure: str, some: Sequence[Spent], width: int) -> str | None:
+    """The drawing as a file of its own; None where nobody has both a score and a cost."""
+    axis, found = _priced([one for one in some if is_number(one.score.value)])
+    if not found:
+        return None
+    missing = [one.name for one in some if one.name not in {priced.name for priced in found}]
+    under = "The dashed line joins those that no cheaper model beats."
+    if missing:
+        under += f" Not drawn, because their cost is unknown: {', '.join(missing[:5])}{' …' * (len(missing) > 5)}."
+    dots = tuple(
+        Dot(
+            one.name,
+            one.each,
+            one.score.value or 0.0,
+            y_bounds=bounds_of(one.score),
+            words=f"{one.name} {number(one.score.value, one.score.digits)} at {amount(one.each)}",
+        )
+        for one in found
+    )
+    drawn = Scatter(
+        f"{title}: score and cost", short(under, 160), axis, f"{measure}, 95 % intervals", dots, log=True, steps=True
+    )
+    return scatter_file([drawn], width)
+
+
+def _priced(some: Sequence[Spent]) -> tuple[str, list[Priced]]:
+    """In money if all have a known price in one currency, else in tokens; those without are left out."""
+    used = [(one, one.usage) for one in some if one.usage is not None and one.usage.answers]
+    currencies = {usage.currency for _, usage in used if usage.cost is not None}
+    if used and len(currencies) == 1 and all(usage.cost for _, usage in used):
+        each = [Priced(one.name, one.score, 1000 * (usage.cost or 0) / usage.answers) for one, usage in used]
+        return f"{currencies.pop()} for 1,000 answers", each
+    counted = [
+        Priced(one.name, one.score, ((usage.tokens_in or 0) + (usage.tokens_out or 0)) / usage.answers)
+        for one, usage in used
+        if usage.tokens_in is not None or usage.tokens_out is not None
+    ]
+    return "tokens for one answer, prompt included", [one for one in counted if one.each > 0]

@@ -23,11 +23,11 @@ from eqlab.instruments.wording import QUESTIONNAIRES, Wording, own_wording, read
 from eqlab.runs import judge as judging
 from eqlab.runs.identity import configured
 from eqlab.store.store import Store
-from eqlab.store.study.create import begun_with
+from eqlab.store.study.studies import begun_with
 from eqlab.study.file import ITEM_SETS, read_study
 from eqlab.study.kinds import common
 from eqlab.study.kinds.registry import kind_of
-from eqlab.study.talk.money import too_little
+from eqlab.study.talk.costs import too_little
 from eqlab.study.texts import load as load_texts
 
 Say = Callable[[str], None]

@@ -1,4 +1,5 @@
-"""What a study will ask of people and of a budget, and what its researcher should look at before it begins. Pure."""
+"""What a study will ask of people and of a budget, what it can find, and what its researcher should look at before it
+begins. Pure."""
 
 import math
 import re
@@ -8,6 +9,7 @@ from statistics import mean
 
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Several, Writing
+from eqlab.core.studied import Powered
 from eqlab.core.study import ENDINGS, Study
 from eqlab.core.trials import Trial
 from eqlab.study.kinds.registry import kind_of
@@ -19,6 +21,7 @@ _SECONDS_PER_SCALE, _SECONDS_PER_PAGE = 4.0, 3.0
 _TYPED_WORDS, _SECONDS_PER_TYPED_WORD = 30, 2.0
 """Words of a longer text, and what one takes to think of and type."""
 _NOT_YET = re.compile(r"change|todo|xxx|placeholder|^code\d*$", re.IGNORECASE)
+_POWER = 0.8
 _LONG_MINUTES = 5
 """A study longer than this wants two attention checks."""
 
@@ -166,3 +169,27 @@ def _about_codes(study: Study) -> Iterator[str]:
         yield f"panel.codes: {', '.join(doubtful)} looks like a placeholder: enter the code that the panel knows."
     if len(set(given)) < len(given):
         yield "Two endings have the same code under [panel.codes]: the panel cannot tell them apart."
+
+
+def power_of(design: Design) -> str:
+    """What a study of this size will find: a kind that knows its own measure says it in that measure, any other in
+    standard deviations between people."""
+    kind = kind_of(design.study)
+    sentence = kind.power(design) if isinstance(kind, Powered) else ""
+    return sentence or _power_in_sd(design)
+
+
+def _power_in_sd(design: Design) -> str:
+    """Two groups: d = (z_α/2 + z_β)·√(2/n). One: the half-width of a mean's interval, z_α/2/√n."""
+    from scipy.special import ndtri
+
+    alpha, people = design.study.analysis.alpha, min(design.sizes.values())
+    level = f"{100 * (1 - alpha):g} %"
+    if len(design.arms) < 2:
+        width = float(ndtri(1 - alpha / 2)) / math.sqrt(people)
+        return f"{people} people give a mean to within {width:.2f} SD of people ({level} interval)."
+    found = float(ndtri(1 - alpha / 2) + ndtri(_POWER)) * math.sqrt(2 / people)
+    return (
+        f"{people} a group find a difference of {found:.2f} SD between people four times in five (two-sided, alpha "
+        f"{alpha:g})."
+    )

@@ -1,8 +1,15 @@
-"""Panels by name: the parameters of their addresses, and where people go at the end. Study files may name others."""
+"""Panels, through which people come in and go out: known ones by name, the keyed hash that an id becomes at once,
+links that only the server can have made, the way back. The id itself is kept nowhere."""
 
+import base64
+import hashlib
+import hmac
+import re
+import unicodedata
 from collections.abc import Mapping
+from urllib.parse import quote
 
-from eqlab.core.study import Panel
+from eqlab.core.study import Ending, Panel
 
 PANELS: Mapping[str, Panel] = {
     "none": Panel(),
@@ -19,6 +26,83 @@ PANELS: Mapping[str, Panel] = {
     ),
     "sona": Panel("sona", person="survey_code", id_pattern="[0-9]{1,12}"),
 }
-"""CloudResearch gives every project an address of return of its own: the study file names it. Sona's wants the person's
-id, which we do not keep: people are shown the code, and credit is granted by hand. Patterns
-are held against ids in small letters."""
+"""Parameters of their addresses, and where people go at the end; study files may name others. CloudResearch gives
+every project an address of return of its own: the study file names it. Sona's wants the person's id, which we do not
+keep: people are shown the code, and credit is granted by hand. Patterns are held against ids in small letters."""
+_MOST = 200
+"""Characters of a panel id; more is no id."""
+SIGNATURE = "sig"
+"""Parameter of a signed link."""
+
+
+def derive(secret: bytes, purpose: str) -> bytes:
+    """A key for one purpose, so that no two uses of the secret share one."""
+    return hmac.new(secret, f"eqlab {purpose}".encode(), hashlib.sha256).digest()
+
+
+def one_spelling(panel_id: str) -> str:
+    """One person, one id: blanks around it, full-width letters and capitals make no other person. (No panel tells
+    people apart by capitals.)"""
+    return unicodedata.normalize("NFKC", panel_id).strip().casefold()
+
+
+def panel_hash(secret: bytes, panel_id: str) -> str:
+    """What is stored instead of a panel's id."""
+    return hmac.new(derive(secret, "panel"), one_spelling(panel_id).encode(), hashlib.sha256).hexdigest()
+
+
+def tombstone(secret: bytes, study: str, panel_id: str) -> str:
+    """What stays of an id when its person is erased: under another key and for one study only, so that it cannot be
+    matched with anything else that is stored."""
+    text = f"{study}\0{one_spelling(panel_id)}"
+    return hmac.new(derive(secret, "tombstone"), text.encode(), hashlib.sha256).hexdigest()
+
+
+def signature(secret: bytes, study: str, panel_id: str) -> str:
+    """Proves that a link to a study was made for this id by the holder of the secret."""
+    text = f"{study}\0{one_spelling(panel_id)}"
+    return _short(hmac.new(derive(secret, "link"), text.encode(), hashlib.sha256).digest(), 26)
+
+
+def is_signed(secret: bytes, study: str, panel_id: str, given: str) -> bool:
+    return hmac.compare_digest(given.lower().encode(), signature(secret, study, panel_id).encode())
+
+
+def signed_link(secret: bytes, base: str, study: str, panel: Panel, panel_id: str) -> str:
+    query = f"{quote(panel.person)}={quote(panel_id.strip())}&{SIGNATURE}={signature(secret, study, panel_id)}"
+    return f"{base}/s/{study}?{query}"
+
+
+def resume_code(secret: bytes, study: str, person: str) -> str:
+    """With this code a person goes on in another browser. 40 bits, and guesses are limited."""
+    made = _short(hmac.new(derive(secret, "resume"), f"{study}\0{person}".encode(), hashlib.sha256).digest(), 8)
+    return f"{made[:4]}-{made[4:]}".upper()
+
+
+def same_code(given: str, right: str) -> bool:
+    """However it was typed: without the hyphen, with blanks, in small letters, 0 for O and 1 for I."""
+    plain = re.sub(r"[^A-Z2-7]", "", given.upper().replace("0", "O").replace("1", "I"))
+    return hmac.compare_digest(plain.encode(), right.replace("-", "").encode())
+
+
+def read_panel_id(parameters: Mapping[str, str], panel: Panel, any_form: bool = False) -> str | None:
+    """The id in the address; None when there is none, only the panel's unfilled placeholder, or nothing that an id of
+    this panel can be."""
+    found = parameters.get(panel.person, "").strip() if panel.person else ""
+    if not found or len(found) > _MOST or "%" in found or found.startswith("{"):
+        return None
+    if not any_form and panel.id_pattern and not re.fullmatch(panel.id_pattern, one_spelling(found)):
+        return None
+    return found
+
+
+def way_back(panel: Panel, ending: Ending) -> str:
+    """The panel's address for this ending; empty when there is no address, or no code for it."""
+    code = panel.code(ending)
+    if not panel.complete_url or ("{code}" in panel.complete_url and not code):
+        return ""
+    return panel.complete_url.replace("{code}", quote(code, safe=""))
+
+
+def _short(digest: bytes, characters: int) -> str:
+    return base64.b32encode(digest).decode()[:characters].lower()

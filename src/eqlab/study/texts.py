@@ -1,5 +1,5 @@
 """The words on participants' pages, one file per language: ours, and a user's own in a folder. A language file has the
-words of pages and, kind by kind, the words inside trials."""
+words of pages and, kind by kind, the words inside trials; what is not translated stays English."""
 
 import os
 import string

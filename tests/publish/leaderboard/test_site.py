@@ -10,12 +10,11 @@ import polars as pl
 import pytest
 
 from eqlab.analysis.comparison import paired
-from eqlab.comparison.pair import from_intervals
+from eqlab.comparison.verdict import from_intervals
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
-from eqlab.publish.leaderboard.build import Sources, build
+from eqlab.publish.leaderboard.build import Sources, build, published_entries, published_reader
 from eqlab.publish.leaderboard.entries import run_entries
-from eqlab.publish.leaderboard.published import published_entries, published_reader
 from eqlab.publish.leaderboard.site import BoardSite, site_files
 from eqlab.publish.leaderboard.tables import boards
 

@@ -8,7 +8,7 @@ from conftest import completion
 
 import eqlab as api
 from eqlab.core.errors import UsageError
-from eqlab.publish.leaderboard import keys
+from eqlab.publish.leaderboard import submission as keys
 from eqlab.publish.leaderboard.build import Sources, build
 from eqlab.publish.leaderboard.check import check_submission
 from eqlab.publish.leaderboard.submission import (

@@ -12,9 +12,9 @@ from markupsafe import escape
 from eqlab.core import text
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
-from eqlab.publish import figures
 from eqlab.publish.groups import RunRecord
 from eqlab.publish.report.page import render
+from eqlab.tables import svg as figures
 
 VOID = {"meta", "link", "img", "br", "hr", "input", "line", "rect", "circle", "path"}
 HOSTILE = "<script>alert(1)</script></style></title>\"' onload=x ${7*7} {{ 7*7 }} \u202etxt.exe\x00\x1b[31m\u200b"
@@ -176,7 +176,7 @@ def test_undefined_is_a_word():
     )
     html = page(record(nothing))
     (table,) = score_tables(html)
-    assert '<td role="cell" class="num strong nowrap" data-label="Score" data-value="">undefined</td>' in table
+    assert '<td role="cell" class="num strong nowrap" data-label="score" data-value="">none</td>' in table
     assert '<strong class="bad">no</strong>' in table
     assert "None" not in Page(html).visible
     assert not re.search(r"\bnan\b", page(record(result(value=float("nan")))))
@@ -316,7 +316,7 @@ def test_a_benchmarks_own_table():
         (("Joy", 3, Estimate("s", 1.5, 7, None, 1.0, 2.0)), ("Fear", None, None)),
     )
     html = page(record(result(tables=(table,))))
-    assert '<td class="nowrap">1.50 (95 % CI 1.00 to 2.00, n = 7)</td>' in html
+    assert '<td class="nowrap">1.50 (1.00 … 2.00, n = 7)</td>' in html
     assert '<tr><th scope="row">Fear</th><td class="num">undefined</td>' in html
 
 

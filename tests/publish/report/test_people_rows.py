@@ -9,7 +9,7 @@ import pytest
 import eqlab as api
 from eqlab.comparison.contender import contender
 from eqlab.comparison.sentences import conclusion
-from eqlab.comparison.verdict import judge
+from eqlab.comparison.verdict import rank
 from eqlab.core.answers import Answer
 from eqlab.core.results import Estimate, Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, ModelConfig, RunConfig
@@ -75,7 +75,7 @@ def test_two_studies_of_the_same_questions_are_one_table():
 
 
 def said(*results):
-    return conclusion(judge([contender(one.subject.removeprefix("model:"), one) for one in results]))
+    return conclusion(rank([contender(one.subject.removeprefix("model:"), one) for one in results]))
 
 
 @pytest.mark.parametrize(

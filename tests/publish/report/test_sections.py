@@ -13,8 +13,9 @@ from eqlab.benchmarks.eqbench.word_groups import OTHER, deviations, group_of
 from eqlab.comparison import disagreement
 from eqlab.core.results import ByEmotion, Estimate, OfOthers
 from eqlab.publish.groups import group
-from eqlab.publish.report import heat, item_pages
+from eqlab.publish.report import sections as item_pages
 from eqlab.publish.report.page import item_files, render
+from eqlab.tables import heat
 
 ANGER, JOY = Estimate("anger", 2.0, 9, 0.5, 1.0, 3.0), Estimate("joy", 4.0, 7, 0.5, 3.0, 5.0)
 
@@ -118,7 +119,7 @@ def test_length_stands_beside_the_score():
     html = page(
         record(result(items=(item(0, 1.0, text="one two three"), item(1, 1.0, text="one two three four five"))))
     )
-    assert re.search(r'data-label="words a reply" data-value="4(\.0)?">4', html)
+    assert re.search(r'data-label="words a reply" data-value="4(\.0+)?">4', html)
 
 
 def test_disagreement_lists_the_widest_first_and_only_shared_items():

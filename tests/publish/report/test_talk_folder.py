@@ -5,9 +5,8 @@ from test_talk_pages import two
 
 from eqlab.core.errors import EqlabError
 from eqlab.publish.groups import group
-from eqlab.publish.report import talk_folder
-from eqlab.publish.report.talk_folder import Home, write_talks
-from eqlab.publish.report.talk_pages import talk_files
+from eqlab.publish.report import talk_pages as talk_folder
+from eqlab.publish.report.talk_pages import Home, talk_files, write_talks
 from eqlab.runs.parallel import WorkerProcesses
 
 HOME = Home("Report", "../r.html", 0.0, "1")

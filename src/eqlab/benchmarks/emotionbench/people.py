@@ -386,11 +386,11 @@ def _alike(found: Paired) -> Table | None:
     table = tables.repeats(found.changes_as_measures())
     if table is None:
         return None
-    return replace(
-        table,
-        title="How alike people's changes in one situation are",
-        columns=("scale", "people", "situations", "ICC(1)", "design effect"),
-        note="A design effect of 1 means: all situations move people alike. The larger it is, the less do intervals "
+    return Table(
+        "How alike people's changes in one situation are",
+        ("scale", "people", "situations", "ICC(1)", "design effect"),
+        table.rows,
+        "A design effect of 1 means: all situations move people alike. The larger it is, the less do intervals "
         "over people hold for other situations; those with situations as units do.",
     )
 

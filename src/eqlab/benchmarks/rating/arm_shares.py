@@ -152,7 +152,7 @@ def arm_table(shares: ArmShares, who: str) -> Table:
 
 def shares_of(table: Table) -> tuple[tuple[str, Estimate], ...]:
     """The share of Good of everybody in the table of counts and shares."""
-    place = table.columns.index("P(Good)")
+    place = table.titles.index("P(Good)")
     return tuple((str(row[0]), share) for row in table.rows if isinstance(share := row[place], Estimate))
 
 

@@ -78,7 +78,7 @@ def rubric_panel(given: Given, title: str) -> Result | None:
     by_scale = [
         Table(
             f"{title}, scale by scale",
-            ("scale", *(column.split(", ")[0] for column in tables[0][1].columns)),
+            ("scale", *(column.split(", ")[0] for column in tables[0][1].titles)),
             tuple((scale.key, *row) for scale, table in tables for row in table.rows),
             tables[0][1].note,
         )

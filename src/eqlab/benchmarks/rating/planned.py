@@ -17,7 +17,7 @@ from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.contrasts import contrast_table, corrected, p_text
 from eqlab.benchmarks.rating.rated import GivenRating, RatedReply, given
 from eqlab.core.forms import Scale
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import Column, Estimate, Table
 from eqlab.core.studied import Contrast
 
 FEW_OTHERS = 5
@@ -51,7 +51,7 @@ def scale_contrasts(
     table = planned_table(contrasts, " ".join(notes), alpha)
     return contrasts, replace(
         table,
-        columns=("scale", *table.columns),
+        columns=(Column("scale", "scale"), *table.columns),
         rows=tuple((key, *row) for key, row in zip(keys, table.rows, strict=True)),
         note=f"{table.note} Holm over all rows.",
     )

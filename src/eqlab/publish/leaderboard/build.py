@@ -10,13 +10,14 @@ from typing import Any
 
 from eqlab.core.errors import UsageError
 from eqlab.data.files import write_whole
-from eqlab.publish.leaderboard.changes import BoardChange, changes, snapshot
+from eqlab.publish.groups import RunRecord
 from eqlab.publish.leaderboard.check import check_submission
 from eqlab.publish.leaderboard.entries import BoardEntry, store_entries
-from eqlab.publish.leaderboard.published import published_entries, published_reader
-from eqlab.publish.leaderboard.site import TALKS, BoardSite, site_files, whole
+from eqlab.publish.leaderboard.site import TALKS, BoardChange, BoardSite, changes, site_files, snapshot, whole
 from eqlab.publish.leaderboard.submission import Refused, read_submission
 from eqlab.publish.leaderboard.tables import Board, boards
+from eqlab.runs.published_results import PublishedReader
+from eqlab.runs.published_runs import as_run
 from eqlab.store.reader import Reader
 
 _STATE, _FRONT = "board.json", "index.html"
@@ -168,3 +169,17 @@ def _remove(folder: Path, before: Sequence[str], now: set[str]) -> None:
         path = (root / str(name)).resolve()
         if name not in now and path.parent in (root / "models", root / "data", root / TALKS) and path.is_file():
             path.unlink()
+
+
+# The published EQ-Bench results as entries of the leaderboard.
+def published_reader(data: Path | None) -> PublishedReader:
+    """One table, as on the published list, whatever was asked for."""
+    return PublishedReader(data, revision=True)
+
+
+def published_entries(reader: PublishedReader, *, texts: bool = False) -> Iterator[BoardEntry]:
+    """Every published result; a broken file is an error that names it."""
+    for found in reader.results():
+        run, result = as_run(found)
+        record = RunRecord(run.config, run.created_at, run.provenance, (result,))
+        yield BoardEntry(record, result, "published", found.run.file, texts=texts)

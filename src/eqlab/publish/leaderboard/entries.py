@@ -8,9 +8,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Literal
 
-from eqlab.comparison.arms import arms, rater
-from eqlab.comparison.contender import item_means
-from eqlab.comparison.labels import subject_name
+from eqlab.comparison.contender import arms, item_means, rater, subject_name
 from eqlab.core.errors import EqlabError
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import PEOPLE

@@ -1,36 +1,111 @@
 """The pages and files of the site, one after the other as (path, content): nothing is written here."""
 
+import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
+from scipy.special import stdtrit
 
-from eqlab.comparison.pair import Pair
+from eqlab.analysis.intervals import FEWEST
+from eqlab.analysis.ranks import DIFFER
+from eqlab.comparison.scores import score_records, score_table, score_types, sort_values
+from eqlab.comparison.verdict import Pair
 from eqlab.core import text
 from eqlab.core.results import Estimate, ItemScore
 from eqlab.core.runs import PERSON
 from eqlab.publish.groups import Row
-from eqlab.publish.leaderboard import data_files
-from eqlab.publish.leaderboard.changes import BoardChange, rank_text
-from eqlab.publish.leaderboard.compare_page import compare_data
-from eqlab.publish.leaderboard.data_files import line_facts, table_files
 from eqlab.publish.leaderboard.entries import BoardEntry, without_texts
 from eqlab.publish.leaderboard.tables import Board, BoardLine
-from eqlab.publish.report.item_pages import pages as item_pages
+from eqlab.publish.report.sections import pages as item_pages
 from eqlab.publish.report.talk_pages import INDEX, Home, Listened, reader_files
-from eqlab.publish.report.templating import environment, policy, source
-from eqlab.publish.report.words import add_words
+from eqlab.publish.report.words import add_words, environment, policy, source
+from eqlab.tables import svg as figures
+from eqlab.tables.cells import rank_text
+from eqlab.tables.data import csv_bytes
+from eqlab.tables.html import RowMarks, sortable_table
+
+if TYPE_CHECKING:
+    from eqlab.publish.leaderboard.tables import Board
+
 
 MOST_CHANGES = 50
 TALKS = "talks"
 """The folder of talks to read."""
 _NEAR = 3
+
+
+# What is new since the last build: read from the JSON that it left in the folder.
+@dataclass(frozen=True)
+class BoardChange:
+    table: str
+    name: str
+    what: str
+    """new, gone, score, rank."""
+    before: str
+    after: str
+
+
+def snapshot(boards: Sequence[Board]) -> list[dict[str, Any]]:
+    """What the next build needs to know of this one."""
+    return [
+        {
+            "key": board.key,
+            "title": board.label,
+            "rows": [
+                {
+                    "id": entry.id,
+                    "name": line.name,
+                    "score": line.estimate.value,
+                    "digits": line.estimate.digits,
+                    "rank": list(line.rank) if line.rank else None,
+                }
+                for line, entry in board.entered
+            ],
+        }
+        for board in boards
+    ]
+
+
+def changes(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[BoardChange]:
+    known = {table["key"]: table for table in before}
+    found: list[BoardChange] = []
+    for table in now:
+        old = known.pop(table["key"], None)
+        found += _of_table(table, old["rows"] if old else [], table["rows"])
+    for table in known.values():
+        found += _of_table(table, table["rows"], [])
+    return found
+
+
+def _of_table(
+    table: Mapping[str, Any], before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]
+) -> Iterator[BoardChange]:
+    title = str(table["title"])
+    old = {row["id"]: row for row in before}
+    for row in now:
+        name = str(row["name"])
+        was = old.pop(row["id"], None)
+        if was is None:
+            yield BoardChange(title, name, "new", "", _score(row))
+            continue
+        if _score(was) != _score(row):
+            yield BoardChange(title, name, "score", _score(was), _score(row))
+        if was["rank"] != row["rank"]:
+            yield BoardChange(title, name, "rank", rank_text(was["rank"]), rank_text(row["rank"]))
+    for row in old.values():
+        yield BoardChange(title, str(row["name"]), "gone", _score(row), "")
+
+
+def _score(row: Mapping[str, Any]) -> str:
+    return text.number(row["score"], row["digits"])
 
 
 @dataclass(frozen=True)
@@ -56,7 +131,7 @@ def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
     ):
         yield f"{TALKS}/{name}", content
     changed = [asdict(change) for change in site.changed]
-    yield from table_files("data/changes", changed, data_files.CHANGES)
+    yield from table_files("data/changes", changed, CHANGES)
     yield "compare.html", _compare(site)
     counted = Counter(entry.origin for board in site.boards for _, entry in board.entered)
     origins = ", ".join(f"{count} × {origin}" for origin, count in sorted(counted.items())) or "nothing"
@@ -90,12 +165,11 @@ def _readable(entry: BoardEntry) -> bool:
 
 
 def _board_files(board: Board) -> Iterator[tuple[str, bytes]]:
-    lines = [line_facts(board, line) for line in board.lines]
-    yield from table_files(f"data/board-{board.key}", lines, data_files.LINES)
+    yield from table_files(f"data/board-{board.key}", line_facts(board), LINES)
     estimates = [row for line, entry in board.entered for row in _estimate_rows(line, entry)]
-    yield from table_files(f"data/estimates-{board.key}", estimates, data_files.ESTIMATES)
+    yield from table_files(f"data/estimates-{board.key}", estimates, ESTIMATES)
     items = [_item_facts(line, entry, item) for line, entry in board.entered for item in entry.result.items]
-    yield from table_files(f"data/items-{board.key}", items, data_files.ITEMS)
+    yield from table_files(f"data/items-{board.key}", items, ITEMS)
 
 
 def _entry_files(site: BoardSite, board: Board, line: BoardLine, entry: BoardEntry) -> Iterator[tuple[str, bytes]]:
@@ -133,7 +207,7 @@ def _entry_files(site: BoardSite, board: Board, line: BoardLine, entry: BoardEnt
         )
         yield f"models/{page.href}", content
     if items and entry.texts:
-        yield from table_files(f"data/{entry.id}-replies", [_reply_row(item) for item in items], data_files.REPLIES)
+        yield from table_files(f"data/{entry.id}-replies", [_reply_row(item) for item in items], REPLIES)
 
 
 def _rows(items: Sequence[ItemScore]) -> Markup:
@@ -145,6 +219,29 @@ def _rows(items: Sequence[ItemScore]) -> Markup:
         status, score = item.status or "unanswered", text.number(item.score)
         made.append(f'<tr><th scope="row">{name}{again}</th><td>{status}</td><td class="num">{score}</td></tr>')
     return Markup("\n".join(made))
+
+
+def board_scores(board: Board, caption: str) -> Markup:
+    """A table of the front page. Its rows have no words in their drawings: their cells say them."""
+    lines = board.score_lines
+    marks = [
+        RowMarks(
+            values,
+            href=f"models/{entry.id}.html" if (entry := line.entry) and not entry.arm else "",
+            flag="" if line.valid else "not valid",
+            quiet=line.kind if line.kind != "model" else line.why_no_rank if line.valid else "",
+            drawing=figures.bare_baseline(line.estimate.value, board.scale)
+            if line.kind == "baseline" and line.estimate.value is not None
+            else figures.bare_whisker(line.estimate, board.scale, line.valid),
+            kind=line.kind,
+        )
+        for line, values in zip(board.lines, sort_values(lines, "board"), strict=True)
+    ]
+    label = Markup(' data-filter="{}"').format(board.label)
+    table = score_table(lines, "board")
+    return sortable_table(
+        table, marks, axis=figures.axis(board.scale), after="interval", caption=Markup(caption), more=label
+    )
 
 
 def _near(board: Board, line: BoardLine) -> list[tuple[BoardLine, Estimate, str]]:
@@ -171,7 +268,7 @@ def _words(pair: Pair) -> str:
 def _estimate_rows(line: BoardLine, entry: BoardEntry) -> Iterator[dict[str, Any]]:
     who = {"id": entry.id, "subject": line.name}
     for estimate in (entry.result.headline, *entry.result.estimates):
-        own = {name: getattr(estimate, name) for name in data_files.ESTIMATES if name not in who}
+        own = {name: getattr(estimate, name) for name in ESTIMATES if name not in who}
         yield {**who, **own}
     for baseline in entry.result.baselines:
         yield {**who, "name": f"baseline: {baseline.name}", "value": baseline.value}
@@ -235,7 +332,7 @@ def _environment() -> Environment:
         [PackageLoader("eqlab.publish.leaderboard", "templates"), PackageLoader("eqlab.publish.report", "templates")]
     )
     made = add_words(environment(loader))
-    made.globals.update(rank_text=rank_text, MOST_CHANGES=MOST_CHANGES)
+    made.globals.update(rank_text=rank_text, MOST_CHANGES=MOST_CHANGES, board_scores=board_scores)
     made.tests["search"] = lambda value, part: part in value
     return made
 
@@ -248,10 +345,85 @@ def whole(site: BoardSite, files: Sequence[str], tables: Sequence[Mapping[str, A
         "eqlab": site.version,
         "built_at": site.generated_at,
         "tables": tables,
-        "rows": [line_facts(board, line) for board in site.boards for line in board.lines],
+        "rows": [row for board in site.boards for row in line_facts(board)],
         "sentences": {board.key: board.sentence for board in site.boards},
         "changes": [asdict(change) for change in site.changed],
         "refused": [list(pair) for pair in site.refused],
         "files": list(files),
     }
     return json.dumps(body, ensure_ascii=True, allow_nan=False).encode()
+
+
+# What the page that compares any two entries computes with: the rule of `comparison.pair`, done in the browser.
+def compare_data(boards: list[Board]) -> dict[str, Any]:
+    """Everything the compare page computes with. Item scores take few different values, so each is kept once, in full
+    precision, and a row is a list of places in that list (−1: no score)."""
+    most = max((len(board.items) for board in boards), default=0)
+    reach = stdtrit(np.arange(1, max(most, 2)), 0.975)
+    return {
+        "t": [float(value) for value in reach],
+        "fewest": FEWEST,
+        "differ": DIFFER,
+        "tables": [_table(board) for board in boards if len(board.entered) > 1],
+    }
+
+
+def _table(board: Board) -> dict[str, Any]:
+    values: dict[float, int] = {}
+    models = []
+    for line, entry in board.entered:
+        row = [values.setdefault(float(v), len(values)) if np.isfinite(v) else -1 for v in board.row(entry)]
+        head = line.estimate
+        models.append([entry.id, line.name, head.value, head.low, head.high, head.n, row])
+    return {
+        "title": board.label,
+        "digits": board.lines[0].estimate.digits,
+        "items": list(board.items),
+        "values": list(values),
+        "models": models,
+    }
+
+
+# The same table as CSV, JSON and Parquet, for every table of the site; what a row is in it.
+ENDINGS = ("csv", "json", "parquet")
+
+
+def table_files(
+    stem: str, rows: Sequence[Mapping[str, Any]], schema: Mapping[str, type]
+) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of each. CSV is made safe for spreadsheets; JSON and Parquet are exact."""
+    import polars as pl
+
+    columns = {name: [row.get(name) for row in rows] for name in schema}
+    frame = pl.DataFrame(columns, schema=dict(schema))
+    yield f"{stem}.csv", csv_bytes(list(schema), rows)
+    yield f"{stem}.json", json.dumps(list(rows), ensure_ascii=True).encode()
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="lz4", statistics=False)
+    yield f"{stem}.parquet", buffer.getvalue()
+
+
+def line_facts(board: "Board") -> list[dict[str, Any]]:
+    """The rows as plain values, for files."""
+    rows = []
+    for line, record in zip(board.lines, score_records(board.score_lines), strict=True):
+        caveats = json.dumps(list(line.entry.result.caveats), ensure_ascii=False) if line.entry else ""
+        rows.append({"table": board.label, **record, "caveats": caveats})
+    return rows
+
+
+LINES: Mapping[str, type] = {"table": str, **score_types(), "caveats": str}
+CHANGES: Mapping[str, type] = {"table": str, "name": str, "what": str, "before": str, "after": str}
+ESTIMATES: Mapping[str, type] = {
+    "id": str, "subject": str, "name": str, "value": float, "low": float, "high": float, "se": float, "n": int,
+    "unit": str, "note": str,
+}  # fmt: skip
+ITEMS: Mapping[str, type] = {
+    "id": str, "subject": str, "item": str, "repeat": int, "status": str, "score": float, "points": float,
+    "attempts": int,
+}  # fmt: skip
+"""`points` lie on the scale of the headline, which is their mean."""
+REPLIES: Mapping[str, type] = {
+    "item": str, "trial": str, "repeat": int, "status": str, "score": float, "attempts": int, "values": str,
+    "reference": str, "text": str,
+}  # fmt: skip

@@ -5,21 +5,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from eqlab.benchmarks.registry import place
-from eqlab.comparison.contender import REFERENCE, Contender, bounds_of, told_apart, why_no_rank
+from eqlab.comparison.contender import REFERENCE, Contender, bounds_of, settings_of, told_apart, why_no_rank
 from eqlab.comparison.equal_length import LengthLine, LengthView, length_view
-from eqlab.comparison.labels import settings_of
+from eqlab.comparison.scores import ScoreLine
 from eqlab.comparison.sentences import conclusion
-from eqlab.comparison.verdict import Verdict, judge
+from eqlab.comparison.verdict import Verdict, rank
 from eqlab.core.results import Estimate, goodness
 from eqlab.core.text import is_number
-from eqlab.publish.figures import Range, common_range
 from eqlab.publish.groups import facts_of
 from eqlab.publish.leaderboard.entries import BoardEntry
+from eqlab.tables.svg import Range, common_range
 
 _ORIGINS = ("run", "submission", "published")
 
@@ -38,7 +39,7 @@ class BoardLine:
     """People of a published study, who are no entry: their number is known, or why there is none."""
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Literal["model", "people", "baseline"]:
         if self.entry is None:
             return "people" if self.study else "baseline"
         return "people" if self.entry.people else "model"
@@ -47,8 +48,25 @@ class BoardLine:
     def valid(self) -> bool:
         return self.entry is None or self.entry.result.valid
 
-    def count(self, *statuses: str) -> int | None:
-        return None if self.entry is None else sum(self.entry.result.counts.get(status, 0) for status in statuses)
+    def score_line(self, equal: LengthLine | None = None) -> ScoreLine:
+        """As the score table has it; `equal`: the same row at equal length."""
+        entry = self.entry
+        return ScoreLine(
+            self.name,
+            self.estimate,
+            entry.result if entry else None,
+            self.rank,
+            self.may_be_first,
+            self.why_no_rank,
+            self.kind,
+            origin=entry.origin if entry else "published" if self.study else "",
+            source=entry.source if entry else "",
+            id=entry.id if entry else "",
+            participants=entry.participants if entry else None,
+            at_equal_length=equal.estimate if equal else None,
+            rank_at_equal_length=equal.rank if equal else None,
+            words_per_reply=entry.words if entry else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -78,10 +96,9 @@ class Board:
         ]
         return ", ".join([self.title, *told])
 
-    @property
-    def used(self) -> bool:
-        """Whether it is known of any row what it took."""
-        return any(entry.result.usage is not None for _, entry in self.entered)
+    @cached_property
+    def score_lines(self) -> list[ScoreLine]:
+        return [line.score_line(self.at_length.get(line.name) if line.entry else None) for line in self.lines]
 
     @property
     def compares(self) -> bool:
@@ -128,7 +145,7 @@ def _board(key: str, members: Sequence[BoardEntry]) -> Board:
     unranked = {entry.id: why for entry in members if (why := _why_unranked(entry, copies, named))}
     first = members[0]
     items = tuple(dict.fromkeys(item for entry in members for item in sorted(entry.item_scores, key=_natural)))
-    verdict = judge([_contender(entry, named[entry.id], unranked.get(entry.id, "")) for entry in members])
+    verdict = rank([_contender(entry, named[entry.id], unranked.get(entry.id, "")) for entry in members])
     lines = [_line(verdict, named[entry.id], entry) for entry in members]
     lines += [BoardLine(estimate.name, estimate) for estimate in _baselines(members)]
     lines += _people_of_a_study(members)

@@ -4,11 +4,11 @@ model, which carries no signal, a real comparison before it. What holds for ever
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from eqlab.comparison.labels import subject_name
+from eqlab.comparison.contender import subject_name
 from eqlab.core.results import Estimate
 from eqlab.core.text import is_number
-from eqlab.publish.forest import Forest, Line, widest
 from eqlab.publish.groups import Group, Row, RunRecord, group
+from eqlab.tables.forest import Forest, ForestLine, widest
 
 EMBEDDED = ("model:embedded", "judge:embedded")
 LANDSCAPE = (
@@ -61,7 +61,8 @@ def forests(one: Group, *, own: str = "") -> Iterator[Forest]:
     """One for a table of scores; one a rater where those whose replies were rated are compared."""
     if any(row.result.ranked for row in one.rows):
         lines = tuple(
-            Line(row.name, row.result.headline, row.rank, row.result.valid, row.people, row.anchor) for row in one.rows
+            ForestLine(row.name, row.result.headline, row.rank, row.result.valid, row.people, row.anchor)
+            for row in one.rows
         )
         known = widest([[(name, value) for _, name, value in row.letters] for row in one.rows])
         named = next((row.result.headline.name for row in one.rows if is_number(row.result.headline.value)), "")
@@ -76,7 +77,7 @@ def forests(one: Group, *, own: str = "") -> Iterator[Forest]:
         if row is None or others is None:
             continue
         lines = tuple(
-            Line(
+            ForestLine(
                 subject_name(standing.contender.name),
                 standing.contender.score,
                 standing.rank,

@@ -7,11 +7,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from eqlab.publish import forest
 from eqlab.publish.groups import Group, RunRecord, group
-from eqlab.publish.report import item_pages, opening, sections
-from eqlab.publish.report.templating import policy, source
-from eqlab.publish.report.words import item_rows, page_environment
+from eqlab.publish.report import opening, sections
+from eqlab.publish.report.words import item_rows, page_environment, policy, source
+from eqlab.tables import forest
 
 
 def render(
@@ -61,11 +60,11 @@ def item_files(
         own, items = known[row.anchor], row.result.items
         template = made.get_template("item_page.html.j2")
         for page in own.pages:
-            html = template.render(**frame, row=row, page=page, own=own, items=list(item_pages.on_page(page, items)))
+            html = template.render(**frame, row=row, page=page, own=own, items=list(sections.on_page(page, items)))
             yield page.href, html.encode("utf-8", "replace")
         template = made.get_template("item_list.html.j2")
         for topic, listed in own.topics.items():
-            chosen = item_pages.of_topic(topic, items)
+            chosen = sections.of_topic(topic, items)
             for page in listed:
                 shown = chosen[page.first - 1 : page.last]
                 html = template.render(

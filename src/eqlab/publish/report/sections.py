@@ -1,23 +1,174 @@
 """The parts of the report that stand across results: profiles, heat maps, where subjects disagree, item pages."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from eqlab.comparison import disagreement
-from eqlab.comparison.contender import item_means
+from eqlab.comparison.contender import item_means, subject_name
 from eqlab.comparison.equal_length import LengthView, length_view
-from eqlab.core.results import Table
+from eqlab.core.results import Estimate, ItemScore, Result, Table, best_baseline
+from eqlab.core.text import number
 from eqlab.publish.groups import Group, Row
-from eqlab.publish.report import heat, item_pages, profile
-from eqlab.publish.report.item_pages import ItemPlaces
+from eqlab.tables import heat
+from eqlab.tables.svg import Range, common_range, table_range
+
+# Items on pages of their own, a hundred each, so that no page grows without bound; and, by emotion, lists of the
+# items behind every cell of a heat map.
+ITEMS_A_PAGE = 100
 
 
-def profiles_of(groups: Sequence[Group]) -> list[profile.Profile]:
-    return profile.profiles([[_member(row, one) for row in one.rows] for one in groups])
+@dataclass(frozen=True, slots=True)
+class ItemPage:
+    href: str
+    first: int
+    last: int
 
 
-def _member(row: Row, one: Group) -> profile.Member:
-    return profile.Member(row.result, row.name, row.anchor, row.letters, one.scale, row.result.title, row.people)
+@dataclass(frozen=True, slots=True)
+class ItemPlaces:
+    """Where a subject's items are: its pages, each item's place on them, and the lists by emotion."""
+
+    pages: tuple[ItemPage, ...]
+    of_items: tuple[str, ...]
+    """One address per item, in the order of the result."""
+    topics: Mapping[str, tuple[ItemPage, ...]]
+
+
+def pages(prefix: str, count: int) -> tuple[ItemPage, ...]:
+    """`prefix`-1.html with items 1 to 100, and so on."""
+    starts = range(0, count, ITEMS_A_PAGE)
+    return tuple(
+        ItemPage(f"{prefix}-{number}.html", start + 1, min(start + ITEMS_A_PAGE, count))
+        for number, start in enumerate(starts, start=1)
+    )
+
+
+def places(prefix: str, items: Sequence[ItemScore]) -> ItemPlaces:
+    own = pages(f"{prefix}-items", len(items))
+    of_items = tuple(f"{page.href}#item-{number}" for page in own for number in range(page.first, page.last + 1))
+    counts: dict[str, int] = {}
+    for item in items:
+        for topic in item.topics:
+            counts[topic] = counts.get(topic, 0) + 1
+    topics = {
+        topic: pages(f"{prefix}-emotion-{number}", count) for number, (topic, count) in enumerate(counts.items(), 1)
+    }
+    return ItemPlaces(own, of_items, topics)
+
+
+def on_page(page: ItemPage, items: Sequence[ItemScore]) -> Iterator[tuple[int, ItemScore]]:
+    """The page's items with their numbers."""
+    yield from enumerate(items[page.first - 1 : page.last], start=page.first)
+
+
+def of_topic(topic: str, items: Sequence[ItemScore]) -> list[tuple[int, ItemScore]]:
+    """An emotion's items with their numbers among all, lowest score first, those without one last."""
+    own = [(number, item) for number, item in enumerate(items, start=1) if topic in item.topics]
+    return sorted(own, key=lambda pair: (pair[1].score is None, pair[1].score or 0.0))
+
+
+# The EQ profile of a subject: every benchmark it took, one row each, on its own axis with its own baselines, and
+# people beneath where they answered the same. Scales are never mixed, so there is no sum and no average.
+@dataclass(frozen=True, slots=True)
+class ProfileLine:
+    label: str
+    detail: str
+    """Which number it is, and of what."""
+    estimate: Estimate
+    scale: Range
+    letters: tuple[tuple[str, str, float], ...] = ()
+    valid: bool = True
+    people: bool = False
+    anchor: str = ""
+
+
+@dataclass
+class Profile:
+    subject: str
+    lines: list[ProfileLine] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A row of a score table as the profile needs it."""
+
+    result: Result
+    name: str
+    anchor: str
+    letters: tuple[tuple[str, str, float], ...]
+    scale: Range
+    title: str
+    people: bool
+
+
+def profiles(tables: Sequence[Sequence[Member]]) -> list[Profile]:
+    """One per subject, in the order of the tables; only subjects of which it says more than the score tables do."""
+    found: dict[str, Profile] = {}
+    for members in tables:
+        own_people = [_line(one, f"{one.title}: people") for one in members if one.people]
+        for one in members:
+            if one.result.others is not None:
+                for arm, lines in _arms(one):
+                    found.setdefault(arm, Profile(arm)).lines.extend(lines)
+            elif not one.people:
+                profile = found.setdefault(subject_name(one.result.subject), Profile(subject_name(one.result.subject)))
+                profile.lines += [_line(one, one.title), *own_people, *_beside_people(one)]
+    return [profile for profile in found.values() if _says_more(profile.lines)]
+
+
+def _says_more(lines: Sequence[ProfileLine]) -> bool:
+    """Several benchmarks, or people of a study: what no score table shows."""
+    own = {line.label for line in lines if not line.people}
+    return len(own) > 1 or any(line.people and not line.anchor for line in lines)
+
+
+def _line(one: Member, label: str) -> ProfileLine:
+    head = one.result.headline
+    detail = head.note if head.value is None else head.name
+    item_set = one.result.rules.get("item_set")
+    detail += f", {item_set} items" if item_set else ""
+    best = best_baseline(one.result.baselines, one.result.better)
+    if best is not None and head.value is not None:
+        detail += f"; without any skill at best {number(best.value, head.digits)} ({best.name})"
+    return ProfileLine(
+        label, detail, head, one.scale, one.letters, one.result.valid,
+        one.people, one.anchor,
+    )  # fmt: skip
+
+
+def _beside_people(one: Member) -> Iterator[ProfileLine]:
+    """The subject's and people's number of one measure, on one axis."""
+    for own, people in one.result.beside_people:
+        scale = table_range([own, people])
+        yield ProfileLine(one.title, own.name, own, scale, valid=one.result.valid, anchor=one.anchor)
+        yield ProfileLine(f"{one.title}: people", f"{people.name}, published", people, scale, people=True)
+
+
+def _arms(one: Member) -> Iterator[tuple[str, list[ProfileLine]]]:
+    """Whoever's replies were rated has its number in its profile, and the rater named beside it."""
+    told = one.result.others
+    if told is None:
+        return
+    rater = "people" if one.people else f"a judge, {subject_name(one.result.subject).removeprefix('judge:')}"
+    scale = common_range([told.score_range])
+    title = f"{told.title}, rated by {rater}"
+    human = [
+        ProfileLine(f"{title}: people", f"{told.detail}, written by people", share, scale, people=True)
+        for name, share in told.shares
+        if name == told.written_by_people
+    ]
+    for name, share in told.shares:
+        if name != told.written_by_people:
+            line = ProfileLine(title, told.detail, share, scale, valid=one.result.valid, anchor=one.anchor)
+            yield subject_name(name), [line, *human]
+
+
+def profiles_of(groups: Sequence[Group]) -> list[Profile]:
+    return profiles([[_member(row, one) for row in one.rows] for one in groups])
+
+
+def _member(row: Row, one: Group) -> Member:
+    return Member(row.result, row.name, row.anchor, row.letters, one.scale, row.result.title, row.people)
 
 
 def heat_of(one: Group) -> heat.HeatMap | None:
@@ -56,6 +207,10 @@ class Links:
     places: Mapping[str, ItemPlaces]
     """By the subject's anchor."""
 
+    def topics(self, anchor: str) -> Callable[[str], str]:
+        """From an emotion to the list of this subject's items about it."""
+        return lambda topic: self.topic(anchor, topic)
+
     def topic(self, anchor: str, topic: str) -> str:
         """The list of the items behind a cell; empty if there is none."""
         if anchor not in self.places:
@@ -74,4 +229,4 @@ def no_links() -> Links:
 
 def links_to(folder: str, groups: Sequence[Group]) -> Links:
     rows = [row for one in groups for row in one.rows if not row.again]
-    return Links(folder, {row.anchor: item_pages.places(row.anchor, row.result.items) for row in rows})
+    return Links(folder, {row.anchor: places(row.anchor, row.result.items) for row in rows})

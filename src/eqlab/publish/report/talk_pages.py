@@ -2,24 +2,27 @@
 persona with two talks side by side. Pages load nothing; without scripts everything is there, unfiltered."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from eqlab.comparison.labels import subject_name
+from eqlab.comparison.contender import subject_name
 from eqlab.core.results import Transcript
+from eqlab.data.files import write_whole
 from eqlab.publish.groups import Group, RunRecord, group
-from eqlab.publish.report.templating import policy, source
-from eqlab.publish.report.words import page_environment
+from eqlab.publish.report.words import page_environment, policy, source
+from eqlab.runs.parallel import WorkerProcesses
 
 INDEX = "index.html"
 SEARCHED = 1_500_000
 """Characters of all talks together that the list can be searched for, so that it stays light."""
 _LEAST = 200
 MOST_OTHERS = 50
-"""Links from one talk to others of its persona; the persona's own page has all."""
+"""Links from one talk to workers of its persona; the persona's own page has all."""
 MOST_TALKS = 2000
 """Talks with pages: more take longer to write than anybody reads. Those of one persona stay together."""
 _WIDTH, _HEIGHT, _EDGE = 132.0, 28.0, 4.0
@@ -27,7 +30,7 @@ _WIDTH, _HEIGHT, _EDGE = 132.0, 28.0, 4.0
 
 @dataclass(frozen=True, slots=True)
 class TalkPage:
-    """A talk with its place among the others."""
+    """A talk with its place among the workers."""
 
     number: int
     who: str
@@ -113,8 +116,8 @@ def page_files(pages: Sequence[TalkPage], every: int, home: Home) -> Iterator[tu
         links = {page.number: Markup(words.link(page)) for page in own[: MOST_OTHERS + 1]}
         for page in own:
             near = [pages[place] for place in (page.number - 2, page.number) if 0 <= place < len(pages)]
-            others = [link for number, link in links.items() if number != page.number][:MOST_OTHERS]
-            shown = {"page": page, "said": said[page.number], "others": Markup("".join(others)), "near": near}
+            workers = [link for number, link in links.items() if number != page.number][:MOST_OTHERS]
+            shown = {"page": page, "said": said[page.number], "workers": Markup("".join(workers)), "near": near}
             yield page.href, _page("talk.html.j2", frame, **shown)
         yield href, _page("talk_beside.html.j2", frame, pages=own, said=said)
 
@@ -170,3 +173,35 @@ def _across(value: float) -> float:
 
 def _down(value: float) -> float:
     return _EDGE + (1 - max(0.0, min(100.0, value)) / 100) * (_HEIGHT - 2 * _EDGE)
+
+
+# The folder of talks beside a report: written while the report is, where other processes are there to do it.
+__all__ = ["INDEX", "Home", "write_talks"]
+MANY = 200
+"""Talks from which on it is worth sending them to another process."""
+
+
+def write_talks(
+    folder: Path, groups: Sequence[Group], home: Home, workers: WorkerProcesses | None = None
+) -> "Future[None]":
+    """Done when its result is there."""
+    every = talk_pages(listened_in(groups))
+    pages = first_personas(every, MOST_TALKS)
+    if workers and workers.started and len(pages) >= MANY:
+        return workers.submit(_write, folder, pages, len(every), home)
+    done: Future[None] = Future()
+    _write(folder, pages, len(every), home)
+    done.set_result(None)
+    return done
+
+
+def _write(folder: Path, pages: Sequence[TalkPage], every: int, home: Home) -> None:
+    folder.mkdir(exist_ok=True)
+    written = set()
+    for name, content in page_files(pages, every, home):
+        write_whole(folder / name, content, durable=False)
+        written.add(name)
+    for pattern in ("talk-*.html", "persona-*.html"):  # of an earlier report with more talks
+        for old in folder.glob(pattern):
+            if old.name not in written:
+                old.unlink()

@@ -1,24 +1,27 @@
 """What the report's templates call by name, and how much of a thing a page shows."""
 
+import base64
+import hashlib
 import shlex
 from collections.abc import Sequence
 from functools import cache
 from operator import attrgetter
 from statistics import median
+from typing import Any
 
-from jinja2 import Environment
+from jinja2 import BaseLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
+from eqlab.comparison.contender import mode_name, subject_name
 from eqlab.comparison.disagreement import against_reference
-from eqlab.comparison.labels import mode_name, subject_name
+from eqlab.comparison.scores import score_table, sort_values, usage_table
 from eqlab.core import text
 from eqlab.core.answered_as import in_words
-from eqlab.core.results import ItemScore, Result
-from eqlab.publish import figures
+from eqlab.core.results import ItemScore, Result, Table
 from eqlab.publish.groups import Group
 from eqlab.publish.report import sections
-from eqlab.publish.report.drawn import drawn_cell, drawn_range, levels_of, printed_cells
-from eqlab.publish.report.heat import table_tints
-from eqlab.publish.report.templating import environment
+from eqlab.tables import svg as figures
+from eqlab.tables.html import RowMarks, html_table, sortable_table
 
 MAX_ROWS = 100
 """Items in the page's full table of one subject."""
@@ -61,13 +64,25 @@ def shared_caveats(one: Group) -> tuple[str, ...]:
     return tuple(caveat for caveat in own[0] if all(caveat in other for other in own)) if len(own) > 1 else ()
 
 
-def told_statuses(one: Group) -> tuple[str, ...]:
-    """The columns of a table's statuses: ok, and whatever else happened to anybody in it."""
-    return tuple(
-        status
-        for status in figures.STATUS_ORDER
-        if status == "ok" or any(r.result.counts.get(status) for r in one.rows)
-    )
+def group_table(one: Group, caption: str, once: Sequence[str], shared: Sequence[str]) -> Markup:
+    """The score table of a group; caveats that were told already are left out."""
+    lines = [row.line for row in one.rows]
+    table = score_table(lines, "page")
+    told = {*once, *shared}
+    marks = [
+        RowMarks(
+            values,
+            href=f"#{row.anchor}",
+            drawing=figures.whisker(row.name, row.result.headline, one.scale, row.letters, row.result.valid),
+            caveats=[caveat for caveat in row.result.caveats if caveat not in told],
+        )
+        for row, values in zip(one.rows, sort_values(lines, "page"), strict=True)
+    ]
+    return sortable_table(table, marks, axis=figures.axis(one.scale), after="interval", caption=Markup(caption))
+
+
+def took_table(one: Group) -> Table | None:
+    return usage_table([row.line for row in one.rows])
 
 
 def failures(result: Result) -> list[ItemScore]:
@@ -89,12 +104,11 @@ def add_words(made: Environment) -> Environment:
     """What the templates of a subject call by name."""
     made.globals.update(heat_of=sections.heat_of, apart_of=sections.apart_of, no_links=sections.no_links)
     made.globals.update(length_of=sections.length_of, answered_as=in_words)
-    made.globals.update(table_tints=table_tints, against_reference=against_reference)
-    made.globals.update(extremes=extremes, failures=failures, told_statuses=told_statuses, spread=spread)
-    made.globals.update(shared_caveats=shared_caveats)
+    made.globals.update(html_table=html_table, against_reference=against_reference)
     made.globals.update(
-        drawn_cell=drawn_cell, drawn_range=drawn_range, levels_of=levels_of, printed_cells=printed_cells
+        extremes=extremes, failures=failures, group_table=group_table, took_table=took_table, spread=spread
     )
+    made.globals.update(shared_caveats=shared_caveats)
     made.globals.update(scored_items=scored_items, scores_of=scores_of, mode_name=mode_name, subject_name=subject_name)
     made.globals.update(
         shell_word=shlex.quote, CLIP=CLIP, MOST_SHOWN=MOST_SHOWN, MAX_ROWS=MAX_ROWS, MOST_TEXT=MOST_TEXT
@@ -105,3 +119,45 @@ def add_words(made: Environment) -> Environment:
 @cache
 def page_environment() -> Environment:
     return add_words(environment())
+
+
+# How templates become pages: escaped, made visible, and with a policy that admits our own style and script only.
+def environment(loader: BaseLoader | None = None) -> Environment:
+    """Templates of the report, or of another loader; undefined names are errors, everything printed is escaped."""
+    made = Environment(
+        loader=loader or PackageLoader("eqlab.publish.report", "templates"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(text=text, figures=figures)
+    return made
+
+
+def source(made: Environment, name: str) -> str:
+    """A style sheet or script as it is; templates of our own, never a user's text."""
+    if made.loader is None:
+        raise LookupError(f"no loader for {name}")
+    return made.loader.get_source(made, name)[0]
+
+
+def policy(style: str, *scripts: str) -> str:
+    """A content security policy: these inline texts, and nothing from anywhere."""
+    allowed = " ".join(f"'{_digest(script)}'" for script in scripts) or "'none'"
+    return (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src {allowed}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(inline: str) -> str:
+    """Lets the policy admit exactly this inline text and no other."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()
+
+
+def _shown(value: Any) -> Any:
+    """Applied to everything a template prints, before escaping."""
+    if isinstance(value, Markup):
+        return value
+    return text.UNDEFINED if value is None else text.visible(str(value))

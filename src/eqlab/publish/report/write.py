@@ -6,12 +6,15 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import quote
 
+from eqlab.comparison.scores import score_table
 from eqlab.core.results import Result
 from eqlab.data.files import write_whole
+from eqlab.publish.groups import RunRecord, group
 from eqlab.runs.panel import with_panels
 from eqlab.runs.parallel import WorkerProcesses, results_of
 from eqlab.runs.pool import pooled
 from eqlab.store.reader import Reader, StoredRun
+from eqlab.tables.markdown import markdown_table, safe
 
 
 def write_report(
@@ -39,7 +42,7 @@ def write_results(
     items: bool = False,
     workers: WorkerProcesses | None = None,
 ) -> Path:
-    """Write the HTML report of runs whose results are there already; many talks by the `others`, meanwhile."""
+    """Write the HTML report of runs whose results are there already; many talks by the `workers`, meanwhile."""
     from eqlab.publish.groups import RunRecord, group
     from eqlab.publish.report.page import (
         item_files,
@@ -61,7 +64,7 @@ def write_results(
                 old.unlink()
     talks, writing = "", None
     if any(row.result.transcripts for one in groups for row in one.rows):
-        from eqlab.publish.report.talk_folder import INDEX, Home, write_talks
+        from eqlab.publish.report.talk_pages import INDEX, Home, write_talks
 
         beside = path.with_name(f"{path.stem}-talks")
         talks = f"{quote(beside.name)}/{INDEX}"
@@ -77,3 +80,18 @@ def write_results(
 def item_folder(report: Path) -> Path:
     """Where a report's item pages are."""
     return report.with_name(f"{report.stem}-items")
+
+
+# The report in a page of Markdown: what was found, and every score with its interval.
+def summary(found: Sequence[tuple[StoredRun, Sequence[Result]]]) -> str:
+    records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in found]
+    parts = ["# EQ Lab", ""]
+    for one in group(records):
+        parts += [f"## {safe(one.title)}", "", safe(one.sentence), ""]
+        parts.append(markdown_table(score_table([row.line for row in one.rows], "page")))
+        floor = ", ".join(f"{safe(name)} {value}" for _, name, value in one.baselines)
+        parts += ["", f"What takes no skill scores: {floor}.", ""] if floor else [""]
+        said = dict.fromkeys(caveat for row in one.rows for caveat in row.result.caveats)
+        parts += [*(f"- {safe(caveat)}" for caveat in said), ""] if said else []
+        parts += [f"{safe(' · '.join(one.facts))}", ""]
+    return "\n".join(parts)

@@ -15,8 +15,8 @@ from eqlab.core.errors import StoreError
 from eqlab.core.moves import SIMULATED
 from eqlab.store.engine import take_turn, writing
 from eqlab.store.schema import answers, events, participants, places, studies
-from eqlab.store.study.audit import LOOKS, Done, audit_of, note
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.researchers import LOOKS, AuditEntry, audit_of, note
 
 Label = Literal["confirmatory", "interim", "exploratory", "simulated"]
 
@@ -44,7 +44,7 @@ class PlanStanding:
     """Places that are filled, and places in all."""
     simulated: int = 0
     """Simulated people among the participants."""
-    looks: tuple[Done, ...] = ()
+    looks: tuple[AuditEntry, ...] = ()
     """Times at which somebody knew results before the planned number was reached."""
 
     @property
@@ -161,7 +161,7 @@ def _objection(lock: Lock | None, first: float | None, removed: _Removed, plan: 
     return ""
 
 
-def _early_look(one: Done) -> bool:
+def _early_look(one: AuditEntry) -> bool:
     return one.action in LOOKS and one.detail.get("done", 0) < one.detail.get("planned", 0)
 
 

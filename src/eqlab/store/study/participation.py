@@ -16,10 +16,9 @@ from eqlab.store.engine import reading, take_turn, writing
 from eqlab.store.schema import panel_events
 from eqlab.store.store import Store
 from eqlab.store.study import places
-from eqlab.store.study.answering import Answering, last_given, may_correct
-from eqlab.store.study.arriving import Admission, find_panel
-from eqlab.store.study.audit import note
+from eqlab.store.study.moves import Admission, Answering, find_panel, last_given, may_correct
 from eqlab.store.study.participants import Changes, Person, find_people, lock_person
+from eqlab.store.study.researchers import note
 
 T = TypeVar("T", Saved, View)
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from eqlab.core.design import Design, choose_arm
-from eqlab.store.engine import take_turn
+from eqlab.store.engine import reading, take_turn
 from eqlab.store.schema import places
+from eqlab.store.store import Store
 
 _OF_STUDY = places.c.study_id == bindparam("study")
 _OPEN = (_OF_STUDY, places.c.state == "open")
@@ -71,6 +72,13 @@ def create(connection: Connection, design: Design) -> None:
         for one in design.places()
     ]
     connection.execute(insert(places), rows)
+
+
+def read_places(store: Store, study: str) -> list[tuple[str, str, float | None]]:
+    """(arm, state, held until) of every place."""
+    query = select(places.c.arm, places.c.state, places.c.held_until).where(places.c.study_id == study)
+    with reading(store.engine) as connection:
+        return [(row.arm, row.state, row.held_until) for row in connection.execute(query)]
 
 
 def anything_free(connection: Connection, study: str, now: float) -> bool:

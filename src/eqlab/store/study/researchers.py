@@ -1,15 +1,17 @@
-"""Researchers of a store: names, roles, and who is logged in. Passwords come here as hashes only."""
+"""Researchers of a store: names, roles, who is logged in, and the audit trail of what they did. Passwords come here as
+hashes only; rows of the trail are only added."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, or_, select, update
 
 from eqlab.core.errors import StoreError
 from eqlab.store.engine import reading, writing
-from eqlab.store.schema import researcher_sessions, researchers
+from eqlab.store.schema import audit, researcher_sessions, researchers
 from eqlab.store.store import Store
-from eqlab.store.study.audit import note
 
 Role = Literal["viewer", "manager"]
 ROLES: tuple[Role, ...] = ("viewer", "manager")
@@ -74,5 +76,45 @@ def session_name(store: Store, session: str, since: float) -> str | None:
         researcher_sessions.c.id == session, researcher_sessions.c.since > since
     )
     with reading(store.engine) as connection:
-        found: str | None = connection.execute(query).scalar()
-    return found
+        name: str | None = connection.execute(query).scalar()
+    return name
+
+
+# -- the audit trail -------------------------------------------------------------------------------------------
+
+LOOKS = frozenset({"analysed", "exported", "published"})
+"""Actions after which somebody knows results."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    at: float
+    who: str
+    action: str
+    study: str | None
+    detail: Mapping[str, Any]
+
+
+def note(connection: Connection, at: float, who: str, action: str, study: str | None = None, **detail: Any) -> None:
+    """Within a transaction: what is done and that it was done are on disk together."""
+    row = {"at": at, "who": who[:64], "action": action, "study_id": study, "detail": json.dumps(detail)}
+    connection.execute(insert(audit), row)
+
+
+def write_note(store: Store, at: float, who: str, action: str, study: str | None = None, **detail: Any) -> None:
+    with writing(store.engine) as connection:
+        note(connection, at, who, action, study, **detail)
+
+
+def read_audit(store: Store, study: str) -> list[AuditEntry]:
+    """In the order in which things were done; what concerns no study in particular is in every study's."""
+    with reading(store.engine) as connection:
+        return audit_of(connection, study)
+
+
+def audit_of(connection: Connection, study: str) -> list[AuditEntry]:
+    query = select(audit).where(or_(audit.c.study_id == study, audit.c.study_id.is_(None))).order_by(audit.c.id)
+    return [
+        AuditEntry(row.at, row.who, row.action, row.study_id, json.loads(row.detail))
+        for row in connection.execute(query)
+    ]

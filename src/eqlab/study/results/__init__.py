@@ -1,1 +1,1 @@
-"""A benchmark's scores against scores from elsewhere."""
+"""What came of a study: participants, status, analysis, exports, and a release for everybody."""

@@ -2,32 +2,46 @@
 confirmatory or exploratory. Nothing is computed here that a benchmark computes."""
 
 import getpass
-from collections.abc import Sequence
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from eqlab.core.design import Design
 from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import PERSON
 from eqlab.core.studied import Analysed, Contrast, PeopleResult
+from eqlab.core.study import Exclusion
 from eqlab.publish.report.write import write_results
 from eqlab.runs.score import titled
-from eqlab.store.study.audit import write_note
 from eqlab.store.study.lock import PlanStanding, moment, standing
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.researchers import write_note
 from eqlab.study.kinds.registry import kind_of
-from eqlab.study.results import flow
-from eqlab.study.results.code import analysis_code
 from eqlab.study.results.participants import Participant, Participants, read_participants, scored_of
 
 _SENSITIVITY_ROWS = 8
 
 
 @dataclass(frozen=True, slots=True)
+class AnalysisSample:
+    """Who is analysed, and who is not for which reasons. Only people who answered a trial can be either."""
+
+    kept: tuple[Participant, ...]
+    excluded: Mapping[str, tuple[Exclusion, ...]]
+    everybody: tuple[Participant, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StudyAnalysis:
     design: Design
     standing: PlanStanding
-    sample: flow.AnalysisSample
+    sample: AnalysisSample
     people: tuple[Table, ...]
     """Who came, arm by arm, where they left, who is analysed, checks."""
     planned: tuple[Contrast, ...]
@@ -47,8 +61,9 @@ def analyse(participation: Participation, who: str = "", action: str = "analysed
     return found
 
 
-def log_look(participation: Participation, who: str, action: str, stands: PlanStanding) -> None:
+def log_look(participation: Participation, who: str, action: str, stands: PlanStanding | None = None) -> None:
     """`action` is analysed, exported or published."""
+    stands = stands or standing(participation, *analysis_code())
     write_note(
         participation.store,
         participation.clock(),
@@ -71,18 +86,18 @@ def current_user() -> str:
 def analyse_roll(design: Design, participants: Participants, status: PlanStanding) -> StudyAnalysis:
     """The same of people who need not be in any store."""
     plan = design.study.analysis
-    found = flow.sample(participants, plan.exclude)
+    found = select_sample(participants, plan.exclude)
     made = people_result(design, found.kept)
     own = [
         *(_labelled(table, status.label) for table in made.planned),
         *(_labelled(table, "exploratory") for table in made.exploratory),
     ]
     people = (
-        flow.flow_table(participants),
-        flow.arm_table(design, participants, found),
-        *((left,) if (left := flow.leaving_table(participants)) else ()),
-        flow.exclusion_table(found, plan.exclude),
-        flow.checks_table(found, design.study.checks.least_seconds),
+        flow_table(participants),
+        arm_table(design, participants, found),
+        *((left,) if (left := leaving_table(participants)) else ()),
+        exclusion_table(found, plan.exclude),
+        checks_table(found, design.study.checks.least_seconds),
     )
     raw = made.result
     whole = people_result(design, found.everybody).result if found.excluded else None
@@ -183,3 +198,187 @@ def _no_rule(design: Design) -> tuple[str, ...]:
         "The plan's rule straight_lining is not applied: with one scale a page it leaves out careful raters of good "
         "replies. Report this as a deviation from the plan.",
     )
+
+
+# -- who came, and who is analysed -----------------------------------------------------------------------------------
+
+FLOW = (
+    "turned away: the study was full",
+    "left before consent",
+    "declined",
+    "left or stopped before the trials",
+    "failed the comprehension check",
+    "consented, but the study was full by then",
+    "assigned: still at it, or left",
+    "assigned: stopped",
+    "assigned: finished",
+    "assigned: finished late, kept as extra",
+    "returned to the panel, or released by the researcher",
+    "banned by the researcher",
+    "erased at their request",
+    "erased by the researcher",
+)
+"""Every way that coming can end. A person is in exactly one."""
+RULES: Mapping[Exclusion, str] = {
+    "failed_attention": "answered an instructed check otherwise than asked",
+    "too_fast": "answered more than half of the pages faster than the study's least_seconds",
+    "straight_lining": "gave one value throughout",
+    "incomplete": "did not come to the end",
+    "failed_gold": "answered a gold item otherwise than is right",
+    "inconsistent": "answered a repeated page more than half a scale away from before, on average",
+}
+
+
+def way_out(person: Participant) -> str:
+    """The way in which one person's coming ended."""
+    if person.state in ("returned", "banned"):
+        return FLOW[10] if person.state == "returned" else FLOW[11]
+    if person.state == "full":
+        return FLOW[0] if person.consented_at is None else FLOW[5]
+    if person.state in ("declined", "failed"):
+        return FLOW[2] if person.state == "declined" else FLOW[4]
+    if person.assigned_at is None:
+        return FLOW[1] if person.consented_at is None else FLOW[3]
+    return {"stopped": FLOW[7], "finished": FLOW[8], "extra": FLOW[9]}.get(person.state, FLOW[6])
+
+
+def flow_table(participants: Participants) -> Table:
+    counts = Counter(way_out(person) for person in participants.people)
+    counts[FLOW[12]] += participants.erased_by("person")
+    counts[FLOW[13]] += participants.erased_by("researcher")
+    rows = [("arrived", len(participants.people) + participants.erased), *((name, counts[name]) for name in FLOW)]
+    happened = Counter(event.kind for event in participants.events)
+    note = f"Places given to somebody else because nothing was saved: {happened['expired']}; by the panel's word: "
+    return Table("Who came", ("", "people"), tuple(rows), f"{note}{happened['released']}.")
+
+
+def arm_table(design: Design, participants: Participants, sample: AnalysisSample) -> Table:
+    kept = {person.person for person in sample.kept}
+    rows: list[tuple[str | int, ...]] = []
+    for arm in design.arms:
+        own = [person for person in participants.people if person.arm == arm]
+        ends = Counter(way_out(person) for person in own)
+        rows.append(
+            (
+                arm,
+                design.sizes[arm],
+                len(own),
+                *(ends[name] for name in FLOW[6:10]),
+                sum(person.person in sample.excluded for person in own),
+                sum(person.person in kept for person in own),
+            )
+        )
+    columns = ("arm", "places", "assigned", "at it or left", "stopped", "finished", "extra", "excluded", "analysed")
+    return Table("Arm by arm", columns, tuple(rows))
+
+
+def leaving_table(participants: Participants) -> Table | None:
+    """On which page those stand who have not come to an end, or stopped; None if nobody does."""
+    left = Counter(
+        (person.page, person.steps[person.page].kind)
+        for person in participants.people
+        if person.state in ("arrived", "taking", "stopped")
+    )
+    if not left:
+        return None
+    rows = tuple((page + 1, kind, count) for (page, kind), count in sorted(left.items()))
+    return Table("Where people left", ("page", "kind", "people"), rows, "Who is still at it stands here too.")
+
+
+def reasons(person: Participant, rules: Sequence[Exclusion]) -> tuple[Exclusion, ...]:
+    """Which of the rules speak against a person."""
+    against: Mapping[Exclusion, bool] = {
+        "failed_attention": person.checks(False) > 0,
+        "too_fast": 2 * person.too_fast > person.timed,
+        "straight_lining": person.straight_lining,
+        "incomplete": not person.complete,
+        "failed_gold": person.gold(False) > 0,
+        "inconsistent": person.apart is not None and person.apart > 0.5,
+    }
+    return tuple(rule for rule in rules if against[rule])
+
+
+def select_sample(participants: Participants, rules: Sequence[Exclusion]) -> AnalysisSample:
+    """Whom the plan's rules leave in the analysis, and whom they leave out."""
+    answered = tuple(
+        person
+        for person in participants.people
+        if person.state != "banned" and any(page.kind in ("trial", "talk") for page in person.pages)
+    )
+    found = {person.person: reasons(person, rules) for person in answered}
+    return AnalysisSample(
+        tuple(person for person in answered if not found[person.person]),
+        {person: why for person, why in found.items() if why},
+        answered,
+    )
+
+
+def exclusion_table(found: AnalysisSample, rules: Sequence[Exclusion]) -> Table:
+    """Each rule by itself, since people may break several; then the people."""
+    trials = {person.person: sum(page.kind in ("trial", "talk") for page in person.pages) for person in found.everybody}
+
+    def row(name: str, people: Sequence[str]) -> tuple[str, int, int]:
+        return name, len(people), sum(trials[person] for person in people)
+
+    rows = [row("answered at least one trial", list(trials))]
+    for rule in rules:
+        own = [person for person, why in found.excluded.items() if rule in why]
+        rows.append(row(f"{rule}: {RULES[rule]}", own))
+    rows.append(row("excluded in all", list(found.excluded)))
+    rows.append(row("analysed", [person.person for person in found.kept]))
+    note = "By the plan's rules; somebody may break several." if rules else "The plan excludes nobody."
+    return Table("Who is analysed", ("", "people", "trials answered"), tuple(rows), note)
+
+
+def checks_table(found: AnalysisSample, least_seconds: float) -> Table:
+    """How carefully those took part who answered a trial, excluded or not."""
+    from eqlab.analysis.intervals import proportion_estimate
+
+    people = found.everybody
+
+    def share(name: str, hits: int) -> tuple[str, int, Estimate]:
+        return name, hits, proportion_estimate(name, hits, len(people))
+
+    return Table(
+        "Checks",
+        ("", "people", "share, % of those who answered a trial"),
+        (
+            share("failed an instructed check", sum(person.checks(False) > 0 for person in people)),
+            share("failed two or more", sum(person.checks(False) > 1 for person in people)),
+            share("claimed page times that cannot be", sum(person.impossible > 0 for person in people)),
+            share("needed a second try at the quiz", sum(person.quiz_attempts > 1 for person in people)),
+            share("straight-lined", sum(person.straight_lining for person in people)),
+            share(
+                f"answered more than half of the pages in under {least_seconds:g} s",
+                sum(2 * person.too_fast > person.timed for person in people),
+            ),
+        ),
+        "Counted for everybody, whatever the plan excludes.",
+    )
+
+
+# -- the code that carries out an analysis ---------------------------------------------------------------------------
+
+_FOLDERS = ("analysis", "benchmarks", "core", "instruments", "study/kinds", "study/results")
+"""Whose Python files decide what an analysis says."""
+
+
+@cache
+def analysis_code() -> tuple[str, str]:
+    """(version of eqlab, sha256 over names and contents of every source file that can change a result)."""
+    root = files("eqlab")
+    whole = hashlib.sha256()
+    for folder in _FOLDERS:
+        for name, content in sorted(_sources(root.joinpath(*folder.split("/")), folder)):
+            whole.update(f"{name}\0{len(content)}\0".encode())
+            whole.update(content)
+    return version("eqlab"), whole.hexdigest()
+
+
+def _sources(folder: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
+    for entry in folder.iterdir():
+        path = f"{name}/{entry.name}"
+        if entry.is_dir():
+            yield from _sources(entry, path)
+        elif entry.name.endswith(".py"):
+            yield path, entry.read_bytes().replace(b"\r\n", b"\n")

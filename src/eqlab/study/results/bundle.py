@@ -3,26 +3,27 @@ design, the rows as they were stored, the lock, what researchers did, and the re
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import asdict
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields, is_dataclass
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from eqlab.core.design import Design
 from eqlab.core.errors import DataError
 from eqlab.core.moves import is_simulated
+from eqlab.core.runs import RunConfig, config_from_json, config_to_json
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.data.files import write_whole
-from eqlab.store.study.audit import Done, read_audit
-from eqlab.store.study.create import stored_file
 from eqlab.store.study.lock import Lock, PlanStanding
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records, read_records
-from eqlab.study.results.analysis import StudyAnalysis, analyse_roll
-from eqlab.study.results.code import analysis_code
+from eqlab.store.study.researchers import AuditEntry, read_audit
+from eqlab.store.study.studies import stored_file
+from eqlab.study.results.analysis import StudyAnalysis, analyse_roll, analysis_code
 from eqlab.study.results.participants import participants_of
-from eqlab.study.results.plain_design import from_plain, to_plain
 
 STUDY, RECORDS, QUESTIONS, RESULT, FILE = "study.json", "records.jsonl", "questions.jsonl", "result.json", "study.toml"
 SCRIPT = "redo.py"
@@ -40,7 +41,7 @@ def write_bundle(participation: Participation, found: StudyAnalysis, folder: Pat
         QUESTIONS: "".join(f"{_question(trial)}\n" for trial in design.trials.values()),
         RECORDS: "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in _rows(participation)),
         RESULT: json.dumps(summary(found), ensure_ascii=False, indent=1) + "\n",
-        SCRIPT: (files("eqlab.study.results") / "alone.py").read_text(encoding="utf-8"),
+        SCRIPT: (files("eqlab.study.results") / "redo_script.py").read_text(encoding="utf-8"),
     }
     version, code = analysis_code()
     about = {
@@ -80,7 +81,10 @@ def redo(folder: Path) -> tuple[StudyAnalysis, list[str]]:
         raise DataError(f"The design in {folder / STUDY} is not the one it names.", "Take the whole export again.")
     participants = participants_of(design, _records(folder))
     found = analyse_roll(design, participants, standing_from_plain(about["standing"]))
-    return found, differences(json.loads(_read(folder, RESULT)), json.loads(json.dumps(summary(found))))
+    then, now = json.loads(_read(folder, RESULT)), json.loads(json.dumps(summary(found)))
+    if about["eqlab"] != analysis_code()[0]:  # another version may say the same numbers in other words
+        now["sentence"] = then["sentence"]
+    return found, differences(then, now)
 
 
 def summary(found: StudyAnalysis) -> dict[str, Any]:
@@ -122,7 +126,7 @@ def standing_to_plain(standing: PlanStanding) -> dict[str, Any]:
 
 def standing_from_plain(plain: dict[str, Any]) -> PlanStanding:
     lock = Lock(**plain["lock"]) if plain["lock"] else None
-    looks = tuple(Done(**one) for one in plain["looks"])
+    looks = tuple(AuditEntry(**one) for one in plain["looks"])
     rest = {name: value for name, value in plain.items() if name not in ("lock", "looks", "label")}
     return PlanStanding(**{**rest, "lock": lock, "looks": looks})
 
@@ -179,3 +183,56 @@ def _read(folder: Path, name: str) -> str:
         raise DataError(
             f"{folder / name} cannot be read: {error.strerror}.", "Name a folder that 'eqlab study export' wrote."
         ) from error
+
+
+# -- a design as plain data and back; whatever a design gains later goes along by itself -------------------------------
+
+
+def to_plain(value: Any) -> Any:
+    """Trials by their id: their content stands once, elsewhere."""
+    if isinstance(value, Trial):
+        return value.id
+    if isinstance(value, RunConfig):
+        return config_to_json(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: to_plain(getattr(value, one.name)) for one in fields(value) if one.init}
+    if isinstance(value, tuple | list):
+        return [to_plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {name: to_plain(one) for name, one in value.items()}
+    return value
+
+
+def from_plain(plain: Mapping[str, Any], trials: Mapping[str, Trial]) -> Design:
+    try:
+        found: Design = _revive(Design, plain, trials)
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"The design cannot be read ({error}).", "Was it exported by a newer eqlab?") from error
+    return found
+
+
+def _revive(hint: Any, value: Any, trials: Mapping[str, Trial]) -> Any:
+    if value is None or hint is Any:
+        return value
+    if hint is Trial:
+        return trials[value]
+    if hint is RunConfig:
+        return config_from_json(value)
+    if is_dataclass(hint) and isinstance(hint, type):
+        hints = get_type_hints(hint)
+        return hint(**{name: _revive(hints[name], one, trials) for name, one in value.items()})
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        (one,) = [argument for argument in arguments if argument is not types.NoneType][:1]
+        return _revive(one, value, trials)
+    if origin is tuple:
+        return _tuple(arguments, value, trials)
+    if origin is Literal or not isinstance(value, Mapping):
+        return value
+    return {name: _revive(arguments[1] if arguments else Any, one, trials) for name, one in value.items()}
+
+
+def _tuple(arguments: tuple[Any, ...], value: Any, trials: Mapping[str, Trial]) -> tuple[Any, ...]:
+    if arguments and arguments[-1] is ...:
+        return tuple(_revive(arguments[0], one, trials) for one in value)
+    return tuple(_revive(hint, one, trials) for hint, one in zip(arguments, value, strict=True))

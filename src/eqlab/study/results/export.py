@@ -1,14 +1,15 @@
-"""A study's answers, participants and events as tables for other tools, with a codebook. Panel ids and their hashes are
-in none of them; rows come in one order whatever the store."""
+"""A study's answers, participants, events, questions and talks as tables for other tools, with a codebook. Panel ids
+and their hashes are in none of them; rows come in one order whatever the store."""
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from eqlab.core.answers import final
 from eqlab.core.design import steps_to_json
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Field, Number, Scale, Several
@@ -18,15 +19,29 @@ from eqlab.core.trials import Trial
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event
-from eqlab.study.results import codebook
 from eqlab.study.results.analysis import analyse
 from eqlab.study.results.bundle import write_bundle
-from eqlab.study.results.columns import ANSWERS, EVENTS, QUESTIONS, Column
-from eqlab.study.results.participants import Given, Participant, Participants, read_participants
-from eqlab.study.results.talks import TALKS, talk_rows
+from eqlab.study.results.codebook import (
+    ANSWERS,
+    EVENTS,
+    FIELDS,
+    QUESTIONS,
+    TALKS,
+    Variable,
+    as_markdown,
+    codebook,
+    participant_variables,
+)
+from eqlab.study.results.participants import (
+    Given,
+    Participant,
+    Participants,
+    read_participants,
+)
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 What = Literal["answers", "participants", "events", "questions", "codebook"]
 Format = Literal["csv", "parquet", "md"]
@@ -46,21 +61,16 @@ def export_table(participation: Participation, what: What, fmt: Format) -> bytes
 def export_all(participation: Participation, folder: Path, who: str = "") -> list[tuple[Path, int | None]]:
     """Every table in every format, and what is needed to do the analysis again; (file, rows) of each."""
     participants = read_participants(participation)
+    frames: dict[str, pl.DataFrame] = {what: _frame(participation, what, participants) for what in TABLES[:-1]}
+    if participation.design.talks:
+        frames["talks"] = _table(TALKS, talk_rows(participants.people))
     written: list[tuple[Path, int | None]] = []
-    for what in TABLES[:-1]:
-        frame = _frame(participation, what, participants)
+    for what, frame in frames.items():
         for fmt in FORMATS:
             path = folder / f"{what}.{fmt}"
             write_whole(path, _content(frame, fmt))
             written.append((path, frame.height))
-    if participation.design.talks:
-        frame = _table(TALKS, talk_rows(participants.people))
-        for fmt in FORMATS:
-            path = folder / f"talks.{fmt}"
-            write_whole(path, _content(frame, fmt))
-            written.append((path, frame.height))
-    formats: tuple[Format, ...] = ("csv", "parquet", "md")
-    for fmt in formats:
+    for fmt in (*FORMATS, "md"):
         path = folder / f"codebook.{fmt}"
         write_whole(path, _codebook(participation, fmt))
         written.append((path, None))
@@ -71,12 +81,12 @@ def export_all(participation: Participation, folder: Path, who: str = "") -> lis
 def _codebook(participation: Participation, fmt: Format) -> bytes:
     import polars as pl
 
-    entries = codebook.codebook(participation.design)
+    entries = codebook(participation.design)
     if fmt == "md":
-        return codebook.as_markdown(participation.study.title, entries).encode()
+        return as_markdown(participation.study.title, entries).encode()
     kinds = {"low": pl.Int64, "high": pl.Int64, "reverse": pl.Boolean}
-    schema = {name: kinds.get(name, pl.String) for name in codebook.FIELDS}
-    return _content(pl.DataFrame(codebook.rows(entries), schema=schema), fmt)
+    schema = {name: kinds.get(name, pl.String) for name in FIELDS}
+    return _content(pl.DataFrame([asdict(entry) for entry in entries], schema=schema), fmt)
 
 
 def _frame(participation: Participation, what: str, participants: Participants) -> "pl.DataFrame":
@@ -86,12 +96,10 @@ def _frame(participation: Participation, what: str, participants: Participants) 
         return _table(QUESTIONS, (_question(trial) for trial in participation.design.trials.values()))
     if what == "events":
         return _table(EVENTS, (_event(event) for event in participants.events))
-    return _table(
-        codebook.participant_columns(participation.design), (_person(person) for person in participants.people)
-    )
+    return _table(participant_variables(participation.design), (_person(person) for person in participants.people))
 
 
-def _table(columns: Sequence[Column], rows: Iterator[dict[str, Any]]) -> "pl.DataFrame":
+def _table(variables: Sequence[Variable], rows: Iterator[dict[str, Any]]) -> "pl.DataFrame":
     import polars as pl
 
     types: dict[str, Any] = {
@@ -101,7 +109,7 @@ def _table(columns: Sequence[Column], rows: Iterator[dict[str, Any]]) -> "pl.Dat
         "yes/no": pl.Boolean,
         "time": pl.Datetime("ms", "UTC"),
     }
-    return pl.DataFrame(list(rows), schema={column.name: types[column.kind] for column in columns})
+    return pl.DataFrame(list(rows), schema={variable.name: types[variable.kind] for variable in variables})
 
 
 def _content(frame: "pl.DataFrame", fmt: Format) -> bytes:
@@ -166,20 +174,17 @@ def _value(field: Field, value: Any) -> dict[str, Any]:
     return {**found, "number": float(value)} if isinstance(field, Number) else {**found, "text": str(value)}
 
 
+_AS_THEY_ARE = (
+    *("person", "state", "arm", "batch", "language", "consent_version", "duration", "page", "quiz_attempts"),
+    *("straight_lining", "too_fast", "impossible", "device"),
+)
+_TIMES = ("arrived_at", "consented_at", "assigned_at", "ended_at", "seen_at")
+
+
 def _person(person: Participant) -> dict[str, Any]:
     return {
-        "person": person.person,
-        "state": person.state,
-        "arm": person.arm,
-        "batch": person.batch,
-        "language": person.language,
-        "consent_version": person.consent_version,
-        **{
-            name: _time(getattr(person, name))
-            for name in ("arrived_at", "consented_at", "assigned_at", "ended_at", "seen_at")
-        },
-        "duration": person.duration,
-        "page": person.page,
+        **{name: getattr(person, name) for name in _AS_THEY_ARE},
+        **{name: _time(getattr(person, name)) for name in _TIMES},
         "pages": len(person.steps),
         "trials_answered": sum(page.kind == "trial" for page in person.pages),
         "attention_passed": person.checks(True),
@@ -187,12 +192,7 @@ def _person(person: Participant) -> dict[str, Any]:
         "gold_passed": person.gold(True),
         "gold_failed": person.gold(False),
         "repeat_apart": person.apart,
-        "quiz_attempts": person.quiz_attempts,
-        "straight_lining": person.straight_lining,
-        "too_fast": person.too_fast,
-        "away": sum(one.away for one in person.given),
-        "impossible": person.impossible,
-        "device": person.device,
+        "away": sum(given.away for given in person.given),
         "steps": steps_to_json(person.steps),
         "simulated": is_simulated(person.person),
         **person.scores,
@@ -215,3 +215,43 @@ def _event(event: Event) -> dict[str, Any]:
 
 def _time(at: float | None) -> datetime | None:
     return None if at is None else datetime.fromtimestamp(at, UTC)
+
+
+def talk_rows(people: Sequence[Participant]) -> Iterator[dict[str, Any]]:
+    """Turn by turn in the order of the talks."""
+    for person in people:
+        for one in person.turns:
+            answer = final(one.attempts)
+            if answer is None:
+                continue
+            speaker = bool(one.trial.seat)
+            values: Mapping[str, Any] = answer.values if speaker and answer.status == "ok" else {}
+            yield {
+                "person": person.person,
+                "arm": person.arm,
+                "talk": one.trial.talk or one.trial.id,
+                "item": " ".join(one.trial.items),
+                "turn": one.trial.turn,
+                "seat": "speaker" if speaker else "listener",
+                "by": "model" if answer.model or answer.latency is not None else "person",
+                "text": str(values.get("says") or "") if speaker else answer.text,
+                "emotion": values.get("emotion"),
+                "feeling": values.get("feeling"),
+                "leaves": values.get("leaves"),
+                "status": answer.status,
+                "finish": answer.finish,
+                "attempts": len(one.attempts),
+                "seconds": answer.latency,
+                "at": datetime.fromtimestamp(answer.at, UTC),
+                "simulated": is_simulated(person.person),
+            }
+
+
+def public_talk_rows(people: Sequence[Participant], names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Without a word of what was said: feelings, decisions, and lengths in steps of ten words."""
+    rows = []
+    for one in talk_rows(people):
+        kept = {name: one[name] for name in ("arm", "item", "turn", "seat", "by", "emotion", "leaves", "status")}
+        words = len(str(one["text"]).split())
+        rows.append({"person": names[one["person"]], **kept, "words": 10 * round(words / 10)})
+    return sorted(rows, key=lambda row: (row["person"], row["item"], row["turn"]))

@@ -8,7 +8,7 @@ from typing import Any
 
 from eqlab.core.errors import DataError
 from eqlab.data.files import write_whole
-from eqlab.publish.leaderboard.keys import fingerprint, own_key, sign, verified
+from eqlab.publish.leaderboard.submission import fingerprint, own_key, sign, verified
 from eqlab.store.study.lock import Lock, canonical, plan_sha256
 
 FORMAT = "eqlab study lock 1"

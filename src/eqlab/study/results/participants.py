@@ -5,20 +5,45 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
-from eqlab.core.design import Design, Step, steps_from_json
+from eqlab.core.design import Design, Step, StepKind, steps_from_json
 from eqlab.core.moves import is_simulated
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS, Instrument
 from eqlab.instruments.score import score
-from eqlab.store.study.answering import is_right
+from eqlab.store.study.moves import is_right
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records, read_records
-from eqlab.study.results.checks import Page, straight_lining, timed, too_fast
+
+_FEWEST_VALUES = 5
+"""One value throughout fewer answers is no sign of anything."""
+_OF_ROW = (
+    *("person", "state", "arm", "batch", "language", "consent_version", "device"),
+    *("arrived_at", "consented_at", "assigned_at", "ended_at", "seen_at"),
+)
+_LONG_FORM = 10
+"""Scales on one page from which one value throughout counts by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page that a person has answered, by the attempt that counts."""
+
+    number: int
+    kind: StepKind
+    trial: str
+    values: Mapping[str, Any]
+    seconds: float | None
+    """From showing to saving; None if the page did not say when it was shown."""
+    away: float
+    attempts: int
+    right: bool | None
+    """Of a quiz, an attention check or a gold item: whether it was answered as it should be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,38 +181,32 @@ def _participant(
         if answer.trial_id in trials:
             continue
         page = where[answer.trial_id]
-        given.append(
-            Given(
-                page,
-                steps[page].kind,
-                design.trials[answer.trial_id],
-                answer.attempt,
-                json.loads(answer.values),
-                answer.latency,
-                away.get((row.person, page, answer.attempt), 0.0),
-                answer.at,
-            )
-        )
+        trial, values = design.trials[answer.trial_id], json.loads(answer.values)
+        out_of_sight = away.get((row.person, page, answer.attempt), 0.0)
+        kind = steps[page].kind
+        given.append(Given(page, kind, trial, answer.attempt, values, answer.latency, out_of_sight, answer.at))
     given.sort(key=lambda one: (one.page, one.attempt))
+    odd += _impossible_sum(given, row)
+    return _participant_of(design, row, steps, given, odd, turns_of(design, trials, said))
+
+
+def _participant_of(
+    design: Design, row: Any, steps: tuple[Step, ...], given: Sequence[Given], odd: int, turns: Sequence[Scored]
+) -> Participant:
+    """A row of `participants` with what was answered and what the checks say of it."""
+    pages = _pages(given, steps)
     return Participant(
-        row.person,
-        row.state,
-        row.arm,
-        row.batch,
-        row.language,
-        row.consent_version,
-        row.step,
-        steps,
-        row.arrived_at,
-        row.consented_at,
-        row.assigned_at,
-        row.ended_at,
-        row.seen_at,
-        tuple(given),
-        *_judged(design, given, steps),
-        row.device,
-        odd + _impossible_sum(given, row),
-        turns_of(design, trials, said),
+        **{name: getattr(row, name) for name in _OF_ROW},
+        page=row.step,
+        steps=steps,
+        given=tuple(given),
+        pages=pages,
+        straight_lining=straight_lining(pages),
+        too_fast=too_fast(pages, design.study.checks.least_seconds),
+        timed=timed(pages),
+        scores=_scores(design, pages),
+        impossible=odd,
+        turns=tuple(turns),
     )
 
 
@@ -232,32 +251,22 @@ def participant(
     """Somebody who is in no store, with what the checks say of them. `times` are arrival, consent, assignment, end."""
     arm, batch = held if held else (None, None)
     arrived, consented, assigned, ended = times
-    return Participant(
-        person,
-        state,
-        arm,
-        batch,
-        design.study.language,
-        design.study.consent.version if consented else None,
-        page,
-        steps,
-        arrived,
-        consented,
-        assigned,
-        ended if state not in ("arrived", "taking") else None,
-        ended,
-        tuple(given),
-        *_judged(design, given, steps),
-        turns=tuple(turns),
+    row = SimpleNamespace(
+        person=person,
+        state=state,
+        arm=arm,
+        batch=batch,
+        language=design.study.language,
+        consent_version=design.study.consent.version if consented else None,
+        step=page,
+        arrived_at=arrived,
+        consented_at=consented,
+        assigned_at=assigned,
+        ended_at=ended if state not in ("arrived", "taking") else None,
+        seen_at=ended,
+        device=None,
     )
-
-
-def _judged(
-    design: Design, given: Sequence[Given], steps: Sequence[Step]
-) -> tuple[tuple[Page, ...], bool, int, int, dict[str, float | None]]:
-    pages = _pages(given, steps)
-    fast = too_fast(pages, design.study.checks.least_seconds)
-    return pages, straight_lining(pages), fast, timed(pages), _scores(design, pages)
+    return _participant_of(design, row, steps, given, 0, turns)
 
 
 def _pages(given: Sequence[Given], steps: Sequence[Step]) -> tuple[Page, ...]:
@@ -331,3 +340,33 @@ def _answer(run: str, person: str, one: Given) -> Answer:
     return Answer(
         run, one.trial.id, f"{PERSON}{person}", 0, one.attempt, text, "ok", one.values, latency=one.seconds, at=one.at
     )
+
+
+# -- how carefully a person took part; what follows from it is the analysis plan's affair, never the server's ----------
+
+
+def straight_lining(pages: Sequence[Page]) -> bool:
+    """One value on all trial pages together (five values or more), or throughout one page of ten or more scales. Pages
+    with one scale each say nothing: who sees ten good replies calls ten replies good."""
+    trials = [page for page in pages if page.kind == "trial"]
+    together = [value for page in trials for value in page.values.values() if value is not None]
+    several = any(len(page.values) > 1 for page in trials)
+    if several and len(together) >= _FEWEST_VALUES and len(set(together)) == 1:
+        return True
+    return any(
+        page.kind in ("trial", "instrument") and len(page.values) >= _LONG_FORM and len(set(page.values.values())) == 1
+        for page in pages
+    )
+
+
+def too_fast(pages: Sequence[Page], least_seconds: float) -> int:
+    """Trial and instrument pages answered in less than `least_seconds`."""
+    return sum(
+        page.kind in ("trial", "instrument") and page.seconds is not None and page.seconds < least_seconds
+        for page in pages
+    )
+
+
+def timed(pages: Sequence[Page]) -> int:
+    """Trial and instrument pages whose time is known."""
+    return sum(page.kind in ("trial", "instrument") and page.seconds is not None for page in pages)

@@ -1,11 +1,19 @@
-"""Everybody who came, as a manager's list: by pseudonym, with what might call for an action. No panel id."""
+"""Everybody who came, as a manager's list by pseudonym, with what might call for an action; and what to tell a panel
+about its people. The store knows hashes of panel ids only."""
 
+import csv
+import io
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from eqlab.store.study.lock import standing
+from eqlab.core.errors import DataError
+from eqlab.core.moves import ENDING
+from eqlab.core.spreadsheet import FORMULA
+from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
-from eqlab.study.results.analysis import log_look
-from eqlab.study.results.code import analysis_code
+from eqlab.store.study.records import people_by_hash
+from eqlab.study.panels import panel_hash, read_panel_id
 from eqlab.study.results.participants import read_participants
 
 
@@ -54,7 +62,82 @@ def people_rows(participation: Participation) -> list[PersonRow]:
     return rows
 
 
-def look(participation: Participation, who: str, what: str) -> None:
-    """Somebody has taken data out of the study."""
-    stands = standing(participation, *analysis_code())
-    log_look(participation, who, "exported", stands)
+# -- approval by the panel -------------------------------------------------------------------------------------------
+
+_ADVICE = {
+    "finished": "approve",
+    "extra": "approve",
+    "declined": "return",
+    "failed": "return",
+    "full": "return",
+    "stopped": "return",
+    "returned": "return",
+    "banned": "look at it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    panel_id: str
+    state: str
+    """As in the exports, or `unknown`."""
+    advice: str
+    code: str
+    """The completion code that this person was shown."""
+
+
+def approvals(participation: Participation, secret: bytes, path: Path, column: str = "") -> list[Approval]:
+    """The panel's own list of ids, held against the store with the server's secret: ids that come out are ids that went
+    in."""
+    known = people_by_hash(participation.store, participation.study.id)
+    panel = participation.study.panel
+    found = []
+    for panel_id in _ids(path, column or panel.person, bool(column)):
+        if panel.person and read_panel_id({panel.person: panel_id}, panel) is None:
+            found.append(Approval(panel_id, "no id of this panel", "look at it", ""))
+            continue
+        state = known.get(panel_hash(secret, panel_id), "unknown")
+        ending = ENDING.get(state)  # type: ignore[call-overload]
+        code = panel.code(ending) if ending else ""
+        found.append(
+            Approval(panel_id, state, _ADVICE.get(state, "wait" if state != "unknown" else "look at it"), code)
+        )
+    return found
+
+
+def write_approvals(found: Sequence[Approval], folder: Path, bonus: float, currency: str) -> list[tuple[Path, int]]:
+    """`approval.csv` for all; with a bonus also `bonus.csv` (id, amount), as Prolific's bulk payment takes it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [_write(folder / "approval.csv", ["id", "state", "advice", "code"],
+                      [[one.panel_id, one.state, one.advice, one.code] for one in found])]  # fmt: skip
+    if bonus:
+        paid = [[one.panel_id, f"{bonus:.2f}"] for one in found if one.state in ("finished", "extra")]
+        written.append(_write(folder / "bonus.csv", [], paid))
+    return written
+
+
+def _write(path: Path, header: list[str], rows: list[list[str]]) -> tuple[Path, int]:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    if header:
+        writer.writerow(header)
+    writer.writerows([[f"'{cell}" if cell.startswith(FORMULA) else cell for cell in row] for row in rows])
+    write_whole(path, text.getvalue().replace("\r\n", "\n"))
+    return path, len(rows)
+
+
+def _ids(path: Path, column: str, named: bool) -> list[str]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read ({error}).", "Name the panel's list of ids.") from error
+    rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
+    if not rows:
+        raise DataError(f"{path} names nobody.", "Name the panel's list of ids.")
+    for name in (column, "Participant id", "participant_id"):
+        where = [number for number, cell in enumerate(rows[0]) if cell.strip().casefold() == name.casefold()]
+        if where:
+            return [row[where[0]].strip() for row in rows[1:] if len(row) > where[0]]
+        if named:
+            raise DataError(f"{path} has no column '{name}'.", f"It has: {', '.join(rows[0])}.")
+    return [row[0].strip() for row in rows]

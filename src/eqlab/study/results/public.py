@@ -15,8 +15,8 @@ from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
 from eqlab.study.results.analysis import analyse
 from eqlab.study.results.bundle import summary
+from eqlab.study.results.export import public_talk_rows
 from eqlab.study.results.participants import Participant, read_participants
-from eqlab.study.results.talks import public_talk_rows
 
 T = TypeVar("T")
 SMALLEST = 5

@@ -13,11 +13,11 @@ from eqlab.core.design import Design
 from eqlab.core.moves import ENDED
 from eqlab.core.results import Estimate
 from eqlab.core.study import Pay
-from eqlab.store.study.doors import read_status
 from eqlab.store.study.participation import Participation
-from eqlab.store.study.records import read_places
+from eqlab.store.study.places import read_places
+from eqlab.store.study.studies import read_status
 from eqlab.study.results.participants import Participant, Participants, read_participants
-from eqlab.study.talk.money import ModelCalls, model_calls
+from eqlab.study.talk.costs import ModelCalls, model_calls
 
 _LAST_EVENTS = 20
 _HIDDEN = ("place", "batch")

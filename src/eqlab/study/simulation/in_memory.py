@@ -2,14 +2,21 @@
 repetitions, where the server has been walked once and only the analysis is in question."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from eqlab.core.benchmark import Scored
+from eqlab.benchmarks.registry import load
+from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Scored, Turn
 from eqlab.core.design import Design, Step, choose_arm, personal_seed
 from eqlab.core.moves import State
+from eqlab.core.runs import PERSON
+from eqlab.core.studied import Conversing
+from eqlab.core.trials import Trial, outgoing
+from eqlab.models.talks import place_in_talk
+from eqlab.study.kinds.registry import kind_of
 from eqlab.study.results.participants import Given, Participant, Participants, participant
 from eqlab.study.simulation.personas import Player
-from eqlab.study.simulation.talking import rehearse_talk
 
 _START = 1_000_000.0
 
@@ -64,11 +71,10 @@ def _walk(design: Design, places: _Places, player: Player) -> Participant:
         step = steps[number]
         trial = design.trials.get(step.trial)
         if step.kind == "talk" and trial is not None and held is not None and number != player.leaves_at:
-            talked = rehearse_talk(design, player, person, held[0], trial, now)
-            turns += talked.turns
-            now += talked.seconds
-            first = talked.turns[0].attempts[0]
-            given.append(Given(number, "talk", trial, 1, first.values, None, 0.0, now))
+            talked, seconds = _talk(design, player, person, held[0], trial, now)
+            turns += talked
+            now += seconds
+            given.append(Given(number, "talk", trial, 1, talked[0].attempts[0].values, None, 0.0, now))
             number += 1
             continue
         act = player.act(step.kind, trial, number, attempt)
@@ -110,3 +116,30 @@ def _walk(design: Design, places: _Places, player: Player) -> Participant:
         given=given,
         turns=turns,
     )
+
+
+def _talk(
+    design: Design, player: Player, person: str, arm: str, first: Trial, now: float
+) -> tuple[list[Scored], float]:
+    """A talk from the first turn to the end, the person's turns and the scripted model's; and the seconds it took."""
+    kind = kind_of(design.study)
+    (config,) = design.run.benchmarks
+    benchmark = load(config.name)
+    turns: list[Turn] = []
+    trial: Trial | None = first
+    heard, seconds = "", 0.0
+    while trial is not None and isinstance(kind, Conversing):
+        answer = Answer(design.run.id, trial.id, f"{PERSON}{person}", 0, 1, "", "ok", at=now + seconds)
+        if kind.of_person(design.study, trial):
+            values, text, took = player.talk(first, heard)
+            seconds += took
+            answer = replace(answer, text=text, values=values, at=now + seconds)
+        else:
+            text = kind.scripted(design.study, arm, outgoing(trial))
+            read = benchmark.read(trial, text, config.options)
+            answer = replace(answer, text=text, values=read.values, status=read.status, model="scripted", latency=0.0)
+            heard = text
+        turns.append(Turn(trial, answer))
+        following = kind.next_turn(design.study, turns)
+        trial = None if following is None else place_in_talk(following, turns)
+    return [Scored(turn.trial, 0, (turn.answer,)) for turn in turns], seconds

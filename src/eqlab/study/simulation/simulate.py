@@ -2,34 +2,47 @@
 whether everybody and every answer is counted."""
 
 import asyncio
+import json
 import secrets
 import tempfile
+import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
+from aiohttp import web
+
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.core.design import Design
+from eqlab.core.errors import UsageError
+from eqlab.core.messages import Message
 from eqlab.core.results import Estimate
-from eqlab.core.studied import Recovered, Truth
+from eqlab.core.runs import ModelConfig
+from eqlab.core.studied import Conversing, Recovered, Truth
 from eqlab.core.study import Panel, Study
 from eqlab.runs.identity import provenance
 from eqlab.store.access import open_store
-from eqlab.store.study.create import create_study
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import count_answers
+from eqlab.store.study.studies import create_study
 from eqlab.study.kinds.registry import kind_of
-from eqlab.study.results import flow
-from eqlab.study.results.analysis import StudyAnalysis, analyse, people_result, write_report
+from eqlab.study.results.analysis import (
+    AnalysisSample,
+    StudyAnalysis,
+    analyse,
+    people_result,
+    select_sample,
+    write_report,
+)
 from eqlab.study.results.participants import read_participants
-from eqlab.study.served import ServedStudy
+from eqlab.study.served_study import ServedStudy
 from eqlab.study.simulation.in_memory import rehearse
-from eqlab.study.simulation.minds import World
-from eqlab.study.simulation.personas import Player, players
-from eqlab.study.simulation.scripted import scripted_models
+from eqlab.study.simulation.personas import Player, World, players
 from eqlab.study.simulation.walk import Address, Walked, walk_all
 
 
@@ -94,7 +107,7 @@ def simulate(
         with open_store(str(Path(folder) / "simulated.db")) as store:
             create_study(store, open_door, file, version("eqlab"), provenance({}))
             participation = Participation(store, open_door)
-            settings = ServerSettings(secrets.token_bytes(32), door_burst=1e9, door_rate=1e9, rehearsal=True)
+            settings = ServerSettings(secrets.token_bytes(32), arrival_burst=1e9, arrival_rate=1e9, rehearsal=True)
             with running([ServedStudy(participation, models)], settings) as base:
                 address = Address(base, design.study.id, "PID", "simulated-")
                 walked = walk(open_door, address, wanted, heard)
@@ -167,10 +180,10 @@ def conclude(
 def repeat(design: Design, wanted: Simulation, seed: int) -> tuple[Recovered, ...]:
     """Once more without a server: other people, other prompts, the same truth."""
     participants = rehearse(design, cast(design, wanted, seed))
-    return recovered(design, wanted.truth, flow.sample(participants, design.study.analysis.exclude))
+    return recovered(design, wanted.truth, select_sample(participants, design.study.analysis.exclude))
 
 
-def recovered(design: Design, truth: Truth, sample: flow.AnalysisSample) -> tuple[Recovered, ...]:
+def recovered(design: Design, truth: Truth, sample: AnalysisSample) -> tuple[Recovered, ...]:
     """The study's headline questions, with the answers that were put in. Empty where nothing could be estimated."""
     kind = kind_of(design.study)
     return tuple(kind.recovered(design, truth, people_result(design, sample.kept)))
@@ -179,10 +192,6 @@ def recovered(design: Design, truth: Truth, sample: flow.AnalysisSample) -> tupl
 def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, float, Estimate]]:
     """For each question: (name, put in, mean estimate, share of intervals that hold the truth with its own interval).
     Repetitions without an interval count as misses."""
-    by_name: dict[str, list[Recovered]] = {}
-    for one in repeats:
-        for recovery in one:
-            by_name.setdefault(recovery.name, []).append(recovery)
     return [
         (
             name,
@@ -190,19 +199,81 @@ def coverage(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, float, f
             fmean(one.found.value for one in own if one.found.value is not None),
             proportion_estimate(f"coverage, {name}", sum(one.inside is True for one in own), len(repeats)),
         )
-        for name, own in by_name.items()
+        for name, own in _by_question(repeats).items()
     ]
 
 
 def power(repeats: Sequence[Sequence[Recovered]]) -> list[tuple[str, Estimate]]:
     """For each question with a null: (name, share of simulations that find it, by the plan's corrected test where the
     plan has one, with its own interval). A simulation without an interval has found nothing."""
-    by_name: dict[str, list[Recovered]] = {}
-    for one in repeats:
-        for recovery in one:
-            if recovery.null is not None:
-                by_name.setdefault(recovery.name, []).append(recovery)
     return [
         (name, proportion_estimate(f"power, {name}", sum(one.told is True for one in own), len(repeats)))
-        for name, own in by_name.items()
+        for name, own in _by_question(repeats).items()
+        if own[0].null is not None
     ]
+
+
+def _by_question(repeats: Sequence[Sequence[Recovered]]) -> dict[str, list[Recovered]]:
+    questions: dict[str, list[Recovered]] = {}
+    for recovery in chain.from_iterable(repeats):
+        questions.setdefault(recovery.name, []).append(recovery)
+    return questions
+
+
+# -- scripted models --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def scripted_models(design: Design) -> Iterator[dict[str, ModelConfig] | None]:
+    """A model on loopback for each arm, by arm, while the block lasts; None where a study has no talks. They speak the
+    chat format that every server speaks, are asked as real ones are, and say what the study's kind has written down."""
+    kind = kind_of(design.study)
+    if not design.talks or not isinstance(kind, Conversing):
+        yield None
+        return
+    arms = [name for name, _ in design.study.arms]
+    real = kind.models(design.study)
+
+    async def chat(request: web.Request) -> web.Response:
+        body = json.loads(await request.read())
+        messages = [Message(one["role"], str(one["content"])) for one in body["messages"]]
+        text = kind.scripted(design.study, arms[int(str(body["model"]).rpartition("-")[2])], messages)
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+        usage = {"prompt_tokens": 100, "completion_tokens": 20}
+        return web.json_response({"model": body["model"], "choices": [choice], "usage": usage})
+
+    loop = asyncio.new_event_loop()
+    ready = threading.Event()
+    port: list[int] = []
+
+    async def begin() -> web.AppRunner:
+        app = web.Application()
+        app.router.add_post("/v1/chat/completions", chat)
+        runner = web.AppRunner(app, shutdown_timeout=0.5)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port.append(int(runner.addresses[0][1]))
+        return runner
+
+    def work() -> None:
+        asyncio.set_event_loop(loop)
+        runner = loop.run_until_complete(begin())
+        ready.set()
+        loop.run_forever()
+        loop.run_until_complete(runner.cleanup())
+        loop.close()
+
+    thread = threading.Thread(target=work, name="eqlab-scripted", daemon=True)
+    thread.start()
+    if not ready.wait(15):
+        raise UsageError("The scripted models did not start.", "Try again.")
+    base = f"http://127.0.0.1:{port[0]}/v1"
+    try:
+        yield {
+            arm: ModelConfig(f"scripted-{number}", base, real[arm].structured, role=real[arm].role)
+            for number, arm in enumerate(arms)
+        }
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(5)

@@ -2,8 +2,10 @@
 without scripts does. They know the study's questions from its design, and nothing of its store."""
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html.parser import HTMLParser
 from typing import Any
 
 import aiohttp
@@ -11,7 +13,6 @@ import aiohttp
 from eqlab.core.design import Design
 from eqlab.core.errors import EqlabError
 from eqlab.core.trials import Trial
-from eqlab.study.simulation.page_reader import ReadPage, bare, read_page, sealed_name
 from eqlab.study.simulation.personas import Act, Player
 
 _TRIES = 40
@@ -27,6 +28,32 @@ _TURNS = 1000
 
 class WalkError(EqlabError):
     """The server did what a study's server must not do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    """A study's page as a program sees it: the form with its fields and choices, and the words around it."""
+
+    fields: dict[str, str]
+    """Fields that are filled in already, hidden ones included."""
+    choices: dict[str, tuple[str, ...]]
+    """Values to choose from, by field: radio buttons, options, named buttons."""
+    words: str
+    """All text of the page, letters and digits only, to find a stimulus in."""
+    resume: str = ""
+    """The code with which one goes on in another browser."""
+
+    @property
+    def number(self) -> int:
+        return int(self.fields["step"])
+
+    @property
+    def attempt(self) -> int:
+        return int(self.fields.get("attempt", "1"))
+
+    @property
+    def scales(self) -> frozenset[str]:
+        return frozenset(name[2:] for name in (*self.choices, *self.fields) if name.startswith("v."))
 
 
 @dataclass(slots=True)
@@ -54,7 +81,7 @@ class Address:
     prefix: str
     """Sets the ids of one simulation apart from another's."""
 
-    def door(self, number: int) -> tuple[str, dict[str, str]]:
+    def entry(self, number: int) -> tuple[str, dict[str, str]]:
         return f"{self.base}/s/{self.study}", {self.parameter: f"{self.prefix}{number}"} if self.parameter else {}
 
 
@@ -169,7 +196,7 @@ class _Walk:
         return self._walked
 
     async def _enter(self) -> ReadPage | None:
-        address, parameters = self._address.door(self._player.number)
+        address, parameters = self._address.entry(self._player.number)
         page = await self._get(address, parameters)
         if page is None and not self._address.parameter and not self._walked.seen:
             return await self._post(f"{address}/start", {})
@@ -259,7 +286,7 @@ class _Walk:
         """To another browser: the link alone lets nobody in who has begun; the code on the page before does."""
         await self._session.close()
         self._session = self._device()
-        address, parameters = self._address.door(self._player.number)
+        address, parameters = self._address.entry(self._player.number)
         async with self._session.get(address, params=parameters) as reply:
             self._walked.requests += 1
             who = sealed_name(await reply.text())
@@ -324,3 +351,82 @@ class _Walk:
 
 def _posted(value: Any) -> str:
     return "" if value is None else str(value)
+
+
+# -- reading a page ---------------------------------------------------------------------------------------
+
+
+def bare(text: str) -> str:
+    """Letters and digits only: what markup and quotation marks cannot change."""
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
+def read_page(html: str) -> ReadPage | None:
+    """The page's form; None where there is none of a study's page."""
+    reader = _Reader()
+    reader.feed(html)
+    reader.close()
+    found = next((form for form in reader.forms if "step" in form.fields), None)
+    if found is None:
+        return None
+    choices = {name: tuple(values) for name, values in found.choices.items()}
+    code = re.search(r'<code id="resume">([^<]+)</code>', html)
+    return ReadPage(found.fields, choices, bare(" ".join(reader.words)), code.group(1) if code else "")
+
+
+def sealed_name(html: str) -> str | None:
+    """What the page that asks for a resume code wants back with it; None on another page."""
+    found = re.search(r'name="who" value="([^"]+)"', html)
+    return found.group(1) if found else None
+
+
+@dataclass(slots=True)
+class _Form:
+    fields: dict[str, str] = field(default_factory=dict)
+    choices: dict[str, list[str]] = field(default_factory=dict)
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: list[_Form] = []
+        self.words: list[str] = []
+        self._inside: _Form | None = None
+        self._select = ""
+        self._silent = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        name, value = given.get("name", ""), given.get("value", "")
+        if tag in ("script", "style"):
+            self._silent = tag
+        elif tag == "form":
+            self._inside = _Form()
+            self.forms.append(self._inside)
+        elif self._inside is None:
+            return
+        elif tag == "select":
+            self._select = name
+        elif tag == "option" and self._select:
+            self._inside.choices.setdefault(self._select, []).append(value)
+        elif tag == "textarea" and name:
+            self._inside.fields[name] = ""
+        elif tag == "button" and name:
+            self._inside.choices.setdefault(name, []).append(value)
+        elif tag == "input" and name:
+            if given.get("type") in ("radio", "checkbox"):
+                self._inside.choices.setdefault(name, []).append(value)
+            else:
+                self._inside.fields[name] = value
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "form":
+            self._inside = None
+        elif tag == "select":
+            self._select = ""
+        elif tag == self._silent:
+            self._silent = ""
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.words.append(data)

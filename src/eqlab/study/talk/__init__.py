@@ -1,1 +1,1 @@
-"""People who talk with models: the room in which a talk goes on, what a person sees of it, and what it may cost."""
+"""People who talk with models: how a talk goes on, what a person sees of it, and what it may cost."""

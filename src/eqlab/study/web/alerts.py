@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from eqlab.core.errors import StoreError
 from eqlab.study.results.status import StudyStatus, study_status
-from eqlab.study.served import ServedStudy
+from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.log import say
 
 _EVERY = 60.0

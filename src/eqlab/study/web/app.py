@@ -12,12 +12,11 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import Scope
 
 from eqlab.core.moves import Unknown
-from eqlab.study.served import ServedStudy
-from eqlab.study.web import api, api_talk, hooks, pages, researcher
-from eqlab.study.web.guard import Guard
+from eqlab.study.served_study import ServedStudy
+from eqlab.study.web import api, hooks, pages, researcher
+from eqlab.study.web.middleware import RequestGuard
 from eqlab.study.web.settings import ServerSettings
-from eqlab.study.web.site import Site, site_of
-from eqlab.study.web.visit import desk_of
+from eqlab.study.web.site import Site, site_of, study_of
 
 _MESSAGES = {
     401: "login",
@@ -43,7 +42,6 @@ def create_app(studies: Sequence[ServedStudy], settings: ServerSettings) -> Fast
     app.state.site = site
     app.router.routes.extend(pages.ROUTES)
     app.include_router(api.router)
-    app.include_router(api_talk.router)
     app.include_router(hooks.router)
     app.include_router(researcher.router)
     app.add_api_route("/health", health, methods=["GET", "HEAD"], include_in_schema=False)
@@ -52,7 +50,7 @@ def create_app(studies: Sequence[ServedStudy], settings: ServerSettings) -> Fast
     app.add_exception_handler(HTTPException, _turned_away)
     app.add_exception_handler(Unknown, _stranger)
     app.add_exception_handler(RequestValidationError, _malformed)
-    app.add_middleware(Guard, settings=settings, refuse=lambda scope, status: _refusal(site, scope, status))
+    app.add_middleware(RequestGuard, settings=settings, refuse=lambda scope, status: _refusal(site, scope, status))
     if settings.proxy:
         from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -85,7 +83,7 @@ async def static(request: Request, name: str) -> Response:
 
 
 async def front(request: Request) -> Response:
-    """With one study, its door; with several nobody is told which there are."""
+    """With one study, its first page; with several nobody is told which there are."""
     studies = site_of(request).studies
     if len(studies) == 1:
         return RedirectResponse(f"/s/{next(iter(studies))}", 303)
@@ -106,7 +104,7 @@ async def _stranger(request: Request, _: Exception) -> Response:
         return JSONResponse({"detail": "Come in through the study's link first."}, 401)
     if pages.wants_json(request):
         return JSONResponse({"outcome": "unknown"}, 401)
-    site, served = desk_of(request)
+    site, served = study_of(request)
     return site.render.message("unknown", served.study.language, 401, study=served.study)
 
 

@@ -1,19 +1,26 @@
 """Secret and password of a server: from the environment, from files only their owner reads, or, on localhost, made up.
 Outside localhost nothing is made up: the server refuses to start."""
 
+import asyncio
 import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
 from eqlab.core.errors import DataError, UsageError
-from eqlab.study.web.addresses import is_local
-from eqlab.study.web.passwords import make_hash
-from eqlab.study.web.settings import ServerSettings, check_secret
+from eqlab.study.web.settings import ServerSettings, check_secret, is_local
 
 SECRET, PASSWORD, HOOK = "EQLAB_STUDY_SECRET", "EQLAB_STUDY_PASSWORD", "EQLAB_STUDY_HOOK"
 _SECRET_FILE, _PASSWORD_FILE = "study-secret", "study-password"
+_hasher = PasswordHasher()
+_LEAST_CHARACTERS = 10
+_QUEUE = 8
+"""Checks that may wait; each costs memory and time, so more is an attack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +103,49 @@ def _write(path: Path, text: str) -> None:
         draft.replace(path)
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror}.", "Name a folder with EQLAB_HOME.") from error
+
+
+# -- passwords ---------------------------------------------------------------------------------------------------------
+
+
+def make_hash(password: str) -> str:
+    if len(password) < _LEAST_CHARACTERS:
+        raise UsageError(f"The password has fewer than {_LEAST_CHARACTERS} characters.", "Take a longer one.")
+    return _hasher.hash(password)
+
+
+@cache
+def _nobody() -> str:
+    """What a password is checked against when none is set, so that the answer takes as long."""
+    return _hasher.hash("nobody has this password")
+
+
+class PasswordGate:
+    """Checks passwords, hashed with argon2, in a thread, one after the other; in the same time whether there is one or
+    not."""
+
+    def __init__(self, password_hash: str) -> None:
+        self._hash = password_hash
+        self._turn = asyncio.Semaphore(1)
+        self._waiting = 0
+
+    @property
+    def crowded(self) -> bool:
+        return self._waiting >= _QUEUE
+
+    async def opens(self, password: str, own_hash: str | None = None) -> bool:
+        """Against the server's own password, or the hash of a researcher who has one; "" for nobody's."""
+        wanted = self._hash if own_hash is None else own_hash
+        self._waiting += 1
+        try:
+            async with self._turn:
+                return await asyncio.to_thread(self._check, wanted, password)
+        finally:
+            self._waiting -= 1
+
+    def _check(self, wanted: str, password: str) -> bool:
+        try:
+            right = _hasher.verify(wanted or _nobody(), password)
+        except (VerificationError, InvalidHashError):
+            return False
+        return right and bool(wanted)

@@ -13,10 +13,9 @@ import logging
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
-from eqlab.study.panel_ids import derive, panel_hash
-from eqlab.study.web.limiter import network_of
+from eqlab.study.panels import derive, panel_hash
 from eqlab.study.web.log import say
-from eqlab.study.web.site import client_of, site_of
+from eqlab.study.web.site import client_of, network_of, site_of
 
 router = APIRouter(include_in_schema=False)
 FRESH_SECONDS = 15 * 60

@@ -1,8 +1,12 @@
 """Participants' pages: the current one, the one before it to be corrected, stopping, the end. One page is one form and
 one commit; the reply leaves after the commit."""
 
+import math
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -11,13 +15,39 @@ from starlette.routing import Route
 from eqlab.core.forms import Field, Number, Writing, settled
 from eqlab.core.moves import ConsentMove, FilledPage, Saved, View
 from eqlab.core.trials import Trial
-from eqlab.store.study.erase import erase_person
-from eqlab.study.panel_ids import resume_code, way_back
+from eqlab.store.study.records import erase_person
+from eqlab.study.panels import (
+    resume_code,
+    way_back,
+)
 from eqlab.study.texts import Texts
-from eqlab.study.web import door, talk
-from eqlab.study.web.post import PostedPage, believable, read_form
-from eqlab.study.web.shown import blocks, columns, questions
-from eqlab.study.web.visit import Visit, visit_of
+from eqlab.study.web import entry, talk
+from eqlab.study.web.render import blocks, columns, questions
+from eqlab.study.web.site import Visit, visit_of
+
+_MOST_FIELDS = 400
+_MONTH = 30 * 24 * 3600.0
+_MOST_NUMBER = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class PostedPage:
+    """An answer to a page, from a form's body or from JSON."""
+
+    step: int
+    attempt: int
+    values: dict[str, Any] = field(default_factory=dict)
+    """By field, as text; several of a list as a list of texts; None where declined. The form makes values of them."""
+    agree: bool | None = None
+    shown: float | None = None
+    """When the person got the page."""
+    away: float = 0.0
+    pasted: int = 0
+    """Characters that were pasted, as far as a browser tells."""
+    correct: bool = False
+    """Whether it changes the answer to the page before."""
+    typed: bool = False
+    """Whether a program has sent it, as JSON."""
 
 
 async def page(request: Request) -> Response:
@@ -119,11 +149,11 @@ async def done(request: Request) -> Response:
 
 # Plain routes: pages have no schema, and FastAPI's own handling of a request costs more than the page.
 ROUTES = [
-    Route("/s/{study}", door.door, methods=["GET"]),
-    Route("/s/{study}/start", door.start, methods=["POST"]),
-    Route("/s/{study}/in", door.inside, methods=["GET"]),
-    Route("/s/{study}/leave", door.leave, methods=["POST"]),
-    Route("/s/{study}/resume", door.resume, methods=["POST"]),
+    Route("/s/{study}", entry.arrive, methods=["GET"]),
+    Route("/s/{study}/start", entry.start, methods=["POST"]),
+    Route("/s/{study}/in", entry.inside, methods=["GET"]),
+    Route("/s/{study}/leave", entry.leave, methods=["POST"]),
+    Route("/s/{study}/resume", entry.resume, methods=["POST"]),
     Route("/s/{study}/back", back, methods=["GET"]),
     Route("/s/{study}/page", page, methods=["GET"]),
     Route("/s/{study}/page", answer, methods=["POST"]),
@@ -206,3 +236,63 @@ def _words(t: Texts, view: View, problems: Mapping[str, str]) -> dict[str, str]:
     fields = view.trial.form.fields if view.trial else ()
     said = {one.key: _word(t, one, problems[one.key]) for one in fields if one.key in problems}
     return said or ({"": t("error_unknown")} if problems else {})
+
+
+# -- reading a post --------------------------------------------------------------------------------------------------
+
+
+def read_form(body: bytes) -> PostedPage | None:
+    """None when it is not a post of one of our pages."""
+    try:
+        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        return None
+    fields = dict(pairs)
+    step, attempt = _whole(fields.get("step", "")), _whole(fields.get("attempt", "1"))
+    if not isinstance(step, int) or not isinstance(attempt, int) or not 0 <= step <= _MOST_NUMBER:
+        return None
+    values = _values(pairs)
+    agree = {"yes": True, "no": False}.get(fields.get("agree", ""))
+    pasted = _whole(fields.get("pasted", ""))
+    return PostedPage(
+        step,
+        attempt,
+        values,
+        agree,
+        _number(fields.get("shown", "")),
+        _number(fields.get("away", "")) or 0.0,
+        max(pasted, 0) if isinstance(pasted, int) else 0,
+        fields.get("correct") == "yes",
+    )
+
+
+def _values(pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        key = name[2:]
+        if name.startswith("v.") and value != "":
+            before = found.get(key)
+            found[key] = value if before is None else [*(before if isinstance(before, list) else [before]), value]
+    for name, _ in pairs:
+        if name.startswith("d."):
+            found[name[2:]] = None  # ticked "prefer not to say"
+    return found
+
+
+def believable(post: PostedPage, now: float) -> tuple[float | None, float]:
+    """When the page was shown and for how long it was out of sight, as far as a browser can be believed."""
+    shown = post.shown if post.shown is not None and now - _MONTH < post.shown <= now + 1 else None
+    away = min(max(post.away, 0.0), _MONTH if shown is None else max(0.0, now - shown))
+    return shown, away
+
+
+def _whole(text: str) -> int | str:
+    return int(text) if re.fullmatch(r"-?\d{1,6}", text, flags=re.ASCII) else text
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

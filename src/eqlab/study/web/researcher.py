@@ -2,7 +2,8 @@
 
 import secrets
 import time
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Literal
 from urllib.parse import parse_qsl
 
@@ -10,24 +11,23 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from eqlab.store.study.audit import read_audit
-from eqlab.store.study.doors import Status, set_status
 from eqlab.store.study.researchers import (
     ROLES,
     Researcher,
     Role,
     begin_session,
     end_session,
+    read_audit,
     read_researchers,
     session_name,
 )
-from eqlab.study.results.charts import charts
+from eqlab.store.study.studies import Status, set_status
+from eqlab.study.results.analysis import log_look
 from eqlab.study.results.export import FORMATS, TABLES, export_table
-from eqlab.study.results.people import look, people_rows
+from eqlab.study.results.people import people_rows
 from eqlab.study.results.status import StudyStatus, study_status
-from eqlab.study.served import ServedStudy
-from eqlab.study.web.cookies import RESEARCHER, RESEARCHER_SECONDS, parse_cookies
-from eqlab.study.web.site import Site, is_https, site_of
+from eqlab.study.served_study import ServedStudy
+from eqlab.study.web.site import RESEARCHER, RESEARCHER_SECONDS, Site, is_https, parse_cookies, site_of
 
 router = APIRouter(prefix="/researcher", include_in_schema=False)
 _TYPES = {
@@ -37,8 +37,8 @@ _TYPES = {
 }
 OWNER = "researcher"
 """Who has the server's own password."""
-_DOORS: dict[str, Status] = {"pause": "paused", "resume": "open", "close": "closed"}
-_WAYS: dict[str, Literal["returned", "banned"]] = {"release": "returned", "ban": "banned"}
+_STATUSES: dict[str, Status] = {"pause": "paused", "resume": "open", "close": "closed"}
+_SENT_AWAY: dict[str, Literal["returned", "banned"]] = {"release": "returned", "ban": "banned"}
 _STALE = 2.0
 """Seconds for which a status is shown again without looking."""
 
@@ -127,7 +127,7 @@ async def export(request: Request, study: str, name: str) -> Response:
         raise HTTPException(404)
     content = await served.read(export_table, served.participation, what, fmt)  # type: ignore[arg-type]
     if what in ("answers", "participants"):
-        await served.write(look, served.participation, me.name, f"{what}.{fmt}")
+        await served.write(log_look, served.participation, me.name, "exported")
     headers = {"content-disposition": f'attachment; filename="{study}-{name}"'}
     return Response(content, headers=headers, media_type=_TYPES[fmt])
 
@@ -152,11 +152,11 @@ async def act(request: Request, study: str) -> Response:
     fields = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
     what, person = fields.get("what", ""), fields.get("person", "")
     site.statuses.pop(study, None)
-    if what in _DOORS:
-        await served.write(set_status, served.participation, _DOORS[what], me.name)
+    if what in _STATUSES:
+        await served.write(set_status, served.participation, _STATUSES[what], me.name)
         return _to(study)
-    if what in _WAYS:
-        await served.write(served.participation.send_away, person, _WAYS[what], me.name)
+    if what in _SENT_AWAY:
+        await served.write(served.participation.send_away, person, _SENT_AWAY[what], me.name)
         return _to(f"{study}/people")
     raise HTTPException(404)
 
@@ -212,3 +212,95 @@ async def _status(site: Site, served: ServedStudy) -> StudyStatus:
     found = await served.read(study_status, served.participation)
     site.statuses[served.study.id] = (time.monotonic(), found)
     return found
+
+
+# -- charts: shapes in a box, which the page draws ---------------------------------------------------------------------
+
+WIDTH, HEIGHT = 320.0, 120.0
+_LEFT, _TOP, _BOTTOM = 30.0, 8.0, 18.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    x: float
+    y: float
+    width: float
+    height: float
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    name: str
+    says: str
+    """The same in words, for whoever cannot see it."""
+    bars: tuple[Bar, ...] = ()
+    line: str = ""
+    """Points of a line, as SVG wants them."""
+    top: str = ""
+    """What the highest line means."""
+    ends: tuple[str, str] = ("", "")
+    """Words under the left and the right end."""
+
+
+def charts(now: StudyStatus) -> tuple[Chart, ...]:
+    return (_progress(now), _leaving(now), _minutes(now))
+
+
+def _progress(now: StudyStatus) -> Chart:
+    """People who finished, over the time since the first came."""
+    ends, start = now.finished_at, now.first_at
+    says = f"{len(ends)} people have finished, of {now.places} places."
+    if not ends or start is None:
+        return Chart("Finished", says)
+    span = max(now.at - start, 1.0)
+    top = max(now.places, len(ends))
+    points = [(0.0, 0)]
+    for number, at in enumerate(sorted(ends), start=1):
+        points += [((at - start) / span, number - 1), ((at - start) / span, number)]
+    points.append((1.0, len(ends)))
+    line = " ".join(f"{_x(share):.1f},{_y(count / top):.1f}" for share, count in points)
+    return Chart("Finished", says, line=line, top=str(top), ends=("first came", "now"))
+
+
+def _leaving(now: StudyStatus) -> Chart:
+    """How many reached each page."""
+    counts = [page.reached for page in now.pages]
+    left = sum(page.left for page in now.pages)
+    says = f"{left} people left on the way; {counts[-1] if counts else 0} reached the last page."
+    titles = [f"page {page.number} ({page.kind}): {page.reached} reached, {page.left} left" for page in now.pages]
+    return Chart(
+        "Reached each page", says, _bars(counts, titles), top=str(max(counts, default=0)), ends=("first", "last")
+    )
+
+
+def _minutes(now: StudyStatus) -> Chart:
+    """Times of those who finished, in classes of equal width."""
+    minutes = now.minutes
+    if not minutes:
+        return Chart("Minutes needed", "Nobody has finished yet.")
+    width = max(1.0, max(minutes) / 12)
+    counts = [0] * (int(max(minutes) / width) + 1)
+    for one in minutes:
+        counts[int(one / width)] += 1
+    titles = [f"{n * width:.0f} to {(n + 1) * width:.0f} min: {count} people" for n, count in enumerate(counts)]
+    says = f"From {min(minutes):.0f} to {max(minutes):.0f} minutes."
+    ends = ("0", f"{len(counts) * width:.0f} min")
+    return Chart("Minutes needed", says, _bars(counts, titles), top=str(max(counts)), ends=ends)
+
+
+def _bars(counts: Sequence[int], titles: Sequence[str]) -> tuple[Bar, ...]:
+    top = max(counts, default=0) or 1
+    step = (WIDTH - _LEFT) / max(len(counts), 1)
+    return tuple(
+        Bar(_LEFT + n * step, _y(count / top), max(step - 1.5, 0.5), HEIGHT - _BOTTOM - _y(count / top), title)
+        for n, (count, title) in enumerate(zip(counts, titles, strict=True))
+    )
+
+
+def _x(share: float) -> float:
+    return _LEFT + share * (WIDTH - _LEFT)
+
+
+def _y(share: float) -> float:
+    return _TOP + (1 - share) * (HEIGHT - _BOTTOM - _TOP)

@@ -1,18 +1,23 @@
 """Running the application: long keep-alive, no connection held open for nothing, and a stop that lets saves finish."""
 
+import asyncio
+import os
+import resource
 import signal
 import socket
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from eqlab.core.errors import UsageError
-from eqlab.study.served import ServedStudy
+from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.app import create_app
 from eqlab.study.web.log import LOG_CONFIG
-from eqlab.study.web.protocol import Connections, guarded, most_connections
 from eqlab.study.web.settings import ServerSettings
 
 KEEP_ALIVE = 75
@@ -26,7 +31,7 @@ def config(
 ) -> uvicorn.Config:
     return uvicorn.Config(
         create_app(studies, settings),
-        http=guarded(settings.head_seconds, Connections(most_connections())),
+        http=timed_protocol(settings.head_seconds, Connections(most_connections())),
         host=host,
         port=port,
         workers=1,
@@ -109,3 +114,150 @@ def running(studies: Sequence[ServedStudy], settings: ServerSettings, port: int 
         thread.join(GRACE + 5)
         for served in studies:
             served.close()
+
+
+# -- connections -------------------------------------------------------------------------------------------------------
+
+_SPARE = 128
+"""File descriptors left for the store, logs and what else a process opens."""
+_MOST = 4096
+
+
+class Connections:
+    """Connections that wait for the head of a request, oldest first, and how many there are in all."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.open = 0
+        self.waiting: OrderedDict[int, TimedProtocol] = OrderedDict()
+
+    def make_room(self) -> None:
+        """Close the connection that has waited longest without a request of its own."""
+        if self.open > self.most and self.waiting:
+            _, oldest = self.waiting.popitem(last=False)
+            oldest.drop()
+
+
+def most_connections() -> int:
+    """As many as the process may have files open, less a few; the limit is raised as far as the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST + _SPARE if hard == resource.RLIM_INFINITY else min(hard, _MOST + _SPARE)
+    if soft < wanted:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+        except (ValueError, OSError):  # the system says no: then with what there is
+            pass
+    return max(32, min(soft, _MOST + _SPARE) - _SPARE)
+
+
+def timed_protocol(head_seconds: float, connections: Connections) -> type["TimedProtocol"]:
+    """The protocol for one server."""
+
+    class Own(TimedProtocol):
+        seconds = head_seconds
+        others = connections
+
+    return Own
+
+
+class TimedProtocol(H11Protocol):
+    """HTTP connections that cannot be held open for nothing: the head of a request comes in time or the connection is
+    closed, and when there are too many the one that waits for its head longest makes room. Neither uvicorn nor h11 has
+    such limits by itself."""
+
+    seconds: float
+    others: Connections
+    _late: asyncio.TimerHandle | None = None
+    _seen: Any = None
+    """The request that came last."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.others.open += 1
+        self._wait()
+        self.others.make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.others.open -= 1
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        between = self.cycle is None or self.cycle.response_complete
+        super().data_received(data)
+        if self.cycle is not self._seen:  # a head is complete
+            self._seen = self.cycle
+            self._stop_waiting()
+        elif between and self._late is None:  # a head has begun; trickling does not make it longer
+            self._wait()
+
+    def drop(self) -> None:
+        self._stop_waiting()
+        if not self.transport.is_closing():
+            self.transport.abort()
+
+    def _wait(self) -> None:
+        self._late = self.loop.call_later(self.seconds, self.drop)
+        self.others.waiting[id(self)] = self
+
+    def _stop_waiting(self) -> None:
+        self.others.waiting.pop(id(self), None)
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+
+# -- several processes on one address ----------------------------------------------------------------------------------
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that processes made by `share` inherit."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host, port))
+    except OSError as error:
+        made.close()
+        raise UsageError(
+            f"Nothing can be served on {host}:{port} ({error.strerror}).",
+            "Is the port in use? Name another with --port.",
+        ) from error
+    made.listen(2048)
+    made.set_inheritable(True)
+    return made
+
+
+def share(workers: int, work: Callable[[int], None]) -> int:
+    """Run `work` in so many processes and wait for all of them; the status to end with. A signal to this one goes to
+    all; when one ends by itself, the others are stopped, so that whoever watches the service sees it. Each has its own
+    connections to the store, where sessions and limits are: it does not matter which process a request finds."""
+    children: dict[int, int] = {}
+    for number in range(workers):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                work(number)
+                code = 0
+            finally:
+                os._exit(code)
+        children[child] = number
+
+    def pass_on(what: int, _: object = None) -> None:
+        for child in children:
+            try:
+                os.kill(child, what)
+            except ProcessLookupError:
+                continue
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, pass_on)
+    worst = 0
+    while children:
+        child, status = os.wait()
+        children.pop(child, None)
+        worst = worst or os.waitstatus_to_exitcode(status)
+        pass_on(signal.SIGTERM)
+    return worst

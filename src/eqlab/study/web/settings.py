@@ -1,5 +1,8 @@
-"""What the server has to know beside the studies: secret, password, public address, limits."""
+"""What the server has to know beside the studies: secret, password, public address, limits; whether it can be reached
+from elsewhere, and what kind of device asks."""
 
+import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -32,9 +35,9 @@ class ServerSettings:
     """In which the head of a request must have come."""
     body_seconds: float = 20.0
     """In which its body must have come."""
-    door_burst: float = 40.0
-    """New people from one address at once (a classroom); `door_rate` more each second."""
-    door_rate: float = 1 / 60
+    arrival_burst: float = 40.0
+    """New people from one address at once (a classroom); `arrival_rate` more each second."""
+    arrival_rate: float = 1 / 60
     resume_burst: float = 5.0
     """Guesses at one person's resume code."""
     resume_rate: float = 1 / 60
@@ -67,3 +70,26 @@ def check_secret(secret: str) -> bytes:
             "Make one with: python -c 'import secrets; print(secrets.token_hex(32))'",
         )
     return plain.encode()
+
+
+def is_local(host: str, public_url: str) -> bool:
+    """Whether only this machine can reach the server."""
+    names = [host] + ([urlsplit(public_url).hostname or ""] if public_url else [])
+    return all(name == "localhost" or is_loopback_name(name) for name in names)
+
+
+def is_loopback_name(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def device_class(agent: str) -> str | None:
+    """phone, tablet or computer by what the browser says of itself; None when it says nothing. Nothing finer is kept:
+    the rest would help to recognise somebody."""
+    if not agent:
+        return None
+    if re.search(r"iPad|Tablet|Android(?!.*Mobile)", agent):
+        return "tablet"
+    return "phone" if re.search(r"Mobi|iPhone|Android", agent) else "computer"

@@ -1,29 +1,43 @@
-"""What the handlers share: the studies' studies, the renderer, cookies, limits."""
+"""What the handlers share: the studies, the renderer, who sends a request, limits by address, cookies."""
 
+import base64
 import hashlib
 import hmac
+import ipaddress
+import secrets
 import time
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from eqlab.core.errors import UsageError
-from eqlab.store.study.limits import give_token, take_token
+from eqlab.core.moves import Unknown, View
+from eqlab.core.study import Study
+from eqlab.store.study.rate_limits import give_token, take_token
 from eqlab.study.overview import expected_minutes
-from eqlab.study.panel_ids import derive
+from eqlab.study.panels import derive
 from eqlab.study.results.status import StudyStatus
-from eqlab.study.served import ServedStudy
-from eqlab.study.web.addresses import is_local
-from eqlab.study.web.cookies import Cookies, parse_cookies
-from eqlab.study.web.limiter import VisitLimiter, is_loopback, network_of
-from eqlab.study.web.passwords import PasswordGate
+from eqlab.study.served_study import ServedStudy
+from eqlab.study.web.credentials import PasswordGate
 from eqlab.study.web.render import Renderer
-from eqlab.study.web.settings import ServerSettings
+from eqlab.study.web.settings import ServerSettings, is_local
+
+_MOST_ADDRESSES = 50_000
+"""Addresses remembered; the one not seen for longest is forgotten first."""
+_PERSON_SECONDS = 60 * 24 * 3600
+_SEALED_SECONDS = 3600
+RESEARCHER_SECONDS = 12 * 3600
+RESEARCHER = "eqlab_researcher"
 
 
 class Site:
+    """One server's studies and what serves them."""
+
     def __init__(self, studies: Sequence[ServedStudy], settings: ServerSettings) -> None:
         self.studies = {served.study.id: served for served in studies}
         if len(self.studies) < len(studies):
@@ -33,7 +47,7 @@ class Site:
         for served in studies:
             self.render.texts(served.study.language)  # a missing language is found now, not by a participant
         self.cookies = Cookies(settings.secret, settings.https)
-        self.hooks = VisitLimiter(settings.door_burst * 10, 2.0)
+        self.hooks = VisitLimiter(settings.arrival_burst * 10, 2.0)
         self.gate = PasswordGate(settings.password_hash)
         self.statuses: dict[str, tuple[float, StudyStatus]] = {}
         self.clock = time.time
@@ -56,7 +70,7 @@ class Site:
         if what == "door" and is_loopback(address) and is_local("localhost", self.settings.public_url):
             return True
         burst, rate = {
-            "door": (self.settings.door_burst, self.settings.door_rate),
+            "door": (self.settings.arrival_burst, self.settings.arrival_rate),
             "login": (self.settings.login_burst, self.settings.login_rate),
             "resume": (self.settings.resume_burst, self.settings.resume_rate),
         }[what]
@@ -98,3 +112,196 @@ def is_https(request: Request) -> bool:
 def site_of(request: Request) -> Site:
     site: Site = request.app.state.site
     return site
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request of somebody who takes part in a study of ours."""
+
+    site: Site
+    served: ServedStudy
+    person: str
+
+    @property
+    def study(self) -> Study:
+        return self.served.study
+
+    @property
+    def minutes(self) -> int:
+        """What the whole study will take, as far as words and questions can tell."""
+        return max(1, round(self.site.minutes(self.served)))
+
+    def minutes_left(self, view: View) -> int | None:
+        """None before the consent, and where less than a minute is left to speak of."""
+        share = 1 - view.number / max(view.total, 1)
+        left = round(self.site.minutes(self.served) * share)
+        return left if view.number and left >= 1 else None
+
+    async def look(self) -> View:
+        return await self.served.look(self.person)
+
+    def to(self, where: str) -> Response:
+        return redirect(self.study, where)
+
+    def page(self, name: str, status: int = 200, **values: object) -> Response:
+        return self.site.render.page(name, self.study.language, status, study=self.study, **values)
+
+
+def visit_of(request: Request) -> Visit:
+    """Raises what the application turns into a page, or JSON, for a study that is not here and for a stranger."""
+    site, served = study_of(request)
+    person = site.person(request, served.study.id)
+    if person is None:
+        raise Unknown
+    return Visit(site, served, person)
+
+
+def study_of(request: Request) -> tuple[Site, ServedStudy]:
+    """The study that the address names."""
+    site = site_of(request)
+    served = site.studies.get(request.path_params["study"])
+    if served is None:
+        raise HTTPException(404, "There is no such study.")
+    return site, served
+
+
+def redirect(study: Study, where: str) -> Response:
+    return RedirectResponse(f"/s/{study.id}/{where}", 303)
+
+
+# -- limits ------------------------------------------------------------------------------------------------------------
+
+
+class VisitLimiter:
+    """Token buckets by client address: so many at once, so many more each second. In memory, bounded."""
+
+    def __init__(self, burst: float, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._burst, self._rate, self._clock = burst, rate, clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def allows(self, client: str) -> bool:
+        """Whether this client may come in now; takes a token if so."""
+        now = self._clock()
+        tokens, at = self._buckets.pop(client, (self._burst, now))
+        tokens = min(self._burst, tokens + (now - at) * self._rate)
+        allowed = tokens >= 1
+        self._buckets[client] = (tokens - 1 if allowed else tokens, now)
+        if len(self._buckets) > _MOST_ADDRESSES:
+            self._buckets.popitem(last=False)
+        return allowed
+
+
+def network_of(address: str) -> str:
+    """What counts as one client: an IPv4 address, or the /64 that one household has of IPv6."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return "unknown"
+    if found.version == 4:
+        return address
+    return str(ipaddress.ip_network(f"{address}/64", strict=False))
+
+
+def is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+# -- cookies -----------------------------------------------------------------------------------------------------------
+
+
+class Cookies:
+    """A participant's names only their pseudonym in one study, signed; the researcher's is a random token whose hash
+    the store knows as long as they are logged in."""
+
+    def __init__(self, secret: bytes, secure: bool) -> None:
+        self._key = derive(secret, "cookie")
+        self._secure = secure
+
+    # -- participants ------------------------------------------------------------------------------------------
+
+    def person_name(self, study: str) -> str:
+        return f"eqlab_{study}"
+
+    def read_person(self, cookies: dict[str, str], study: str) -> str | None:
+        """Who this is; None for no cookie, a foreign or a forged one."""
+        person, _, signature = cookies.get(self.person_name(study), "").partition(".")
+        good = self._sign(f"person\0{study}\0{person}")
+        return person if person and hmac.compare_digest(signature.encode(), good.encode()) else None
+
+    def set_person(self, response: Response, study: str, person: str, https: bool) -> None:
+        value = f"{person}." + self._sign(f"person\0{study}\0{person}")
+        self._set(response, self.person_name(study), value, _PERSON_SECONDS, https)
+
+    def forget_person(self, response: Response, study: str) -> None:
+        response.delete_cookie(self.person_name(study), path="/")
+
+    def mark(self, study: str, person: str) -> str:
+        """A short name under which a browser keeps answers not yet sent, so that two people who share a device do not
+        mix; says nothing about the pseudonym."""
+        return self._sign(f"mark\0{study}\0{person}")[:10]
+
+    # -- the researcher ----------------------------------------------------------------------------------------
+
+    def read_session(self, cookies: dict[str, str]) -> str | None:
+        """The researcher's session as the store knows it: a hash of what the cookie holds."""
+        token = cookies.get(RESEARCHER, "")
+        return hashlib.sha256(token.encode()).hexdigest() if token else None
+
+    def set_session(self, response: Response, token: str, https: bool) -> None:
+        self._set(response, RESEARCHER, token, RESEARCHER_SECONDS, https)
+
+    def forget_researcher(self, response: Response) -> None:
+        response.delete_cookie(RESEARCHER, path="/")
+
+    # -- somebody of whom it is not certain that it is them ------------------------------------------------------
+
+    def seal(self, person: str, now: float) -> str:
+        """A pseudonym that goes through a page of somebody who may be a stranger: unreadable, and good for an hour."""
+        nonce = secrets.token_bytes(12)
+        plain = f"{int(now)}.{person}".encode()
+        hidden = bytes(one ^ two for one, two in zip(plain, self._stream(nonce, len(plain)), strict=True))
+        return base64.urlsafe_b64encode(nonce + hidden + self._mac(nonce + hidden)).decode()
+
+    def unseal(self, token: str, now: float) -> str | None:
+        try:
+            raw = base64.urlsafe_b64decode(token.encode())
+        except ValueError:
+            return None
+        nonce, hidden, mac = raw[:12], raw[12:-16], raw[-16:]
+        if len(raw) < 30 or not hmac.compare_digest(mac, self._mac(nonce + hidden)):
+            return None
+        plain = bytes(one ^ two for one, two in zip(hidden, self._stream(nonce, len(hidden)), strict=True)).decode()
+        at, _, person = plain.partition(".")
+        return person if 0 <= now - int(at) < _SEALED_SECONDS else None
+
+    def _stream(self, nonce: bytes, length: int) -> bytes:
+        blocks = (hmac.new(self._key, b"seal" + nonce + bytes([n]), hashlib.sha256).digest() for n in range(8))
+        return b"".join(blocks)[:length]
+
+    def _mac(self, text: bytes) -> bytes:
+        return hmac.new(self._key, b"sealed" + text, hashlib.sha256).digest()[:16]
+
+    # -- both --------------------------------------------------------------------------------------------------
+
+    def _sign(self, text: str) -> str:
+        digest = hmac.new(self._key, text.encode(), hashlib.sha256).digest()
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+    def _set(self, response: Response, name: str, value: str, seconds: int, https: bool) -> None:
+        response.set_cookie(
+            name, value, max_age=seconds, path="/", httponly=True, samesite="lax", secure=self._secure or https
+        )
+
+
+def parse_cookies(header: str) -> dict[str, str]:
+    """A Cookie header, as browsers write it: other programs on the same host put anything into theirs, and a cookie
+    that is not ours must not hide one that is."""
+    found: dict[str, str] = {}
+    for part in header.split(";"):
+        name, is_pair, value = part.partition("=")
+        if is_pair:
+            found.setdefault(name.strip(), value.strip().strip('"'))
+    return found

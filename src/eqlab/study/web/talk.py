@@ -16,12 +16,12 @@ from starlette.routing import Route
 
 from eqlab.core.moves import View
 from eqlab.core.study import Study
-from eqlab.store.study.limits import take_token
-from eqlab.study.panel_ids import resume_code
-from eqlab.study.talk.room import TalkRoom
-from eqlab.study.talk.seen import TalkView
-from eqlab.study.web.shown import Block, blocks
-from eqlab.study.web.visit import Visit, visit_of
+from eqlab.store.study.rate_limits import take_token
+from eqlab.study.panels import resume_code
+from eqlab.study.talk.conversations import Conversations
+from eqlab.study.talk.view import TalkView
+from eqlab.study.web.render import Block, blocks
+from eqlab.study.web.site import Visit, visit_of
 
 _WAIT = 10.0
 """Seconds that a post without a script waits for the reply."""
@@ -76,15 +76,15 @@ def plain(text: str) -> str:
 
 
 async def post(request: Request) -> Response:
-    visit, room = room_of(request)
+    visit, talks = conversations_of(request)
     given = read_turn(await request.body())
     problems: dict[str, str] = {}
     outcome = "refused"
     if given is not None:
-        outcome, problems = await act(visit, room, given)
+        outcome, problems = await act(visit, talks, given)
     if "application/json" in request.headers.get("accept", ""):
         status = {"refused": 422, "busy": 429}.get(outcome, 200)
-        told = {key: _word(room, key, why) for key, why in problems.items()}
+        told = {key: _word(talks, key, why) for key, why in problems.items()}
         return JSONResponse({"outcome": outcome, "problems": told, "next": f"/s/{visit.study.id}/page"}, status)
     if outcome in ("refused", "busy"):
         view = await visit.look()
@@ -92,49 +92,49 @@ async def post(request: Request) -> Response:
             return visit.to("page")
         return await show(visit, view, given, problems, 429 if outcome == "busy" else 422)
     if outcome == "kept" and given is not None and given.do in ("send", "retry"):
-        await _until_answered(room, visit.person)
+        await _until_answered(talks, visit.person)
     return visit.to("page")
 
 
-async def act(visit: Visit, room: TalkRoom, given: PostedTurn) -> tuple[str, dict[str, str]]:
+async def act(visit: Visit, talks: Conversations, given: PostedTurn) -> tuple[str, dict[str, str]]:
     """What becomes of a post; a repeated one changes nothing."""
     person = visit.person
-    view = await room.look(person)
+    view = await talks.look(person)
     if view is None or given.step != view.step:
         return "again", {}
     if given.do == "next":
-        return await room.go_on(person, given.step), {}
+        return await talks.go_on(person, given.step), {}
     if given.do == "retry":
         if view.state != "down":
             return "again", {}
-        if not await _allowed(visit, room):
+        if not await _allowed(visit, talks):
             return "busy", {"": "busy"}
-        await room.retry(person)
+        await talks.retry(person)
         return "kept", {}
     if given.turn != view.turn:
         return ("again" if given.turn < view.turn else "ahead"), {}
     if given.do == "close":
-        return await room.close_talk(person, given.turn, "left"), {}
+        return await talks.close_talk(person, given.turn, "left"), {}
     if given.do == "without":
-        allowed = view.state == "spent" or (view.state == "down" and room.terms.if_down == "go_on")
-        return (await room.close_talk(person, given.turn, "down") if allowed else "refused"), {}
+        allowed = view.state == "spent" or (view.state == "down" and talks.terms.if_down == "go_on")
+        return (await talks.close_talk(person, given.turn, "down") if allowed else "refused"), {}
     if view.state != "say":
         return "ahead", {}
-    values, problems = turn_values(room, view, given)
+    values, problems = turn_values(talks, view, given)
     if problems:
         return "refused", problems
-    if view.speaks and not await _allowed(visit, room):
+    if view.speaks and not await _allowed(visit, talks):
         return "busy", {"": "busy"}
     text = json.dumps(values, ensure_ascii=False, sort_keys=True) if view.feels else given.says
-    kept = await room.say(person, given.turn, values, text, moved=given.moved)
+    kept = await talks.say(person, given.turn, values, text, moved=given.moved)
     return kept, {}
 
 
-def turn_values(room: TalkRoom, view: TalkView, given: PostedTurn) -> tuple[dict[str, Any], dict[str, str]]:
+def turn_values(talks: Conversations, view: TalkView, given: PostedTurn) -> tuple[dict[str, Any], dict[str, str]]:
     """What a turn says, and what is wrong with it."""
     problems: dict[str, str] = {}
     leaves = _LEAVES.get(given.do, 0) if view.ends else 0
-    if len(given.says) > room.terms.characters:
+    if len(given.says) > talks.terms.characters:
         problems["says"] = "error_long"
     elif not given.says and view.speaks and not leaves:
         problems["says"] = "error_says"
@@ -148,13 +148,13 @@ def turn_values(room: TalkRoom, view: TalkView, given: PostedTurn) -> tuple[dict
     elif not given.moved:
         problems["emotion"] = "moved"
     says = given.says if view.speaks else ""
-    feeling = given.feeling[:_MOST_LINE] if room.terms.why else ""
+    feeling = given.feeling[:_MOST_LINE] if talks.terms.why else ""
     return {"feeling": feeling, "emotion": number, "leaves": leaves, "says": says}, problems
 
 
-async def _allowed(visit: Visit, room: TalkRoom) -> bool:
+async def _allowed(visit: Visit, talks: Conversations) -> bool:
     """The limits of messages in a minute, of one person and of all; shared by all processes of a server."""
-    store, study, terms = visit.served.participation.store, visit.study.id, room.terms
+    store, study, terms = visit.served.participation.store, visit.study.id, talks.terms
     for whom, most in ((f"{study} {visit.person}", terms.per_minute), (study, terms.per_minute_all)):
         key = visit.site.limit_key("talk", whom)
         if not await visit.served.write(take_token, store, key, float(most), most / 60, visit.site.clock()):
@@ -162,13 +162,13 @@ async def _allowed(visit: Visit, room: TalkRoom) -> bool:
     return True
 
 
-async def _until_answered(room: TalkRoom, person: str) -> None:
+async def _until_answered(talks: Conversations, person: str) -> None:
     deadline = asyncio.get_running_loop().time() + _WAIT
     while (left := deadline - asyncio.get_running_loop().time()) > 0:
-        view = await room.look(person)
+        view = await talks.look(person)
         if view is None or view.state != "wait":
             return
-        await room.wait(person, min(left, 1.0))
+        await talks.wait(person, min(left, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,20 +201,20 @@ async def show(
     status: int = 200,
 ) -> Response:
     """The person's talk as it stands; with `problems`, what was written kept."""
-    room = visit.served.talks
-    talk = await room.look(visit.person) if room else None
-    if room is None or talk is None:
+    talks = visit.served.talks
+    talk = await talks.look(visit.person) if talks else None
+    if talks is None or talk is None:
         return visit.to("page")
     study = visit.study
-    words = room.kind.words
-    said = {key: _word(room, key, why) for key, why in (problems or {}).items()}
+    words = talks.kind.words
+    said = {key: _word(talks, key, why) for key, why in (problems or {}).items()}
     return visit.page(
         "talk",
         status,
         view=view,
         number=view.number + 1,
         talk=talk,
-        terms=room.terms,
+        terms=talks.terms,
         w=words,
         shown=blocks(talk.shown or words["listener"]),
         problems=said,
@@ -225,8 +225,8 @@ async def show(
     )
 
 
-def _word(room: TalkRoom, key: str, why: str) -> str:
-    return room.kind.words[why].format(most=room.terms.characters) if why in room.kind.words else why
+def _word(talks: Conversations, key: str, why: str) -> str:
+    return talks.kind.words[why].format(most=talks.terms.characters) if why in talks.kind.words else why
 
 
 # -- the stream ----------------------------------------------------------------------------------------------------
@@ -234,41 +234,41 @@ def _word(room: TalkRoom, key: str, why: str) -> str:
 
 async def reply(request: Request) -> Response:
     """What the other one says after the lines that the page has already."""
-    visit, room = room_of(request)
+    visit, talks = conversations_of(request)
     asked = request.query_params.get("lines", "")
     lines = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0
-    if room.streams[visit.person] >= _MOST_STREAMS:
+    if talks.streams[visit.person] >= _MOST_STREAMS:
         return visit.site.busy(visit.study.language)
     headers = {"x-accel-buffering": "no"}
-    return StreamingResponse(_counted(room, visit.person, lines), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(_counted(talks, visit.person, lines), media_type="text/event-stream", headers=headers)
 
 
-async def _counted(room: TalkRoom, person: str, lines: int) -> AsyncIterator[str]:
-    room.streams[person] += 1
+async def _counted(talks: Conversations, person: str, lines: int) -> AsyncIterator[str]:
+    talks.streams[person] += 1
     try:
-        async for part in _parts(room, person, lines):
+        async for part in _parts(talks, person, lines):
             yield part
     finally:
-        room.streams[person] -= 1
-        if not room.streams[person]:
-            del room.streams[person]
+        talks.streams[person] -= 1
+        if not talks.streams[person]:
+            del talks.streams[person]
 
 
-async def _parts(room: TalkRoom, person: str, lines: int) -> AsyncIterator[str]:
+async def _parts(talks: Conversations, person: str, lines: int) -> AsyncIterator[str]:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _STREAM
     yield "retry: 2000\n\n"
     while loop.time() < deadline:
-        view = await room.look(person)
+        view = await talks.look(person)
         if view is None or view.state != "wait":
             for line in view.lines[lines:] if view else ():
                 if line.who == "other":
-                    async for part in _paced(line.text, room.terms.pace):
+                    async for part in _paced(line.text, talks.terms.pace):
                         yield part
             yield _event("done", {"state": view.state if view else "over"})
             return
         yield ": the other one is writing\n\n"
-        await room.wait(person, 1.0)
+        await talks.wait(person, 1.0)
 
 
 async def _paced(text: str, pace: int) -> AsyncIterator[str]:
@@ -289,7 +289,7 @@ def _event(name: str, data: dict[str, Any]) -> str:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
 
 
-def room_of(request: Request) -> tuple[Visit, TalkRoom]:
+def conversations_of(request: Request) -> tuple[Visit, Conversations]:
     visit = visit_of(request)
     if visit.served.talks is None:
         raise HTTPException(404, "There is no talk in this study.")

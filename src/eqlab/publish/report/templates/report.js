@@ -30,7 +30,7 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
     button.type = "button";
     button.append(...head.childNodes);
     button.addEventListener("click", () => {
-      const first = head.dataset.sort === "text" || head.textContent.trim() === "Rank" ? "ascending" : "descending";
+      const first = head.dataset.first ?? "descending";
       const other = first === "ascending" ? "descending" : "ascending";
       sort(column, head.getAttribute("aria-sort") === first ? other : first);
     });

@@ -1,0 +1,310 @@
+"""What researchers ask: `eqlab correlate`, `power`, `probe`, `reproduce` and `items report`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eqlab.cli.compare import BenchmarkFlag, SubjectFlag
+from eqlab.cli.flags import (
+    BaseUrlFlag,
+    ConcurrencyFlag,
+    DataFlag,
+    JsonFlag,
+    PatienceFlag,
+    SettingFlag,
+    StoreFlag,
+    TimeoutFlag,
+    check_writable,
+)
+from eqlab.cli.plain import print_text
+from eqlab.core.pairs import read_settings
+from eqlab.models.chat import PATIENCE, WHOLE, Timeouts
+
+if TYPE_CHECKING:
+    from eqlab.reproduce.claims import Study
+
+
+def correlate(
+    scores: Annotated[
+        Path, typer.Argument(metavar="SCORES.csv", help="Columns: model, then one per score; NAME_se for its errors.")
+    ],
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SOURCE]…",
+            help="Our side: run ids, `last`, `published:MODEL`, `published` (all models), result files (*.json).",
+            show_default="published",
+        ),
+    ] = None,
+    benchmark: BenchmarkFlag = None,
+    subject: SubjectFlag = "",
+    reliability: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Reliability of an external score, 0 to 1; may be repeated."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE.svg", help="Draw the scatter plots.", show_default="none"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    store: StoreFlag = "",
+    data: DataFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Correlate scores with external ones (MMLU, Arena, …): bootstrap intervals over models, corrected for the
+    reliability of both sides."""
+    from eqlab.cli.output import print_json, print_table, say
+    from eqlab.comparison.correlate import as_data, notes, read_scores, scatter, sentence, table
+    from eqlab.comparison.correlate import correlate as correlate_with
+    from eqlab.comparison.entries import entries
+    from eqlab.comparison.sources import read_sources
+    from eqlab.core.errors import UsageError
+    from eqlab.data.files import write_whole
+
+    check_writable(output)
+    external = read_scores(scores)
+    given = _reliabilities(reliability or [], [one.name for one in external])
+    own, undefined = entries(
+        read_sources(sources or ["published"], store, data, benchmarks=benchmark or (), subject=subject)
+    )
+    if not own:
+        said = "; ".join(f"{name}: {why}" for name, why in undefined[:3])
+        raise UsageError(f"Nothing here has a score to correlate. {said}.")
+    found = [correlate_with(own, one, reliability=given.get(one.name), seed=seed) for one in external]
+    if output:
+        write_whole(output, scatter(found))
+    if as_json:
+        print_json([as_data(one) for one in found])
+        return
+    for one in found:
+        say(sentence(one), style="bold")
+    typer.echo("")
+    print_table(table(found))
+    for note in notes(found):
+        say(f"! {note}", style="yellow")
+    if output:
+        typer.echo(f"Scatter: {output.resolve()}")
+
+
+def _reliabilities(pairs: list[str], known: list[str]) -> dict[str, float]:
+    from eqlab.core.errors import UsageError
+    from eqlab.core.pairs import read_pairs
+
+    found = {}
+    for name, text in read_pairs("--reliability", pairs).items():
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if name not in known:
+            raise UsageError(f"--reliability {name}: the file has no such score.", f"It has {', '.join(known)}.")
+        if not 0 < value <= 1:
+            raise UsageError(f"--reliability {name}={text} must be a number above 0, at most 1.")
+        found[name] = value
+    return found
+
+
+# `eqlab power`: how many raters a study needs.
+def power(
+    gap: Annotated[float, typer.Option(help="Difference in P(Good) worth finding, as a share.")] = 0.05,
+    baseline: Annotated[float, typer.Option(help="P(Good) of the group to compare with.")] = 0.493,
+    power: Annotated[float, typer.Option(help="Power wanted.")] = 0.8,
+    alpha: Annotated[float, typer.Option(help="Level of the test.")] = 0.05,
+    ratings_per_rater: Annotated[int, typer.Option(min=1, help="Ratings each rater gives.")] = 10,
+    design_effect: Annotated[float, typer.Option(help="Design effect of ratings within raters.")] = 1.57,
+    raters: Annotated[int | None, typer.Option(min=2, help="Raters per group, if their number is given.")] = None,
+    looks: Annotated[int, typer.Option(min=1, max=20, help="Looks at the data, the last one included.")] = 4,
+    studies: Annotated[int, typer.Option(min=100, help="Simulated studies.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    as_json: JsonFlag = False,
+) -> None:
+    """Raters per arm for a gap in P(Good): by formula, by simulation, and with looks at the data on the way."""
+    from eqlab.analysis.power import StudySize, plan, tables
+    from eqlab.cli.output import print_json, print_table
+
+    size = StudySize(
+        baseline, gap, power, alpha, ratings_per_rater, design_effect, raters, looks=looks, studies=studies, seed=seed
+    )
+    found = plan(size)
+    if as_json:
+        print_json(found)
+        return
+    for table in tables(size, found):
+        print_table(table)
+        typer.echo("")
+
+
+# `eqlab probe`: does a model know the published items by heart?
+def probe(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL…", help="As for `eqlab run`.")],
+    benchmark: Annotated[str, typer.Option("-b", "--benchmark", help="One whose items are texts.")] = "eqbench",
+    items: Annotated[str, typer.Option(help="`published`, or `open` to see what chance gives.")] = "published",
+    limit: Annotated[int | None, typer.Option(min=10, help="At most N items.")] = None,
+    max_concurrency: ConcurrencyFlag = 16,
+    base_url: BaseUrlFlag = "",
+    setting: SettingFlag = None,
+    timeout: TimeoutFlag = WHOLE,
+    patience: PatienceFlag = PATIENCE,
+    data: DataFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the first half of each item and see whether models write the second from memory.
+
+    A hint at contamination: the share of items above what the same replies reach beside other items."""
+    from dataclasses import asdict
+
+    from eqlab.cli.output import errors, harmless, print_json, print_table
+    from eqlab.core.errors import UsageError
+    from eqlab.core.runs import ModelConfig
+    from eqlab.runs import probe as probing
+
+    if items not in ("open", "published"):
+        raise UsageError(f"--items '{items}' is unknown.", "Choose open or published.")
+    texts = probing.chosen(probing.texts(benchmark, items, data), limit)
+    found, timeouts, out = [], Timeouts(timeout, patience=patience), errors()
+
+    def say(text: str) -> None:
+        out.print(harmless(text), style="dim", markup=False)
+
+    for spec in dict.fromkeys(models):
+        config = ModelConfig(spec, "" if spec == "embedded" else base_url, settings=read_settings(setting or []))
+        say(f"{spec}: {len(texts)} texts")
+        result, lost = probing.probe(config, texts, concurrency=max_concurrency, timeouts=timeouts, say=say)
+        found.append(probing.Probe(spec, benchmark, items, result, lost))
+    if as_json:
+        print_json([{**asdict(one), "sentence": probing.sentence(one)} for one in found])
+        return
+    for one in found:
+        print_text(probing.sentence(one))
+    typer.echo("")
+    print_table(probing.table(found))
+
+
+# `eqlab reproduce`: a published study's tables, recomputed from its own raw data.
+_CsvFlag = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows to a CSV file, too.")]
+_MarkdownFlag = Annotated[bool, typer.Option("--markdown", help="Print Markdown instead of tables.")]
+
+
+def reproduce(
+    study: Annotated[str, typer.Argument(help="eqbench, emotionbench, empathy, sage or short-forms.")],
+    data: DataFlag = None,
+    as_json: JsonFlag = False,
+    markdown: _MarkdownFlag = False,
+    csv: _CsvFlag = None,
+) -> None:
+    """Recompute a study's published numbers and explain every difference."""
+    from eqlab.cli.output import print_json
+    from eqlab.core.errors import UsageError
+    from eqlab.reproduce import load
+    from eqlab.reproduce.present import as_csv, as_markdown
+
+    if as_json and markdown:
+        raise UsageError("--json and --markdown exclude each other.", "Choose one.")
+    found = load(study)
+    check_writable(csv)
+    report = found.reproduce(data)
+    if csv is not None:
+        _write(csv, as_csv(found.rows_of(report)))
+    if as_json:
+        print_json(report)
+    elif markdown:
+        typer.echo(as_markdown(found.title, found.findings(report), found.tables(report)), nl=False)
+    else:
+        show(found, report)
+    if csv is not None:
+        typer.echo(f"Rows: {csv}", err=True)
+
+
+def show(study: "Study", report: dict[str, Any]) -> None:
+    """The answer in sentences, then the tables."""
+    from eqlab.cli.output import print_table, say
+
+    for sentence in study.findings(report):
+        say(sentence)
+    for table in study.tables(report):
+        typer.echo()
+        print_table(table)
+
+
+def _write(path: Path, content: bytes) -> None:
+    from eqlab.data.files import write_whole
+
+    write_whole(path, content)
+
+
+# `eqlab items report`: what each item is worth, from many subjects' points.
+items_app = typer.Typer(no_args_is_help=True, help="How good the items of a benchmark are.")
+
+
+@items_app.callback()
+def _group() -> None:
+    """How good the items of a benchmark are."""
+
+
+@items_app.command("report")
+def report(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN…|published", help="Runs of one benchmark, studies of people, or the published EQ-Bench board."
+        ),
+    ],
+    benchmark: Annotated[
+        str, typer.Option("--benchmark", "-b", help="Of runs with several benchmarks: this one.")
+    ] = "",
+    limit: Annotated[int, typer.Option(min=1, help="Items to show, the worst first.")] = 10,
+    width: Annotated[float, typer.Option(min=0.1, help="± points that a score should have: how many items, …")] = 2.0,
+    equate: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--equate",
+            metavar="RUN|published",
+            help="The same models on other items (repeatable): puts both on one scale, and tells who knows the others.",
+        ),
+    ] = None,
+    store: StoreFlag = "",
+    data: DataFlag = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Difficulty, discrimination and agreement with the rest of every item, overall and among the better and the weaker
+    half of the subjects; where the items tell most; items that differ between families, and between people and models,
+    at equal ability; and how many items, wordings and repeats a score needs."""
+    from dataclasses import asdict
+
+    from eqlab.cli.output import print_json, print_table, say
+    from eqlab.comparison.item_designs import designs_table, equate_sets, item_designs
+    from eqlab.comparison.item_points import read_items
+    from eqlab.comparison.item_report import item_report
+    from eqlab.reproduce.eqbench import family
+    from eqlab.tables.data import table_json
+
+    asked = read_items(sources, store, data, benchmark)
+    points, people = asked.means(people=False), asked.means(people=True)
+    made = item_report(points, {name: family(name) for name in points}, limit, people)
+    designs = item_designs([one for one in asked.points if one.person == (len(points) < 2)], width)
+    tables = [*made.tables, *(designs_table(designs) if designs else ())]
+    equated = None
+    if equate:
+        equated = equate_sets(points, read_items(equate, store, data, asked.benchmark).means(people=False))
+    if as_json:
+        print_json(
+            {
+                "sentence": made.sentence,
+                "subjects": made.subjects,
+                "items": [{"id": name, **asdict(one)} for name, one in made.items],
+                "tables": [table_json(one) for one in tables],
+                "designs": asdict(designs) if designs else None,
+                "equated": asdict(equated.found) if equated else None,
+            }
+        )
+        return
+    say(made.sentence, style="bold")
+    for table in tables:
+        typer.echo("")
+        print_table(table)
+    if equated:
+        say(f"\n{equated.sentence}", style="bold")
+        for table in equated.tables:
+            typer.echo("")
+            print_table(table)

@@ -1,0 +1,310 @@
+"""The score table: one line a result, its columns in one list. Terminal, report, leaderboard, Markdown, CSV, JSON and
+data frames all show what stands here: a new column is one more entry of `COLUMNS`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+from typing import Any, Literal
+
+from eqlab.core.answered_as import in_words, replaced
+from eqlab.core.answers import OUTCOMES
+from eqlab.core.results import Cell, Column, Estimate, Rank, Result, Table, best_baseline
+from eqlab.core.runs import PEOPLE
+from eqlab.core.text import ABOVE, count_of, is_number, percentile_text, usage_words
+from eqlab.core.usage import Usage
+from eqlab.tables.cells import interval_text
+from eqlab.tables.data import records
+
+Surface = Literal["terminal", "page", "board", "file"]
+RANK = "Rank: for any one of them, its true rank among these lies in its range with 95 % confidence."
+USAGE = (
+    "All attempts. Cost: by the list prices of today, or as the provider said; ≥: some were not counted. "
+    "Seconds: median."
+)
+
+
+@dataclass(frozen=True)
+class ScoreLine:
+    """A subject, people of a study or a baseline, with its score and its place."""
+
+    name: str
+    score: Estimate
+    result: Result | None = None
+    """None for a baseline and for people of a published study."""
+    rank: Rank | None = None
+    may_be_first: bool = False
+    why_no_rank: str = ""
+    kind: Literal["model", "people", "baseline"] = "model"
+    origin: str = ""
+    """Where it is from: run, submission, published."""
+    source: str = ""
+    id: str = ""
+    participants: int | None = None
+    at_equal_length: Estimate | None = None
+    rank_at_equal_length: Rank | None = None
+    words_per_reply: float | None = None
+    """Mean length of a reply, where it is known already."""
+
+    @property
+    def valid(self) -> bool:
+        return self.result is None or self.result.valid
+
+    @property
+    def usage(self) -> Usage | None:
+        usage = self.result.usage if self.result else None
+        return usage if usage is not None and usage.answers else None
+
+    @classmethod
+    def of(cls, result: Result, name: str = "", **more: Any) -> "ScoreLine":
+        """A result's own line."""
+        kind: Any = "people" if result.subject == PEOPLE else "model"
+        return cls(name or result.subject.removeprefix("model:"), result.headline, result, kind=kind, **more)
+
+    @cached_property
+    def words(self) -> float | None:
+        """Mean length of a reply, which is no merit and no fault but must be seen beside a score."""
+        if self.result is None or self.kind == "people" or self.words_per_reply is not None:
+            return self.words_per_reply
+        lengths = [words for item in self.result.items if (words := item.words)]
+        return fmean(lengths) if lengths else None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreColumn:
+    column: Column
+    value: Callable[[ScoreLine], Any]
+    """The value itself, as files hold it and tables are sorted by."""
+    on: str
+    """The surfaces that show it: t(erminal), p(age), b(oard), f(ile)."""
+    words: Callable[[ScoreLine], Cell] | None = None
+    """What readers see instead, where the value alone does not say it."""
+    always: bool = False
+    """Whether it is shown even where it says nothing of any line."""
+
+    def cell(self, line: ScoreLine) -> Cell:
+        value: Cell = (self.words or self.value)(line)
+        return value
+
+
+def _score(line: ScoreLine) -> Cell:
+    """A score, or in two words why there is none: it is a table, it may still come, or not."""
+    if is_number(line.score.value):
+        return line.score
+    if "see the table" in line.score.note:
+        return "see below"
+    counts = line.result.counts if line.result else {}
+    return "none yet" if counts.get("ok") or counts.get("unanswered") else "none"
+
+
+def _interval(line: ScoreLine) -> str:
+    if not is_number(line.score.value):
+        return ""
+    return "exact" if line.kind == "baseline" else interval_text(line.score)
+
+
+def _title(line: ScoreLine) -> str:
+    if line.result is None:
+        return ""
+    head = line.result.headline.name
+    return f"{line.result.title}: {head}" if " − " in head else line.result.title
+
+
+def _count(status: str) -> Callable[[ScoreLine], int | None]:
+    return lambda line: line.result.counts.get(status, 0) if line.result else None
+
+
+def _used(name: str) -> Callable[[ScoreLine], Any]:
+    return lambda line: getattr(line.usage, name) if line.usage else None
+
+
+def _used_words(name: str) -> Callable[[ScoreLine], str]:
+    """`unknown` where nobody said, nothing where there is nothing to say."""
+    return lambda line: (
+        getattr(usage_words(line.usage), name) if line.usage else "unknown" if line.kind == "model" else ""
+    )
+
+
+def rules_words(result: Result) -> str:
+    """Under which rules the score was made, in two words."""
+    mode = {"json": "structured", "form": "form"}.get(str(result.rules.get("mode")), "free text")
+    mode = "form" if result.subject == PEOPLE else mode
+    return ", ".join(part for part in (str(result.rules.get("name", "")), mode) if part)
+
+
+def _answered_as(line: ScoreLine) -> str:
+    """Which model answered, where another did than was asked, or several did."""
+    result = line.result
+    return in_words(result.answered_as) if result and any(replaced(result.subject, result.answered_as)) else ""
+
+
+def _of_result(name: str) -> Callable[[ScoreLine], Any]:
+    return lambda line: getattr(line.result, name) if line.result else None
+
+
+def _bound(name: str) -> Callable[[ScoreLine], Any]:
+    return lambda line: getattr(line.score, name)
+
+
+def _equal(name: str) -> Callable[[ScoreLine], Any]:
+    return lambda line: getattr(line.at_equal_length, name) if line.at_equal_length else None
+
+
+def _equal_rank(end: int) -> Callable[[ScoreLine], int | None]:
+    return lambda line: line.rank_at_equal_length[end] if line.rank_at_equal_length else None
+
+
+def _currency(line: ScoreLine) -> str | None:
+    return line.usage.currency if line.usage and line.usage.cost is not None else None
+
+
+def _floor(line: ScoreLine) -> float | None:
+    floor = best_baseline(line.result.baselines, line.result.better) if line.result else None
+    return floor.value if floor else None
+
+
+COLUMNS: tuple[ScoreColumn, ...] = (
+    ScoreColumn(Column("kind", "kind"), lambda line: line.kind, "f"),
+    ScoreColumn(Column("name", "who"), lambda line: line.name, "tpbf", always=True),
+    ScoreColumn(Column("id", "id"), lambda line: line.id, "f"),
+    ScoreColumn(Column("subject", "subject"), _of_result("subject"), "f"),
+    ScoreColumn(Column("benchmark", "benchmark"), _of_result("benchmark"), "tf", _title),
+    ScoreColumn(Column("rank", "rank", "rank", note=RANK), lambda line: line.rank, "tpbf"),
+    ScoreColumn(
+        Column("may_be_first", "may be first", "flag"), lambda line: line.may_be_first if line.rank else None, "f"
+    ),
+    ScoreColumn(Column("measure", "measure"), lambda line: line.score.name, "f"),
+    ScoreColumn(Column("score", "score", "number"), _bound("value"), "tpbf", _score, always=True),
+    ScoreColumn(Column("interval", "95 % interval"), _bound("low"), "tpb", _interval, always=True),
+    ScoreColumn(Column("low", "low", "number"), _bound("low"), "f"),
+    ScoreColumn(Column("high", "high", "number"), _bound("high"), "f"),
+    ScoreColumn(Column("se", "standard error", "number"), _bound("se"), "f"),
+    ScoreColumn(
+        Column("n", "n", "count"),
+        lambda line: None if line.kind == "baseline" else line.score.n,
+        "tpbf",
+        lambda line: "" if line.kind == "baseline" else count_of(line.score) if line.score.of else line.score.n,
+        always=True,
+    ),
+    ScoreColumn(
+        Column("percentile", ABOVE, "number", 0, "%"),
+        lambda line: line.result.percentile.value if line.result and line.result.percentile else None,
+        "tpbf",
+        lambda line: percentile_text(line.result.percentile if line.result else None),
+    ),
+    ScoreColumn(Column("planned", "planned", "count"), _count("planned"), "f"),
+    *(
+        ScoreColumn(Column(status, status, "count"), _count(status), "tpbf", always=status == "ok")
+        for status in OUTCOMES
+    ),
+    ScoreColumn(Column("words_per_reply", "words a reply", "number", 0), lambda line: line.words, "pbf"),
+    ScoreColumn(Column("tokens_in", "tokens in", "count"), _used("tokens_in"), "bf", _used_words("tokens_in")),
+    ScoreColumn(Column("tokens_out", "tokens out", "count"), _used("tokens_out"), "bf", _used_words("tokens_out")),
+    ScoreColumn(Column("cost", "cost", "money"), _used("cost"), "bf", _used_words("cost")),
+    ScoreColumn(Column("currency", "currency"), _currency, "f"),
+    ScoreColumn(
+        Column("seconds_per_reply", "seconds a reply", "seconds"), _used("seconds"), "bf", _used_words("seconds")
+    ),
+    ScoreColumn(Column("score_at_equal_length", "score at equal length", "number"), _equal("value"), "f"),
+    ScoreColumn(Column("low_at_equal_length", "low at equal length", "number"), _equal("low"), "f"),
+    ScoreColumn(Column("high_at_equal_length", "high at equal length", "number"), _equal("high"), "f"),
+    ScoreColumn(Column("rank_best_at_equal_length", "best rank at equal length", "count"), _equal_rank(0), "f"),
+    ScoreColumn(Column("rank_worst_at_equal_length", "worst rank at equal length", "count"), _equal_rank(1), "f"),
+    ScoreColumn(Column("participants", "participants", "count"), lambda line: line.participants, "f"),
+    ScoreColumn(
+        Column("best_without_skill", "best without skill", "number"),
+        _floor,
+        "f",
+    ),
+    ScoreColumn(
+        Column("valid", "valid", "flag"), lambda line: line.result.valid if line.result else None, "pf", always=True
+    ),
+    ScoreColumn(Column("not_ranked_because", "not ranked because"), lambda line: line.why_no_rank, "f"),
+    ScoreColumn(Column("rules", "rules"), lambda line: rules_words(line.result) if line.result else "", "tf"),
+    ScoreColumn(Column("answered_as", "answered as"), _answered_as, "tf"),
+    ScoreColumn(Column("origin", "from"), lambda line: line.origin, "bf"),
+    ScoreColumn(Column("source", "source"), lambda line: line.source, "f"),
+    ScoreColumn(Column("sentence", "found"), _of_result("sentence"), "f"),
+)
+"""In the order of their reading. `_shown` leaves out what says nothing in a table."""
+
+
+def score_table(lines: Sequence[ScoreLine], surface: Surface, title: str = "", note: str = "") -> Table:
+    """The lines as a reader of this surface sees them."""
+    columns = _shown(lines, surface)
+    rows = [[column.cell(line) for column in columns] for line in lines]
+    return Table(title, [column.column for column in columns], rows, note, key="scores")
+
+
+def sort_values(lines: Sequence[ScoreLine], surface: Surface) -> list[list[Any]]:
+    """What a page sorts the same cells by."""
+    columns = _shown(lines, surface)
+    return [[column.value(line) for column in columns] for line in lines]
+
+
+def score_records(lines: Sequence[ScoreLine]) -> list[dict[str, Any]]:
+    """The values themselves, for files and data frames."""
+    columns = [column for column in COLUMNS if "f" in column.on]
+    return records(
+        Table("", [column.column for column in columns], [[c.value(line) for c in columns] for line in lines])
+    )
+
+
+def score_types() -> dict[str, type]:
+    """The types of the same records' fields."""
+    found: dict[str, type] = {}
+    for column in COLUMNS:
+        key, kind = column.column.key, column.column.kind
+        if "f" in column.on and kind == "rank":
+            found |= {f"{key}_best": int, f"{key}_worst": int}
+        elif "f" in column.on:
+            found[key] = _TYPES.get(kind, str)
+    return found
+
+
+_TYPES: dict[str, type] = {"count": int, "number": float, "money": float, "seconds": float, "flag": bool}
+
+
+def usage_table(lines: Sequence[ScoreLine]) -> Table | None:
+    """What the answers took, a line a model; None where nothing is known of any."""
+    if not any(line.usage for line in lines):
+        return None
+    several = len({_title(line) for line in lines}) > 1
+    rows: list[list[Cell]] = []
+    for line in lines:
+        if line.kind != "model":
+            continue
+        words = usage_words(line.usage) if line.usage else None
+        taken: list[Cell] = (
+            [line.usage.answers, words.tokens_in, words.tokens_out, words.cost, words.seconds]
+            if (line.usage and words)
+            else ["unknown"] * 5
+        )
+        rows.append([line.name, *([_title(line)] if several else []), *taken])
+    columns = [
+        Column("name", "who"),
+        *([Column("benchmark", "benchmark")] if several else []),
+        Column("answers", "answers", "count"),
+        Column("tokens_in", "tokens in", "count"),
+        Column("tokens_out", "tokens out", "count"),
+        Column("cost", "cost", "money"),
+        Column("seconds_per_reply", "seconds a reply", "seconds"),
+    ]
+    return Table("What it took", columns, rows, USAGE, key="usage")
+
+
+def _shown(lines: Sequence[ScoreLine], surface: Surface) -> list[ScoreColumn]:
+    """Without columns that say nothing: statuses that nobody has, rules where all have one kind, ranks without any."""
+    return [
+        column for column in COLUMNS if surface[0] in column.on and (column.always or _says_something(column, lines))
+    ]
+
+
+def _says_something(column: ScoreColumn, lines: Sequence[ScoreLine]) -> bool:
+    values = [column.value(line) for line in lines]
+    if column.column.key == "rules":
+        kinds: dict[str, set[Any]] = {}
+        for line, value in zip(lines, values, strict=True):
+            kinds.setdefault(_title(line), set()).add(value)
+        return any(len(own) > 1 for own in kinds.values())
+    return any(value not in (None, "", 0) for value in values)

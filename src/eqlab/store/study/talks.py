@@ -1,0 +1,332 @@
+"""Talks of people with models in SQL: turns, each on disk before anybody is told, and calls to models, each written
+down before it is sent. A turn is kept only if it is the one whose turn it is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Turn
+from eqlab.core.design import steps_from_json
+from eqlab.core.moves import ENDED, Unknown
+from eqlab.core.runs import PERSON
+from eqlab.core.trials import Trial
+from eqlab.store.engine import reading, take_turn, writing
+from eqlab.store.schema import answers, planned, talk_calls
+from eqlab.store.store import read_answer, write_trials
+from eqlab.store.study.moves import Answering
+from eqlab.store.study.participants import Changes, Person, find_people, lock_person
+from eqlab.store.study.participation import Participation
+
+TURNS = 10_000
+"""Positions in a person's plan that the turns of one page may take; pages themselves have those below."""
+Attempts = Mapping[str, Sequence[Answer]]
+"""A person's answers by trial."""
+Chain = Callable[[Trial, Attempts], tuple[list[Turn], Trial | None]]
+"""From the first trial of a talk and what was answered: the turns that are settled, and the one that comes next."""
+Kept = Literal["kept", "again", "ahead", "ended"]
+Asked = Literal["", "asked", "failed"]
+"""Of the turn that comes next: whether a model is being asked for it; or was, and nothing stands. Then it is asked
+again only when the person wants it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TalkPosition:
+    """Where somebody stands in a talk."""
+
+    first: Trial
+    step: int
+    turns: tuple[Turn, ...]
+    pending: Trial | None
+    """The turn that comes next; None where the talk is over."""
+    attempts: tuple[Answer, ...]
+    """At the pending turn, that settled nothing."""
+    arm: str
+    seed: int
+    asked: Asked = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    cost: float | None
+    cost_person: float | None
+    calls: int
+    calls_person: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A question to a model that may be asked: its number; or why not."""
+
+    id: int | None
+    why: Literal["", "asked", "failed", "spent", "gone"] = ""
+    """`asked`: somebody is at it; `failed`: somebody was, and the person has not asked for more; `spent`: a limit;
+    `gone`: it is not this one's turn any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallTotals:
+    calls: int
+    under_way: int
+    """Or left behind by a crash; their tokens and cost are counted at their worst."""
+    failed: int
+    """Without a reply, for whatever reason; what they took is counted as far as it is known."""
+    tokens: int
+    cost: float
+
+
+def talk_position(participation: Participation, person: str, chain: Chain) -> TalkPosition | None:
+    """None where the person is at no talk."""
+    with reading(participation.store.engine) as connection:
+        who = find_people(connection, participation.study.id, [person]).get(person)
+        if who is None:
+            raise Unknown
+        return _position(connection, participation, who, chain)
+
+
+def keep_turn(
+    participation: Participation, person: str, number: int, trial: str, answer: Answer, chain: Chain, **detail: Any
+) -> Kept:
+    """Keep a person's turn: `number` of the talk on the person's current page, whose trial must be `trial`. If nothing
+    follows, the person goes on to the next page."""
+
+    def keep(connection: Connection, who: Person, changes: Changes) -> Kept:
+        here = _position(connection, participation, who, chain)
+        if here is None or who.state in ENDED:
+            return "ended" if who.state in ENDED else "again"
+        if number != len(here.turns) or here.pending is None or here.pending.id != trial:
+            return "again" if number < len(here.turns) or here.pending is None else "ahead"
+        own = replace(answer, subject=f"{PERSON}{person}", trial=trial, attempt=len(here.attempts) + 1)
+        _write(connection, participation, here, [own], changes)
+        answering = Answering(connection, participation.design, changes, own.at)
+        changes.note(person, "said", page=who.step, turn=number, **detail)
+        turns, following = chain(here.first, _with(_answers(connection, participation, person), [own]))
+        if following is None and turns:
+            answering.move_on(who)
+        else:
+            answering.stay(who)
+        return "kept"
+
+    return _locked(participation, person, answer.at, keep)
+
+
+def leave_talk(participation: Participation, person: str, step: int, chain: Chain) -> Kept:
+    """From a talk that is over to the next page."""
+
+    def leave(connection: Connection, who: Person, changes: Changes) -> Kept:
+        here = _position(connection, participation, who, chain)
+        if who.state in ENDED:
+            return "ended"
+        if here is None or here.step != step:
+            return "again"
+        if here.pending is not None:
+            return "ahead"
+        Answering(connection, participation.design, changes, participation.clock()).move_on(who)
+        return "kept"
+
+    return _locked(participation, person, participation.clock(), leave)
+
+
+def begin_call(
+    participation: Participation,
+    person: str,
+    trial: str,
+    worst: tuple[int, float],
+    limits: CallLimits,
+    seconds: float,
+    chain: Chain,
+) -> Call:
+    """Write down a question to a model before it is sent, if the limits allow it with everything that is under way at
+    its worst, and nobody is asking the same or has in vain."""
+    study, now = participation.study.id, participation.clock()
+    mine = (talk_calls.c.study_id == study, talk_calls.c.person == person)
+    with writing(participation.store.engine) as connection:
+        take_turn(connection, f"talk {study}")
+        who = find_people(connection, study, [person]).get(person)
+        here = _position(connection, participation, who, chain) if who else None
+        if here is None or here.pending is None or here.pending.id != trial:  # another process has had the answer
+            return Call(None, "gone")
+        if here.asked:
+            return Call(None, here.asked)
+        every = _spent(connection, (talk_calls.c.study_id == study,))
+        own = _spent(connection, mine)
+        tokens, cost = worst
+        if every[0] >= limits.calls or own[0] >= limits.calls_person:
+            return Call(None, "spent")
+        if limits.cost is not None and every[1] + cost > limits.cost:
+            return Call(None, "spent")
+        if limits.cost_person is not None and own[1] + cost > limits.cost_person:
+            return Call(None, "spent")
+        row = {
+            "study_id": study, "person": person, "trial_id": trial, "at": now, "until": now + seconds,
+            "state": "asked", "tokens": tokens, "cost": cost,
+        }  # fmt: skip
+        made = connection.execute(insert(talk_calls), row).inserted_primary_key
+    return Call(int(made[0]) if made else None)
+
+
+def ask_again(participation: Participation, person: str, chain: Chain) -> None:
+    """The person wants a model to be asked once more that did not answer."""
+    with writing(participation.store.engine) as connection:
+        take_turn(connection, f"talk {participation.study.id}")
+        who = find_people(connection, participation.study.id, [person]).get(person)
+        here = _position(connection, participation, who, chain) if who else None
+        if here is None or here.pending is None or here.asked != "failed":
+            return
+        own = _calls(participation, person, here.pending.id)
+        connection.execute(update(talk_calls).where(*own, talk_calls.c.state != "asked").values(state="retried"))
+
+
+def renew_call(participation: Participation, call: int, seconds: float) -> None:
+    """Somebody is still at it."""
+    with writing(participation.store.engine) as connection:
+        connection.execute(
+            update(talk_calls).where(talk_calls.c.id == call).values(until=participation.clock() + seconds)
+        )
+
+
+def end_call(
+    participation: Participation,
+    person: str,
+    call: int,
+    took: tuple[int, float],
+    said: Sequence[Answer],
+    chain: Chain,
+    down: str = "",
+) -> Kept:
+    """What a call took, and what came of it: both on disk, or neither. What comes too late, after the person has gone
+    on, stopped or been erased, is kept nowhere. `down`: why no reply came, in a word."""
+
+    def settle(connection: Connection) -> None:
+        values = {"state": "lost" if down else "done", "tokens": took[0], "cost": took[1], "until": 0.0}
+        connection.execute(update(talk_calls).where(talk_calls.c.id == call).values(**values))
+
+    def end(connection: Connection, who: Person, changes: Changes) -> Kept:
+        settle(connection)
+        if down:
+            changes.note(person, "down", page=who.step, why=down)
+        here = None if who.state in ENDED else _position(connection, participation, who, chain)
+        if here is None or here.pending is None or not said or said[0].trial != here.pending.id:
+            return "again"
+        used = len(here.attempts)
+        own = [replace(one, subject=f"{PERSON}{person}", attempt=used + n) for n, one in enumerate(said, start=1)]
+        _write(connection, participation, here, own, changes)
+        Answering(connection, participation.design, changes, own[-1].at).stay(who)
+        return "kept"
+
+    try:
+        return _locked(participation, person, participation.clock(), end)
+    except Unknown:
+        with writing(participation.store.engine) as connection:
+            settle(connection)
+        return "ended"
+
+
+def calls_in(participation: Participation) -> CallTotals:
+    """All calls of a study so far."""
+    query = (
+        select(talk_calls.c.state, func.count(), func.sum(talk_calls.c.tokens), func.sum(talk_calls.c.cost))
+        .where(talk_calls.c.study_id == participation.study.id)
+        .group_by(talk_calls.c.state)
+    )
+    with reading(participation.store.engine) as connection:
+        rows = {str(state): (int(n), int(tokens), float(cost)) for state, n, tokens, cost in connection.execute(query)}
+    calls, tokens, cost = (sum(row[at] for row in rows.values()) for at in range(3))
+    failed = sum(rows[state][0] for state in ("lost", "retried") if state in rows)
+    return CallTotals(int(calls), rows.get("asked", (0,))[0], failed, int(tokens), float(cost))
+
+
+# -- steps of the above ----------------------------------------------------------------------------------------
+
+
+def _locked(
+    participation: Participation, person: str, at: float, work: Callable[[Connection, Person, Changes], Kept]
+) -> Kept:
+    changes = Changes(participation.study.id, at)
+    with writing(participation.store.engine) as connection:
+        take_turn(connection, "plan")
+        who = lock_person(connection, participation.study.id, person)
+        outcome = work(connection, who, changes)
+        changes.write(connection)
+    return outcome
+
+
+def _position(connection: Connection, participation: Participation, who: Person, chain: Chain) -> TalkPosition | None:
+    steps = steps_from_json(who.steps)
+    if who.state in ENDED or steps[who.step].kind != "talk":
+        return None
+    first = participation.design.trials[steps[who.step].trial]
+    found = _answers(connection, participation, who.person)
+    turns, pending = chain(first, found)
+    tried = tuple(found.get(pending.id, ())) if pending else ()
+    asked = _asked(connection, participation, who.person, pending.id) if pending else ""
+    return TalkPosition(first, who.step, tuple(turns), pending, tried, who.arm or "", who.seed, asked)
+
+
+def _asked(connection: Connection, participation: Participation, person: str, trial: str) -> Asked:
+    query = select(talk_calls.c.state, talk_calls.c.until).where(*_calls(participation, person, trial))
+    rows = connection.execute(query).all()
+    if any(row.state == "asked" and row.until > participation.clock() for row in rows):
+        return "asked"
+    return "failed" if any(row.state in ("done", "lost") for row in rows) else ""
+
+
+def _calls(participation: Participation, person: str, trial: str) -> tuple[Any, ...]:
+    study = participation.study.id
+    return talk_calls.c.study_id == study, talk_calls.c.person == person, talk_calls.c.trial_id == trial
+
+
+def _answers(connection: Connection, participation: Participation, person: str) -> dict[str, list[Answer]]:
+    query = (
+        select(answers)
+        .where(answers.c.run_id == participation.design.run.id, answers.c.subject == f"{PERSON}{person}")
+        .order_by(answers.c.attempt)
+    )
+    found: dict[str, list[Answer]] = {}
+    for row in connection.execute(query):
+        found.setdefault(row.trial_id, []).append(read_answer(row))
+    return found
+
+
+def _with(found: Mapping[str, Sequence[Answer]], more: Sequence[Answer]) -> dict[str, list[Answer]]:
+    """With what the transaction has yet to write."""
+    every = {trial: list(own) for trial, own in found.items()}
+    for one in more:
+        every.setdefault(one.trial, []).append(one)
+    return every
+
+
+def _write(
+    connection: Connection, participation: Participation, here: TalkPosition, said: Sequence[Answer], changes: Changes
+) -> None:
+    """A turn's trial, its place in the plan, and its answers."""
+    trial = here.pending
+    if trial is None:
+        return
+    subject = said[0].subject
+    own = (
+        planned.c.run_id == participation.design.run.id,
+        planned.c.subject == subject,
+        planned.c.trial_id == trial.id,
+    )
+    if connection.execute(select(planned.c.position).where(*own)).first() is None:
+        write_trials(connection, [trial])
+        row = {
+            "run_id": participation.design.run.id,
+            "subject": subject,
+            "position": TURNS * (here.step + 1) + len(here.turns),
+            "benchmark": trial.benchmark,
+            "trial_id": trial.id,
+            "repeat": 0,
+        }
+        changes.add(planned, row)
+    for one in said:
+        changes.answer(one)
+
+
+def _spent(connection: Connection, where: Sequence[Any]) -> tuple[int, float]:
+    query = select(func.count(), func.coalesce(func.sum(talk_calls.c.cost), 0.0)).where(*where)
+    row = connection.execute(query).one()
+    return int(row[0]), float(row[1])

@@ -1,0 +1,108 @@
+"""The way from a web server's event loop to the participation. People who wait at the same time are served by one call:
+their moves share a transaction, and their pages a query. An awaited write is on disk."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
+
+from eqlab.core.moves import Move, Saved, Unknown, View
+from eqlab.core.runs import ModelConfig
+from eqlab.core.studied import Conversing
+from eqlab.store.study.participation import Participation
+from eqlab.study.kinds.registry import kind_of
+
+if TYPE_CHECKING:
+    from eqlab.study.talk.conversations import Conversations
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Asked = TypeVar("Asked")
+Told = TypeVar("Told")
+_WRITERS_POSTGRESQL = 2
+"""One can work while the other waits for the disk. SQLite has one: a second would only wait for the first."""
+_READERS = 2
+_MOST = 64
+"""Served by one call."""
+
+
+class ServedStudy:
+    """One study's participation, for asynchronous callers."""
+
+    def __init__(self, participation: Participation, models: Mapping[str, ModelConfig] | None = None) -> None:
+        """`models` by arm: to be asked instead of the study's own, where people talk with models."""
+        self.participation = participation
+        self.design = participation.design
+        self.study = participation.study
+        postgresql = participation.store.engine.dialect.name == "postgresql"
+        self._writers = ThreadPoolExecutor(_WRITERS_POSTGRESQL if postgresql else 1, "eqlab-served-write")
+        self._readers = ThreadPoolExecutor(_READERS, "eqlab-served-read")
+        self._moves = _Together(self._writers, participation.make)
+        self._looks = _Together(self._readers, participation.look_at)
+        self.talks: Conversations | None = None
+        if self.study.talk is not None:
+            from eqlab.study.talk import conversations
+
+            kind = kind_of(self.study)
+            if isinstance(kind, Conversing):
+                self.talks = conversations.Conversations(participation, kind, self.write, self.read, models)
+
+    async def make(self, move: Move) -> Saved:
+        return await self._moves.ask(move)
+
+    async def look(self, person: str) -> View:
+        return await self._looks.ask(person)
+
+    async def write(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Anything else that changes the study, in a transaction of its own."""
+        return await asyncio.get_running_loop().run_in_executor(self._writers, lambda: work(*args, **kwargs))
+
+    async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._readers, lambda: work(*args, **kwargs))
+
+    def close(self) -> None:
+        """Waits for what is being written."""
+        self._writers.shutdown()
+        self._readers.shutdown()
+
+
+class _Together(Generic[Asked, Told]):
+    """Gathers what is asked while earlier calls are under way, and serves all of it by the next."""
+
+    def __init__(self, threads: Executor, work: Callable[[Sequence[Asked]], Sequence[Told | Unknown]]) -> None:
+        self._threads, self._work = threads, work
+        self._waiting: deque[tuple[Asked, Future[Told]]] = deque()
+
+    async def ask(self, asked: Asked) -> Told:
+        told: Future[Told] = Future()
+        self._waiting.append((asked, told))
+        self._threads.submit(self._serve)
+        return await asyncio.wrap_future(told)
+
+    def _serve(self) -> None:
+        batch: list[tuple[Asked, Future[Told]]] = []
+        with suppress(IndexError):  # nobody waits any more
+            while len(batch) < _MOST:
+                asked, told = self._waiting.popleft()
+                if told.set_running_or_notify_cancel():
+                    batch.append((asked, told))
+        if batch:  # otherwise an earlier call has served it along
+            self._answer(batch)
+
+    def _answer(self, batch: Sequence[tuple[Asked, Future[Told]]]) -> None:
+        try:
+            answers = self._work([asked for asked, _ in batch])
+        except Exception as error:  # noqa: BLE001 - handed on to whoever waits for it
+            if len(batch) == 1:
+                batch[0][1].set_exception(error)
+                return
+            for one in batch:  # nobody fails for another
+                self._answer([one])
+            return
+        for (_, told), answer in zip(batch, answers, strict=True):
+            if isinstance(answer, Unknown):
+                told.set_exception(answer)
+            else:
+                told.set_result(answer)

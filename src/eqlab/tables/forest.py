@@ -1,0 +1,210 @@
+"""The forest plot: every subject of a table on one axis, highest score first, what takes no skill as labelled lines.
+
+Names, plot and numbers are placed in per cent of the width, so text keeps its size on page and in file. A page has
+it twice, with names beside the plot and above it; its style sheet shows the one that fits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from eqlab.core.results import Estimate
+from eqlab.core.text import (
+    TOO_FEW,
+    UNDEFINED,
+    estimate_text,
+    interval_of,
+    is_number,
+    number,
+    short,
+    short_name,
+    value_of,
+    visible,
+)
+from eqlab.tables.svg import Axis, Range, on_axis, ticks
+
+ROW = 32
+_LABEL = 16
+_AXIS = 34
+_EDGE = 2.0
+"""Per cent of the plot left free at both ends."""
+_NAME = 40
+"""Characters of a name."""
+STYLE = """
+text{font:13px system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",Arial,sans-serif;fill:#565f69}
+.f-name,.f-value{fill:#1b2026}.f-name{font-weight:600}.f-title{font-size:17px;font-weight:650;fill:#1b2026}
+.f-page{fill:#fff}.rail{stroke:#e6e8e6}.thin{stroke:#565f69}.base{stroke:#b4570b;stroke-width:1.5;stroke-dasharray:5 3}
+.f-base{fill:#b4570b}.whisker{stroke:#0a5d94;stroke-width:2}.dot{fill:#0a5d94;stroke:#fff;stroke-width:1.5}
+.people .dot{fill:#8b3f73}.people .whisker{stroke:#8b3f73}
+.ring{fill:#fff;stroke:#a3260f;stroke-width:2}.doubtful{stroke:#a3260f;stroke-dasharray:3 2}
+.f-own .rail{stroke:#565f69;stroke-dasharray:2 4}
+"""
+"""The colours of a file of its own: those of the page, in daylight."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForestLine:
+    name: str
+    estimate: Estimate
+    rank: tuple[int, int] | None = None
+    valid: bool = True
+    people: bool = False
+    anchor: str = ""
+    """Where the page says more of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    title: str
+    measure: str
+    """What the axis counts."""
+    lines: tuple[ForestLine, ...]
+    scale: Range
+    baselines: tuple[tuple[str, float], ...] = ()
+    own: str = ""
+    """A line kept free for the reader's own model, with these words on it; empty: none."""
+
+    @property
+    def drawn(self) -> bool:
+        """Whether there is anything to see."""
+        return any(is_number(line.estimate.value) for line in self.lines)
+
+    @property
+    def words(self) -> str:
+        """The picture for whoever cannot see it."""
+        parts = [f"{line.name} {estimate_text(line.estimate)}{rank_text(line.rank)}" for line in self.lines]
+        parts += [f"baseline {name} {number(value, 1)}" for name, value in self.baselines]
+        return "; ".join(parts)
+
+
+def rank_text(rank: tuple[int, int] | None) -> str:
+    if rank is None:
+        return ""
+    return f", rank {rank[0]}" if rank[0] == rank[1] else f", rank {rank[0]} to {rank[1]}"
+
+
+def inline(forest: Forest) -> Markup:
+    """For a page whose style sheet knows the classes; names lead to their section."""
+    title, words = escape(visible(f"{forest.title}: {forest.measure}")), escape(visible(forest.words))
+    drawn = ""
+    for kind, narrow in (("wide", False), ("narrow", True)):
+        body, height = _body(forest, linked=True, narrow=narrow)
+        drawn += (
+            f'<svg class="forest {kind}" width="100%" height="{height}" role="group" aria-label="{title}. {words}">'
+            f"<title>{title}</title>{body}</svg>"
+        )
+    return Markup(drawn)
+
+
+def standalone(forest: Forest, width: int = 1280) -> str:
+    """A file of its own, readable on a slide."""
+    body, height = _body(forest, linked=False)
+    top = 44
+    words = escape(visible(forest.words))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height + top + 12}" role="img" '
+        f'aria-label="{words}"><title>{escape(visible(forest.title))}</title><desc>{words}</desc>'
+        f'<style>{STYLE}</style><rect class="f-page" width="100%" height="100%"/>'
+        f'<text class="f-title" x="16" y="28">{escape(visible(forest.title))}</text>'
+        f'<svg x="16" y="{top}" width="{width - 32}" height="{height}">{body}</svg></svg>\n'
+    )
+
+
+def _body(forest: Forest, *, linked: bool, narrow: bool = False) -> tuple[str, int]:
+    shown = _merged([one for one in forest.baselines if on_axis(one[1], forest.scale)])
+    top = _LABEL * len(shown) + 6
+    height = top + ROW * (len(forest.lines) + bool(forest.own))
+    ranked = len(forest.lines) > 1 and not narrow
+    plot = "".join(_baseline(name, value, forest.scale, row, height) for row, (name, value) in enumerate(shown))
+    beside = ""
+    for row, line in enumerate(forest.lines):
+        middle = top + ROW * row + 20
+        drawn = _whisker(line, forest.scale, middle)
+        plot += f'<g class="people">{drawn}</g>' if line.people else drawn
+        beside += _words(line, middle - 9 if narrow else middle + 4, linked, ranked)
+    if forest.own:
+        middle = height - ROW + 20
+        baseline = middle - 9 if narrow else middle + 4
+        rail = f'<line class="rail" x1="{_EDGE}%" x2="{100 - _EDGE}%" y1="{middle}" y2="{middle}"/>'
+        plot += f'<g class="f-own">{rail}</g>'
+        beside += f'<text class="f-name" x="0" y="{baseline}">your model</text>'
+        beside += f'<text class="f-value" x="100%" y="{baseline}" text-anchor="end">{escape(forest.own)}</text>'
+    plot += _axis(forest, height)
+    x, width = ("0", "100%") if narrow else ("30%", "45%")
+    return (
+        f'<svg x="{x}" width="{width}" height="{height + _AXIS}" overflow="visible">{plot}</svg>{beside}',
+        height + _AXIS,
+    )
+
+
+def _words(line: ForestLine, baseline: int, linked: bool, ranked: bool) -> str:
+    name = f'<text class="f-name" x="0" y="{baseline}">{escape(visible(short_name(line.name, _NAME)))}</text>'
+    if linked and line.anchor:
+        name = f'<a href="#{escape(line.anchor)}">{name}</a>'
+    value = "no score" if not is_number(line.estimate.value) else value_of(line.estimate)
+    if (bounds := interval_of(line.estimate)) not in (UNDEFINED, TOO_FEW):
+        value += f" ({bounds})"
+    value += rank_text(line.rank) if ranked else ""
+    return name + f'<text class="f-value" x="100%" y="{baseline}" text-anchor="end">{escape(visible(value))}</text>'
+
+
+def _merged(baselines: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Lowest first; those that are printed as one number are one line with both names."""
+    found: dict[str, tuple[list[str], float]] = {}
+    for name, value in sorted(baselines, key=lambda one: one[1]):
+        found.setdefault(number(value, 1), ([], value))[0].append(name)
+    return [(", ".join(names), value) for names, value in found.values()]
+
+
+def _whisker(line: ForestLine, scale: Range, middle: int) -> str:
+    estimate, kind = line.estimate, "whisker" if line.valid else "whisker doubtful"
+    drawn = f'<line class="rail" x1="{_EDGE}%" x2="{100 - _EDGE}%" y1="{middle}" y2="{middle}"/>'
+    if estimate.value is None or not is_number(estimate.value):
+        return drawn
+    if estimate.low is not None and estimate.high is not None and is_number(estimate.low + estimate.high):
+        left, right = _x(estimate.low, scale), _x(estimate.high, scale)
+        drawn += f'<line class="{kind}" x1="{left}" x2="{right}" y1="{middle}" y2="{middle}"/>'
+        for end, bound in ((left, estimate.low), (right, estimate.high)):
+            if on_axis(bound, scale):
+                drawn += f'<line class="{kind}" x1="{end}" x2="{end}" y1="{middle - 5}" y2="{middle + 5}"/>'
+    point = "dot" if line.valid else "ring"
+    x = _x(estimate.value, scale)
+    if on_axis(estimate.value, scale):
+        return drawn + f'<circle class="{point}" cx="{x}" cy="{middle}" r="5"/>'
+    side = -1 if estimate.value < scale[0] else 1
+    edge = f'<path class="{point}" d="M{9 * side} {middle}L{-2 * side} {middle - 6}V{middle + 6}z"/>'
+    return drawn + f'<svg x="{x}" overflow="visible">{edge}</svg>'
+
+
+def _baseline(name: str, value: float, scale: Range, row: int, bottom: int) -> str:
+    """A line through all rows; each label has a height of its own, so that close ones stay readable."""
+    x, y = _x(value, scale), _LABEL * row + 12
+    far = value > (scale[0] + scale[1]) / 2
+    label = escape(visible(f"{short(name, 48)} {number(value, 1)}"))
+    text = f'<text class="f-base" x="{x}" dx="{-5 if far else 5}" y="{y}" text-anchor="{"end" if far else "start"}">'
+    return f'<line class="base" x1="{x}" x2="{x}" y1="{y - 9}" y2="{bottom}"/>{text}{label}</text>'
+
+
+def _axis(forest: Forest, bottom: int) -> str:
+    marks = "".join(
+        f'<line class="thin" x1="{x}" x2="{x}" y1="{bottom}" y2="{bottom + 4}"/>'
+        f'<text x="{x}" y="{bottom + 16}" text-anchor="middle">{tick:g}</text>'
+        for tick in ticks(*forest.scale)
+        for x in [_x(tick, forest.scale)]
+    )
+    line = f'<line class="thin" x1="{_EDGE}%" x2="{100 - _EDGE}%" y1="{bottom}" y2="{bottom}"/>'
+    return f'{line}{marks}<text x="50%" y="{bottom + 31}" text-anchor="middle">{escape(visible(forest.measure))}</text>'
+
+
+def _x(value: float, scale: Range) -> str:
+    return Axis(*scale, _EDGE, 100 - _EDGE).place(value)
+
+
+def widest(baselines: Sequence[Sequence[tuple[str, float]]]) -> tuple[tuple[str, float], ...]:
+    """One value for each baseline's name: the mean over subjects, who may have answered different items."""
+    found: dict[str, list[float]] = {}
+    for own in baselines:
+        for name, value in own:
+            if is_number(value):
+                found.setdefault(name, []).append(value)
+    return tuple((name, sum(values) / len(values)) for name, values in found.items())

@@ -1,0 +1,184 @@
+"""A table as HTML: heads, rows, drawings beside the first column. Everything in it is text, escaped; classes are those
+of the page's style sheet, and a notebook shows it without one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from eqlab.core.results import Cell, Column, Estimate, Table
+from eqlab.core.text import visible
+from eqlab.tables import svg
+from eqlab.tables.cells import RIGHT, cell_text
+from eqlab.tables.heat import tints
+
+Link = Callable[[str], str]
+"""From the name of a row to where it leads; empty: nowhere."""
+
+
+def html_table(table: Table, links: Link = lambda name: "") -> Markup:
+    """The whole table; `links` are of the first column."""
+    drawings = _drawings(table)
+    tint = tints([cell for row in table.rows for cell in row if isinstance(cell, Estimate)]) if table.heat else None
+    first, *rest = table.columns
+    heads = [_head(first), *(head for head, _ in drawings), *map(_head, rest)]
+    rows = []
+    for cells in table.rows:
+        drawn = (f'<td class="draw">{draw(cells)}</td>' for _, draw in drawings)
+        body = (html_cell(column, cell, tint) for column, cell in zip(rest, cells[1:], strict=True))
+        rows.append(f"<tr>{_row_head(first, cells[0], links)}{''.join(drawn)}{''.join(body)}</tr>")
+    kind = ' class="heat"' if tint else ""
+    return Markup(
+        f"<table{kind}><thead><tr>{''.join(heads)}</tr></thead>\n<tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
+    )
+
+
+def notebook_table(table: Table) -> str:
+    """With its title and note, for notebooks."""
+    title = f"<caption>{escape(visible(table.title))}</caption>" if table.title else ""
+    note = f"<p>{escape(visible(table.note))}</p>" if table.note else ""
+    return str(html_table(table)).replace("<thead>", f"{title}<thead>", 1) + note
+
+
+@dataclass(frozen=True, slots=True)
+class RowMarks:
+    """What a sortable table shows of a row beside its cells."""
+
+    values: Sequence[Any]
+    """What each cell is sorted by."""
+    href: str = ""
+    """Where its name leads."""
+    flag: str = ""
+    """A warning beside its name."""
+    quiet: str = ""
+    """A remark beside its name."""
+    drawing: str = ""
+    """Markup."""
+    caveats: Sequence[str] = ()
+    kind: str = ""
+    """A class of the style sheet."""
+
+
+def sortable_table(
+    table: Table, marks: Sequence[RowMarks], *, axis: Markup, after: str, caption: Markup, more: str = ""
+) -> Markup:
+    """A table that a small script sorts; on a phone each row is a card whose cells carry their titles. The first text
+    column names the row; drawings stand after the column `after`. `more`: further attributes of the table."""
+    names = next(place for place, column in enumerate(table.columns) if column.kind == "text")
+    heads = "".join(
+        _sortable_head(column)
+        + (f'<th scope="col" role="columnheader" class="drawing">{axis}</th>' * (column.key == after))
+        for column in table.columns
+    )
+    bodies = [_sortable_row(table, cells, own, names, after) for cells, own in zip(table.rows, marks, strict=True)]
+    return Markup(
+        f'<table class="scores" role="table" data-sortable{more}>\n<caption>{caption}</caption>\n'
+        f'<thead role="rowgroup"><tr role="row">{heads}</tr></thead>\n{"".join(bodies)}</table>'
+    )
+
+
+def _sortable_head(column: Column) -> str:
+    css = ' class="num count"' if column.kind == "count" else ' class="num"' if column.kind in RIGHT else ""
+    first = ' data-first="ascending"' if column.kind in ("text", "rank") else ""
+    note = f' title="{escape(column.note)}"' if column.note else ""
+    kind = "text" if column.kind in ("text", "flag") else "number"
+    return f'<th scope="col" role="columnheader"{css} data-sort="{kind}"{first}{note}>{escape(column.title)}</th>'
+
+
+def _sortable_row(table: Table, cells: Sequence[Cell], own: RowMarks, names: int, after: str) -> str:
+    parts = []
+    for place, (column, cell) in enumerate(zip(table.columns, cells, strict=True)):
+        text = escape(visible(cell_text(column, cell)))
+        value = _sort_key(own.values[place])
+        if place == names:
+            name = f"<bdi>{text}</bdi>"
+            name = f'<a href="{escape(own.href)}">{name}</a>' if own.href else name
+            name += f' <span class="flag">{escape(own.flag)}</span>' if own.flag else ""
+            name += f' <span class="quiet">{escape(visible(own.quiet))}</span>' if own.quiet else ""
+            parts.append(f'<th scope="row" role="rowheader" data-value="{text}">{name}</th>')
+        else:
+            text = Markup(f'<strong class="bad">{text}</strong>') if column.kind == "flag" and cell is False else text
+            parts.append(
+                f'<td role="cell"{_sortable_class(column, cell)} data-label="{escape(column.title)}"'
+                f' data-value="{escape(value)}">{text}</td>'
+            )
+        if column.key == after:
+            parts.append(f'<td role="cell" class="drawing">{own.drawing}</td>')
+    caveats = "".join(f"<li>{escape(visible(caveat))}</li>" for caveat in own.caveats)
+    if caveats:
+        caveats = f'<tr role="row" class="caveats"><td role="cell" colspan="{len(parts)}"><ul>{caveats}</ul></td></tr>'
+    kind = f' class="{escape(own.kind)}"' if own.kind else ""
+    return f'<tbody role="rowgroup"{kind}><tr role="row">{"".join(parts)}</tr>{caveats}</tbody>\n'
+
+
+def _sortable_class(column: Column, cell: Cell) -> str:
+    if column.kind == "count":
+        return ' class="num count zero"' if cell == 0 else ' class="num count"'
+    if column.key == "score":
+        return ' class="num strong nowrap"'
+    return ' class="num nowrap"' if column.kind in RIGHT or column.key == "interval" else ""
+
+
+def _sort_key(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return str(value[0])
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def html_cell(column: Column, value: Cell, tint: Callable[[Estimate], str] | None = None) -> str:
+    css = ""
+    if column.kind in RIGHT:
+        css = ' class="num nowrap"' if column.kind in ("rank", "money") else ' class="num"'
+    elif isinstance(value, Estimate):
+        css = f' class="nowrap {escape(tint(value))}"' if tint else ' class="nowrap"'
+    return f"<td{css}>{escape(visible(cell_text(column, value)))}</td>"
+
+
+def _head(column: Column) -> str:
+    css = ' class="num"' if column.kind in RIGHT else ""
+    note = f' title="{escape(visible(column.note))}"' if column.note else ""
+    return f'<th scope="col"{css}{note}>{escape(visible(column.title))}</th>'
+
+
+def _row_head(column: Column, value: Cell, links: Link) -> str:
+    if not isinstance(value, str):
+        return html_cell(column, value)
+    name = escape(visible(value))
+    where = links(value)
+    return f'<th scope="row">{f"""<a href="{escape(where)}">{name}</a>""" if where else name}</th>'
+
+
+def _drawings(table: Table) -> list[tuple[str, Callable[[Sequence[Cell]], Markup]]]:
+    """What is drawn beside the first column: (head, from a row to its drawing)."""
+    made: list[tuple[str, Callable[[Sequence[Cell]], Markup]]] = []
+    titles = table.titles
+    if table.stacked:
+        keys = "".join(
+            f"{svg.swatch(svg.level_texture(place, len(table.stacked)))}{escape(level)} "
+            for place, level in enumerate(table.stacked)
+        )
+        made.append((f'<th scope="col" class="draw">{keys}</th>', lambda cells: _stacked(table.stacked, titles, cells)))
+    if table.whiskers in titles:
+        place = titles.index(table.whiskers)
+        estimates = [cell for cell in table.column(table.whiskers) if isinstance(cell, Estimate)]
+        if any(estimate.value is not None for estimate in estimates):
+            scale = svg.table_range([estimate for estimate in estimates if estimate.value is not None])
+            head = f'<th scope="col" class="draw">{escape(table.whiskers)}{svg.axis(scale)}</th>'
+            made.append((head, lambda cells: _whisker(str(cells[0]), cells[place], scale)))
+    return made
+
+
+def _stacked(levels: Sequence[str], titles: Sequence[str], cells: Sequence[Cell]) -> Markup:
+    counts: Mapping[str, int] = {
+        level: value for level in levels if isinstance(value := cells[titles.index(level)], int)
+    }
+    return svg.stacked_bar(str(cells[0]), counts)
+
+
+def _whisker(name: str, cell: Cell, scale: svg.Range) -> Markup:
+    return svg.whisker(name, cell, scale, [("", "zero", 0.0)]) if isinstance(cell, Estimate) else Markup("")

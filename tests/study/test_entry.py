@@ -1,0 +1,366 @@
+"""The door against people who are not who they say, come twice, come by the hundred, or come with odd browsers."""
+
+import re
+import secrets
+from dataclasses import replace
+
+import pytest
+from small_study import small_design, take
+from sqlalchemy import select
+from web_case import PROLIFIC, SECRET, enter, fill, resume, walk
+
+from eqlab.core.moves import Arrival
+from eqlab.store.schema import panel_ids, participants, places
+from eqlab.store.study.participation import TurnedAway
+from eqlab.store.study.studies import set_status
+from eqlab.study.panels import PANELS, one_spelling, panel_hash, resume_code, same_code, signed_link
+from eqlab.study.web.settings import device_class
+from eqlab.study.web.site import Cookies, parse_cookies
+
+REAL = replace(PROLIFIC, id_pattern=PANELS["prolific"].id_pattern)
+ONE = "5f3a" * 6
+
+
+def count(site, table):
+    with site.store.engine.connect() as connection:
+        return len(connection.execute(select(table)).all())
+
+
+def at_trials(site, client, panel_id="p-1"):
+    return walk(client, enter(client, panel_id=panel_id), until=lambda page: "v.rating" in page.text)[0]
+
+
+# -- by the hundred --
+
+
+def test_made_up_ids_do_not_open_the_door(make_site):
+    site = make_site(small_design(panel=REAL))
+    for no_id in ("x", "bot-17", "5f3a" * 5, "{{%PROLIFIC_PID%}}", "5f3a" * 6 + "'"):
+        assert enter(site.browser(), panel_id=no_id).status_code == 403
+    assert enter(site.browser(), panel_id=ONE).status_code == 200
+    assert count(site, participants) == 1
+
+
+def test_one_address_cannot_take_every_place(make_site):
+    site = make_site(
+        small_design(panel=REAL, batches=40, size=1),
+        public_url="http://study.test",
+        proxy="testclient",
+        arrival_burst=10.0,
+    )
+    site.app.state.site.clock = lambda: 1_000_000.0
+    taken = 0
+    for _ in range(30):
+        bot = site.browser(headers={"X-Forwarded-For": "203.0.113.9"})
+        taken += enter(bot, panel_id=secrets.token_hex(12)).status_code == 200
+    assert taken == 10
+    honest = site.browser(headers={"X-Forwarded-For": "198.51.100.4"})
+    assert "Page 1 " in enter(honest, panel_id=ONE).text
+    site.app.state.site.clock = lambda: 1_000_000.0 + 61
+    assert enter(bot, panel_id=secrets.token_hex(12)).status_code == 200  # one more a minute: a household, a class
+
+
+def test_who_is_known_comes_back_whatever_the_limit(make_site):
+    site = make_site(small_design(panel=REAL), public_url="http://study.test", proxy="testclient", arrival_burst=1.0)
+    client = site.browser(headers={"X-Forwarded-For": "203.0.113.9"})
+    for _ in range(5):
+        assert enter(client, panel_id=ONE).status_code == 200
+
+
+# -- one person, one id --
+
+
+@pytest.mark.parametrize("spelling", [ONE.upper(), f" {ONE} ", f"{ONE}\n", ONE.replace("a", "\uff41")])
+def test_one_person_is_one_id_whatever_the_spelling(make_site, spelling):
+    site = make_site(small_design(panel=REAL))
+    client = site.browser()
+    enter(client, panel_id=ONE)
+    enter(client, panel_id=spelling)
+    assert count(site, participants) == count(site, panel_ids) == 1
+    assert panel_hash(SECRET, spelling) == panel_hash(SECRET, ONE)
+    assert one_spelling(spelling) == ONE
+
+
+# -- whose session --
+
+
+def test_whoever_knows_an_id_does_not_become_that_person(make_site):
+    site = make_site()
+    mine = site.browser()
+    last, _ = walk(mine, enter(mine))
+    assert "C-COMPLETE" in last.text
+    thief = site.browser()
+    asked = enter(thief)
+    assert asked.status_code == 403
+    assert "C-COMPLETE" not in asked.text
+    assert thief.get("/s/small/done").status_code == 401
+    assert thief.post("/s/small/stop", data={"what": "delete"}).status_code == 401
+    assert count(site, participants) == 1
+    (person,) = [row.person for row in site.store.engine.connect().execute(select(participants))]
+    assert person not in asked.text
+
+
+def test_the_resume_code_leads_on_in_another_browser_and_guessing_ends_soon(make_site):
+    site = make_site()
+    mine = site.browser()
+    here = at_trials(site, mine)
+    other = site.browser()
+    asked = enter(other)
+    for _ in range(4):
+        assert resume(other, asked, here, "AAAA-AAAA").status_code == 403
+    assert "v.rating" in resume(other, asked, here).text
+    assert [resume(other, asked, here, "AAAA-AAAA").status_code for _ in range(3)] == [429, 429, 429]
+    assert resume(other, asked, here).status_code == 429  # even the right one waits now
+
+
+def test_nothing_is_to_be_protected_before_the_consent(make_site):
+    site = make_site()
+    enter(site.browser())
+    assert "Page 1 " in enter(site.browser()).text
+    assert count(site, participants) == 1
+
+
+def test_a_signed_link_is_let_in_from_any_device_and_only_that_where_the_study_says_so(make_site):
+    site = make_site(small_design(panel=replace(REAL, signed=True)))
+    link = signed_link(SECRET, "", "small", REAL, ONE)
+    assert enter(site.browser(), panel_id=ONE).status_code == 403
+    assert site.browser().get(link.replace("sig=", "sig=a")).status_code == 403
+    assert site.browser().get(link.replace(ONE, "6" * 24)).status_code == 403
+    first, second = site.browser(), site.browser()
+    page = walk(first, first.get(link), until=lambda page: "v.rating" in page.text)[0]
+    assert fill(second.get(link).text)["step"] == fill(page.text)["step"]
+    assert count(site, participants) == 1
+
+
+def test_sealed_names_are_unreadable_and_end():
+    cookies = Cookies(SECRET, False)
+    token = cookies.seal("0123456789abcdef", 1000.0)
+    assert "0123456789abcdef" not in token
+    assert cookies.seal("0123456789abcdef", 1000.0) != token
+    assert cookies.unseal(token, 1500.0) == "0123456789abcdef"
+    assert cookies.unseal(token, 1000.0 + 3601) is None
+    assert cookies.unseal(token[:-3] + "AAA", 1500.0) is None
+    for nonsense in ("", "x", "é", "A" * 400):
+        assert cookies.unseal(nonsense, 1500.0) is None
+
+
+def test_codes_are_read_as_people_type_them():
+    code = resume_code(SECRET, "small", "0123456789abcdef")
+    assert re.fullmatch(r"[A-Z2-7]{4}-[A-Z2-7]{4}", code)
+    for typed in (code.lower(), code.replace("-", " "), f" {code} ", code.replace("O", "0").replace("I", "1")):
+        assert same_code(typed, code)
+    assert not same_code("", code)
+    assert resume_code(SECRET, "other", "0123456789abcdef") != code
+
+
+# -- coming twice --
+
+
+def test_deleting_and_coming_again_begins_nothing_anew(make_site):
+    site = make_site()
+    client = site.browser()
+    walk(client, enter(client))
+    assert client.post("/s/small/stop", data={"what": "delete"}).status_code == 200
+    assert count(site, panel_ids) == 0
+    for spelling in ("p-1", " P-1 "):
+        again = enter(site.browser(), panel_id=spelling)
+        assert again.status_code == 403
+        assert "taken part before" in again.text
+    assert count(site, participants) == 0
+    assert enter(site.browser(), panel_id="p-2").status_code == 200
+
+
+def test_a_full_study_looks_again_when_somebody_returns(make_participation):
+    participation = make_participation(arms=("a",), batches=1)
+    holder = participation.arrive("holder", "en")
+    take(participation, holder, until="trial")
+    waiting = participation.arrive("waiting", "en")
+    assert participation.look(waiting).state == "full"
+    participation.send_away(holder, "returned", "ada")
+    assert participation.arrive("waiting", "en") == waiting
+    assert take(participation, waiting).state == "finished"
+
+
+def test_who_consented_when_the_last_place_went_gets_one_that_comes_free(make_participation):
+    participation = make_participation(arms=("a",), batches=1)
+    first, second = participation.arrive("1", "en"), participation.arrive("2", "en")
+    take(participation, second, until="quiz")
+    take(participation, first, until="trial")
+    view = participation.look(second)
+    participation.save(second, view.number, 1, {"quiz1": 1})
+    assert participation.look(second).state == "full"
+    participation.send_away(first, "returned", "ada")
+    participation.arrive("2", "en")
+    assert participation.look(second).step.kind == "trial"
+    assert take(participation, second).state == "finished"
+
+
+def test_somebody_banned_stays_out_and_the_place_is_open(make_participation):
+    participation = make_participation(arms=("a",), batches=1)
+    bot = participation.arrive("bot", "en")
+    take(participation, bot)
+    participation.send_away(bot, "banned", "ada")
+    with participation.store.engine.connect() as connection:
+        assert connection.execute(select(places.c.state)).scalars().all() == ["open"]
+    participation.arrive("bot", "en")
+    assert participation.look(bot).state == "banned"
+
+
+def test_a_paused_door_opens_again_and_a_closed_one_does_not(make_participation):
+    participation = make_participation()
+    inside = participation.arrive("inside", "en")
+    take(participation, inside, until="trial")
+    set_status(participation, "paused", "ada")
+    with pytest.raises(TurnedAway, match="paused"):
+        participation.arrive("new", "en")
+    assert take(participation, inside).state == "finished"
+    set_status(participation, "open", "ada")
+    participation.arrive("new", "en")
+    set_status(participation, "closed", "ada")
+    with pytest.raises(TurnedAway, match="closed"):
+        participation.arrive("newer", "en")
+    with pytest.raises(Exception, match="closed for good"):
+        set_status(participation, "open", "ada")
+
+
+# -- odd browsers --
+
+
+def test_cookies_of_others_on_the_same_host_lock_nobody_out(make_site):
+    site = make_site()
+    client = site.browser()
+    enter(client)
+    own = client.cookies["eqlab_small"]
+    foreign = 'consentPrefs={"a":1}; =; a b=c; x="y; '
+    for header in (f"{foreign}eqlab_small={own}", f'eqlab_small={own}; consentPrefs={{"a":1}}'):
+        plain = site.browser(headers={"Cookie": header})
+        assert plain.get("/s/small/page").status_code == 200
+    assert parse_cookies('consentPrefs={"a":1}; eqlab_small=v')["eqlab_small"] == "v"
+
+
+def test_blocked_cookies_are_explained(make_site):
+    site = make_site()
+    client = site.browser(follow_redirects=False)
+    reply = enter(client)
+    client.cookies.clear()
+    told = client.get(reply.headers["location"])
+    assert told.status_code == 400
+    assert "keeps no cookies" in told.text
+
+
+def test_head_brings_nobody_in(make_site):
+    site = make_site()
+    reply = site.browser().head("/s/small", params={"PROLIFIC_PID": "p-1"})
+    assert reply.status_code == 200
+    assert "set-cookie" not in reply.headers
+    assert count(site, participants) == 0
+
+
+def test_a_link_does_not_swap_the_person_behind_their_back(make_site):
+    site = make_site()
+    client = site.browser()
+    here = at_trials(site, client)
+    asked = enter(client, panel_id="attacker")
+    assert asked.status_code == 409
+    assert count(site, participants) == 1
+    assert fill(client.get("/s/small/page").text)["step"] == fill(here.text)["step"]
+    client.post("/s/small/leave")
+    assert "Page 1 " in enter(client, panel_id="attacker").text
+    assert count(site, participants) == 2
+
+
+def test_in_a_laboratory_the_next_person_comes_after_the_last_has_finished(make_site):
+    site = make_site()
+    client = site.browser()
+    walk(client, enter(client))
+    assert "Page 1 " in enter(client, panel_id="next").text
+
+
+def test_requests_for_another_host_are_refused(make_site):
+    site = make_site(public_url="https://study.test")
+    assert site.browser(headers={"Host": "study.test"}).get("/s/small").status_code == 403  # the panel's id is missing
+    for host in ("evil.example", "study.test.evil.example", "study.test:8000", "127.0.0.1"):
+        assert site.browser(headers={"Host": host}).get("/s/small").status_code == 421
+    assert site.browser(headers={"Host": "127.0.0.1:8000"}).get("/health").status_code == 200
+
+
+def test_devices_are_told_apart_in_three_classes():
+    assert device_class("Mozilla/5.0 (iPhone; CPU iPhone OS 14_0 like Mac OS X) Mobile/15E148") == "phone"
+    assert device_class("Mozilla/5.0 (Linux; Android 11; Pixel 5) Chrome/90 Mobile Safari/537.36") == "phone"
+    assert device_class("Mozilla/5.0 (Linux; Android 11; SM-T500) Chrome/90 Safari/537.36") == "tablet"
+    assert device_class("Mozilla/5.0 (iPad; CPU OS 14_0 like Mac OS X)") == "tablet"
+    assert device_class("Mozilla/5.0 (X11; Linux x86_64) Firefox/88.0") == "computer"
+    assert device_class("") is None
+
+
+# -- simulated people, attention, corrections --
+
+
+def test_simulated_people_come_to_a_rehearsal_only(make_site):
+    says = {"X-Eqlab-Simulated": "1"}
+    real = make_site()
+    assert enter(real.browser(headers=says)).status_code == 403
+    assert count(real, participants) == 0
+    rehearsal = make_site(small_design("two", panel=REAL), rehearsal=True)
+    assert enter(rehearsal.browser(headers=says), "two", "simulated-1").status_code == 200
+    (row,) = (
+        rehearsal.store.engine.connect().execute(select(participants).where(participants.c.study_id == "two")).all()
+    )
+    assert row.person.startswith("sim")
+
+
+def test_a_check_looks_like_a_trial_from_outside(make_site):
+    site = make_site(small_design(panel=PROLIFIC, size=3, attention=2))
+    client = site.browser()
+    reply = at_trials(site, client)
+    shapes, kinds = [], []
+    while "v.rating" in reply.text:
+        shape = re.sub(r'(?s)<div class="stimulus">.*?</div>', "", reply.text)
+        told = r'<p class="left">.*?</p>\n?|<p><a href="/s/small/back".*?</p>'  # how far one is
+        shapes.append(re.sub(rf'\d+|value="[^"]*"|{told}', "", shape))
+        kinds.append(client.get("/api/s/small/page").json()["kind"])
+        reply = client.post("/s/small/page", data=fill(reply.text))
+    assert len(shapes) == 5
+    assert set(kinds) == {"trial"}
+    assert len(set(shapes[1:])) == 1
+
+
+def test_an_answer_can_be_changed_until_the_page_after_and_both_are_kept(make_site):
+    site = make_site(small_design(panel=PROLIFIC, size=4, attention=0))
+    client = site.browser()
+    reply = at_trials(site, client)
+    assert 'id="back"' not in reply.text  # the quiz is no answer to be changed
+    reply = client.post("/s/small/page", data=fill(reply.text, lambda name, values: "1"))
+    before = client.get("/s/small/back")
+    assert 'value="1" checked' in before.text
+    changed = fill(before.text, lambda name, values: "3")
+    assert changed["correct"] == "yes"
+    reply = client.post("/s/small/page", data=changed)
+    assert fill(reply.text)["step"] == str(int(changed["step"]) + 1)  # where they were
+    client.post("/s/small/page", data=changed)  # again: nothing new
+    participation = site.participation
+    from eqlab.study.results.participants import read_participants, scored_of
+
+    (person,) = read_participants(participation).people
+    own = [one for one in person.given if one.kind == "trial"]
+    assert [(one.attempt, one.values["rating"]) for one in own] == [(1, 1), (2, 3)]
+    assert [one.attempts[0].values["rating"] for one in scored_of("run", [person], "rating")] == [3]
+    assert sum(event.kind == "corrected" for event in read_participants(participation).events) == 1
+    reply = client.post("/s/small/page", data=fill(reply.text))
+    late = {**changed, "v.rating": "2"}
+    client.post("/s/small/page", data=late)  # the page after has been answered
+    (person,) = read_participants(participation).people
+    assert next(one.values["rating"] for one in person.counted if one.kind == "trial") == 3
+
+
+def test_a_changed_answer_is_checked_like_any_other(make_participation):
+    participation = make_participation(size=3, attention=0)
+    person = participation.admit(Arrival("h", "en"))
+    view = take(participation, person, until="trial")
+    participation.save(person, view.number, 1, {"rating": 1})
+    from eqlab.core.moves import FilledPage
+
+    (refused,) = participation.make([FilledPage(person, view.number, 1, {"rating": 9}, correct=True)])
+    assert (refused.outcome, refused.problems) == ("refused", {"rating": "off"})
+    (early,) = participation.make([FilledPage(person, view.number - 1, 1, {"quiz1": 2}, correct=True)])
+    assert early.outcome == "again"

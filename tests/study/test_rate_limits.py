@@ -1,0 +1,56 @@
+"""Token buckets in the store: what is used up stays used up until time refills it, whatever others and clocks do."""
+
+import pytest
+from sqlalchemy import select
+
+from eqlab.store.schema import buckets
+from eqlab.store.store import Store
+from eqlab.store.study.rate_limits import give_token, take_token
+
+HOUR, DAY = 3600.0, 24 * 3600.0
+
+
+@pytest.fixture
+def store(store_url):
+    with Store(store_url) as opened:
+        yield opened
+
+
+def keys(store):
+    with store.engine.connect() as connection:
+        return set(connection.execute(select(buckets.c.key)).scalars())
+
+
+def test_so_many_at_once_and_so_many_more_each_second(store):
+    assert [take_token(store, "login", 2, 0.5, 1000.0) for _ in range(3)] == [True, True, False]
+    assert not take_token(store, "login", 2, 0.5, 1001.0)
+    assert take_token(store, "login", 2, 0.5, 1002.0)
+    assert [take_token(store, "login", 2, 0.5, 9000.0) for _ in range(3)] == [True, True, False]  # not more than 2
+
+
+def test_a_bucket_is_not_forgotten_when_another_is_made(store):
+    """Otherwise whoever guesses passwords could empty the memory by a visit from another address."""
+    assert take_token(store, "login", 1, 0.0, 1000.0)
+    for later in (1.0, HOUR, DAY - 1):
+        assert take_token(store, f"another {later}", 1, 0.0, 1000.0 + later)
+        assert not take_token(store, "login", 1, 0.0, 1000.0 + later)
+
+
+def test_a_bucket_that_nobody_used_for_a_day_is_forgotten(store):
+    take_token(store, "login", 1, 0.0, 1000.0)
+    take_token(store, "another", 1, 0.0, 1000.0 + DAY + 1)
+    assert keys(store) == {"another"}
+
+
+def test_a_clock_that_goes_back_neither_refills_nor_takes(store):
+    assert take_token(store, "login", 1, 1.0, 1000.0)
+    assert not take_token(store, "login", 1, 1.0, 900.0)
+    assert take_token(store, "login", 1, 1.0, 901.0)
+
+
+def test_who_gets_it_right_starts_anew(store):
+    take_token(store, "login", 1, 0.0, 1000.0)
+    take_token(store, "another", 1, 0.0, 1000.0)
+    give_token(store, "login")
+    assert take_token(store, "login", 1, 0.0, 1000.0)
+    assert not take_token(store, "another", 1, 0.0, 1000.0)

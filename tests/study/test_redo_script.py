@@ -1,0 +1,160 @@
+"""A study of every kind from its template: exported, done again by eqlab and by the script that knows nothing of eqlab,
+and released to everybody."""
+
+import csv
+import json
+import re
+
+import pytest
+from filled_studies import filled, opened, template_text
+from redo_case import without_eqlab
+
+import eqlab as api
+from eqlab.benchmarks.eqbench.score import item_score_v1
+from eqlab.study.results import redo_script
+from eqlab.study.results.bundle import redo
+from eqlab.study.results.export import export_all
+from eqlab.study.results.public import publish
+
+QUICK = ("reply", "eqbench")
+SLOW = ("rating", "pairwise", "evoked", "emobench", "own")
+"""Kinds whose analysis takes seconds, once in eqlab and once in the script."""
+SMALL = {"rating": "limit = 8", "pairwise": "limit = 6", "evoked": "limit = 24", "own": "limit = 6"}
+OWN = """
+[[scale]]
+key = "warm"
+text = "The reply is warm."
+low = 1
+high = 5
+ends = ["not at all", "very"]
+[[scale]]
+key = "cold"
+text = "The reply is cold."
+low = 1
+high = 4
+labels = ["no", "a little", "rather", "very"]
+reverse = true
+[design]
+arms_per_person = "all"
+[[after]]
+key = "remarks"
+ask = "text"
+text = "What else?"
+[[before]]
+key = "age"
+ask = "number"
+text = "How old are you?"
+low = 18
+high = 110
+"""
+
+
+OWN_ITEMS = {
+    "eqbench": (
+        "id,character,text,emotions",
+        '"q{n}","Ben","Ana: I got job number {n}!\nBen: So you will move.","Proud {n} | Sad 3 | Hurt 4 | Glad 1"',
+    ),
+    "evoked": ("id,text,emotion", 's{n},"Somebody took your seat number {n}.",{mood}'),
+    "emobench": (
+        "id,task,scenario,choices,label,question_type",
+        'e{n},application,"Ben lost his key number {n}.","Help him look. | Laugh. | Leave. | Sing.",Laugh.,Action',
+    ),
+}
+"""The first line of a file, and the others."""
+
+
+@pytest.mark.parametrize("kind", OWN_ITEMS)
+def test_questions_of_ones_own_are_found_again_too(tmp_path, kind):
+    """Their number is called as their file is; and four zeros are no answer in EQ-Bench."""
+    head, line = OWN_ITEMS[kind]
+    moods = ("Anger", "Neutral", "Positive")
+    rows = [line.format(n=n, mood=moods[n % 3]) for n in range(1, 10)]
+    (tmp_path / "mine.csv").write_text("\n".join([head, *rows, ""]))
+    store = api.open_store(str(tmp_path / "s.db"))
+    text = re.sub(r"(?m)^items = .*", 'items = "mine.csv"', template_text(kind, store))
+    zeros = {"Proud": 0, "Sad": 0, "Hurt": 0, "Glad": 0}
+    design = opened(tmp_path / "study.toml", text, store)
+    participation = filled(design, store, 30, source=text, instead={(2, 1): zeros} if kind == "eqbench" else {})
+    export_all(participation, tmp_path / "out")
+    again = without_eqlab(tmp_path / "out")
+    store.close()
+    assert again.wrong == []
+    assert kind != "eqbench" or "mine" in again.same
+
+
+def test_the_first_version_of_eqbench_is_found_again():
+    """Its scores share ten points; only published questions have it."""
+    answers = {"a": (5, 5, 0, 0), "b": (1, 0, 2, 7), "c": (0, 0, 0, 0)}
+    words, reference = ("W", "X", "Y", "Z"), {"W": 4, "X": 3, "Y": 3, "Z": 0}
+    rows = [
+        {"person": person, "trial": "t", "scale": word, "value": str(value)}
+        for person, own in answers.items()
+        for word, value in zip(words, own, strict=True)
+    ]
+    ((_, (found, _)),) = redo_script._eqbench(
+        rows, {"t": {"reference": reference}}, {"options": [["version", "v1"]]}
+    ).items()
+    scores = [item_score_v1(dict(zip(words, own, strict=True)), reference) for own in answers.values()]
+    assert scores[2] is None
+    assert found == pytest.approx(10 * (scores[0] + scores[1]) / 2)
+
+
+@pytest.fixture(scope="module", params=[*QUICK, *(pytest.param(kind, marks=pytest.mark.claims) for kind in SLOW)])
+def exported(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    store = api.open_store(str(folder / "s.db"))
+    kind = "rating" if request.param == "own" else request.param
+    text = template_text(kind, store).replace(f'kind = "{kind}"', f'kind = "{kind}"\n{SMALL.get(request.param, "")}', 1)
+    text += OWN if request.param == "own" else ""
+    # people are dealt anew each time: so many that no dealing leaves the models without a summit to find
+    text = re.sub(r"(?m)^people_per_batch = .*", "people_per_batch = 6", text) if kind == "rating" else text
+    design = opened(folder / "study.toml", text, store)
+    participation = filled(design, store, 30, careless=2, source=text)
+    export_all(participation, folder / "out")
+    yield participation, folder
+    store.close()
+
+
+def test_the_script_in_the_export_finds_the_numbers_again_without_eqlab(exported):
+    _, folder = exported
+    again = without_eqlab(folder / "out")
+    assert again.wrong == []
+    assert len(again.same) >= 2
+
+
+def test_eqlab_finds_them_again_too(exported):
+    participation, folder = exported
+    if participation.study.kind == "rating" and not participation.study.scales:
+        pytest.skip("takes long, and is tested with the export's other promises")
+    assert redo(folder / "out")[1] == []
+
+
+def test_the_script_says_where_a_result_was_changed(exported, tmp_path, capsys):
+    _, folder = exported
+    told = json.loads((folder / "out" / "result.json").read_text())
+    told["analysed"] += 1
+    for name in ("participants.csv", "answers.csv", "questions.csv", "study.toml", "study.json"):
+        (tmp_path / name).write_bytes((folder / "out" / name).read_bytes())
+    (tmp_path / "result.json").write_text(json.dumps(told))
+    assert redo_script.main(tmp_path) == 1
+    assert "DIFFERENT  people analysed" in capsys.readouterr().out
+
+
+def test_the_release_has_no_word_number_or_moment_of_anybody(exported):
+    participation, folder = exported
+    written = publish(participation, folder / "public")
+    whole = "".join(path.read_text() for path in written)
+    with (folder / "out" / "answers.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    texts = {row["text"] for row in rows if len(row["text"]) > 3 and row["kind"] != "attention"}
+    if participation.study.kind == "reply":
+        assert texts
+    assert not any(text in whole for text in texts)
+    for row in rows:
+        assert row["person"] not in whole
+    assert not re.search(r"20\d\d-\d\d-\d\d|\d\d:\d\d:\d\d", whole.replace(participation.study.consent.keep_until, ""))
+    with (folder / "public" / "answers.csv").open(newline="") as file:
+        kept = list(csv.DictReader(file))
+    assert kept or participation.study.kind == "reply"
+    assert all(row["seconds"] == "" or row["seconds"].isdigit() for row in kept)
+    assert not any(row["scale"] in ("age", "remarks", "reply") for row in kept)

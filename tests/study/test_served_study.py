@@ -1,0 +1,163 @@
+"""People who wait at the same time: served together, each with their own outcome, nobody failing for another."""
+
+import asyncio
+import threading
+
+import pytest
+from small_study import take
+from sqlalchemy import event, func, select
+
+from eqlab.core.errors import StoreError
+from eqlab.core.moves import Arrival, ConsentMove, FilledPage, Unknown
+from eqlab.store.schema import answers, participants
+from eqlab.study.served_study import ServedStudy
+
+
+@pytest.fixture
+def open_desk(make_participation):
+    opened = []
+
+    def make(**more):
+        opened.append(ServedStudy(make_participation(batches=10, attention=0, **more)))
+        return opened[-1]
+
+    yield make
+    for served in opened:
+        served.close()
+
+
+def in_the_queue(served):
+    """Keeps the served's writers busy until it is set, so that what is asked meanwhile waits together."""
+    gate = threading.Event()
+    for _ in range(served._writers._max_workers):
+        served._writers.submit(gate.wait)
+    return gate
+
+
+async def all_waiting(served, *moves):
+    gate = in_the_queue(served)
+    tasks = [asyncio.create_task(served.make(move)) for move in moves]
+    await asyncio.sleep(0)
+    gate.set()
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def count(served, table):
+    with served.participation.store.engine.connect() as connection:
+        return connection.execute(select(func.count()).select_from(table)).scalar()
+
+
+def test_who_waits_together_shares_a_transaction_and_gets_their_own_outcome(open_desk):
+    served = open_desk()
+    participation = served.participation
+    people = [participation.arrive(f"h{number}", "en") for number in range(5)]
+    pages = [take(participation, person, until="trial").number for person in people]
+    commits = []
+    event.listen(participation.store.engine, "commit", commits.append)
+    good, bad = {"rating": 3}, {"rating": 9}
+    moves = [FilledPage(person, number, 1, good) for person, number in zip(people, pages, strict=True)]
+    moves[1] = FilledPage(people[1], pages[1], 1, bad)
+    moves[2] = FilledPage(people[2], pages[2] + 1, 1, good)
+    moves += [moves[0], FilledPage("nobody", 1, 1, good), ConsentMove(people[3], agreed=False)]
+    before = count(served, answers)
+    commits.clear()
+    *saved, twice, nobody, late = asyncio.run(all_waiting(served, *moves))
+    assert len(commits) < len(moves)
+    assert [one.outcome for one in saved] == ["saved", "refused", "ahead", "saved", "saved"]
+    assert saved[1].problems == {"rating": "off"}
+    assert (twice.outcome, late.outcome) == ("again", "again")
+    assert isinstance(nobody, Unknown)
+    assert count(served, answers) == before + 3
+    assert [participation.look(person).number - page for person, page in zip(people, pages, strict=True)] == [
+        1,
+        0,
+        0,
+        1,
+        1,
+    ]
+
+
+def test_arrivals_together_are_one_person_for_one_panel_id(open_desk):
+    served = open_desk()
+    known = served.participation.arrive("known", "en")
+    hashes = ["known", "a", "b", "a", None, None, "a"]
+    arrived = asyncio.run(all_waiting(served, *(Arrival(one, "en") for one in hashes)))
+    people = [one.person for one in arrived]
+    assert people[0] == known
+    assert people[1] == people[3] == people[6]
+    assert len(set(people)) == count(served, participants) == 5
+
+
+def test_claims_together_never_share_a_place_and_fill_the_arms_evenly(open_desk):
+    served = open_desk(quiz=False)
+    participation = served.participation
+    people = [participation.arrive(f"h{number}", "en") for number in range(23)]
+    asyncio.run(all_waiting(served, *(ConsentMove(person, agreed=True) for person in people)))
+    views = [participation.look(person) for person in people]
+    arms = [view.arm for view in views if view.state == "taking"]
+    assert (arms.count("a"), arms.count("b")) == (10, 10)
+    assert [view.state for view in views].count("full") == 3
+
+
+def test_a_move_that_breaks_breaks_alone(open_desk, monkeypatch):
+    served = open_desk()
+    participation = served.participation
+    people = [participation.arrive(f"h{number}", "en") for number in range(4)]
+    page = take(participation, people[0], until="trial").number
+    for person in people[1:]:
+        take(participation, person, until="trial")
+    moves = [FilledPage(person, page, 1, {"rating": 1}) for person in people]
+    moves[2] = FilledPage(people[2], page, 1, {"rating": 1}, shown_at="no number")  # type: ignore[arg-type]
+    before = count(served, answers)
+    saved = asyncio.run(all_waiting(served, *moves))
+    assert [getattr(one, "outcome", type(one)) for one in saved] == ["saved", "saved", TypeError, "saved"]
+    assert count(served, answers) == before + 3
+
+
+def test_looks_together_are_everybodys_own(open_desk):
+    served = open_desk()
+    people = [served.participation.arrive(f"h{number}", "en") for number in range(6)]
+    take(served.participation, people[2], until="trial")
+
+    async def look():
+        return await asyncio.gather(*(served.look(one) for one in [*people, "nobody"]), return_exceptions=True)
+
+    *views, nobody = asyncio.run(look())
+    assert [view.person for view in views] == people
+    assert [view.step.kind for view in views] == ["consent", "consent", "trial", "consent", "consent", "consent"]
+    assert isinstance(nobody, Unknown)
+
+
+def test_two_doors_at_once_let_one_panel_id_in_once(make_participation):
+    """Two servers on one store: the second to come finds whom the first let in."""
+    first, second = make_participation(), make_participation()
+    start = threading.Barrier(2)
+    found = []
+
+    def enter(participation):
+        start.wait()
+        found.extend(participation.arrive(f"h{number}", "en") for number in range(20))
+
+    threads = [threading.Thread(target=enter, args=[participation]) for participation in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 40
+    assert len(set(found)) == 20
+
+
+def test_a_move_that_the_database_ended_for_another_is_made_again(make_participation, monkeypatch):
+    participation = make_participation(batches=10)
+    make, ends = participation._make, ["The store failed: deadlock detected.", "The store failed: gone."]
+
+    def fail_once(moves):
+        if ends:
+            raise StoreError(ends.pop(0))
+        return make(moves)
+
+    monkeypatch.setattr(participation, "_make", fail_once)
+    with pytest.raises(StoreError, match="gone"):  # the second failure is another one, and is told
+        participation.arrive("h", "en")
+    ends.append("The store failed: deadlock detected.")
+    assert participation.look(participation.arrive("h", "en")).state == "arrived"
