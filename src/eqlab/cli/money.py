@@ -13,7 +13,12 @@ from eqlab.cli.plain import print_text
 
 if TYPE_CHECKING:
     from eqlab.core.results import Result
+<<<<<<< HEAD
+    from eqlab.core.usage import Usage
+    from eqlab.models.timeouts import Pace
+=======
     from eqlab.models.chat import Pace
+>>>>>>> main
     from eqlab.runs.budget import Limits
     from eqlab.runs.estimate import Forecast
     from eqlab.runs.request import Prepared
@@ -40,7 +45,7 @@ class Spending:
 
     @property
     def pace(self) -> "Pace | None":
-        from eqlab.models.chat import Pace
+        from eqlab.models.timeouts import Pace
 
         return Pace.every(self.poll) if self.batch else None
 
