@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from conftest import ROOT
 from jsonschema import Draft202012Validator
 from small_study import take
@@ -28,8 +27,8 @@ def test_the_schema_is_one():
 
 def test_what_is_missing_is_found():
     validator = Draft202012Validator({**SCHEMA, "$ref": "#/$defs/estimate"})
-    right = {name: 1 for name in ("value", "n", "se", "low", "high", "digits")}
-    right |= {name: "" for name in ("name", "unit", "note", "of")}
+    right = dict.fromkeys(("value", "n", "se", "low", "high", "digits"), 1)
+    right |= dict.fromkeys(("name", "unit", "note", "of"), "")
     assert validator.is_valid(right)
     for name in right:
         assert not validator.is_valid({key: value for key, value in right.items() if key != name}), name
@@ -71,15 +70,15 @@ def test_study_analyze(eqlab, tmp_path, monkeypatch):
     eqlab("study", "init", "eqbench", "-o", "study.toml")
     path = tmp_path / "study.toml"
     path.write_text(path.read_text().replace("# limit = 20", "limit = 4").replace("batch_size = 10", "batch_size = 2"))
+    assert eqlab("study", "lock", "study.toml").code == 0
     store = Store(str(tmp_path / "store.db"))
     participation = Participation(store, open_study(path, store)[1])
     for name in ("a" * 64, "b" * 64):
         take(participation, participation.arrive(name, "en"))
     store.close()
     found = check("study_analyze", eqlab("study", "analyze", "study.toml", "--json"))
-    assert len(found["analysed"]) == 2
+    assert (found["standing"]["label"], len(found["analysed"])) == ("interim", 2)
 
 
-@pytest.mark.parametrize("study", ["eqbench"])
-def test_reproduce(eqlab, study):
-    assert len(check("reproduce", eqlab("reproduce", study, "--json"))["rows"]) >= 54
+def test_reproduce(eqlab):
+    assert len(check("reproduce", eqlab("reproduce", "eqbench", "--json"))["rows"]) >= 54
