@@ -13,12 +13,7 @@ from eqlab.cli.plain import print_text
 
 if TYPE_CHECKING:
     from eqlab.core.results import Result
-<<<<<<< HEAD
-    from eqlab.core.usage import Usage
     from eqlab.models.timeouts import Pace
-=======
-    from eqlab.models.chat import Pace
->>>>>>> main
     from eqlab.runs.budget import Limits
     from eqlab.runs.estimate import Forecast
     from eqlab.runs.request import Prepared

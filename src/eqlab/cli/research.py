@@ -19,7 +19,7 @@ from eqlab.cli.flags import (
 )
 from eqlab.cli.plain import print_text
 from eqlab.core.pairs import read_settings
-from eqlab.models.chat import PATIENCE, WHOLE, Timeouts
+from eqlab.models.timeouts import PATIENCE, WHOLE, Timeouts
 
 if TYPE_CHECKING:
     from eqlab.reproduce.claims import Study

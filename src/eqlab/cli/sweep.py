@@ -14,12 +14,8 @@ from eqlab.cli.flags import REPORT, DataFlag, FilePatienceFlag, JsonFlag, Report
 from eqlab.cli.plain import harmless
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from eqlab.models.timeouts import Timeouts
-=======
     from eqlab.core.errors import EqlabError
-    from eqlab.models.chat import Timeouts
->>>>>>> main
+    from eqlab.models.timeouts import Timeouts
     from eqlab.store.store import Store
     from eqlab.sweep.grid import SweepListener, SweepOutcome, SweepRun, SweepRunPlan
 
