@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.benchmarks.common.reading import read_form, read_json, read_numbers
+from eqlab.benchmarks.common.questions import read_form
+from eqlab.benchmarks.common.reading import read_json, read_numbers
 from eqlab.core.forms import Form, Scale, check_values, json_schema, points_left, problems, random_points
 from eqlab.core.trials import Trial, from_json, to_json
 

@@ -9,9 +9,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from eqlab.analysis.intervals import mean_estimate
-from eqlab.benchmarks.choices import lettered, numbered
 from eqlab.benchmarks.common import outcome
-from eqlab.benchmarks.common.reading import SCALED, read_form
+from eqlab.benchmarks.common.choices import lettered, numbered, read_choices
+from eqlab.benchmarks.common.reading import SCALED, read_json, read_numbers
 from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.options import Options
 from eqlab.core.answers import Reading, final
@@ -200,6 +200,17 @@ class Questions(ABC, Generic[O]):
         return BenchmarkStudy(self)
 
 
+def read_form(text: str, trial: Trial) -> Reading:
+    """A reply to any form of scales: structured, multiple choice, or numbers by name."""
+    if trial.mode == "json":
+        return read_json(text, trial.form)
+    return read_choices(text, trial) if _is_choice(trial.form) else read_numbers(text, trial.form)
+
+
+def _is_choice(form: Form) -> bool:
+    return bool(form.scales) and all(len(scale.anchors) == scale.high - scale.low + 1 for scale in form.scales)
+
+
 def item_means(items: Sequence[ItemScore]) -> list[float]:
     """Points by item, repeats averaged: the independent units behind the interval."""
     found: dict[str, list[float]] = {}
@@ -211,7 +222,7 @@ def item_means(items: Sequence[ItemScore]) -> list[float]:
 
 def how_to_fill_in(form: Form, *, structured: bool = False) -> str:
     """The form in words, as a model gets it."""
-    if all(len(scale.anchors) == scale.high - scale.low + 1 for scale in form.scales):
+    if _is_choice(form):
         show = numbered if structured else lettered
         asked = "\n\n".join(f"{scale.text}\n{show(scale)}" for scale in form.scales)
         if structured:

@@ -1,5 +1,5 @@
 """Reading a reply into a form: as a JSON object, as "name: number" lines, or as a refusal. The same for every
-benchmark; multiple choice is read in `benchmarks.choices`."""
+benchmark; multiple choice is read in `choices`."""
 
 import json
 import re
@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from eqlab.core.answers import Reading
-from eqlab.core.forms import Form, Scale, check_values
-from eqlab.core.trials import Trial
+from eqlab.core.forms import Form, check_values
 
 SCALED = "scaled to the total"
 """How the note of a reading ends whose points were dealt out in another number than asked for."""
@@ -31,21 +30,6 @@ def is_refusal(text: str) -> bool:
     """Whether the opening of a reply declines; a long answer that mentions a limit later on does not. Asked only of
     replies that could not be read, so that an answer with an apology in it is never a refusal."""
     return _REFUSAL.search(text[:400].replace("’", "'")) is not None
-
-
-def read_form(text: str, trial: Trial) -> Reading:
-    """A reply to any form of scales: structured, multiple choice, or numbers by name."""
-    from eqlab.benchmarks.choices import read_choices
-
-    if trial.mode == "json":
-        return read_json(text, trial.form)
-    if trial.form.scales and all(map(_is_choice, trial.form.scales)):
-        return read_choices(text, trial)
-    return read_numbers(text, trial.form)
-
-
-def _is_choice(scale: Scale) -> bool:
-    return len(scale.anchors) == scale.high - scale.low + 1
 
 
 # -- a JSON object ---------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eqlab.benchmarks.choices import read_choices
+from eqlab.benchmarks.common.choices import read_choices
 from eqlab.benchmarks.emobench.items import (
     APPLICATION_FILE,
     OPEN,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from eqlab.benchmarks.choices import choice, lettered, numbered, shuffled
+from eqlab.benchmarks.common.choices import choice, lettered, numbered, shuffled
 from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.options import Options, option
 from eqlab.core.benchmark import Selection

@@ -1,0 +1,159 @@
+"""Multiple choice, the same for every benchmark: options in a drawn order, letters before them, and a reply read by its
+letters or by the options' own words."""
+
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
+from typing import Any, TypeVar
+
+from eqlab.benchmarks.common.reading import is_refusal, read_json
+from eqlab.core.answers import Reading
+from eqlab.core.forms import Form, Scale
+from eqlab.core.trials import Trial
+
+T = TypeVar("T")
+_MARKUP = re.compile(r"[*_`#>]+")
+_LETTER = r"[\(\[（【]?\s*([A-Z])(?![A-Za-z'’])\s*[\)\]）】]?"
+_SAID = re.compile(
+    r"(?i:answers?|choices?|options?|select(?:ed)?|choose|pick|答案|选项|选择|应选|选)\s*"
+    r"(?i:is|are|would be|should be|was|to|是|为|[:：=-])*\s*(?:(?i:option|choice|letter)\b|选项)?\s*[:：]?\s*"
+    + _LETTER
+)
+"""Words may be of any case; a letter is a capital, or every "a" would be one."""
+_ALONE = re.compile(rf"^\s*{_LETTER}\s*[.:：。、)]*\s*$")
+_LEADING = re.compile(r"^\s*[\(\[（【]?([A-Z])\s*[\)\]）】.:：、]\s*(\S.*)?$")
+
+
+def shuffled(options: Sequence[T], seed: str) -> tuple[T, ...]:
+    """The options in the order that a seed draws."""
+    order = list(options)
+    random.Random(seed).shuffle(order)
+    return tuple(order)
+
+
+def choice(key: str, text: str, options: Sequence[str]) -> Scale:
+    """One question with its options, counted from 1."""
+    return Scale(key, text, 1, len(options), tuple(enumerate(options, start=1)))
+
+
+def lettered(scale: Scale) -> str:
+    """The options as a model gets them, a line each."""
+    return "\n".join(f"{ascii_uppercase[value - 1]}) {label}" for value, label in scale.anchors)
+
+
+def numbered(scale: Scale) -> str:
+    """The same for a structured answer, which is a number."""
+    return "\n".join(f"{value}) {label}" for value, label in scale.anchors)
+
+
+def read_choices(text: str, trial: Trial) -> Reading:
+    """One option for each question of the trial's form. A reply that names two for one question names none."""
+    form = trial.form
+    if trial.mode == "json":
+        return read_json(text, form)
+    found = _from_object(text, form)
+    if found is None:
+        parts = _parts(text, form)
+        found = {scale.key: _read_one(part, scale) for scale, part in zip(form.scales, parts, strict=True)}
+    missing = [key for key in form.keys if found.get(key) is None]
+    if not missing:
+        return Reading("ok", found)
+    kept = {key: value for key, value in found.items() if value is not None}
+    note = f"no choice for {', '.join(missing)}"
+    return Reading("refused" if not kept and is_refusal(text) else "unparseable", kept, note)
+
+
+def _from_object(text: str, form: Form) -> dict[str, int | None] | None:
+    """A JSON object anywhere in the reply, with letters, numbers or options under the questions' keys; the last one
+    counts, for what comes before it is thinking aloud."""
+    for match in reversed(list(re.finditer(r"\{[^{}]*\}", text))):
+        try:
+            pairs = json.loads(match.group(), object_pairs_hook=list)
+        except (ValueError, RecursionError):
+            continue
+        known: dict[str, list[Any]] = {}
+        for key, value in pairs:
+            known.setdefault(key.strip().casefold(), []).append(value)
+        if any(key.casefold() in known for key in form.keys):
+            return {scale.key: _only(known.get(scale.key.casefold(), ()), scale) for scale in form.scales}
+    return None
+
+
+def _only(given: Sequence[Any], scale: Scale) -> int | None:
+    """The one value of a key, which may be said twice."""
+    values = {_value(one, scale) for one in given}
+    return values.pop() if len(values) == 1 else None
+
+
+def _value(given: Any, scale: Scale) -> int | None:
+    if isinstance(given, int) and not isinstance(given, bool):
+        return given if scale.holds(given) else None
+    return _read_one(given, scale) if isinstance(given, str) else None
+
+
+def _parts(text: str, form: Form) -> list[str]:
+    """The part of a reply that is about each question: all of it for one; else by the questions' keys or numbers."""
+    if len(form.scales) == 1:
+        return [text]
+    starts = []
+    for number, scale in enumerate(form.scales, start=1):
+        name = (
+            rf"(?:{re.escape(scale.key)}|question\s*{number}|q\s*{number}|问题\s*{number}|(?m:^)\s*{number}[.)、:：])"
+        )
+        found = list(re.finditer(name, text, re.IGNORECASE))
+        starts.append((found[-1].start(), found[-1].end()) if found else (-1, -1))
+    if all(start >= 0 for start, _ in starts) and starts == sorted(starts):
+        ends = [start for start, _ in starts[1:]] + [len(text)]
+        return [text[begin:end] for (_, begin), end in zip(starts, ends, strict=True)]
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines if len(lines) == len(form.scales) else [""] * len(form.scales)
+
+
+def _read_one(text: str, scale: Scale) -> int | None:
+    """The option that a text names: by "the answer is B", a letter alone, a lettered line, or the option's words."""
+    plain = _MARKUP.sub("", text).strip()
+    letters = {ascii_uppercase[value - 1]: value for value, _ in scale.anchors}
+    for found in (_SAID.findall(plain), _alone(plain), _lines(plain, scale)):
+        named = {letters[letter.upper()] for letter in found if letter.upper() in letters}
+        if len(named) == 1:
+            return named.pop()
+        if named:
+            return None
+    return _by_words(plain, dict(scale.anchors))
+
+
+def _alone(text: str) -> list[str]:
+    rows = [found.group(1) for line in text.splitlines() if (found := _ALONE.match(line))]
+    bare = text.strip(" :：.。\n-")
+    return rows or ([bare.upper()] if len(bare) == 1 and bare.isascii() and bare.isalpha() else [])
+
+
+def _lines(text: str, scale: Scale) -> list[str]:
+    """Letters of lines such as "B) gratitude"; a list of all the options is none of them."""
+    rows = [found.group(1) for line in text.splitlines() if (found := _LEADING.match(line.strip(" :：-")))]
+    return rows if len(set(rows)) < len(scale.anchors) else []
+
+
+def _by_words(text: str, labels: Mapping[int, str]) -> int | None:
+    """The one option whose words are in the text; not one that is only part of another that is there."""
+    folded = _folded(text)
+    there = {value: label for value, label in ((v, _folded(t)) for v, t in labels.items()) if _within(label, folded)}
+    longest = [
+        value
+        for value, label in there.items()
+        if not any(other != value and label != words and label in words for other, words in there.items())
+    ]
+    return longest[0] if len(longest) == 1 else None
+
+
+def _folded(text: str) -> str:
+    return re.sub(r"[\s\"'“”‘’.,;:!?。，；：！？]+", " ", text.casefold()).strip()
+
+
+def _within(label: str, text: str) -> bool:
+    if not label:
+        return False
+    before, after = (r"\b" if end.isascii() else "" for end in (label[0], label[-1]))
+    return re.search(before + re.escape(label) + after, text) is not None
