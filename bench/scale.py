@@ -38,7 +38,7 @@ def _measure(arguments: argparse.Namespace, url: str, folder: Path) -> None:
     import ray
 
     import eqlab as api
-    from eqlab.models.chat import Timeouts
+    from eqlab.models.timeouts import Timeouts
     from eqlab.sweep.file import parse_sweep
     from eqlab.sweep.grid import SweepListener, SweepOutcome, make_runs
     from eqlab.sweep.local import run_here

@@ -12,7 +12,7 @@ from typing import Any
 _HOME = {
     "Limits": "eqlab.runs.budget",
     "Listener": "eqlab.runs.ask",
-    "Pace": "eqlab.models.chat",
+    "Pace": "eqlab.models.timeouts",
     "Request": "eqlab.runs.request",
     "arun": "eqlab.runs.ask",
     "compare_runs": "eqlab.comparison.frames",

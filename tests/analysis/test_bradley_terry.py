@@ -7,7 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
-from eqlab.analysis.bradley_terry import Cells, Davidson, Verdicts, directions, next_pairs, strengths
+from eqlab.analysis.bradley_terry import (
+    Cells,
+    Davidson,
+    Verdicts,
+    _two_way,
+    directions,
+    next_pairs,
+    strengths,
+)
 from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.core.errors import UsageError
 
@@ -261,3 +269,11 @@ def _verdicts(random, truth, pairs, prompts, start):
 def _as(rows):
     first, second, outcome, prompt = zip(*rows, strict=True)
     return Verdicts(first, second, np.array(outcome), prompt)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "judges", "both", "total"), [(1.0, 0.2, 0.9, 1.0), (0.1, 0.5, 0.4, 0.5), (0.3, 0.5, 0.1, 0.7)]
+)
+def test_the_variance_over_prompts_and_judges_is_never_below_either(prompts, judges, both, total):
+    variance, _ = _two_way(*(np.array(one) for one in (prompts, judges, both)), 20, 4)
+    assert float(variance) == pytest.approx(total)

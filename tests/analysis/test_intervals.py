@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eqlab.analysis.intervals import clustered_share, mean_bounds, mean_estimate, proportion_estimate, sample_sd
+from eqlab.analysis.intervals import (
+    clustered_share,
+    mean_bounds,
+    mean_estimate,
+    proportion_bounds,
+    proportion_estimate,
+    sample_sd,
+)
 from eqlab.core.errors import UsageError
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=50)
@@ -101,3 +108,15 @@ def test_a_share_of_repeats_counts_items():
     assert clustered_share("x", [], []).value is None
     with pytest.raises(UsageError):
         clustered_share("x", [True], [])
+
+
+def test_a_share_of_unequal_clusters_by_hand():
+    """Clusters of 4, 1 and 3 answers with 4, 0 and 1 hits: deviations from p·size are 1.5, −0.625 and −0.875."""
+    hits = [True] * 4 + [False] + [True, False, False]
+    found = clustered_share("s", hits, list("aaaabccc"))
+    p, spread = 5 / 8, (1.5**2 + 0.625**2 + 0.875**2) * 3 / 2 / 64
+    effect = spread / (p * (1 - p) / 8)
+    worth = 8 / effect * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 2)) ** 2
+    low, high = proportion_bounds(p, worth)
+    assert (found.value, found.n) == (62.5, 8)
+    assert (found.low, found.high) == pytest.approx((100 * low, 100 * high))

@@ -144,3 +144,23 @@ def test_prompts_need_one_name_each():
     human, judge, rest = draw(1)
     with pytest.raises(UsageError, match="one prompt"):
         ppi_mean(human, judge, rest, prompts=["a"])
+
+
+def test_repeats_of_a_judge_or_of_a_rater_are_no_further_evidence():
+    """A judge that is asked five times about a reply, or a rating that is there five times, tells no more of prompts
+    and raters than once."""
+    human, judge, judged = draw(5, n=40, big=200)
+    raters, prompts, others = np.arange(40) % 8, np.arange(40), np.arange(200) + 100
+    once = ppi_mean(human, judge, judged, clusters=raters, prompts=prompts, judge_clusters=others, weight=0.8)
+    judged_often = ppi_mean(
+        human, judge, np.repeat(judged, 5), clusters=raters, prompts=prompts, judge_clusters=np.repeat(others, 5),
+        weight=0.8,
+    )  # fmt: skip
+    rated_often = ppi_mean(
+        *(np.repeat(one, 5) for one in (human, judge)), judged, clusters=np.repeat(raters, 5),
+        prompts=np.repeat(prompts, 5), judge_clusters=others, weight=0.8,
+    )  # fmt: skip
+    for found in (judged_often, rated_often):
+        assert (found.value, found.se, found.df) == pytest.approx((once.value, once.se, once.df))
+    alone = ppi_mean(human, judge, np.repeat(judged, 5), clusters=raters, prompts=prompts, weight=0.8)
+    assert alone.se < once.se, "without their prompts, repeats pass for replies of their own"

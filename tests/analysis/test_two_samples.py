@@ -2,19 +2,26 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+import statsmodels.api as sm
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from eqlab.analysis.two_samples import (
     Sample,
+    adjusted_differences,
+    anova,
+    compare_raters,
     describe,
     f_test,
     hedges_g,
     paired_comparison,
+    permutation_p,
     published_comparison,
+    tost,
     welch_comparison,
 )
+from eqlab.core.errors import UsageError
 
 values = st.lists(st.integers(10, 50), min_size=3, max_size=40).filter(lambda found: len(set(found)) > 1)
 
@@ -77,3 +84,106 @@ def test_f_test_is_symmetric_and_at_most_one():
 def test_hedges_g():
     a, b = Sample(10, 5.0, 2.0), Sample(20, 3.0, 2.0)
     assert hedges_g(a, b) == pytest.approx(1.0 * (1 - 3 / (4 * 28 - 1)))
+
+
+@given(st.floats(-2, 2), st.floats(0.05, 2), st.floats(3, 200))
+def test_the_interval_says_the_same(difference, se, df):
+    found = tost(difference, se, (-1, 1), df=df)
+    assert found.equivalent == (found.low > -1 and found.high < 1)
+    assert found.p_above_low == pytest.approx(stats.t.sf((difference + 1) / se, df), abs=1e-12)
+
+
+def test_normal_by_default():
+    found = tost(0.0689, 0.0936, (-0.18, 0.18))
+    assert found.p == pytest.approx(stats.norm.cdf((0.0689 - 0.18) / 0.0936))
+    assert not found.equivalent
+
+
+def test_nonsense_raises():
+    with pytest.raises(UsageError):
+        tost(0.0, 0.0, (-1, 1))
+    with pytest.raises(UsageError):
+        tost(0.0, 1.0, (1, -1))
+
+
+def made(seed, sizes, slope=0.5, gap=4.0):
+    draw = np.random.default_rng(seed)
+    groups = [name for name, size in zip("abc", sizes, strict=False) for _ in range(size)]
+    before = draw.normal(40, 10, len(groups))
+    spread = np.array([{"a": 3.0, "b": 8.0, "c": 12.0}[name] for name in groups])
+    values = slope * before + gap * np.array([name == "b" for name in groups]) + draw.normal(0, 1, len(groups)) * spread
+    return values.tolist(), groups, before.tolist()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.lists(st.integers(3, 30), min_size=2, max_size=3))
+def test_as_statsmodels(seed, sizes):
+    values, groups, before = made(seed, sizes)
+    x = np.asarray(before)
+    names = sorted(set(groups) - {"a"})
+    columns = [np.ones(len(x)), *(np.array([g == n for g in groups], float) for n in names), x - x.mean()]
+    fit = sm.OLS(values, np.column_stack(columns)).fit(cov_type="HC3", use_t=True)
+    for place, one in enumerate(adjusted_differences(values, groups, before, "a"), start=1):
+        assert one.value == pytest.approx(fit.params[place])
+        assert one.se == pytest.approx(fit.bse[place])
+        assert one.p == pytest.approx(fit.pvalues[place], abs=1e-9)
+        assert one.bounds() == pytest.approx(tuple(fit.conf_int()[place]))
+        assert one.bounds(0.01)[0] < one.bounds()[0]
+
+
+def test_a_measure_that_does_not_vary_is_left_out():
+    values, groups, _ = made(1, (8, 8))
+    (one,) = adjusted_differences(values, groups, [50.0] * 16, "a")
+    assert one.value == pytest.approx(np.mean(values[8:]) - np.mean(values[:8]))
+    assert one.df == 14
+
+
+@pytest.mark.parametrize("groups", [["a"] * 4, ["a", "a", "a", "b"], ["b", "b", "b", "b"]])
+def test_nothing_is_told_of_too_few(groups):
+    assert adjusted_differences([1.0, 2.0, 3.0, 4.0], groups, [1.0, 2.0, 1.0, 2.0], "a") == []
+
+
+def test_values_that_do_not_vary_have_no_error():
+    assert adjusted_differences([1.0] * 6, ["a"] * 3 + ["b"] * 3, [1.0, 2.0, 3.0] * 2, "a") == []
+
+
+def test_lists_of_different_length_are_refused():
+    with pytest.raises(UsageError, match="differ in number"):
+        adjusted_differences([1.0], ["a", "b"], [1.0], "a")
+
+
+RANDOM = np.random.default_rng(5)
+ONE, OTHER = RANDOM.normal(2.5, 0.3, 60), RANDOM.normal(2.3, 0.4, 50)
+
+
+def test_comparison_equals_scipy():
+    found = compare_raters(ONE, OTHER)
+    welch = stats.ttest_ind(ONE, OTHER, equal_var=False)
+    rank = stats.mannwhitneyu(ONE, OTHER)
+    assert (found.welch_t, found.p) == pytest.approx((welch.statistic, welch.pvalue))
+    assert found.df == pytest.approx(welch.df)
+    assert (found.mannwhitney_u, found.mannwhitney_p) == pytest.approx((rank.statistic, rank.pvalue))
+    superior = np.mean(ONE[:, None] > OTHER[None, :])
+    assert found.a12 == pytest.approx(superior)
+    assert found.cohen_d == pytest.approx(
+        (ONE.mean() - OTHER.mean()) / np.sqrt((ONE.var(ddof=1) + OTHER.var(ddof=1)) / 2)
+    )
+
+
+def test_no_spread_no_effect_size():
+    found = compare_raters(np.full(5, 2.0), np.full(5, 2.0))
+    assert (found.welch_t, found.p, found.cohen_d) == (None, None, None)
+    assert found.a12 == 0.5
+
+
+def test_anova_equals_scipy():
+    f, df, p = anova([ONE, OTHER, ONE + 0.1])
+    theirs = stats.f_oneway(ONE, OTHER, ONE + 0.1)
+    assert (f, p) == pytest.approx((theirs.statistic, theirs.pvalue))
+    assert df == (2, 167)
+
+
+def test_permutation_p_is_never_zero_and_near_the_t_test():
+    assert permutation_p(ONE + 5, OTHER, draws=999) == pytest.approx(1 / 1000)
+    near = permutation_p(ONE, ONE + 0.05, draws=4000)
+    assert near == pytest.approx(stats.ttest_ind(ONE, ONE + 0.05).pvalue, abs=0.04)

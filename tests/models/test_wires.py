@@ -231,6 +231,7 @@ def test_room_is_the_answers_and_what_thinking_takes():
     )
     assert token_limit(prompted("x", settings={"max_output_tokens": 500}), RequestProfile("w", thinks=True)) == 500
     assert token_limit(bare, RequestProfile("w", thinks=True, token_limit=4096)) == 4096
+    assert token_limit(bare, RequestProfile("w", token_limit=4096)) == 60
     assert (
         token_limit(prompted("x", max_tokens=60, settings={"effort": "none"}), RequestProfile("w", thinks=True)) == 60
     )
@@ -382,3 +383,12 @@ def test_an_error_beside_choices_that_are_null():
     assert isinstance(found, TryAgain)
     assert found.gone
     assert "upstream died" in found.reason
+
+
+@pytest.mark.parametrize("limits", [(128, 4096), (4096, 128)])
+def test_of_two_token_limits_that_a_server_names_the_smaller_holds(limits):
+    profile = RequestProfile("openai_chat")
+    for limit in limits:
+        profile = adapted(profile, Adaptation("limit", "room", str(limit)))
+    assert profile.token_limit == 128
+    assert token_limit(prompted("x", max_tokens=1000), profile) == 128

@@ -3,7 +3,7 @@
 from batch_servers import KEY
 
 import eqlab as api
-from eqlab.models.chat import Pace
+from eqlab.models.timeouts import Pace
 from eqlab.runs.ask import Listener, run
 
 PACE = Pace(0.02, 0.05, 0.1)

@@ -11,7 +11,7 @@ from small_sweep import small_cells, stored_answers
 
 import eqlab as api
 from eqlab.core.answers import Answer
-from eqlab.models.chat import Timeouts
+from eqlab.models.timeouts import Timeouts
 from eqlab.store.lock import run_lock
 from eqlab.sweep.driver import Driver, DriverLimits, LostWorkerError
 from eqlab.sweep.file import parse_sweep

@@ -12,7 +12,7 @@ import pytest
 from small_sweep import good, small_cells
 
 import eqlab as api
-from eqlab.models.chat import Timeouts
+from eqlab.models.timeouts import Timeouts
 from eqlab.runs.event_loop import GRACE
 from eqlab.sweep import ray_engine
 from eqlab.sweep.parts import Parts

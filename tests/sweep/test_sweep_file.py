@@ -41,6 +41,20 @@ def test_settings_of_a_model_go_into_its_configuration():
     assert "MY_KEY" not in str(cell.prepared.config)
 
 
+def test_the_embedded_model_alone_answers_in_a_structure_unless_the_file_says_otherwise():
+    """As `eqlab run` does it: so a sweep's runs are the same runs."""
+    import eqlab as api
+
+    text = GOOD.replace("seeds = [0, 1]", "seeds = [0]") + "".join(
+        f'[[models]]\nspec = "embedded"\nname = "{name}"\n{more}\n'
+        for name, more in (("by default", ""), ("free text", "structured = false"))
+    )
+    other, default, free = make_runs(parse(text))
+    assert [run.target.config.structured for run in (other, default, free)] == [False, True, False]
+    same = api.prepare(api.Request("embedded", ("eqbench",), profile="full", limit=3))
+    assert same.config.id == default.run
+
+
 def test_benchmarks_as_tables_override_the_defaults():
     sweep = parse(
         "limit = 3\n[benchmarks.eqbench]\nlimit = 5\noptions = { revision = true }\n[benchmarks.empathy]\n"

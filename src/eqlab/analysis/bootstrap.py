@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from eqlab.analysis.arrays import Floats
 
@@ -72,6 +71,8 @@ def interval(
 
 def _bca_tails(tails: Floats, value: float, drawn: Floats, samples: Sequence[Floats], statistic: Statistic) -> Floats:
     """Φ(z₀ + (z₀ + z)/(1 − a(z₀ + z))), ties counted half; without spread the plain tails."""
+    from scipy.special import ndtr, ndtri
+
     below = (np.sum(drawn < value) + 0.5 * np.sum(drawn == value)) / len(drawn)
     if not 0 < below < 1:
         return tails

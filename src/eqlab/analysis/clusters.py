@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtri, fdtri
 
 from eqlab.analysis.arrays import Floats, Ints, codes, count_levels
 from eqlab.analysis.intervals import t_bounds
@@ -109,6 +108,8 @@ def repeatability(matrix: npt.ArrayLike) -> Repeatability | None:
 
 def score_variation(scores: npt.ArrayLike) -> Estimate:
     """CV in percent of the scores that single repeats give."""
+    from scipy.special import chdtri
+
     each = np.asarray(scores, dtype=float)
     if len(each) < 2:
         return Estimate(CV, None, len(each), unit="%", note="undefined: fewer than two repeats have a score")
@@ -125,6 +126,8 @@ def score_variation(scores: npt.ArrayLike) -> Estimate:
 
 def item_agreement(matrix: npt.ArrayLike) -> Estimate:
     """ICC(1) of an items × repeats array; items with fewer than two values do not count."""
+    from scipy.special import fdtri
+
     table = np.asarray(matrix, dtype=float)
     again = table[np.isfinite(table).sum(axis=1) >= 2]
     known = np.isfinite(again)

@@ -235,7 +235,7 @@ def planned(
     return PlannedPrecision(dict(sizes), se, df, half, max(error, key=lambda term: error[term]))
 
 
-def table(
+def precision_table(
     variance: Mapping[str, float],
     grid: Mapping[str, Sequence[int]],
     *,
@@ -265,7 +265,7 @@ def needed(
         raise UsageError("A half width is above 0.")
     found = [
         one
-        for one in table(variance, grid, subject=subject, difference=difference, fixed=fixed)
+        for one in precision_table(variance, grid, subject=subject, difference=difference, fixed=fixed)
         if one.half_width <= half_width
     ]
 

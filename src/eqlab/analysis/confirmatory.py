@@ -3,7 +3,8 @@ study would draw anew: raters, prompts, and the *replies*.
 
 An arm has one reply to a prompt, and several raters see that same reply: what is good or bad about it is shared by
 their ratings. Without this (prompt × arm) effect a lucky reply passes for a better arm, the more so the more raters see
-it (docs/evidence/coverage.md: false alarms). Crossed cumulative-logit model as in ordinal.py; every two arms, Holm-corrected."""
+it (docs/evidence/coverage.md: false alarms). Crossed cumulative-logit model as in ordinal.py; every two arms,
+Holm-corrected."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass

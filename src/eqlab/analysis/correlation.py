@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import DRAWS, SEED, interval
@@ -81,6 +80,8 @@ def _r_of_totals(totals: Sequence[Floats]) -> Floats:
 
 def _spearman(x: Floats, y: Floats, draws: int, seed: int) -> Estimate:
     """Pearson's r of the ranks, ties at their mean rank (Spearman 1904); ranked anew in each draw, percentiles."""
+    from scipy.stats import rankdata
+
     n = len(x)
     if n < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return Estimate("Spearman's ρ", None, n, note="undefined: fewer than three, or one side does not vary")

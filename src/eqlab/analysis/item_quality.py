@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from eqlab.analysis.arrays import Floats
-from eqlab.analysis.intervals import FEWEST, fisher
+from eqlab.analysis.intervals import FEWEST, fisher, t_bounds
 from eqlab.analysis.item_response import fit
 from eqlab.analysis.multiplicity import benjamini_hochberg
 from eqlab.core.errors import UsageError
@@ -131,11 +131,8 @@ def differential(scores: npt.ArrayLike, groups: Sequence[str], first: str, secon
         x = np.column_stack([member[known], rest[known] - rest[known].mean(), np.ones(int(known.sum()))])
         gap, se = _hc3(x, table[known, item])
         df = int(known.sum()) - 3
-        reach = float(stdtrit(df, 0.975)) * se
-        p = 2 * float(stdtr(df, -abs(gap / se))) if se > 0 else 1.0
-        found.append((item, gap, gap - reach, gap + reach, p))
-    adjusted = benjamini_hochberg([one[-1] for one in found])
-    return [Differential(*one, float(p or 0.0)) for one, p in zip(found, adjusted, strict=True)]
+        found.append((item, gap, se, df))
+    return _tested(found)
 
 
 def against(scores: npt.ArrayLike, groups: Sequence[str], group: str, reference: str) -> list[Differential]:
@@ -166,11 +163,8 @@ def against(scores: npt.ArrayLike, groups: Sequence[str], group: str, reference:
         total = sum(parts)
         gap, se = float(left[0].mean() - left[1].mean()), math.sqrt(total)
         df = total**2 / sum(v**2 / n for v, n in zip(parts, degrees, strict=True)) if total > 0 else 1.0
-        reach = float(stdtrit(df, 0.975)) * se
-        p = 2 * float(stdtr(df, -abs(gap / se))) if se > 0 else 1.0
-        found.append((item, gap, gap - reach, gap + reach, p))
-    adjusted = benjamini_hochberg([one[-1] for one in found])
-    return [Differential(*one, float(p or 0.0)) for one, p in zip(found, adjusted, strict=True)]
+        found.append((item, gap, se, df))
+    return _tested(found)
 
 
 def _hc3(x: Floats, y: Floats) -> tuple[float, float]:
@@ -180,6 +174,16 @@ def _hc3(x: Floats, y: Floats) -> tuple[float, float]:
     leverage = np.clip(np.einsum("ij,jk,ik->i", x, inverse, x), 0.0, 0.999)
     pulled = x * ((y - x @ beta) / (1 - leverage))[:, None]
     return float(beta[0]), math.sqrt(float((inverse @ (pulled.T @ pulled) @ inverse)[0, 0]))
+
+
+def _tested(found: Sequence[tuple[int, float, float, float]]) -> list[Differential]:
+    """From (item, gap, standard error, degrees of freedom): intervals and tests by t, adjusted over all items."""
+    p_values = [2 * float(stdtr(df, -abs(gap / se))) if se > 0 else 1.0 for _, gap, se, df in found]
+    adjusted = benjamini_hochberg(p_values)
+    return [
+        Differential(item, gap, *t_bounds(gap, se, df), p, float(over_all or 0.0))
+        for (item, gap, se, df), p, over_all in zip(found, p_values, adjusted, strict=True)
+    ]
 
 
 def _slope(x: Floats, y: Floats) -> tuple[float, float]:

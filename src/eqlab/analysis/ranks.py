@@ -182,9 +182,9 @@ class BootstrapT:
 
     Items are drawn again with replacement and *every* t is studentised anew in each draw (bootstrap-t: Efron 1981;
     Romano & Wolf 2005), so that few items, skew and heavy tails widen the bound, as they must: with normal weights and
-    40 skewed items the largest of 780 t values exceeds its 5 % bound far too often (docs/evidence/coverage.md). A missing score
-    counts as its model's mean: the bound needs only the shape of the distribution, the pairs themselves are tested on
-    shared items."""
+    40 skewed items the largest of 780 t values exceeds its 5 % bound far too often (docs/evidence/coverage.md). A
+    missing score counts as its model's mean: the bound needs only the shape of the distribution, the pairs themselves
+    are tested on shared items."""
 
     def __init__(self, scores: Floats, draws: int, seed: int) -> None:
         known = np.isfinite(scores)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from eqlab.analysis.arrays import Floats
+from eqlab.analysis.intervals import t_bounds
 from eqlab.core.errors import UsageError
 
 SD_GUARD = 1e-8
@@ -139,6 +139,8 @@ def tost(
 ) -> Equivalence:
     """Two one-sided tests (Schuirmann 1987), normal, or Student's t with `df`. "Not significant" never shows that two
     arms are alike; this can."""
+    from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
     if se <= 0 or margin[0] >= margin[1]:
         raise UsageError("An equivalence test needs a standard error above 0 and a margin (low, high) with low < high.")
     above, below = (difference - margin[0]) / se, (difference - margin[1]) / se
@@ -161,8 +163,7 @@ class Adjusted:
     p: float
 
     def bounds(self, alpha: float = 0.05) -> tuple[float, float]:
-        reach = float(stdtrit(self.df, 1 - alpha / 2)) * self.se
-        return self.value - reach, self.value + reach
+        return t_bounds(self.value, self.se, self.df, 1 - alpha)
 
 
 def adjusted_differences(
@@ -199,7 +200,7 @@ def adjusted_differences(
         if se == 0:
             return []
         value = float(beta[place])
-        found.append(Adjusted(name, value, se, float(df), 2 * float(stdtr(df, -abs(value / se)))))
+        found.append(Adjusted(name, value, se, float(df), two_sided(value / se, df)))
     return found
 
 

@@ -8,7 +8,7 @@ import typer
 
 from eqlab.core.errors import UsageError
 from eqlab.core.pairs import read_settings
-from eqlab.models.chat import PATIENCE
+from eqlab.models.timeouts import PATIENCE
 
 StoreFlag = Annotated[
     str,

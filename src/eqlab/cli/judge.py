@@ -33,7 +33,7 @@ from eqlab.cli.flags import (
     check_writable,
     model_settings,
 )
-from eqlab.models.chat import PATIENCE, SILENCE, WHOLE
+from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE
 
 if TYPE_CHECKING:
     from eqlab.cli.money import Spending

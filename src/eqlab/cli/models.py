@@ -94,8 +94,9 @@ async def _ask_all(configs: list[Any]) -> list[dict[str, Any]]:
 async def _ask(config: Any) -> dict[str, Any]:
     """One tiny question; what is wrong with a model is its line, not the end of the command."""
     from eqlab.core.errors import ModelError
-    from eqlab.models.chat import Timeouts, TransportError, prompted
+    from eqlab.models.chat import TransportError, prompted
     from eqlab.models.open import open_chats
+    from eqlab.models.timeouts import Timeouts
 
     row: dict[str, Any] = {"model": config.spec, "answered": False, "learnt": []}
     try:

@@ -13,7 +13,7 @@ from eqlab.cli.plain import print_text
 
 if TYPE_CHECKING:
     from eqlab.core.results import Result
-    from eqlab.models.chat import Pace
+    from eqlab.models.timeouts import Pace
     from eqlab.runs.budget import Limits
     from eqlab.runs.estimate import Forecast
     from eqlab.runs.request import Prepared
@@ -40,7 +40,7 @@ class Spending:
 
     @property
     def pace(self) -> "Pace | None":
-        from eqlab.models.chat import Pace
+        from eqlab.models.timeouts import Pace
 
         return Pace.every(self.poll) if self.batch else None
 

@@ -30,7 +30,7 @@ from eqlab.cli.flags import (
     model_settings,
 )
 from eqlab.core.pairs import read_pairs, read_settings
-from eqlab.models.chat import PATIENCE, SILENCE, WHOLE
+from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE
 
 WIDTH = 10
 """Points of an adaptive run's 90 % interval, if none are named."""

@@ -15,7 +15,7 @@ from eqlab.cli.plain import harmless
 
 if TYPE_CHECKING:
     from eqlab.core.errors import EqlabError
-    from eqlab.models.chat import Timeouts
+    from eqlab.models.timeouts import Timeouts
     from eqlab.store.store import Store
     from eqlab.sweep.grid import SweepListener, SweepOutcome, SweepRun, SweepRunPlan
 

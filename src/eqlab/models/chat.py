@@ -1,7 +1,7 @@
 """One request, one reply: what every way of reaching a model has in common.
 
-A user's settings have one meaning in every dialect (`max_tokens` is room for the answer everywhere); how long is waited
-for what; and a thinking model's inline reasoning, separated from its answer, kept, and never parsed."""
+A user's settings have one meaning in every dialect (`max_tokens` is room for the answer everywhere); a thinking model's
+inline reasoning is separated from its answer, kept, and never parsed."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -120,34 +120,6 @@ class Chat(Protocol):
     def learnt(self) -> Sequence[str]:
         """What was found out about the model while it was asked, in words; kept with the run."""
         ...
-
-
-WHOLE, SILENCE, PATIENCE = 1800.0, 120.0, 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Seconds."""
-
-    whole: float = WHOLE
-    """For a whole reply."""
-    silence: float = SILENCE
-    """Without a byte of it."""
-    patience: float = PATIENCE
-    """While nothing good comes from an address at all: outages, and rates."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """Seconds: between two looks at a batch, growing; and how long one that was perhaps sent is looked for."""
-
-    first: float = 5.0
-    longest: float = 60.0
-    settle: float = 30.0
-
-    @staticmethod
-    def every(seconds: float) -> "Pace":
-        return Pace(min(5.0, seconds), seconds, min(30.0, 3 * seconds))
 
 
 _NUMBERS = ("temperature", "top_p")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from eqlab.core.errors import ModelError
 from eqlab.core.runs import ModelConfig
-from eqlab.models.chat import Chat, Timeouts
+from eqlab.models.chat import Chat
+from eqlab.models.timeouts import Timeouts
 from eqlab.models.wire.contract import Endpoint, Hopeless, Incoming, Outgoing, TryAgain
 
 if TYPE_CHECKING:

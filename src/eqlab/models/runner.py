@@ -5,7 +5,7 @@ Trials are read page by page and asked as slots free up, so neither memory nor s
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -48,6 +48,9 @@ class Asked:
 
     benchmark: Benchmark
     options: Mapping[str, Any]
+
+    def asking(self, trial: Trial) -> Asking:
+        return self.benchmark.asking(trial, self.options)
 
 
 class Plan(Protocol):
@@ -107,15 +110,16 @@ class Session:
 async def run_model(session: Session) -> None:
     """Ask everything that is not answered yet; what was lost is asked once more at the end. Raises when the model, or
     the store, cannot go on."""
-    await _work_off(session, _waiting(session))
+    pages = session.store.plan_pages(session.run, session.model.subject)
+    await _work_off(session, waiting(pages, session.asked))
     lost, session.lost = session.lost, []
     if lost and not session.ending:
         session.faults = _FAULTS_AGAIN
         await _work_off(session, iter(lost))
 
 
-async def _work_off(session: Session, waiting: Iterator[Planned]) -> None:
-    workers = [asyncio.create_task(_work(session, waiting)) for _ in range(session.chat.concurrency)]
+async def _work_off(session: Session, trials: Iterator[Planned]) -> None:
+    workers = [asyncio.create_task(_work(session, trials)) for _ in range(session.chat.concurrency)]
     hurrying = asyncio.create_task(_hurry(session))
     try:
         done, under_way = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
@@ -139,19 +143,18 @@ async def _hurry(session: Session) -> None:
         chat.hurry()
 
 
-def _waiting(session: Session) -> Iterator[Planned]:
-    for page in session.store.plan_pages(session.run, session.model.subject):
+def waiting(pages: Iterable[Sequence[Planned]], asked: Mapping[str, Asked]) -> Iterator[Planned]:
+    """What is not answered yet and has tries left."""
+    for page in pages:
         for planned in page:
-            asked = session.asked[planned.benchmark]
-            tries = asked.benchmark.asking(planned.trial, asked.options).tries
-            if not planned.done and planned.failed < tries:
+            if not planned.done and planned.failed < asked[planned.benchmark].asking(planned.trial).tries:
                 yield planned
 
 
-async def _work(session: Session, waiting: Iterator[Planned]) -> None:
+async def _work(session: Session, trials: Iterator[Planned]) -> None:
     talking = session.talking
     while not session.ending:
-        planned = await talking.take(waiting, session.chat.concurrency) if talking else next(waiting, None)
+        planned = await talking.take(trials, session.chat.concurrency) if talking else next(trials, None)
         if planned is None:
             return
         asked = False
@@ -168,7 +171,7 @@ async def _work(session: Session, waiting: Iterator[Planned]) -> None:
 async def ask_one(session: Session, planned: Planned) -> None:
     """One trial, attempt after attempt. The temperature rises only when a whole reply could not be read."""
     asked = session.asked[planned.benchmark]
-    asking = asked.benchmark.asking(planned.trial, asked.options)
+    asking = asked.asking(planned.trial)
     attempt, failed, faults, more_tokens = planned.attempts, planned.failed, session.faults, 0
     while failed < asking.tries and not (session.ending and attempt > planned.attempts):
         attempt += 1

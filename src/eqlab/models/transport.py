@@ -18,9 +18,9 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from eqlab.core.errors import ModelError
-from eqlab.models.chat import PATIENCE, SILENCE, WHOLE, Timeouts
 from eqlab.models.connection_pool import ConnectionPool, PooledConnection
 from eqlab.models.limiter import Limiter
+from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE, Timeouts
 from eqlab.models.wire.contract import Hopeless, Incoming, TryAgain
 from eqlab.models.wire.failures import LOGIN_HINT, NO_LOGIN
 

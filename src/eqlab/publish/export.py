@@ -50,7 +50,7 @@ def write_answers(store: Reader, stored: StoredRun, path: Path) -> int:
             if path.suffix == ".csv":
                 file.write(safe_csv(part, header=False))
             else:
-                part.write_ndjson(file)
+                file.write(part.write_ndjson().encode())  # polars 1.30 to 1.40 is silent about a full disk
             count += part.height
     return count
 

@@ -10,10 +10,11 @@ from eqlab.core.benchmark import Adaptive, Talks
 from eqlab.core.errors import EqlabError, ModelError, UsageError
 from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial
-from eqlab.models.chat import PATIENCE, SILENCE, WHOLE, Chat, Pace, Timeouts
+from eqlab.models.chat import Chat
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Session, run_model
 from eqlab.models.talks import Talking, open_talks
+from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE, Pace, Timeouts
 from eqlab.runs.budget import Budget, Limits, Metered, open_budget
 from eqlab.runs.event_loop import STOPPING, StopHandle, on_interrupt, run_in_other_thread, run_in_this_thread
 from eqlab.runs.identity import provenance

@@ -13,9 +13,10 @@ from uuid import uuid4
 from eqlab.core.answers import Answer
 from eqlab.core.errors import ModelError
 from eqlab.models.batch.contract import BatchWay, Gone, Look, Result, Uncertain, Wanted, Way, batch_way
-from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, Pace, TransportError, split_reasoning
+from eqlab.models.chat import LENGTH, ChatReply, ChatRequest, TransportError, split_reasoning
 from eqlab.models.http import HttpChat
-from eqlab.models.runner import Session, answer_of, ask_one, lost_answer, reading_of, request_of, tokens_added
+from eqlab.models.runner import Session, answer_of, ask_one, lost_answer, reading_of, request_of, tokens_added, waiting
+from eqlab.models.timeouts import Pace
 from eqlab.models.wire.contract import (
     Adapt,
     Hopeless,
@@ -95,8 +96,7 @@ class Batching:
 
     async def _send_rest(self) -> bool:
         """Whether anything was asked."""
-        waiting = self._waiting()
-        first = next(waiting, None)
+        first = next(self._waiting(), None)
         if first is None:
             return False
         if not self._met and not await self._meet(first[0]):
@@ -131,17 +131,14 @@ class Batching:
         """Trials that need an answer and are in no batch, with the room they are given more."""
         session = self._session
         out = {(item.trial, item.repeat) for batch in self._shelf.under_way() for item in self._shelf.items(batch)}
-        for page in self._desk.store.plan_pages(session.run, session.model.subject):
-            for planned in page:
-                trial = (planned.trial.id, planned.repeat)
-                asked = session.asked[planned.benchmark]
-                tries = asked.benchmark.asking(planned.trial, asked.options).tries
-                if planned.done or planned.failed >= tries or trial in out:
-                    continue
-                if self._in_vain[trial] < _ROUNDS:
-                    yield planned, self._more_tokens.get(trial, 0)
-                elif all(one.trial.id != planned.trial.id or one.repeat != planned.repeat for one in session.lost):
-                    session.lost.append(planned)
+        for planned in waiting(self._desk.store.plan_pages(session.run, session.model.subject), session.asked):
+            trial = (planned.trial.id, planned.repeat)
+            if trial in out:
+                continue
+            if self._in_vain[trial] < _ROUNDS:
+                yield planned, self._more_tokens.get(trial, 0)
+            elif all(one.trial.id != planned.trial.id or one.repeat != planned.repeat for one in session.lost):
+                session.lost.append(planned)
 
     def _sheets(self) -> Iterator[_Sheet]:
         """What waits, cut into batches that the provider takes and the budget allows."""
@@ -372,8 +369,7 @@ def planned_items(store: Store, items: Sequence[BatchItem]) -> Iterator[tuple[Ba
 
 
 def item_request(session: Session, item: BatchItem, planned: Planned) -> ChatRequest:
-    asked = session.asked[item.benchmark]
-    asking = asked.benchmark.asking(planned.trial, asked.options)
+    asking = session.asked[item.benchmark].asking(planned.trial)
     return request_of(
         session, planned, asking, item.attempt, failed=item.failed, more_tokens=item.more_tokens, faults=0
     )

@@ -128,7 +128,7 @@ def _waiting(prepared: Prepared, model: ModelConfig, store: Reader | None) -> tu
         scored = list(store.scored(prepared.config.id, model.subject, name))
         talks = open_talks(name, asked.benchmark, asked.options, scored)
         for one in scored:
-            tries = asked.benchmark.asking(one.trial, asked.options).tries
+            tries = asked.asking(one.trial).tries
             failed = sum(answer.status in FAILED_READINGS for answer in one.attempts)
             if failed >= tries or stands(outcomes(one.attempts)) or (one.trial.id, one.repeat) in talks.passed:
                 done += 1
@@ -266,7 +266,7 @@ def _thinks(model: ModelConfig, price: Price | None) -> bool:
 
 
 def _max_tokens_of(asked: Asked, trial: Trial) -> int:
-    return asked.benchmark.asking(trial, asked.options).max_tokens
+    return asked.asking(trial).max_tokens
 
 
 def text_tokens(text: str) -> int:

@@ -10,10 +10,12 @@ from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, parse_open
 from eqlab.benchmarks.empathy.published import PATH, from_published, parse_published
 from eqlab.benchmarks.rating.benchmark import RUBRIC_FILE, Ratings, with_rubric
 from eqlab.benchmarks.rating.imported import Prompts, bad_rows_text, read_replies
+from eqlab.benchmarks.rating.panel import SUBJECT as PANEL
 from eqlab.benchmarks.rating.prompt import quoted_blocks
-from eqlab.benchmarks.rating.rated import rated
+from eqlab.benchmarks.rating.rated import RatedReply, rated
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, choose, from_jsonl, in_all_arms, to_jsonl
 from eqlab.benchmarks.rating.score import same_scale, scaled
+from eqlab.benchmarks.rating.strengths import Anchors, anchors_of, as_anchors, fitted
 from eqlab.benchmarks.rating.trials import SCALES, designed, is_published, on_prompts
 from eqlab.benchmarks.registry import find
 from eqlab.core.benchmark import Rated, RatedBy, Source
@@ -24,7 +26,6 @@ from eqlab.core.trials import Trial
 from eqlab.data.items import read_sources
 from eqlab.data.rubric_files import PUBLISHED, find_rubric
 from eqlab.models.runner import Asked
-from eqlab.runs import anchors
 from eqlab.runs.identity import configured
 from eqlab.runs.request import Prepared, check_counts
 from eqlab.store.store import Store, StoredRun
@@ -75,7 +76,7 @@ def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> P
     else:
         found = collect(request.on, store, request.data, say)
         if request.anchor:
-            anchored, found = anchors.anchored(store, store.find_run(request.anchor), models, rubric, found)
+            anchored, found = _anchored(store, store.find_run(request.anchor), models, rubric, found)
         rows = comparable(found, say)
     if request.keep is not None:
         rows = request.keep(rows)
@@ -354,3 +355,75 @@ def comparable(rows: Sequence[ReplyRow], say: Say) -> list[ReplyRow]:
 
 def _row(arm: str, item: EmpathyItem, reply: str) -> ReplyRow:
     return ReplyRow(arm, item.id, reply, item.emotion, item.valence, item.situation, item.utterance)
+
+
+# -- a ranking that an arm is added to -----------------------------------------------------------------------------
+
+
+def _anchored(
+    store: Store, stored: StoredRun, judges: Sequence[ModelConfig], rubric: Rubric, rows: Sequence[ReplyRow]
+) -> tuple[dict[str, Any], list[ReplyRow]]:
+    """(what the new run's options say of the anchors, old and new replies): the strengths of an earlier run stay as
+    they are, its replies are compared with the new ones only. The numbers are in the options and not looked up later:
+    if the earlier run goes on, this one stays what it is."""
+    asked = next((one for one in stored.config.benchmarks if one.name == Ratings.name), None)
+    if asked is None or not asked.options["pairwise"] or not stored.config.models:
+        raise UsageError(
+            f"Run {stored.id} is not a run in which judges compared pairs.", "Name one made with 'judge --pairwise'."
+        )
+    if asked.options.get("rubric_sha256", rubric.sha256) != rubric.sha256:
+        raise UsageError(
+            f"Run {stored.id} was judged by another rubric ({asked.options['rubric']}).",
+            f"Write --rubric {asked.options['rubric']}, as it was then.",
+        )
+    for judge in judges:
+        if judge not in stored.config.models:
+            known = ", ".join(model.spec for model in stored.config.models)
+            raise UsageError(
+                f"The judge {judge.spec} has no verdicts in run {stored.id} with these settings.",
+                f"Strengths belong to who judged: {known}. Use the same, with the same settings.",
+            )
+    given = {judge.subject: rated(store.scored(stored.id, judge.subject, asked.name)) for judge in judges}
+    strengths = {
+        subject: _strengths(stored, {subject.removeprefix("judge:"): own}, anchors_of(asked.options, subject))
+        for subject, own in given.items()
+    }
+    if len(given) > 1:
+        everybody = {subject.removeprefix("judge:"): own for subject, own in given.items()}
+        strengths[PANEL] = _strengths(stored, everybody, anchors_of(asked.options, PANEL))
+    arms = sorted({arm for own in strengths.values() for arm in own})
+    if not any(row.arm not in arms for row in rows):
+        raise UsageError(f"All of these have strengths in run {stored.id} already.", "Name a new run with --on.")
+    fresh = [row for row in rows if row.arm not in arms]
+    options = {"anchors": {"run": stored.id, "arms": arms, "strengths": strengths}}
+    return options, [*fresh, *_old_replies(given, {row.prompt: row for row in fresh})]
+
+
+def _strengths(
+    stored: StoredRun, given: Mapping[str, Sequence[RatedReply]], before: Anchors | None
+) -> dict[str, dict[str, Any]]:
+    found, why = fitted(given, before)
+    if found is None:
+        raise UsageError(f"Run {stored.id} gives no strengths: {why}.", "Continue it, or leave --anchor out.")
+    return as_anchors(found, before)
+
+
+def _old_replies(given: Mapping[str, Sequence[RatedReply]], fresh: Mapping[str, ReplyRow]) -> list[ReplyRow]:
+    """The earlier run's replies to prompts that the new ones reply to; what happened is told by the new ones."""
+    found: dict[tuple[str, str], ReplyRow] = {}
+    for own in given.values():
+        for one in own:
+            beside = fresh.get(one.prompt)
+            if beside is None:
+                continue
+            for arm, reply in zip(one.key["arms"], one.key["replies"], strict=True):
+                found[arm, one.prompt] = ReplyRow(
+                    arm,
+                    one.prompt,
+                    reply,
+                    str(one.key.get("emotion") or ""),
+                    str(one.key.get("valence") or ""),
+                    beside.situation,
+                    str(one.key.get("utterance") or ""),
+                )
+    return list(found.values())

@@ -13,32 +13,20 @@ def panel_of(store: Reader, stored: StoredRun) -> Result | None:
     if len(judges) < 2:
         return None  # before ratings are loaded, which most reports have none of
     from eqlab.benchmarks.rating.benchmark import Ratings
-    from eqlab.benchmarks.rating.panel import pairwise_panel, panel_result, rubric_panel
+    from eqlab.benchmarks.rating.panel import panel_by_form
     from eqlab.benchmarks.rating.rated import rated
     from eqlab.benchmarks.rating.score import people_ratings, with_people
 
     asked = next((one for one in stored.config.benchmarks if one.name == Ratings.name), None)
     if asked is None or asked.options["purpose"] == "calibration":
         return None
-    if asked.options["pairwise"]:
-        return pairwise_panel(
-            {
-                model.subject.removeprefix("judge:"): rated(store.scored(stored.id, model.subject, asked.name))
-                for model in judges
-            },
-            asked.options,
-        )
-    context = StoreContext(Known(store), asked, judges[0])
-    people = people_ratings(context)
-    given = {
-        model.subject.removeprefix("judge:"): rated(
-            with_people(store.scored(stored.id, model.subject, asked.name), people)
-        )
-        for model in judges
+    scored = {
+        model.subject.removeprefix("judge:"): store.scored(stored.id, model.subject, asked.name) for model in judges
     }
-    if "rubric_sha256" in asked.options:
-        return rubric_panel(given, str(asked.options["rubric_title"]))
-    return panel_result(given)
+    if not asked.options["pairwise"]:
+        people = people_ratings(StoreContext(Known(store), asked, judges[0]))
+        scored = {judge: with_people(own, people) for judge, own in scored.items()}
+    return panel_by_form({judge: rated(own) for judge, own in scored.items()}, asked.options)
 
 
 def with_panels(

@@ -15,8 +15,9 @@ from eqlab.core.errors import UsageError
 from eqlab.core.results import Table
 from eqlab.core.runs import ModelConfig
 from eqlab.data.items import read_sources
-from eqlab.models.chat import Chat, Timeouts, TransportError, prompted, split_reasoning
+from eqlab.models.chat import Chat, TransportError, prompted, split_reasoning
 from eqlab.models.open import open_chats
+from eqlab.models.timeouts import Timeouts
 
 PROMPT = """\
 Below is the first half of a text. Go on with it exactly as the original does, word for word, as far as you remember it.

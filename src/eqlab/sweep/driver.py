@@ -15,7 +15,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from eqlab.core.errors import EqlabError, ModelError
-from eqlab.models.chat import Timeouts
+from eqlab.models.timeouts import Timeouts
 from eqlab.runs.ask import next_round
 from eqlab.runs.identity import provenance
 from eqlab.store.lock import run_lock

@@ -14,8 +14,8 @@ from eqlab.core.errors import DataError, UsageError
 from eqlab.core.secrets import holds_secret, is_secret, secret_among
 from eqlab.core.toml_file import decoded, read_toml
 from eqlab.core.toml_section import Section
-from eqlab.models.chat import PATIENCE, SILENCE, WHOLE, Timeouts
 from eqlab.models.providers import is_web_address
+from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE, Timeouts
 
 _PROTOCOL = ("model", "messages", "stream", "response_format")
 """Settings that would change the protocol."""

@@ -242,5 +242,5 @@ def _size(cell: SweepRun, own_room: int | None) -> _Size:
     for _, _, trial, _ in cell.prepared.plan():
         trials += 1
         characters += len(trial.prompt) + len(trial.system)
-        most_out += own_room or asked.benchmark.asking(trial, asked.options).max_tokens
+        most_out += own_room or asked.asking(trial).max_tokens
     return _Size(trials, characters, most_out)

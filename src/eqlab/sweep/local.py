@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from eqlab.core.answers import Answer
 from eqlab.core.errors import EqlabError, InUseError, ModelError, StoreError
-from eqlab.models.chat import Chat, Timeouts
+from eqlab.models.chat import Chat
+from eqlab.models.timeouts import Timeouts
 from eqlab.models.transport import Transport
 from eqlab.runs.ask import Listener, ask
 from eqlab.runs.event_loop import on_interrupt

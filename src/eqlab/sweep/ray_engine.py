@@ -14,7 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from eqlab.core.errors import ModelError, UsageError
-from eqlab.models.chat import Timeouts
+from eqlab.models.timeouts import Timeouts
 from eqlab.runs.event_loop import GRACE
 from eqlab.store.engine import address_without_password
 from eqlab.store.store import Store

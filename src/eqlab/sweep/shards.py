@@ -5,7 +5,7 @@ Plain values only. Keys and passwords are never part of it: a worker finds them 
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Protocol
@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
 from eqlab.core.errors import EqlabError, StoreError
-from eqlab.models.chat import Timeouts
-from eqlab.models.runner import Asked, Session, run_model
+from eqlab.models.runner import Asked, Session, run_model, waiting
+from eqlab.models.timeouts import Timeouts
 from eqlab.models.transport import Transport
 from eqlab.store.engine import same_database
 from eqlab.store.store import Planned, SharedStore, Store
@@ -66,16 +66,8 @@ class ShardEnd:
 
 
 def waiting_of(cell: SweepRun, store: Store) -> Iterator[Planned]:
+    """Its trials that are not answered yet and have tries left."""
     return waiting(store.plan_pages(cell.run, cell.subject), cell.prepared.asked)
-
-
-def waiting(pages: Iterable[Sequence[Planned]], asked: Mapping[str, Asked]) -> Iterator[Planned]:
-    """What is not answered yet and has tries left, as the runner sees it."""
-    for page in pages:
-        for planned in page:
-            one = asked[planned.benchmark]
-            if not planned.done and planned.failed < one.benchmark.asking(planned.trial, one.options).tries:
-                yield planned
 
 
 def cut(planned: Iterable[Planned], size: int) -> Iterator[tuple[Planned, ...]]:

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from eqlab.benchmarks.rating.benchmark import Ratings
-from eqlab.benchmarks.rating.calibration import PILOT, calibrate, family, pairs_of, verdict
+from eqlab.benchmarks.rating.calibration import PILOT, calibrate, family, pairs_of, two_people, verdict
 from eqlab.benchmarks.rating.pairs import duels
 from eqlab.benchmarks.rating.powered import powered_difference, prediction_powered
+from eqlab.benchmarks.rating.prompt import RATING
 from eqlab.benchmarks.rating.rated import rated
 from eqlab.benchmarks.rating.reply_rows import ReplyRow
 from eqlab.benchmarks.rating.trials import pairs, single
@@ -373,3 +374,38 @@ def test_at_equal_length_is_undefined_where_all_replies_are_equally_long():
     assert [row[1] for row in table.rows] == [None, None]
     assert table.note.startswith("Undefined: ")
     assert _at_length([row for row in same if row.arm == "human"], lambda row: 3) is None
+
+
+def repeated(rows, rate, times):
+    """The same judge asked again and again; it says the same each time."""
+    return [replace(one, repeat=repeat) for repeat in range(times) for one in judged(rows, rate)]
+
+
+def some_rated(prompts=120):
+    """Two arms; one person rated each reply to a third of the prompts."""
+    return [row if int(row.prompt[1:]) < prompts // 3 else replace(row, human=()) for row in study(prompts)]
+
+
+def rates(row):
+    """Right about Good three times in four."""
+    truth = 3 if len(row.reply) % 2 else 1
+    return truth if int(row.prompt[1:]) % 4 else 2
+
+
+def test_a_judge_asked_again_is_no_further_reply():
+    """Repeats would multiply the judged replies, and narrow intervals that people's ratings do not."""
+    once, thrice = (rated(repeated(some_rated(), rates, times)) for times in (1, 3))
+    for arm in ("human", "chatgpt"):
+        one, again = prediction_powered(once, arm), prediction_powered(thrice, arm)
+        assert (again.n_rated, again.n_judged) == (one.n_rated, one.n_judged) == (40, 80)
+        assert (again.value, again.se, again.low, again.high) == (one.value, one.se, one.low, one.high)
+    one, again = (powered_difference(some, "chatgpt", "human") for some in (once, thrice))
+    assert (again.value, again.low, again.high) == (one.value, one.low, one.high)
+
+
+def test_two_people_are_no_closer_to_each_other_for_a_judge_asked_again():
+    rows = [replace(row, human=(*row.human, ("second", 1 + int(row.prompt[1:]) % 3))) for row in study(40)]
+    once, thrice = (rated(repeated(rows, rates, times)) for times in (1, 3))
+    one, again = two_people(once, RATING), two_people(thrice, RATING)
+    assert one.n == again.n == 80
+    assert (one.value, one.low, one.high) == (again.value, again.low, again.high)

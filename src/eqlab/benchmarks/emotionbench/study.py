@@ -50,8 +50,6 @@ WORDS: Mapping[str, str] = {
     **{f"feeling_{scale.key}": scale.text for scale in _OURS},
 }
 """What is asked, and our own wording of the PANAS; other questionnaires keep the words of their file."""
-
-
 ARM = "negative situations"
 _DEFAULT_MOOD = {"Negative Affect": 22.0, "Positive Affect": 29.0}
 _MOOD_SD = 4.0

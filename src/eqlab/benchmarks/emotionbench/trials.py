@@ -17,7 +17,7 @@ from eqlab.core.forms import Form, Scale
 from eqlab.core.item_file import filled
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import Instrument
-from eqlab.instruments.wording import Anchors, Wording, scales
+from eqlab.instruments.wording import PARTNER, Anchors, Wording, scales
 
 BY_PROFILE = {"full": (50, 10), "quick": (3, 1)}
 """(default runs, repeats per situation): as in the study, and small enough for minutes on two slow cores."""
@@ -29,7 +29,6 @@ _SHARES = {"negative": 2, "neutral": 1, "positive": 1}
 SLOT = "SCENARIO"
 """Where a published instruction takes the situation in; for a default measure the slot is a blank."""
 
-PARTNER = "X stands for the person you love and live with."
 WORDS: Mapping[str, str] = {
     "imagine": "Put yourself into this situation, as if it were happening to you now, and answer from within it:",
     "feelings_now": "How strongly do you feel each of the {n} feelings below at this moment?",

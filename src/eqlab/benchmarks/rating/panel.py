@@ -63,6 +63,16 @@ def _on(scale: Scale, title: str = "Empathy") -> Measure:
     return Measure(scale.low, scale.high, lambda one: one.on(scale), lambda one: one.people_on(scale), title=title)
 
 
+def panel_by_form(given: Given, options: Mapping[str, Any]) -> Result | None:
+    """The judges of a run as one, on the run's form; None for fewer than two, or where they cannot be pooled: then each
+    has a result of its own and no more."""
+    if options["pairwise"]:
+        return pairwise_panel(given, options)
+    if "rubric_sha256" in options:
+        return rubric_panel(given, str(options["rubric_title"]))
+    return panel_result(given)
+
+
 def rubric_panel(given: Given, title: str) -> Result | None:
     """None where the judges cannot be pooled."""
     scales = next((ratings[0].trial.form.scales for ratings in given.values() if ratings), ())

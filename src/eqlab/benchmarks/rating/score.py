@@ -2,7 +2,7 @@
 know: people's ratings of the same replies, and its calibration, which travels with every later use of it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from eqlab.benchmarks.rating import judge, pairs, people
@@ -56,34 +56,24 @@ def judged_beside_people(
 
 Scaled = tuple[str, Scale, int]
 """Who rated, on which scale, how."""
-
-
-@dataclass(frozen=True, slots=True)
-class People:
-    """What people said of single replies, by (prompt, reply)."""
-
-    absolute: Mapping[tuple[str, str], list[tuple[str, int]]]
-    """On the form Bad, Okay, Good."""
-    scales: Mapping[tuple[str, str], list[Scaled]]
-    """On scales of a study's own."""
+People = Mapping[tuple[str, str, str], list[Scaled]]
+"""What people said of single replies, by form (a trial's condition), prompt and reply."""
 
 
 def people_ratings(context: Context) -> People:
     """Every rating that people have given to replies whose text is known, in all runs of the store."""
-    absolute: dict[tuple[str, str], list[tuple[str, int]]] = {}
-    scales: dict[tuple[str, str], list[Scaled]] = {}
+    found: dict[tuple[str, str, str], list[Scaled]] = {}
+    for one in _rated_by_people(context):
+        if one.trial.condition != PAIRWISE and one.key.get("reply"):
+            place = (one.trial.condition, one.prompt, str(one.key["reply"]))
+            found.setdefault(place, []).extend(scaled(one))
+    return found
+
+
+def _rated_by_people(context: Context) -> Iterator[RatedReply]:
     for run in context.others():
-        if run.config.models:
-            continue
-        for one in rated(run.scored(PEOPLE)):
-            if one.trial.condition == PAIRWISE or not one.key.get("reply"):
-                continue
-            place = (one.prompt, str(one.key["reply"]))
-            if one.trial.condition == SCALES:
-                scales.setdefault(place, []).extend(scaled(one))
-            elif one.value is not None:
-                absolute.setdefault(place, []).append((one.rater, one.value))
-    return People(absolute, scales)
+        if not run.config.models:
+            yield from rated(run.scored(PEOPLE))
 
 
 def scaled(one: RatedReply) -> Iterator[Scaled]:
@@ -99,25 +89,18 @@ def same_scale(one: Scale, other: Scale) -> bool:
 
 
 def with_people(scored: Iterable[Scored], people: People) -> Iterator[Scored]:
-    """Trials that know what people said of the same reply to the same prompt."""
+    """Trials that know what people said of the same reply to the same prompt. A calibration brings its people along."""
     for one in scored:
-        key = one.trial.key
-        place = (key["prompt"], key["reply"])
-        if one.trial.condition == SCALES:
-            by_key = {scale.key: scale for scale in one.trial.form.scales}
-            there = {(rater, name) for rater, name, _ in key.get("human_scales", ())}
-            more = [
-                [rater, scale.key, value]
-                for rater, scale, value in people.scales.get(place, [])
-                if scale.key in by_key and same_scale(scale, by_key[scale.key]) and (rater, scale.key) not in there
-            ]
-            name = "human_scales"
-        else:
-            known = {rater for rater, _ in key.get("human", ())}  # a calibration brings its people along
-            more = [list(pair) for pair in people.absolute.get(place, []) if pair[0] not in known]
-            name = "human"
+        trial, key = one.trial, one.trial.key
+        name = "human_scales" if trial.condition == SCALES else "human"
+        there = {tuple(rating[:-1]) for rating in key.get(name, ())}
+        more = []
+        for rater, scale, value in people.get((trial.condition, key["prompt"], key["reply"]), ()):
+            who = (rater, scale.key) if trial.condition == SCALES else (rater,)
+            if who not in there and any(same_scale(scale, asked) for asked in trial.form.scales):
+                more.append([*who, value])
         if more:
-            one = replace(one, trial=replace(one.trial, key={**key, name: [*key.get(name, ()), *more]}))
+            one = replace(one, trial=replace(trial, key={**key, name: [*key.get(name, ()), *more]}))
         yield one
 
 
@@ -128,12 +111,8 @@ Choices = Mapping[tuple[str, frozenset[str]], list[tuple[str, str, float]]]
 def people_choices(context: Context) -> Choices:
     """Every choice of people between two replies whose texts are known."""
     found: dict[tuple[str, frozenset[str]], list[tuple[str, str, float]]] = {}
-    for run in context.others():
-        if run.config.models:
-            continue
-        for one in rated(run.scored(PEOPLE)):
-            if one.trial.condition != PAIRWISE or (points := one.first_points) is None:
-                continue
+    for one in _rated_by_people(context):
+        if one.trial.condition == PAIRWISE and (points := one.first_points) is not None:
             first, second = (str(text) for text in one.key["replies"])
             found.setdefault((one.prompt, frozenset((first, second))), []).append((one.rater, first, points))
     return found

@@ -140,9 +140,7 @@ def _not_taken(outgoing: Outgoing, incoming: Incoming, problem: ErrorBody) -> Re
         found = _own(outgoing, problem)
         if found is not None:
             return found
-    extra = outgoing.request.extra
-    fields = {name: "extra" if name in extra else _MEANINGS.get(name, "") for name in outgoing.body}
-    return classify(outgoing, incoming, problem, {name: meaning for name, meaning in fields.items() if meaning})
+    return classify(outgoing, incoming, problem, _MEANINGS)
 
 
 def _own(outgoing: Outgoing, problem: ErrorBody) -> ReplyOrFailure | None:

@@ -7,7 +7,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -86,9 +86,18 @@ class ErrorBody:
 
 
 def classify(
-    outgoing: Outgoing, incoming: Incoming, problem: ErrorBody, fields: Mapping[str, str], ends_in: str = "/v1"
+    outgoing: Outgoing,
+    incoming: Incoming,
+    problem: ErrorBody,
+    meanings: Mapping[str, str],
+    names: Iterable[str] | None = None,
+    ends_in: str = "/v1",
 ) -> ReplyOrFailure:
-    """What an error means. `fields` are the names that were sent, with their meanings; a 200 may hold an error too."""
+    """What an error means; a 200 may hold one too. `meanings` has the dialect's names of fields, `names` those that
+    were sent: the body's, if not said otherwise."""
+    extra = dict.fromkeys(outgoing.request.extra, "extra")
+    known = {**meanings, **extra}
+    fields = {name: known[name] for name in (outgoing.body if names is None else names) if name in known}
     status = incoming.status if not incoming.well else problem.status or 500
     words = f"HTTP {status}: {problem.text[:_SHOWN]}" if problem.text else f"HTTP {status}"
     code = filter_code(problem) if status not in (401, 402, 404) else ""

@@ -169,12 +169,7 @@ def _not_taken(outgoing: Outgoing, incoming: Incoming, problem: ErrorBody) -> Re
                 problem.body,
                 problem.status,
             )
-    extra = outgoing.request.extra
-    names = outgoing.body["generationConfig"]
-    fields = {name: "extra" if name in extra else _SETTINGS.get(name, "") for name in names}
-    return classify(
-        outgoing, incoming, problem, {name: meaning for name, meaning in fields.items() if meaning}, "/v1beta"
-    )
+    return classify(outgoing, incoming, problem, _SETTINGS, outgoing.body["generationConfig"], "/v1beta")
 
 
 def _read(body: Mapping[str, Any], outgoing: Outgoing, incoming: Incoming) -> ReplyOrFailure:

@@ -238,12 +238,10 @@ def not_taken(outgoing: Outgoing, incoming: Incoming, problem: ErrorBody) -> Rep
             return Adapt(Adaptation("way", "system", "user"), text)
         if "reasoning_effort" in sent and (level := nearest_effort(problem, str(outgoing.request.effort))):
             return Adapt(Adaptation("way", "effort", level), text)
-    extra = outgoing.request.extra
-    fields = {name: "extra" if name in extra else MEANINGS.get(name, "") for name in sent}
-    verdict = classify(outgoing, incoming, problem, {name: meaning for name, meaning in fields.items() if meaning})
-    if isinstance(verdict, Hopeless) and outgoing.request.schema is not None and "json_schema" in text:
+    failure = classify(outgoing, incoming, problem, MEANINGS)
+    if isinstance(failure, Hopeless) and outgoing.request.schema is not None and "json_schema" in text:
         return Hopeless(f"it does not take a JSON schema ({text[:300]})", "Run without --structured.")
-    return verdict
+    return failure
 
 
 def _unknown_room(outgoing: Outgoing, problem: ErrorBody) -> bool:

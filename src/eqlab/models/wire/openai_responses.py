@@ -96,9 +96,7 @@ def _not_taken(outgoing: Outgoing, incoming: Incoming, problem: ErrorBody) -> Re
         return TryAgain(
             f"the provider failed while answering ({problem.text[:200]})", rate="rate_limit" in problem.code
         )
-    extra = outgoing.request.extra
-    fields = {name: "extra" if name in extra else _MEANINGS.get(name, "") for name in outgoing.body}
-    return classify(outgoing, incoming, problem, {name: meaning for name, meaning in fields.items() if meaning})
+    return classify(outgoing, incoming, problem, _MEANINGS)
 
 
 def _last_event(raw: bytes) -> dict[str, Any]:

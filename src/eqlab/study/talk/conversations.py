@@ -15,9 +15,10 @@ from eqlab.core.errors import EqlabError
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
 from eqlab.core.trials import Trial
-from eqlab.models.chat import Chat, Timeouts
+from eqlab.models.chat import Chat
 from eqlab.models.open import open_chats
 from eqlab.models.runner import Asked, Session, ask_one, request_of
+from eqlab.models.timeouts import Timeouts
 from eqlab.runs.budget import Amount, Metered
 from eqlab.store.store import Planned
 from eqlab.store.study.participation import Participation

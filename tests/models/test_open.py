@@ -11,9 +11,10 @@ from server import answer_to
 
 from eqlab.core.errors import ModelError
 from eqlab.core.runs import ModelConfig
-from eqlab.models.chat import Timeouts, prompted
+from eqlab.models.chat import prompted
 from eqlab.models.http import HttpChat
 from eqlab.models.open import open_chats
+from eqlab.models.timeouts import Timeouts
 
 
 @pytest.fixture(autouse=True)
