@@ -136,6 +136,17 @@ def test_every_command_and_option_is_documented():
             assert f"`{option.name}`" in everything, f"{name} -o {option.name}"
 
 
+def test_every_message_that_is_explained_is_one_of_the_products():
+    """What stands between names, paths and numbers is found in the source as it is."""
+    source = "\n".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
+    source = re.sub(r'"\s*\n\s*f?"', "", source)  # a sentence over two lines
+    messages = re.findall(r"^\| `([^`]+)` \|", TEXT["reference/messages.md"], flags=re.MULTILINE)
+    assert len(messages) >= 40
+    for message in messages:
+        for part in message.split("…"):
+            assert part.strip() in source, message
+
+
 def test_every_dependency_has_its_reason():
     import tomllib
 

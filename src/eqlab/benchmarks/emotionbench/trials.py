@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.emotionbench.items import Situation
 from eqlab.benchmarks.emotionbench.measures import KINDS
 from eqlab.benchmarks.emotionbench.views import Norms
-from eqlab.benchmarks.spread import spread
 from eqlab.core.benchmark import Selection
 from eqlab.core.forms import Form, Scale
 from eqlab.core.item_file import filled
