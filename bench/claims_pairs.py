@@ -73,8 +73,7 @@ def _contest(random: Random, truth: dict[str, float], prompts: int, width: float
     from eqlab.benchmarks.rating.rated import RatedReply
     from eqlab.benchmarks.rating.strengths import first_round, fitted, next_round
     from eqlab.core.answers import Answer
-    from eqlab.core.benchmark import Selection
-    from eqlab.core.replies import ReplyRow
+    from eqlab.core.benchmark import ReplyRow, Selection
     from eqlab.data.rubric_files import shipped
 
     rubric, options = shipped("published"), {"pairwise": True, "adaptive": True, "width": f"{width:g}"}

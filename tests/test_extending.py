@@ -1,5 +1,7 @@
 """docs/extending.md: every block of code in it is run, with a real store and a server on loopback."""
 
+import csv
+import json
 import re
 import sys
 import tomllib
@@ -47,6 +49,83 @@ def registered(monkeypatch):
         lambda group, name=None: [Point(*one) for one in known.items() if name in (None, one[0])],
     )
     return known
+
+
+def ten_points(registered):
+    """The benchmark in one file, registered as the page says."""
+    block = "".join(blocks("A benchmark in one file"))
+    assert len(block.splitlines()) <= 200
+    (line,) = tomllib.loads("".join(blocks("A benchmark in one file", "toml")))["project"]["entry-points"].values()
+    names = run_blocks("A benchmark in one file")
+    registered |= {name: names[target.partition(":")[2]] for name, target in line.items()}
+    return names
+
+
+def dealer(names):
+    """A model that knows the norm, one that gives the same to each, and one that never adds up."""
+
+    def reply(body, number):
+        asked = body["messages"][-1]["content"]
+        _, norm = next(story for story in names["STORIES"].values() if story[0] in asked)
+        wrong = {"flat": 2.5, "sums": 9}.get(body["model"])
+        return "\n".join(f"{word}: {points if wrong is None else wrong}" for word, points in norm.items())
+
+    return reply
+
+
+def test_a_benchmark_in_one_file(registered, server, tmp_path, eqlab):
+    """Models, percentile, report, leaderboard, comparison and export without a line besides the file's."""
+    names = ten_points(registered)
+    server.reply = dealer(names)
+    asked = ("-b", "points", "--profile", "full", "--base-url", server.url)
+    done = eqlab("run", "near", "flat", "sums", *asked)
+    assert done.code == 0, done.err
+    assert "above people" in done.out
+    assert "near stands above 100 %" in done.out
+    assert "the same to each 4.1, falling by place" in done.out
+    assert "8 answers did not add up as asked and were scaled to the total." in done.out
+    near, flat, _ = json.loads(eqlab("run", "near", "flat", "sums", *asked, "--json").out)["results"]
+    assert (near["headline"]["value"], near["better"], near["norms"]["source"]) == (0.0, "lower", "invented people")
+    assert flat["headline"]["value"] == pytest.approx(near["baselines"][0]["value"])
+    assert 10 < flat["percentile"]["value"] < 40
+    assert flat["percentile"]["low"] < flat["percentile"]["value"] < flat["percentile"]["high"]
+    shown = eqlab("show", "--limit", 1).out
+    assert "near stands above 100 %" in shown
+    compared = eqlab("compare", "last").out
+    assert compared.index("near") < compared.index("flat")
+    assert "near is better than" in compared or "near is best" in compared
+    assert eqlab("report", "last", "-o", "r.html").code == 0
+    page = (tmp_path / "r.html").read_text()
+    assert "Above people" in page
+    assert "invented people" in page
+    assert eqlab("leaderboard", "build", "site").code == 0
+    board = (tmp_path / "site" / "index.html").read_text()
+    assert board.index("near") < board.index("flat")
+    assert eqlab("export", "last", "-o", "x.csv").code == 0
+    with (tmp_path / "x.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == 24
+    refused = eqlab("run", "near", *asked, "--items", "published")
+    assert (refused.code, "points has no published items" in refused.err) == (2, True)
+    written = eqlab("run", "near", *asked, "-o", "order=written")
+    assert "is undefined: people saw the words in a drawn order." in written.out
+
+
+def test_people_take_a_benchmark_in_one_file(registered, tmp_path, eqlab):
+    """A study by default: written, checked, walked through over HTTP by simulated people, its truth found again."""
+    pytest.importorskip("uvicorn")
+    ten_points(registered)
+    assert eqlab("study", "init", "points", "-o", "points.toml").code == 0
+    path = tmp_path / "points.toml"
+    path.write_text(
+        path.read_text().replace("people_per_batch = 10", "people_per_batch = 24").replace("CHANGE ME", "A")
+    )
+    assert eqlab("study", "check", "points.toml").code == 0
+    done = eqlab("study", "simulate", "points.toml", "--people", 24, "--mix", "honest=1", "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    (recovered,) = found["recovered"]
+    assert recovered["found"]["n"] == 24
+    assert recovered["put_in"] == pytest.approx(recovered["found"]["value"], abs=4 * recovered["found"]["se"])
 
 
 def test_a_benchmark(registered, server, tmp_path, monkeypatch, store):

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from eqlab.benchmarks.choices import choice, read_choices
+from eqlab.benchmarks.common.reading import read_json
 from eqlab.benchmarks.emotionbench.parse import read_form
 from eqlab.benchmarks.eqbench.parse import read_scores
-from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.eqbench.score import PRESETS
 from eqlab.benchmarks.rating.read import read_scales
-from eqlab.benchmarks.structured import read_json
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
 from eqlab.models.chat import ChatReply, prompted

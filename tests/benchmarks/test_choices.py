@@ -57,6 +57,15 @@ def test_one_question(text):
         '{"choice": true}',
         "Pride and gratitude",
         lettered(ONE.form.scales[0]),
+        "A\nB",
+        "(A)\n(D)",
+        "A) Pride\nB) Gratitude",
+        "A\nB\nPride",  # two letters are no answer, whatever words follow
+        "Answer: A or rather answer: C. Gratitude.",
+        "A) Pride\nC) that, too\nPride",
+        '{"choice": "A or B"}',
+        '{"choice": "A", "choice": "B"}',
+        f"{lettered(ONE.form.scales[0])}\nAll of them.",
     ],
 )
 def test_what_names_no_single_choice(text):
@@ -115,3 +124,8 @@ def test_the_same_words_in_every_order(order, word):
 def test_orders_are_drawn_and_the_same_again():
     assert shuffled(FEELINGS, "1") == shuffled(FEELINGS, "1")
     assert len({shuffled(FEELINGS, str(seed)) for seed in range(60)}) > 15
+
+
+def test_a_list_of_all_letters_is_passed_over_for_what_is_said_in_words():
+    text = "A) too weak\nB) does not fit\nC) too weak again\nD) yes\nSo it is anger."
+    assert read_choices(text, ONE).values == {"choice": 4}

@@ -6,7 +6,7 @@ pytest.importorskip("playwright")
 
 from playwright.sync_api import expect
 
-from eqlab.core.results import Estimate, Line, Result, Transcript
+from eqlab.core.results import Estimate, Result, Transcript, Utterance
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.publish.groups import RunRecord
 from eqlab.publish.report.talk_pages import talk_files
@@ -14,9 +14,9 @@ from eqlab.publish.report.talk_pages import talk_files
 
 def held(who, item, score, outcome):
     lines = (
-        Line("speaker", f"I tell of {item}.", 30.0),
-        Line("listener", f"{who} replies."),
-        Line("speaker", "So.", score, "why"),
+        Utterance("speaker", f"I tell of {item}.", 30.0),
+        Utterance("listener", f"{who} replies."),
+        Utterance("speaker", "So.", score, "why"),
     )
     return Transcript(item, f"About {item}", "t", 0, "sim", outcome, "left", score, (30.0, score), lines)
 

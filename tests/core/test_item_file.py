@@ -156,7 +156,7 @@ GERMAN = 'instruction = "Lies:\\n{dialogue}\\nWie stark fühlt {character}?\\n{e
 
 
 def test_an_instruction_in_ones_own_language_is_all_that_is_said():
-    from eqlab.benchmarks.eqbench.prompt import build
+    from eqlab.benchmarks.eqbench.trials import build
 
     (one,) = dialogues((GERMAN + TOML).encode(), "own/w.toml")
     prompt = build(one, revision=False, structured=False)
@@ -166,7 +166,7 @@ def test_an_instruction_in_ones_own_language_is_all_that_is_said():
 
 
 def test_what_an_item_says_is_no_place_of_the_instruction():
-    from eqlab.benchmarks.eqbench.prompt import build
+    from eqlab.benchmarks.eqbench.trials import build
 
     (one,) = dialogues((GERMAN + TOML.replace("Ann: Fine.", "Ann: {character} {x}")).encode(), "own/w.toml")
     assert "Ann: {character} {x}" in build(one, revision=False, structured=False)

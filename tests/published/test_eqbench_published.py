@@ -8,9 +8,8 @@ import shutil
 import pytest
 from presentation import presented
 
-from eqlab.benchmarks.eqbench.baselines import baselines
 from eqlab.benchmarks.eqbench.benchmark import EqBench
-from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.eqbench.score import PRESETS, baselines
 from eqlab.core.benchmark import Selection
 from eqlab.core.errors import DataError
 from eqlab.data.items import read_sources

@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 from conftest import ROOT
 
-from eqlab.benchmarks.eqbench.figures import figure_answer, figures_of, read_figures
-from eqlab.benchmarks.eqbench.parse import read_scores
-from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.eqbench.parse import figure_answer, figures_of, read_figures, read_scores
+from eqlab.benchmarks.eqbench.score import PRESETS
 from eqlab.core.errors import DataError
 from eqlab.data.figures import FILE, dump, parse, published_figures
 from eqlab.reproduce import eqbench, short_forms

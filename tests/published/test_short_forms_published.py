@@ -5,6 +5,7 @@ import pytest
 from presentation import presented
 
 from eqlab.analysis.item_response import choose, copies, factors, figures, fit, fixed, leave_out
+from eqlab.benchmarks.eqbench.score import EqBenchOptions
 from eqlab.benchmarks.eqbench.short import facts, fingerprint, full_score, item_model
 from eqlab.reproduce.eqbench import family
 from eqlab.reproduce.short_forms import SIZES, WAYS, WIDTHS, first_pass_scores, tables
@@ -95,7 +96,7 @@ def test_a_full_set_of_answers_gives_the_full_score(learned):
     references, _, scores = learned
     row = scores[0]
     known = {number: float(score) for number, score in zip(references, row, strict=True) if not np.isnan(score)}
-    found = full_score(known, {"short": 40})
+    found = full_score(known, EqBenchOptions(short=40))
     assert found.value == pytest.approx(10 * np.nanmean(row), abs=0.3)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from eqlab.core.results import Estimate
-from eqlab.reproduce.claims import UNEXPLAINED, Claim, compare, study_of_claims, summary, to_digits
+from eqlab.reproduce.claims import UNEXPLAINED, Claim, compare, study_of_claims, summary, table_of, to_digits
 from eqlab.reproduce.present import as_markdown
 
 
@@ -100,7 +100,7 @@ def eq(name):
 def claims(scores):
     rule = "100 + 15 (2.79 − score) / 0.822"
     for name, printed in (("a", 104), ("b", 117), ("c", 100)):
-        key = {"kind": "table_1", "name": name}
+        key = {"kind": "table 1", "name": name}
         yield Claim({**key, "quantity": "EQ"}, printed, eq(name), to_digits(0), rule, "the printed score is rounded")
         yield Claim({**key, "quantity": "r"}, 0.41, None, rule="no raw answers released")
 
@@ -131,9 +131,15 @@ def test_its_tables_show_every_row_and_what_differs(study):
     assert (len(every.rows), len(differing.rows)) == (6, 1)
     assert differing.rows[0][-1] == "the printed score is rounded"
     text = as_markdown(study.title, study.findings(report), [every, differing])
-    assert "| table\\_1 | b | EQ | 117 |" in text
+    assert "| table 1 | b | EQ | 117" in text
 
 
 def test_a_study_in_which_nothing_differs_has_one_table():
     one = study_of_claims("T", lambda folder: 1, lambda data: [Claim({"q": "x"}, 1, lambda data: data)])
     assert [table.title for table in one.tables(one.reproduce(Path()))] == ["T"]
+
+
+def test_a_p_value_is_known_by_its_key_and_what_a_row_lacks_is_blank():
+    table = table_of("T", "p_holm: p (Holm) | n | low", [{"p_holm": 0.0, "n": 3}, {"n": 4, "p_holm": None}])
+    assert [(column.title, column.kind) for column in table.columns][:2] == [("p (Holm)", "p"), ("n", "count")]
+    assert table.rows == ((0.0, 3, ""), (None, 4, ""))

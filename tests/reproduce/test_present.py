@@ -3,7 +3,7 @@
 import csv
 import io
 
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import Column, Estimate, Table
 from eqlab.reproduce.present import as_csv, as_markdown
 
 
@@ -21,18 +21,18 @@ def test_csv_of_nothing():
 def test_markdown_is_a_table_whatever_the_cells_hold():
     table = Table(
         "T|itle",
-        ("name", "n", "p", "score"),
+        ("name", "n", Column("p", "p", "p"), "score"),
         (
-            ("a|b\n<script>`x`", 3, 0.0001, Estimate("", 1.0, 3, 0.5, 0.0, 2.0)),
+            ("a|b\n<script>`x`", 3, 0.00001, Estimate("", 1.0, 3, 0.5, 0.0, 2.0)),
             ("*c*", None, 0.5, Estimate("", None, 0)),
         ),
         note="A [note].",
     )
     text = as_markdown("Study", ["First.", "Second_ one."], [table])
     lines = text.splitlines()
-    assert lines[:4] == ["# Study", "", "- First.", "- Second\\_ one."]
-    body = lines[lines.index("## T\\|itle") :]
+    assert lines[:4] == ["# Study", "", "- First.", "- Second&#95; one."]
+    body = lines[lines.index("## T&#124;itle") :]
     assert body[2:4] == ["| name | n | p | score |", "| :-- | --: | --: | :-- |"]
-    assert body[4] == "| a\\|b \\<script\\>\\`x\\` | 3 | 1.0e-04 | 1.00 ± 0.50 SE (95 % CI 0.00 to 2.00, n = 3) |"
-    assert body[5] == "| \\*c\\* |  | 0.50 | undefined (n = 0) |"
-    assert body[-1] == "A \\[note\\]."
+    assert body[4] == "| a&#124;b &#60;script&#62;&#96;x&#96; | 3 | &#60; 0.0001 | 1.00 (0.00 … 2.00, n = 3) |"
+    assert body[5] == "| &#42;c&#42; | undefined | 0.5000 | undefined (n = 0) |"
+    assert body[-1] == "A &#91;note&#93;."

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 from conftest import ROOT
 
-from eqlab.core.benchmark import NO_CONTEXT, Context
+from eqlab.core.benchmark import NO_CONTEXT, Context, Source
 from eqlab.core.runs import PEOPLE, BenchmarkConfig
 from eqlab.runs.context import Known, StoreContext
 from eqlab.runs.parallel import results_of
@@ -66,3 +66,21 @@ def test_a_context_is_the_benchmarks_own(counted):
     empty: Context = NO_CONTEXT
     assert not list(empty.others())
     assert empty.once("x", lambda: 4) == 4
+
+
+def test_a_score_reaches_the_files_that_its_trials_were_made_of(counted):
+    """And no others: norms of other items than the run's would be wrong without anybody seeing it."""
+    from eqlab.core.errors import DataError
+    from eqlab.data.items import items_sha256, read_sources
+
+    store, _ = counted
+    content = read_sources((Source("open", "eqbench.toml"),), None)
+    options = {"version": "v2", "language": "en"}
+    right = BenchmarkConfig("eqbench", 1, "open", items_sha256(content), options)
+    known = Known(store)
+    assert StoreContext(known, right, None).files() == content
+    assert StoreContext(known, right, None).files() is StoreContext(known, right, None).files()
+    with pytest.raises(DataError, match="not those that the run was made with"):
+        StoreContext(known, BenchmarkConfig("eqbench", 1, "open", "0" * 64, options), None).files()
+    with pytest.raises(DataError):
+        NO_CONTEXT.files()

@@ -1,5 +1,6 @@
 """Participants' pages as text: layouts, words in two languages, refusals in words, stopping, ends."""
 
+import json
 import re
 import string
 
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_study import RATING, small_design
 from sqlalchemy import func, select
-from web_case import PROLIFIC, enter, fields_of, fill, walk, with_language
+from web_case import PROLIFIC, enter, fields_of, fill, rows, walk, with_language
 
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Form, Scale
@@ -133,6 +134,33 @@ def test_layouts():
     (ends,) = questions(Form((Scale("a", "A", 0, 10, ((0, "none"), (10, "most"))),)), {"a": 3}, {"a": "why"})
     assert (ends.low.label, ends.high.value, ends.chosen, ends.problem) == ("none", 10, (3,), "why")
     assert len(ends.options) == 11
+
+
+def test_points_are_dealt_out_until_none_is_left(make_site):
+    """Without a script: the page says how many points are left, and takes the answer only when none is."""
+    from dataclasses import replace
+
+    words = ("joy", "fear", "anger")
+    form = Form(tuple(Scale(word, word, 0, 10) for word in words), total=10)
+    design = small_design(quiz=False, attention=0)
+    dealt = [
+        replace(one, trials=tuple(replace(trial, form=form, id="") for trial in one.trials)) for one in design.batches
+    ]
+    site = make_site(replace(design, batches=tuple(dealt)))
+    client = site.browser()
+    page = client.post("/s/small/page", data=fill(client.post("/s/small/start").text))
+    assert "Deal out 10 points over these" in page.text
+    assert '<output id="left">10</output>' in page.text
+    given = {**fields_of(page.text), "v.joy": "4", "v.fear": "3", "v.anger": "1"}
+    refused = client.post("/s/small/page", data=given)
+    assert refused.status_code == 422
+    assert "Please deal out exactly 10 points" in refused.text
+    assert '<output id="left">2</output>' in refused.text
+    assert refused.text.count(" checked") == 3
+    more = client.post("/s/small/page", data={**fields_of(refused.text), **given, "v.fear": "5"})
+    assert more.status_code == 200
+    (answer,) = [row for row in rows(site, answers) if row.trial in {one.id for batch in dealt for one in batch.trials}]
+    assert json.loads(answer.values) == {"joy": 4, "fear": 5, "anger": 1}
 
 
 def test_participants_words_are_escaped(make_site):

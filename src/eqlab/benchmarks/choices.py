@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any, TypeVar
 
-from eqlab.benchmarks.refusal import is_refusal
-from eqlab.benchmarks.structured import read_json
+from eqlab.benchmarks.common.reading import is_refusal, read_json
 from eqlab.core.answers import Reading
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial

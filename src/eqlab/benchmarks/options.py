@@ -1,10 +1,73 @@
-"""Reading a benchmark's own options ('-o name=value') against their declaration."""
+"""A benchmark's own options ('-o name=value'): declared once, as the fields of a frozen dataclass, and read from text,
+to and from the plain JSON that a run stores. Benchmarks of 0.2 declare `OptionHelp` and read with `read_options`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, Self, TypeVar, cast
 
 from eqlab.core.benchmark import OptionHelp
 from eqlab.core.errors import UsageError
+
+T = TypeVar("T", bool, int, str)
+_YES_NO = ("yes", "no")
+
+
+def option(default: T, about: str, choices: Sequence[str] = (), *, late: bool = False) -> T:
+    """A field of an `Options` class. A boolean is asked for as yes or no. `late`: it came after the benchmark's first
+    release, and at its default it is no part of a run's identity."""
+    allowed = _YES_NO if isinstance(default, bool) else tuple(choices)
+    text = ("yes" if default else "no") if isinstance(default, bool) else str(default)
+    told = {"help": about, "choices": allowed, "late": late, "default": text}
+    return field(default=default, metadata=told)
+
+
+def listed(none: str, about: str, *, late: bool = False) -> tuple[str, ...]:
+    """A field that is a list, for the benchmark to read: `none` is what a user writes for an empty one."""
+    told = {"help": about, "choices": (), "late": late, "default": none}
+    return cast(tuple[str, ...], field(default=(), metadata=told))
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of a benchmark without any; others derive from it and add fields made by `option`."""
+
+    item_set: str = "open"
+
+    @classmethod
+    def help(cls) -> tuple[OptionHelp, ...]:
+        return tuple(
+            OptionHelp(one.name, told["default"], told["help"], told["choices"], told["late"])
+            for one in _declared(cls)
+            for told in (one.metadata,)
+        )
+
+    @classmethod
+    def read(cls, benchmark: str, item_set: str, given: Mapping[str, str]) -> Self:
+        """From text; raises UsageError on an unknown name or value."""
+        return cls(item_set=item_set, **read_options(benchmark, cls.help(), given))
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> Self:
+        """From a run's options. What only the host keeps there (title, study, purpose) is none of them."""
+        known = {one.name for one in fields(cls)}
+        return cls(**{name: _frozen(value) for name, value in stored.items() if name in known})
+
+    def plain(self) -> dict[str, Any]:
+        """As a run stores them: the same JSON since the first release of each."""
+        values = {one.name: getattr(self, one.name) for one in _declared(type(self)) if not self._left_out(one)}
+        told = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {**told, "item_set": self.item_set}
+
+    def _left_out(self, one: "Field[Any]") -> bool:
+        return bool(one.metadata["late"]) and getattr(self, one.name) == one.default
+
+
+def _declared(kind: type[Options]) -> "list[Field[Any]]":
+    return [one for one in fields(kind) if one.metadata]
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def read_options(benchmark: str, declared: Sequence[OptionHelp], given: Mapping[str, str]) -> dict[str, Any]:
@@ -24,7 +87,7 @@ def _value(benchmark: str, option: OptionHelp, text: str) -> Any:
         raise UsageError(
             f"{benchmark}: '{text}' is not a value of option '{option.name}'.", f"Choose {' or '.join(option.choices)}."
         )
-    if option.choices == ("yes", "no"):
+    if option.choices == _YES_NO:
         return text == "yes"
     if option.default.isdigit() and not option.choices:
         if not text.isdigit():

@@ -20,6 +20,7 @@ from eqlab.cli.flags import (
 from eqlab.cli.plain import print_text
 from eqlab.core.pairs import read_settings
 from eqlab.models.timeouts import PATIENCE, WHOLE, Timeouts
+from eqlab.reproduce import STUDIES
 
 if TYPE_CHECKING:
     from eqlab.reproduce.claims import Study
@@ -187,7 +188,7 @@ _MarkdownFlag = Annotated[bool, typer.Option("--markdown", help="Print Markdown 
 
 
 def reproduce(
-    study: Annotated[str, typer.Argument(help="eqbench, emotionbench, empathy, sage or short-forms.")],
+    study: Annotated[str, typer.Argument(help=f"{', '.join(STUDIES[:-1])} or {STUDIES[-1]}.")],
     data: DataFlag = None,
     as_json: JsonFlag = False,
     markdown: _MarkdownFlag = False,

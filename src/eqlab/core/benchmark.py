@@ -9,7 +9,6 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from eqlab.core.answers import Answer, Reading
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Norms, Result
 from eqlab.core.runs import OWN, BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.core.trials import Trial
@@ -291,19 +290,32 @@ class Probed(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ReplyRow:
+    """A reply as raters get it: text, what it replies to, and whose it is."""
+
+    arm: str
+    """Who replied. No rater sees it."""
+    prompt: str
+    reply: str
+    emotion: str = ""
+    valence: str = ""
+    situation: str = ""
+    utterance: str = ""
+    batch: int | None = None
+    repeat: int = 0
+    human: tuple[tuple[str, int], ...] = ()
+    """(rater, rating) of people who have rated this very reply."""
+    human_scales: tuple[tuple[str, str, int], ...] = ()
+    """(rater, scale, value) where people rated it on scales of their own."""
+
+
 @runtime_checkable
 class Rated(Protocol):
     """A benchmark whose answers are replies, or whole talks, that people or judges rate (`eqlab judge --on RUN`); other
-    tools cannot score them."""
+    tools cannot score them. Its attribute `rubric`, if it has one, names the rubric by which they are rated unless
+    somebody names another."""
 
     def replies(self, arm: str, scored: Iterable[Scored]) -> Iterable[ReplyRow]:
         """The replies that somebody can read, under the arm's name."""
         ...
-
-
-@runtime_checkable
-class RatedBy(Protocol):
-    """A benchmark whose answers have a rubric of their own, by which they are rated if nobody names another."""
-
-    @property
-    def rubric(self) -> str: ...

@@ -1,6 +1,8 @@
 """What a subject fills in: scales above all, also several of a list, a number, a text. A form knows its JSON schema, so
 every benchmark has a structured answer mode without code of its own. A form without fields is one free text."""
 
+import math
+import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -75,6 +77,8 @@ class Form:
     scales: tuple[Scale, ...] = ()
     fields: tuple[Field, ...] = ()
     """All fields in order; the scales are among them."""
+    total: int | None = None
+    """What the scales' values add up to, where points are dealt out over them."""
     keys: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -89,8 +93,10 @@ def json_schema(form: Form) -> dict[str, Any]:
     """The fields as a JSON schema. Values are an enum, which every server's constrained decoding knows. A form without
     fields is never asked for as JSON: it would gain nothing."""
     properties = {one.key: _schema(one) for one in form.fields}
+    told = {} if form.total is None else {"description": f"The values add up to {form.total}."}
     return {
         "type": "object",
+        **told,
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
@@ -118,7 +124,30 @@ def check_values(form: Form, values: Mapping[str, Any]) -> str:
     for one in form.fields:
         if one.key in values and problem(one, values[one.key]):
             return f"{one.key}: {values[one.key]!r} is not {_range(one)}"
+    if form.total is not None and points_left(form, values):
+        return f"the values add up to {form.total - points_left(form, values):g}, not to {form.total}"
     return ""
+
+
+def points_left(form: Form, values: Mapping[str, Any]) -> float:
+    """How many points are still to be dealt out: below 0 where too many were; 0 where nothing is dealt out."""
+    numbers = [value for one in form.scales if isinstance(value := values.get(one.key), int | float)]
+    left = 0.0 if form.total is None else form.total - math.fsum(numbers)
+    return 0.0 if abs(left) < 1e-9 else left
+
+
+def even_points(form: Form) -> dict[str, int]:
+    """A form's total dealt out as evenly as whole points allow."""
+    each, more = divmod(form.total or 0, len(form.scales))
+    return {scale.key: each + (place < more) for place, scale in enumerate(form.scales)}
+
+
+def random_points(form: Form, draw: random.Random) -> dict[str, int]:
+    """The same by chance: every way of dealing out whole points is as likely as another (stars and bars)."""
+    total, count = form.total or 0, len(form.scales)
+    bars = sorted(draw.sample(range(total + count - 1), count - 1))
+    edges = [-1, *bars, total + count - 1]
+    return {scale.key: edges[place + 1] - edges[place] - 1 for place, scale in enumerate(form.scales)}
 
 
 def problem(one: Field, value: Any) -> Problem:
@@ -150,6 +179,8 @@ def problems(form: Form, values: Mapping[str, Any]) -> dict[str, str]:
             found[one.key] = why
     if not found and any(key not in form.keys for key in values):
         found[""] = "unknown"
+    if not found and points_left(form, values):
+        found[""] = "total"
     return found
 
 

@@ -11,9 +11,7 @@ from pathlib import PurePath
 from typing import Any, TypeVar
 
 from eqlab.core.errors import DataError
-from eqlab.core.toml_file import decoded, problems_text, read_toml
-from eqlab.core.toml_lines import Path
-from eqlab.core.toml_section import Notes, Section
+from eqlab.core.toml_file import Notes, Path, Section, decoded, problems_text, read_toml
 
 T = TypeVar("T")
 ABOUT = ("title", "version", "licence", "language", "provenance", "author", "instruction")

@@ -251,7 +251,7 @@ class ByEmotion:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Utterance:
     """One turn of a talk, as a reader sees it."""
 
     seat: str
@@ -279,7 +279,7 @@ class Transcript:
     """None where it counts for nothing."""
     course: tuple[float, ...]
     """The emotion at the opening and after each reply; empty where nobody told it."""
-    lines: tuple[Line, ...]
+    lines: tuple[Utterance, ...]
     topics: tuple[str, ...] = ()
     listener: str = ""
     """Who is measured, where a result has the talks of several."""

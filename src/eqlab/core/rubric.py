@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from eqlab.core.forms import Scale
-from eqlab.core.toml_file import decoded, read_toml
-from eqlab.core.toml_scales import read_scales
-from eqlab.core.toml_section import Section
+from eqlab.core.toml_file import Section, decoded, read_scales, read_toml
 
 Shown = Literal["reply", "talk"]
 """What is rated: one reply with what it replies to, or a whole talk."""

@@ -54,8 +54,8 @@ def outgoing(trial: Trial) -> tuple[Message, ...]:
 
 
 def to_json(trial: Trial) -> str:
-    """Canonical JSON of everything but the id. What only talks have is left out elsewhere: a question of before there
-    were talks keeps its id."""
+    """Canonical JSON of everything but the id. What only talks, or points dealt out, have is left out elsewhere: a
+    question of before there were such keeps its id."""
     body: dict[str, Any] = {
         "benchmark": trial.benchmark,
         "items": trial.items,
@@ -68,6 +68,8 @@ def to_json(trial: Trial) -> str:
         "order_seed": trial.order_seed,
         "key": trial.key,
     }
+    if trial.form.total is not None:
+        body["total"] = trial.form.total
     if trial.messages or trial.talk:
         body["messages"] = [[message.role, message.text] for message in trial.messages]
         body["talk"] = [trial.talk, trial.turn]
@@ -84,7 +86,7 @@ def from_json(text: str, trial_id: str = "") -> Trial:
     if "talk" in body:
         body["talk"], body["turn"] = body["talk"]
         body["messages"] = tuple(Message(role, said) for role, said in body["messages"])
-    return Trial(form=Form(fields=fields), id=trial_id, **body)
+    return Trial(form=Form(fields=fields, total=body.pop("total", None)), id=trial_id, **body)
 
 
 def _scale(key: str, label: str, low: int, high: int, anchors: list[Any], reverse: bool) -> Scale:

@@ -28,6 +28,8 @@ _PANAS_ANCHORS: Anchors = (
 )
 _FETCH = "Run 'eqlab data verify', then 'eqlab data fetch'."
 _IN_QUESTIONNAIRES = ("PANAS", "AGQ", "DASS-21", "BDI", "FDS", "MJS", "GASP", "FSS", "BFNE")
+PARTNER = "X stands for the person you love and live with."
+"""Ours, beside the items of the MJS."""
 _WHICH = "Which of these fits you best?"
 """Ours: the items of the BDI are lists of answers without a question."""
 

@@ -16,8 +16,7 @@ from typing import Any
 
 from eqlab.core.errors import DataError
 from eqlab.core.runs import ModelConfig
-from eqlab.core.toml_lines import lines_of
-from eqlab.core.toml_section import Notes, Section
+from eqlab.core.toml_file import Notes, Section, lines_of
 from eqlab.models.open import is_local
 
 VARIABLE = "EQLAB_PRICES"

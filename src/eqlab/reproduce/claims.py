@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import Column, Estimate, Table
 
 Row = dict[str, Any]
 Report = dict[str, Any]
@@ -158,7 +158,12 @@ def tables(title: str, report: Report) -> list[Table]:
 
 
 def table_of(title: str, columns: str, rows: Iterable[Mapping[str, Any]], note: str = "", whiskers: str = "") -> Table:
-    """Rows with keys as a table: "key | key: title" names its columns; a key that a row lacks is undefined."""
+    """Rows with keys as a table: "key | key: title" names its columns; a key that a row lacks has nothing to say."""
     heads = [head.strip().partition(": ") for head in columns.split("|")]
-    body = tuple(tuple(row.get(key) for key, _, _ in heads) for row in rows)
-    return Table(title, tuple(named or key for key, _, named in heads), body, note, whiskers=whiskers)
+    body = tuple(tuple(row.get(key, "") for key, _, _ in heads) for row in rows)
+    return Table(title, [_column(key, named or key) for key, _, named in heads], body, note, whiskers=whiskers)
+
+
+def _column(key: str, title: str) -> Column | str:
+    """A p-value is known by its key, every other kind by its cells."""
+    return Column(key, title, "p") if key == "p" or key.startswith("p_") else title

@@ -349,11 +349,13 @@ def _shown(row: Row) -> Row:
         recomputed = f"{row['mean']:.1f}±{row['sd']:.1f}"
     elif row["diff"] is not None:
         recomputed = _with_arrow(row["diff"], row["direction"])
-    return row | {
+    without = dict.fromkeys(("evoked", "diff", "p"), "") if default else {"evoked": row["mean"]}
+    return {
+        **row,
+        **without,
         "keying": row["keying"] or "",
         "row": names.get(row["level"], row["level"]),
         "before": row["mean"] if default else row["default_mean"],
-        "evoked": None if default else row["mean"],
         "arrow": ARROWS.get(row["direction"], ""),
         "printed": printed,
         "recomputed": recomputed,

@@ -14,7 +14,6 @@ from eqlab.data import published
 from eqlab.reproduce.claims import Claim, Compared, Report, Row, Study, compare, table_of, to_digits
 from eqlab.reproduce.empathy_models import CROSSED, clmm_json, columns, fits, honest_json, power_json, summary_json
 from eqlab.reproduce.empathy_raters import (
-    OTHERS,
     clustering_json,
     rater_table,
     reliability_json,
@@ -24,6 +23,7 @@ from eqlab.reproduce.empathy_raters import (
 )
 from eqlab.reproduce.empathy_ratings import (
     GPT4,
+    OTHERS,
     audit,
     block,
     by_emotion,

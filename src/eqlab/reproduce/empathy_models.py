@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.contingency import chi_square
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.multiverse import multiverse
@@ -37,9 +37,9 @@ from eqlab.analysis.two_samples import tost
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
 from eqlab.benchmarks.empathy.replies import declines, greets, says_it_is_ai
 from eqlab.benchmarks.rating.planned import moderated, standardised
+from eqlab.reproduce.claims import Row
+from eqlab.reproduce.empathy_ratings import OTHERS
 
-Floats = NDArray[np.float64]
-OTHERS = tuple(arm for arm in ARMS if arm != BASELINE)
 CROSSED = "group + (1|rater) + (1|item)"
 BY_VALENCE = "group*sentiment + (1|rater) + (1|item)"
 BY_TEQ = "group*teq_z + (1|rater) + (1|item)"
@@ -95,7 +95,7 @@ def fits(data: Columns) -> dict[str, OrdinalFit]:
     }
 
 
-def clmm_json(fitted: Mapping[str, OrdinalFit]) -> dict[str, Any]:
+def clmm_json(fitted: Mapping[str, OrdinalFit]) -> Row:
     found = {}
     for name, fit in fitted.items():
         gap = fit.contrast({"chatgpt_empathy": 1.0, "chatgpt": -1.0})
@@ -108,7 +108,7 @@ def clmm_json(fitted: Mapping[str, OrdinalFit]) -> dict[str, Any]:
     return found
 
 
-def summary_json(fitted: Mapping[str, OrdinalFit]) -> dict[str, Any]:
+def summary_json(fitted: Mapping[str, OrdinalFit]) -> Row:
     crossed = fitted[CROSSED]
     effects = {arm: crossed.coefficients[arm] for arm in OTHERS}
     spread = {name: sd**2 for name, sd in crossed.sd.items()}
@@ -128,7 +128,7 @@ def summary_json(fitted: Mapping[str, OrdinalFit]) -> dict[str, Any]:
     }
 
 
-def honest_json(study: PublishedStudy, data: Columns, crossed: OrdinalFit) -> dict[str, Any]:
+def honest_json(study: PublishedStudy, data: Columns, crossed: OrdinalFit) -> Row:
     groups, random = data.groups(), data.crossed()
     odds = proportional_odds(data.y, groups, random, list(groups), proportional=crossed)
     free = odds.free.coefficients
@@ -153,7 +153,7 @@ def honest_json(study: PublishedStudy, data: Columns, crossed: OrdinalFit) -> di
     }
 
 
-def _contrasts(fit: OrdinalFit) -> dict[str, Any]:
+def _contrasts(fit: OrdinalFit) -> Row:
     """The three planned ones, Holm-corrected together."""
     planned = {
         "chatgpt vs human": {"chatgpt": 1.0},
@@ -167,13 +167,13 @@ def _contrasts(fit: OrdinalFit) -> dict[str, Any]:
     }
 
 
-def _equivalence(fit: OrdinalFit) -> dict[str, Any]:
+def _equivalence(fit: OrdinalFit) -> Row:
     gap = fit.contrast({"chatgpt_empathy": 1.0, "chatgpt": -1.0})
     found = tost(gap.est, gap.se, (-EQUIVALENCE_MARGIN, EQUIVALENCE_MARGIN))
     return {**asdict(found), "scale": "log-odds; the margin is an odds ratio of 1.2 either way"}
 
 
-def _pooled(data: Columns, arm: str) -> dict[str, Any]:
+def _pooled(data: Columns, arm: str) -> Row:
     """`rating ~ arm + (1|rater) + (1|item) + (1|emotion) + (0 + arm|emotion)` on two arms."""
     kept = [index for index, name in enumerate(data.arm) if name in (arm, BASELINE)]
 
@@ -202,13 +202,13 @@ def _pooled(data: Columns, arm: str) -> dict[str, Any]:
     }
 
 
-def _manners(study: PublishedStudy) -> dict[str, Any]:
+def _manners(study: PublishedStudy) -> Row:
     """By what the reply says of its speaker, which is stricter or wider than the audit's phrases."""
     rules = (("refusals", declines), ("assistant_greetings", greets), ("self_identifies_as_ai", says_it_is_ai))
     return {name: {arm: sum(rule(r.text) for r in study.replies_of(arm)) for arm in ARMS} for name, rule in rules}
 
 
-def _multiverse(study: PublishedStudy, arm: str) -> list[dict[str, Any]]:
+def _multiverse(study: PublishedStudy, arm: str) -> list[Row]:
     ratings = [rating for rating in study.ratings if rating.arm in (arm, BASELINE)]
     by_rater: dict[str, set[int]] = {}
     for rating in ratings:
@@ -236,7 +236,7 @@ def _multiverse(study: PublishedStudy, arm: str) -> list[dict[str, Any]]:
     return [asdict(universe) for universe in found]
 
 
-def power_json(groups: Mapping[str, Any], effects: Mapping[str, float], crossed: OrdinalFit) -> dict[str, Any]:
+def power_json(groups: Mapping[str, Any], effects: Mapping[str, float], crossed: OrdinalFit) -> Row:
     """`groups` are the five groups' counts of Good, `effects` the public arms' design effects of Good."""
     printed = chi_square_n(_W, (_GROUPS - 1) * (_RATINGS - 1))
     sizes = printed.n, printed.per_group(_GROUPS), printed.per_group(_GROUPS, times=2)
@@ -290,7 +290,7 @@ def power_json(groups: Mapping[str, Any], effects: Mapping[str, float], crossed:
     }
 
 
-def _clustered(groups: Mapping[str, Any], effects: Mapping[str, float], n: int) -> dict[str, Any]:
+def _clustered(groups: Mapping[str, Any], effects: Mapping[str, float], n: int) -> Row:
     effect = (effects["human"] + (effects["chatgpt"] + effects["chatgpt_empathy"]) / 2) / 2
     human = groups["human"]["good"] / n
     needed = {}
@@ -311,7 +311,7 @@ def _clustered(groups: Mapping[str, Any], effects: Mapping[str, float], n: int) 
     }
 
 
-def _simulated(crossed: OrdinalFit, n: int, groups: Mapping[str, Any]) -> dict[str, Any]:
+def _simulated(crossed: OrdinalFit, n: int, groups: Mapping[str, Any]) -> Row:
     """From the mixed model's variance components: the power that 200 raters per group had. The threshold is moved so
     that the reference has the observed share of Good, not the model's, which bends to proportional odds."""
     fitted = PowerComponents((crossed.coefficients["2|3"].est,), crossed.sd["rater"], crossed.sd["item"])

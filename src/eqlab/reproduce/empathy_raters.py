@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from eqlab.analysis.agreement import printed_kappa
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import DRAWS, SEED, draw_totals, interval
 from eqlab.analysis.clusters import clustering
 from eqlab.analysis.contingency import Counts, rao_scott
@@ -20,10 +21,9 @@ from eqlab.analysis.sequential import obrien_fleming, rerandomised
 from eqlab.analysis.two_samples import anova, compare_raters, permutation_p
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
 from eqlab.benchmarks.empathy.replies import phrase_refusal
-from eqlab.reproduce.empathy_ratings import PAIRS, gain_of
+from eqlab.reproduce.claims import Row
+from eqlab.reproduce.empathy_ratings import OTHERS, PAIRS, gain_of
 
-Floats = NDArray[np.float64]
-OTHERS = tuple(arm for arm in ARMS if arm != BASELINE)
 _LOOKS = (0.25, 0.5, 0.75, 1.0)
 _PILOT_KAPPA = 0.2817
 _PILOT_PAIRS = 100
@@ -55,9 +55,9 @@ def rater_table(study: PublishedStudy) -> RaterTable:
     return RaterTable(totals, values, raters)
 
 
-def design_effects(table: RaterTable) -> dict[str, Any]:
+def design_effects(table: RaterTable) -> Row:
     """ICC(1) and 1 + (m − 1)·ICC of the rating and of "is Good", by arm."""
-    found: dict[str, Any] = {}
+    found: Row = {}
     for arm in ARMS:
         size = len(table.values[arm]) / len(table.totals[arm])
         measures = (("rating", table.values[arm]), ("good_indicator", (table.values[arm] == 3).astype(float)))
@@ -67,7 +67,7 @@ def design_effects(table: RaterTable) -> dict[str, Any]:
     return found
 
 
-def clustering_json(table: RaterTable, counts: Mapping[str, Counts]) -> dict[str, Any]:
+def clustering_json(table: RaterTable, counts: Mapping[str, Counts]) -> Row:
     effects = design_effects(table)
     f, df, p = anova([table.means(arm) for arm in ARMS])
     adjusted = {}
@@ -98,7 +98,7 @@ def _wilson(counts: Counts) -> list[float | None]:
     return [None if bound is None else bound / 100 for bound in (share.low, share.high)]
 
 
-def _comparison(arm: Floats, reference: Floats) -> dict[str, Any]:
+def _comparison(arm: Floats, reference: Floats) -> Row:
     test = compare_raters(arm, reference)
     return {
         "welch_t": test.welch_t,
@@ -119,7 +119,7 @@ def _mean(totals: Floats) -> Floats:
     return np.asarray(totals[..., 1] / totals[..., 2])
 
 
-def _bootstrap(table: RaterTable) -> dict[str, Any]:
+def _bootstrap(table: RaterTable) -> Row:
     samples = [table.totals[arm] for arm in ARMS]
     draws = draw_totals(samples, DRAWS, SEED)
     place = {arm: index for index, arm in enumerate(ARMS)}
@@ -150,7 +150,7 @@ def _bootstrap(table: RaterTable) -> dict[str, Any]:
     }
 
 
-def teq_json(study: PublishedStudy) -> dict[str, Any]:
+def teq_json(study: PublishedStudy) -> Row:
     """Is the rater's own empathy (Toronto Empathy Questionnaire) related to the ratings given?"""
     from scipy.stats import kruskal
 
@@ -192,7 +192,7 @@ def teq_json(study: PublishedStudy) -> dict[str, Any]:
     }
 
 
-def _teq_group(total: Floats, mean: Floats, answers: Floats, items: Floats, per_item: Floats) -> dict[str, Any]:
+def _teq_group(total: Floats, mean: Floats, answers: Floats, items: Floats, per_item: Floats) -> Row:
     from scipy.stats import pearsonr, spearmanr
 
     keyed = answers.copy()
@@ -235,7 +235,7 @@ def _fisher(r: float, n: int, other: float, other_n: int) -> dict[str, float]:
     return {"z": z, "p": 2 * float(ndtr(-abs(z)))}
 
 
-def robustness_json(study: PublishedStudy, tokens: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+def robustness_json(study: PublishedStudy, tokens: Mapping[str, Sequence[int]]) -> Row:
     """Refusals of the instructed GPT-4 (phrase rule), and whether longer replies rate better."""
     from scipy.stats import spearmanr
 
@@ -264,16 +264,16 @@ def robustness_json(study: PublishedStudy, tokens: Mapping[str, Sequence[int]]) 
     }
 
 
-def sequential_json(table: RaterTable) -> dict[str, Any]:
+def sequential_json(table: RaterTable) -> Row:
     design = obrien_fleming(_LOOKS)
-    found: dict[str, Any] = {"looks": list(_LOOKS), "bounds_z": list(design.bounds)}
+    found: Row = {"looks": list(_LOOKS), "bounds_z": list(design.bounds)}
     for arm, ref in PAIRS:
         stops, used = rerandomised(table.means(arm), table.means(ref), design)
         found[f"{arm} vs {ref}"] = {"stop_at_50_100_150_200_never": stops, "expected_raters_per_arm": used}
     return found
 
 
-def reliability_json() -> dict[str, Any]:
+def reliability_json() -> Row:
     """Spearman–Brown from the pilot's printed kappa, taken for the reliability of a single rating, with its error."""
     low, high = printed_kappa(_PILOT_KAPPA, _PILOT_PAIRS)
     raters = (1, 2, 3, 5, 10)

@@ -4,7 +4,7 @@ only tests were printed, and their counts are the one whole number of Good that 
 (reconstructed). Keys are those of the project's golden file."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
@@ -17,7 +17,9 @@ from eqlab.analysis.two_samples import anova
 from eqlab.benchmarks.empathy.items import EMOTIONS, VALENCES
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, BATCH_SIZE, PublishedStudy
 from eqlab.benchmarks.empathy.replies import count_tokens, phrase_ai, phrase_greeting, phrase_refusal
+from eqlab.reproduce.claims import Row
 
+OTHERS = tuple(arm for arm in ARMS if arm != BASELINE)
 PAIRS = (("chatgpt", "human"), ("chatgpt_empathy", "human"), ("chatgpt_empathy", "chatgpt"))
 """(arm, reference) in the order of the golden file."""
 GPT4 = "GPT-4"
@@ -81,7 +83,7 @@ def slices(study: PublishedStudy) -> tuple[Slice, dict[str, Slice], dict[str, Sl
     return cut("all", ""), {v: cut("valence", v) for v in valences}, {e: cut("emotion", e) for e in emotions}
 
 
-def counts_json(counts: Counts) -> dict[str, Any]:
+def counts_json(counts: Counts) -> Row:
     return {
         "bad": counts.bad,
         "okay": counts.okay,
@@ -95,21 +97,11 @@ def counts_json(counts: Counts) -> dict[str, Any]:
     }
 
 
-def test_json(test: ChiSquare | None) -> dict[str, Any] | None:
-    if test is None:
-        return None
-    return {
-        "chi2": test.chi2,
-        "df": test.df,
-        "p": test.p,
-        "n": test.n,
-        "cramers_v": test.cramers_v,
-        "cohen_w": test.cohen_w,
-        "min_expected": test.min_expected,
-    }
+def test_json(test: ChiSquare | None) -> Row | None:
+    return None if test is None else asdict(test)
 
 
-def gain_json(gain: GoodGain) -> dict[str, Any]:
+def gain_json(gain: GoodGain) -> Row:
     """`gain_pct`, `chi2` and `p` are the published statistics (Yates)."""
     yates, pearson = gain.yates, gain.pearson
     return {
@@ -137,7 +129,7 @@ def gain_of(counts: Mapping[str, Counts], arm: str, reference: str) -> GoodGain:
     return good_gain(counts[reference].good, counts[reference].n, counts[arm].good, counts[arm].n)
 
 
-def block(part: Slice) -> dict[str, Any]:
+def block(part: Slice) -> Row:
     """Everything the study computes on one set of prompts."""
     from scipy.stats import kruskal
 
@@ -161,7 +153,7 @@ def block(part: Slice) -> dict[str, Any]:
         },
         "anova_naive": {"F": f, "df": list(df), "p": p},
         "kruskal_naive": {"H": float(ranks.statistic), "df": len(ARMS) - 1, "p": float(ranks.pvalue)},
-        "mean_increase_pct_vs_human": {arm: _mean_increase(counts, arm) for arm in ARMS if arm != BASELINE},
+        "mean_increase_pct_vs_human": {arm: _mean_increase(counts, arm) for arm in OTHERS},
     }
 
 
@@ -174,20 +166,18 @@ def _mean_increase(counts: Mapping[str, Counts], arm: str) -> dict[str, float]:
     }
 
 
-def by_emotion(parts: Mapping[str, Slice]) -> dict[str, Any]:
+def by_emotion(parts: Mapping[str, Slice]) -> Row:
     """Per emotion, with the 32 tests of each arm corrected together."""
-    rows: dict[str, Any] = {}
+    rows: Row = {}
     for emotion, part in parts.items():
         counts = part.counts
         rows[emotion] = {
             "sentiment": EMOTIONS[emotion].valence,
             "groups": {arm: counts_json(counts[arm]) for arm in ARMS},
             "omnibus_3x3": test_json(chi_square([counts[arm].row for arm in ARMS])),
-            "good_vs_rest": {
-                f"{arm} vs {BASELINE}": gain_json(gain_of(counts, arm, BASELINE)) for arm in ARMS if arm != BASELINE
-            },
+            "good_vs_rest": {f"{arm} vs {BASELINE}": gain_json(gain_of(counts, arm, BASELINE)) for arm in OTHERS},
         }
-    for name in (f"{arm} vs {BASELINE}" for arm in ARMS if arm != BASELINE):
+    for name in (f"{arm} vs {BASELINE}" for arm in OTHERS):
         p_values = [row["good_vs_rest"][name]["p_yates"] for row in rows.values()]
         adjusted = zip(bonferroni(p_values), holm(p_values), benjamini_hochberg(p_values), strict=True)
         for row, (one, two, three) in zip(rows.values(), adjusted, strict=True):
@@ -195,9 +185,9 @@ def by_emotion(parts: Mapping[str, Slice]) -> dict[str, Any]:
     return rows
 
 
-def multiplicity(rows: Mapping[str, Any]) -> dict[str, Any]:
+def multiplicity(rows: Mapping[str, Any]) -> Row:
     found = {}
-    for name in (f"{arm} vs {BASELINE}" for arm in ARMS if arm != BASELINE):
+    for name in (f"{arm} vs {BASELINE}" for arm in OTHERS):
         tests = {emotion: row["good_vs_rest"][name] for emotion, row in rows.items()}
         found[name] = {
             "tests": sum(test["p_yates"] is not None for test in tests.values()),
@@ -214,7 +204,7 @@ def _below(p_values: Mapping[str, float | None]) -> list[str]:
     return [emotion for emotion, p in p_values.items() if p is not None and p < 0.05]
 
 
-def audit(study: PublishedStudy) -> dict[str, Any]:
+def audit(study: PublishedStudy) -> Row:
     """What the file holds, and what is odd about it."""
     sizes: dict[int, int] = {}
     for prompt in study.prompts:
@@ -224,7 +214,6 @@ def audit(study: PublishedStudy) -> dict[str, Any]:
     miti = {arm: [reply.miti for reply in study.replies_of(arm)] for arm in ARMS}
     per_part = {(rater.arm, rater.batch) for rater in study.raters}
     several = sum(len(raters[one] & raters[other]) for one, other in combinations(ARMS, 2))
-    quirks = study.id_quirks
     return {
         "rows": len(study.prompts),
         "unique_dialogs": len({prompt.id for prompt in study.prompts}),
@@ -247,11 +236,7 @@ def audit(study: PublishedStudy) -> dict[str, Any]:
             arm: sum(map(phrase_greeting, replies[arm])) for arm in ARMS
         },
         "duplicate_responses": {arm: len(replies[arm]) - len(set(replies[arm])) for arm in ARMS},
-        "rater_ids_as_typed": {
-            "with_trailing_space": quirks.with_trailing_space,
-            "with_email_suffix": quirks.with_email_suffix,
-            "not_24_hex": quirks.not_24_hex,
-        },
+        "rater_ids_as_typed": asdict(study.id_quirks),
         "straight_lined_all_10": {arm: _straight(study, arm) for arm in ARMS},
     }
 
@@ -269,7 +254,7 @@ def _straight(study: PublishedStudy, arm: str) -> dict[str, int]:
     return {"raters": len(same), "of_which_all_good": sum(value == 3 for value in same)}
 
 
-def lengths(study: PublishedStudy) -> tuple[dict[str, Any], dict[str, Any], dict[str, list[int]]]:
+def lengths(study: PublishedStudy) -> tuple[Row, Row, dict[str, list[int]]]:
     """(tokens, words, tokens of each reply by arm)."""
     texts = {"speaker_uttr": [prompt.utterance for prompt in study.prompts]}
     texts |= {f"response_{arm}": [reply.text for reply in study.replies_of(arm)] for arm in ARMS}
@@ -282,7 +267,7 @@ def lengths(study: PublishedStudy) -> tuple[dict[str, Any], dict[str, Any], dict
     )
 
 
-def design(study: PublishedStudy) -> dict[str, Any]:
+def design(study: PublishedStudy) -> Row:
     emotions, valences = [p.emotion for p in study.prompts], [p.valence for p in study.prompts]
     return {
         "emotion_counts": {name: emotions.count(name) for name in EMOTIONS},
@@ -293,7 +278,7 @@ def design(study: PublishedStudy) -> dict[str, Any]:
     }
 
 
-def five_groups(everything: Slice, valences: Mapping[str, Slice], emotions: Mapping[str, Slice]) -> dict[str, Any]:
+def five_groups(everything: Slice, valences: Mapping[str, Slice], emotions: Mapping[str, Slice]) -> Row:
     parts = {"all": everything, **valences}
     good_vs_rest = {name: _scope(part.counts, PRINTED[name]) for name, part in parts.items()}
     counts = everything.counts
@@ -313,21 +298,21 @@ def five_groups(everything: Slice, valences: Mapping[str, Slice], emotions: Mapp
     }
 
 
-def _scope(counts: Mapping[str, Counts], printed: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
+def _scope(counts: Mapping[str, Counts], printed: Mapping[str, tuple[float, float]]) -> Row:
     human = counts[BASELINE]
-    found: dict[str, Any] = {"human_good": human.good, "n_per_group": human.n}
+    found: Row = {"human_good": human.good, "n_per_group": human.n}
     for model, (percent, chi2) in printed.items():
         found[model] = _entry(counts, model, percent, chi2)
     return found
 
 
-def _entry(counts: Mapping[str, Counts], model: str, percent: float, chi2: float) -> dict[str, Any]:
+def _entry(counts: Mapping[str, Counts], model: str, percent: float, chi2: float) -> Row:
     human = counts[BASELINE]
     implied = implied_good(chi2, human.good, human.n)
     raw = counts[RAW_ARM].good if model == GPT4 else None
     good = raw if raw is not None else (implied[0] if len(implied) == 1 else None)
     gain = good_gain(human.good, human.n, good, human.n) if good is not None else None
-    entry: dict[str, Any] = {
+    entry: Row = {
         "source": "raw ratings" if raw is not None else "reconstructed from the printed chi-square",
         "good": good,
         "published_chi2": chi2,
@@ -347,7 +332,7 @@ def _entry(counts: Mapping[str, Counts], model: str, percent: float, chi2: float
     return entry
 
 
-def _emotion(counts: Mapping[str, Counts], emotion: str, model: Any, percent: Any, chi2: Any) -> dict[str, Any]:
+def _emotion(counts: Mapping[str, Counts], emotion: str, model: Any, percent: Any, chi2: Any) -> Row:
     entry = _entry(counts, model, percent, chi2)
     found = {
         "emotion": emotion,
@@ -372,9 +357,9 @@ def _emotion(counts: Mapping[str, Counts], emotion: str, model: Any, percent: An
     return found
 
 
-def _groups(goods: Mapping[str, int | None], n: int) -> dict[str, Any]:
+def _groups(goods: Mapping[str, int | None], n: int) -> Row:
     known = {name: good for name, good in goods.items() if good is not None}
-    found: dict[str, Any] = {
+    found: Row = {
         name: {
             "good": good,
             "not_good": n - good,
@@ -391,13 +376,13 @@ def _groups(goods: Mapping[str, int | None], n: int) -> dict[str, Any]:
     return found
 
 
-def sensitivity(groups: Mapping[str, Any], effects: Mapping[str, float]) -> dict[str, Any]:
+def sensitivity(groups: Mapping[str, Any], effects: Mapping[str, float]) -> Row:
     """The ten pairs with clustered raters. The unseen arms are given the mean design effect of the two GPT-4 arms:
     an assumption that only their raw ratings could check."""
     assumed = (effects["chatgpt"] + effects["chatgpt_empathy"]) / 2
     known = {name: group for name, group in groups.items() if not name.startswith("_")}
     own = {name: effects[BASELINE] if name == BASELINE else assumed for name in known}
-    pairs: dict[str, Any] = {}
+    pairs: Row = {}
     for one, other in combinations(known, 2):
         test = chi_square([(known[name]["good"], known[name]["not_good"]) for name in (one, other)])
         if test is None:

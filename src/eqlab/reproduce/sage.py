@@ -157,6 +157,7 @@ def _scores(rows: list[Row]) -> Table:
         | {
             "interval": _interval(row, "score", digits=2),
             "rank": _rank(row),
+            "printed_score": "" if row["printed_score"] is None else row["printed_score"],
             "printed_counts": ""
             if row["printed_success"] is None
             else f"{row['printed_success']}, {row['printed_failure']}",
@@ -223,6 +224,7 @@ def _terms(variance: Row) -> Table:
         term
         | {
             "source": term["term"].replace(":", " × "),
+            "levels": "" if term["levels"] is None else term["levels"],
             "interval": Estimate("", term["variance"], variance["n"], None, term["low"], term["high"], digits=0),
         }
         for term in variance["terms"]

@@ -22,10 +22,8 @@ from eqlab.analysis.item_response import (
     leave_out,
 )
 from eqlab.analysis.item_response import choose as choose_items
-from eqlab.benchmarks.eqbench.baselines import Reference, baselines
-from eqlab.benchmarks.eqbench.chosen import choose
-from eqlab.benchmarks.eqbench.rules import PRESETS
-from eqlab.benchmarks.eqbench.score import item_score
+from eqlab.benchmarks.eqbench.parse import choose
+from eqlab.benchmarks.eqbench.score import PRESETS, Reference, baselines, item_score
 from eqlab.benchmarks.eqbench.short import FIRST, STEP, fingerprint, parameters
 from eqlab.core.errors import DataError
 from eqlab.core.results import Estimate, Table

@@ -18,7 +18,7 @@ from eqlab.benchmarks.rating.score import same_scale, scaled
 from eqlab.benchmarks.rating.strengths import Anchors, anchors_of, as_anchors, fitted
 from eqlab.benchmarks.rating.trials import SCALES, designed, is_published, on_prompts
 from eqlab.benchmarks.registry import find
-from eqlab.core.benchmark import Rated, RatedBy, Source
+from eqlab.core.benchmark import Rated, Source
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.rubric import Rubric, to_json
 from eqlab.core.runs import PEOPLE, ModelConfig, RunConfig
@@ -154,7 +154,7 @@ def _usual(sources: Sequence[str], store: Store) -> str:
         for asked in stored.config.benchmarks:
             benchmark = find(asked.name)
             if isinstance(benchmark, Rated):
-                named.add(benchmark.rubric if isinstance(benchmark, RatedBy) else PUBLISHED)
+                named.add(getattr(benchmark, "rubric", PUBLISHED))
     if len(named) > 1:
         raise UsageError(
             f"These are rated by different rubrics ({', '.join(sorted(named))}).", "Name one with --rubric."

@@ -14,7 +14,7 @@ from operator import attrgetter
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 
-from eqlab.core.results import Estimate, ItemScore, Line, Result, Transcript
+from eqlab.core.results import Estimate, ItemScore, Result, Transcript, Utterance
 from eqlab.runs.context import Known
 from eqlab.runs.score import Job, result_of
 from eqlab.store.read_only import open_sqlite_reader
@@ -63,7 +63,7 @@ def _travel_by_value(kind: type) -> None:
     copyreg.pickle(kind, lambda one: (kind, values(one)))
 
 
-for _kind in (ItemScore, Estimate, Line, Transcript):  # of which a result has hundreds
+for _kind in (ItemScore, Estimate, Utterance, Transcript):  # of which a result has hundreds
     _travel_by_value(_kind)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from eqlab.analysis import memorisation
 from eqlab.analysis.memorisation import halves, probed, words
+from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.registry import load, names
-from eqlab.benchmarks.spread import spread
 from eqlab.core.benchmark import Probed, check_item_set
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Table

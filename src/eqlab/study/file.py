@@ -30,9 +30,7 @@ from eqlab.core.study import (
     TalkTerms,
     Tutorial,
 )
-from eqlab.core.toml_file import read_toml
-from eqlab.core.toml_scales import check_different, read_key, read_scales
-from eqlab.core.toml_section import Section, bad_text
+from eqlab.core.toml_file import Section, bad_text, check_different, read_key, read_scales, read_toml
 from eqlab.instruments.catalogue import INSTRUMENTS
 from eqlab.study.kinds.registry import find_kind, kind_names
 from eqlab.study.kinds.template import PLACEHOLDER

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from eqlab.core.errors import DataError
 from eqlab.core.folders import data_folder
-from eqlab.core.toml_file import decoded, read_toml
-from eqlab.core.toml_section import Section
+from eqlab.core.toml_file import Section, decoded, read_toml
 
 EMOTION = "emotion_"
 """Begins the key of an emotion's name among the words of a kind."""

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.secrets import holds_secret, is_secret, secret_among
-from eqlab.core.toml_file import decoded, read_toml
-from eqlab.core.toml_section import Section
+from eqlab.core.toml_file import Section, decoded, read_toml
 from eqlab.models.providers import is_web_address
 from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE, Timeouts
 

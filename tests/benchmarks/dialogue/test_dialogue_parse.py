@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.benchmarks.dialogue.parse import read_listener, read_speaker
-from eqlab.benchmarks.dialogue.prompt import spoken
+from eqlab.benchmarks.dialogue.trials import read_listener, read_speaker, spoken
 
 TURN = "Feeling: It helped.\nEmotion: 47\nLeaves: no\nSays: She was fourteen."
 

@@ -11,11 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.benchmarks.dialogue.characters import from_key, from_persona
-from eqlab.benchmarks.dialogue.personas import FIXED_LINES, KINDS, parse_open
-from eqlab.benchmarks.dialogue.prompt import speaker_system
-from eqlab.benchmarks.dialogue.speakers import Speaker
-from eqlab.benchmarks.dialogue.trials import first_trial
+from eqlab.benchmarks.dialogue.personas import FIXED_LINES, KINDS, from_key, from_persona, parse_open
+from eqlab.benchmarks.dialogue.trials import Speaker, first_trial, speaker_system
 from eqlab.core.errors import DataError
 
 OPEN = files("eqlab.data").joinpath("open")

@@ -3,7 +3,7 @@
 import pytest
 
 import eqlab as api
-from eqlab.benchmarks.dialogue.eqbench3 import is_scenarios, parse_scenarios
+from eqlab.benchmarks.dialogue.personas import is_scenarios, parse_scenarios
 from eqlab.benchmarks.dialogue.talked import talks_of
 from eqlab.benchmarks.registry import load
 from eqlab.core.errors import DataError, UsageError

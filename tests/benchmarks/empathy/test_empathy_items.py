@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.benchmarks.empathy.items import EMOTIONS, balanced_batches, parse_open
+from eqlab.benchmarks.common.selection import balanced_batches
+from eqlab.benchmarks.empathy.items import EMOTIONS, parse_open
 from eqlab.benchmarks.empathy.published import Prompt, from_published
 from eqlab.core.errors import DataError, UsageError
 

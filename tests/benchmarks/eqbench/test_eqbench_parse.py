@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqlab.benchmarks.eqbench.parse import english_pairs, german_pairs, is_complete, read_scores
-from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.eqbench.score import PRESETS
 
 NAMES = ("Calm", "Sad", "Proud", "Angry")
 BOARD, CODE = PRESETS["leaderboard"], PRESETS["published-code"]
@@ -115,13 +115,14 @@ def test_a_revision_run_is_not_complete_without_its_revised_pass():
     assert not is_complete(alone, True, BOARD)
     from eqlab.benchmarks.eqbench.benchmark import EqBench
     from eqlab.benchmarks.eqbench.items import Question
+    from eqlab.benchmarks.eqbench.score import EqBenchOptions
     from eqlab.benchmarks.eqbench.trials import build_trial
 
     benchmark = EqBench()
     question = Question("1", "en", "Ann: Hm.", "Ann", tuple(NAMES), dict.fromkeys(NAMES, 1.0))
     for revision, status in (("no", "ok"), ("yes", "unparseable")):
         options = benchmark.options("open", {"revision": revision})
-        trial = build_trial(question, options, structured=False)
+        trial = build_trial(question, EqBenchOptions.of(options), structured=False)
         assert benchmark.read(trial, GOOD, options).status == status
     assert benchmark.read(trial, GOOD, options).values["first_pass"] == first(GOOD)
     assert benchmark.read(trial, BOTH, options).status == "ok"

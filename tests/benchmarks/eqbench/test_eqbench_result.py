@@ -170,7 +170,7 @@ def test_budgets_and_temperatures():
 
 
 def test_a_small_run_sees_every_part_of_the_set():
-    from eqlab.benchmarks.spread import spread
+    from eqlab.benchmarks.common.selection import spread
 
     assert spread(range(60), 20) == list(range(0, 60, 3))
     assert spread(range(3), 20) == [0, 1, 2]

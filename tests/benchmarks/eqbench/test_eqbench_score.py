@@ -2,9 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.benchmarks.eqbench.baselines import baselines
-from eqlab.benchmarks.eqbench.rules import PRESETS
-from eqlab.benchmarks.eqbench.score import item_score_v1, item_score_v2, penalty, run_score
+from eqlab.benchmarks.eqbench.score import PRESETS, baselines, item_score_v1, item_score_v2, penalty, run_score
 
 BOARD, CODE = PRESETS["leaderboard"], PRESETS["published-code"]
 

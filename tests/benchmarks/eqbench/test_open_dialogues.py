@@ -5,9 +5,8 @@ import tomllib
 from collections import Counter
 from importlib.resources import files
 
-from eqlab.benchmarks.eqbench.baselines import baselines
 from eqlab.benchmarks.eqbench.items import parse_open
-from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.eqbench.score import PRESETS, baselines
 
 RAW = files("eqlab.data").joinpath("open", "eqbench.toml").read_bytes()
 DATA = tomllib.loads(RAW.decode())

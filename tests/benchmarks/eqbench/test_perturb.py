@@ -6,8 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 import eqlab as api
-from eqlab.benchmarks.eqbench.perturb import KINDS, PLAIN, perturbed, read_kinds
-from eqlab.benchmarks.eqbench.prompt import TASKS
+from eqlab.benchmarks.eqbench.trials import KINDS, PLAIN, TASKS, perturbed, read_kinds
 from eqlab.cli.main import app
 from eqlab.core.errors import UsageError
 
@@ -76,9 +75,9 @@ def test_a_run_without_perturbation_is_the_run_it_was():
 
 
 def test_kinds_are_checked():
-    assert read_kinds("temperature, order", "open") == ["order", "temperature"]
-    assert read_kinds(",".join(KINDS), "open") == list(KINDS)
-    assert read_kinds("temperature", "published") == ["temperature"]
+    assert read_kinds("temperature, order", "open") == ("order", "temperature")
+    assert read_kinds(",".join(KINDS), "open") == KINDS
+    assert read_kinds("temperature", "published") == ("temperature",)
     for text, items in (("wording", "open"), ("order", "published"), ("instruction", "published")):
         with pytest.raises(UsageError):
             read_kinds(text, items)

@@ -5,7 +5,7 @@ from loopback_runs import scores_for
 from scripted import is_speaker, speak, talk
 
 import eqlab as api
-from eqlab.core.results import Estimate, ItemScore, Line, Result, Transcript
+from eqlab.core.results import Estimate, ItemScore, Result, Transcript, Utterance
 from eqlab.core.runs import BenchmarkConfig, RunConfig
 from eqlab.publish.leaderboard.build import Sources, _shown, build
 from eqlab.publish.leaderboard.entries import BoardEntry
@@ -75,7 +75,7 @@ def test_talks_of_published_personas_stay_at_home(hold, store, tmp_path, publish
     assert not (folder / "talks").exists()
     said = "".join(path.read_text() for path in folder.rglob("*.html"))
     assert "Read the talks" not in said
-    assert "Line after" not in said
+    assert "Utterance after" not in said
 
 
 def test_a_submission_with_talks_is_scored_anew_and_read(hold, store, tmp_path):
@@ -98,7 +98,11 @@ def test_what_people_said_is_not_for_a_public_site():
     config = RunConfig((), (BenchmarkConfig("dialogue", 1, "open", "ab" * 32),), "full", None, None, 0)
     secret = "I never told anybody this."
     for subject, partner, listener in (("people", "sim", "person:1"), ("people", "person:1", "model:m")):
-        lines = (Line("speaker", secret, 30.0), Line("listener", secret), Line("speaker", secret, 50.0, secret))
+        lines = (
+            Utterance("speaker", secret, 30.0),
+            Utterance("listener", secret),
+            Utterance("speaker", secret, 50.0, secret),
+        )
         told = Transcript("p1", "t", "x", 0, partner, "open", "left", 50.0, (30.0, 50.0), lines, listener=listener)
         item = ItemScore("p1", "x", 0, "ok", 50.0, text=secret, points=50.0)
         head = Estimate("final emotion", 50.0, 9, 1.0, 48.0, 52.0)

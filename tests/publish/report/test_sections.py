@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_page import Page, item, page, record, result
 
 from eqlab.benchmarks.eqbench.items import parse_open, parse_published
-from eqlab.benchmarks.eqbench.word_groups import OTHER, deviations, group_of
+from eqlab.benchmarks.eqbench.result import OTHER, deviations, group_of
 from eqlab.comparison import disagreement
 from eqlab.core.results import ByEmotion, Estimate, OfOthers
 from eqlab.publish.groups import group

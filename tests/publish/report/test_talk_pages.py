@@ -4,16 +4,16 @@ import re
 
 from test_page import HOSTILE, Page, record, result
 
-from eqlab.core.results import Line, Transcript
+from eqlab.core.results import Transcript, Utterance
 from eqlab.publish.report.page import render
 from eqlab.publish.report.talk_pages import INDEX, course, searched, talk_files, talk_pages
 
 
 def talk(item, partner="sim", score=55.0, text="Fine.", **more):
     lines = (
-        Line("speaker", "My dog died.", 30.0),
-        Line("listener", text),
-        Line("speaker", "Thanks.", score, "so kind"),
+        Utterance("speaker", "My dog died.", 30.0),
+        Utterance("listener", text),
+        Utterance("speaker", "Thanks.", score, "so kind"),
     )
     values = (30.0, score) if score is not None else ()
     return Transcript(item, f"About {item}", "t", 0, partner, "open", "stayed", score, values, lines, **more)

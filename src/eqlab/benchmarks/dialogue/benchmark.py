@@ -2,32 +2,39 @@
 feels."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from eqlab.benchmarks.dialogue import speakers
-from eqlab.benchmarks.dialogue.characters import Character, from_persona, from_sage, from_scenario
-from eqlab.benchmarks.dialogue.eqbench3 import is_scenarios, parse_scenarios
-from eqlab.benchmarks.dialogue.parse import read_listener, read_speaker
-from eqlab.benchmarks.dialogue.personas import OPEN, parse_open
+from eqlab.benchmarks.dialogue.personas import (
+    OPEN,
+    Character,
+    from_persona,
+    from_sage,
+    from_scenario,
+    is_scenarios,
+    parse_open,
+    parse_scenarios,
+)
 from eqlab.benchmarks.dialogue.published import PERSONAS, parse_personas
-from eqlab.benchmarks.dialogue.trials import NAME, next_turn, plan, supposed
-from eqlab.benchmarks.options import read_options
+from eqlab.benchmarks.dialogue.trials import (
+    NAME,
+    DialogueOptions,
+    next_turn,
+    plan,
+    read_listener,
+    read_speaker,
+    read_speakers,
+    seats,
+    supposed,
+    write_speakers,
+)
 from eqlab.core.answers import Reading
-from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source, Turn
+from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, ReplyRow, Scored, Selection, Source, Turn
 from eqlab.core.errors import UsageError
-from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import OWN, PEOPLE, ModelConfig
 from eqlab.core.trials import Trial
 
-_OPTIONS = (
-    OptionHelp(
-        "speaker",
-        speakers.FIXED,
-        "who speaks: models, with commas between (SPEC, SPEC@URL, 'SPEC temperature=0.3'), or fixed lines",
-    ),
-    OptionHelp("turns", "0", "most replies of the listener; 0: 4 in the quick profile, 8 in the full one"),
-)
 _SPEAKER_TRIES, _LISTENER_TRIES, _TEMPERATURE = 3, 2, 0.7
 _LISTENER_TOKENS, _SPEAKER_TOKENS = 300, 400
 _TASK_TOKENS = 4000
@@ -43,14 +50,13 @@ class Dialogue:
     rubric = "dialogue"
 
     def option_help(self) -> Sequence[OptionHelp]:
-        return _OPTIONS
+        return DialogueOptions.help()
 
     def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
-        read = read_options(self.name, _OPTIONS, given)
-        if read["turns"] > _MOST:
-            raise UsageError(f"{self.name}: {read['turns']} turns are too many.", f"{_MOST} are the most.")
-        read["speaker"] = speakers.write_speakers(speakers.read_speakers(read["speaker"]))
-        return {**read, "item_set": item_set}
+        read = DialogueOptions.read(self.name, item_set, given)
+        if read.turns > _MOST:
+            raise UsageError(f"{self.name}: {read.turns} turns are too many.", f"{_MOST} are the most.")
+        return replace(read, speaker=write_speakers(read_speakers(read.speaker))).plain()
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
         shipped = {"open": (Source("open", OPEN),), "published": (Source("published", PERSONAS),)}
@@ -67,13 +73,13 @@ class Dialogue:
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
     ) -> Iterator[tuple[Trial, int]]:
-        return plan(self.characters(files, options), options, selection)
+        return plan(self.characters(files, options), DialogueOptions.of(options), selection)
 
     def next_turn(self, turns: Sequence[Turn], options: Mapping[str, Any]) -> Trial | None:
         return next_turn(turns)
 
     def seats(self, options: Mapping[str, Any]) -> Mapping[str, ModelConfig]:
-        return speakers.seats(options)
+        return seats(DialogueOptions.of(options))
 
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         if trial.seat:

@@ -2,11 +2,14 @@
 a user's; everything that is wrong with it is said at once, with line, persona and key."""
 
 import re
-from dataclasses import dataclass, fields
-from typing import Literal, cast
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, cast
 
-from eqlab.core.item_file import columns, instruction, read_items
-from eqlab.core.toml_section import Section
+from eqlab.benchmarks.dialogue.published import LANGUAGE, START, SagePersona
+from eqlab.core.errors import DataError
+from eqlab.core.item_file import columns, filled, instruction, read_items
+from eqlab.core.toml_file import Section
 
 OPEN = "dialogue.toml"
 
@@ -147,3 +150,174 @@ def _flag(entry: Section, key: str) -> bool:
     if not isinstance(value, bool):
         entry.wrong(key, "is neither true nor false (write one of them, without quotes)")
     return value is True
+
+
+# -- EQ-Bench 3's scenarios ------------------------------------------------------------------------------------------
+# EQ-Bench 3's scenarios (`scenario_prompts.txt`, MIT, fetched by the user): canned lines that a speaker says in turn.
+# `######## ID | KIND | TITLE` begins a scenario, `####### Prompt1` each of its lines.
+
+_SCENARIO = re.compile(r"########(?!#)\s*(\S.*)?")
+_LINE = re.compile(r"#######(?!#)\s*(Prompt)?\s*(\d+)?")
+_OPENING = re.compile(r"\A\ufeff?")
+
+
+@dataclass(frozen=True, slots=True)
+class Eqbench3Scenario:
+    id: str
+    kind: str
+    title: str
+    lines: tuple[str, ...]
+    """What the speaker says, whatever the listener answers."""
+    as_published: bool
+    """Whether the published code reads these lines: it takes no heading that is not spelled "Prompt1" (no. 409)."""
+
+
+def is_scenarios(content: bytes) -> bool:
+    """Whether a file that is no TOML is of this kind: a line of it begins a scenario."""
+    return any(_SCENARIO.match(line.strip()) for line in content.decode("utf-8", "replace").split("\n"))
+
+
+def parse_scenarios(content: bytes, name: str) -> list[Eqbench3Scenario]:
+    """Every scenario that has lines, those that the published code loses among them."""
+    try:
+        text = _OPENING.sub("", content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{name} is not UTF-8 text (byte {error.start}).", "Get the file again.") from error
+    found: dict[str, Eqbench3Scenario] = {}
+    heading, lines, spelled = "", list[list[str]](), True
+    begun = 0
+
+    def close() -> None:
+        said = tuple(joined for part in lines if (joined := "\n".join(part).strip()))
+        if not heading or not said:
+            return
+        id_, kind, title = ([part.strip() for part in heading.split("|", 2)] + ["", ""])[:3]
+        id_ = id_.split()[0]
+        if id_ in found:
+            raise DataError(f"{name}, line {begun}: scenario {id_} is there twice.", "Get the file again.")
+        found[id_] = Eqbench3Scenario(id_, kind, title, said, spelled)
+
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.strip()
+        if scenario := _SCENARIO.match(line):
+            close()
+            heading, lines, spelled, begun = (scenario[1] or "").strip(), [], True, number
+            if not heading or heading.startswith("|"):
+                raise DataError(f"{name}, line {number}: a scenario without a number.", "Get the file again.")
+        elif heading and (prompt := _LINE.match(line)):
+            lines.append([])
+            spelled = spelled and bool(prompt[1] and prompt[2])
+        elif lines:
+            lines[-1].append(raw.rstrip("\r"))
+    close()
+    if not found:
+        raise DataError(f"{name} holds no scenarios.", "EQ-Bench 3's file is data/scenario_prompts.txt.")
+    return list(found.values())
+
+
+# -- whom a speaker plays --------------------------------------------------------------------------------------------
+# Whom a speaker plays, the same for personas of ours and of SAGE: a sheet that only the speaker reads, how the person
+# feels at first, and what is said if the lines are fixed.
+
+_UNTOLD = 50
+"""Nobody says how the speaker of a scenario feels, and nobody is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Character:
+    id: str
+    title: str
+    """May be shown to anybody."""
+    kind: str
+    topic: str
+    sheet: str
+    """Everything the speaker knows, the hidden need included. No listener and no rater ever sees it."""
+    emotion: int
+    """As the talk begins, 0 to 100."""
+    opening: str
+    """What is said first; empty where the speaker finds its own words."""
+    lines: tuple[str, ...]
+    """What a speaker with fixed lines says next."""
+    language: str = "en"
+    quick: bool = False
+    task: bool = False
+    """Whether the lines are a task with rules of their own, as EQ-Bench 3's: the listener is told nothing besides."""
+    instruction: str = ""
+    """A user's own words to the listener; empty: ours."""
+    told: str = ""
+    """A user's own words to a model that plays this character, all but how to answer; empty: ours."""
+
+
+def from_persona(persona: Persona) -> Character:
+    return Character(
+        persona.id,
+        persona.title,
+        persona.kind,
+        persona.topic,
+        _sheet(persona),
+        persona.emotion,
+        persona.opening,
+        persona.lines,
+        persona.language,
+        persona.quick,
+        instruction=persona.instruction,
+        told=_told_by_user(persona),
+    )
+
+
+def _told_by_user(persona: Persona) -> str:
+    parts = {part: getattr(persona, part) for part in PARTS}
+    words = {part: "; ".join(one) if isinstance(one, tuple) else str(one) for part, one in parts.items()}
+    return filled(persona.instruction_speaker, **words, **{SHEET: _sheet(persona)})
+
+
+def from_sage(persona: SagePersona) -> Character:
+    """SAGE's people begin at 40 and open the talk in their own words, which nobody has written down."""
+    told = {
+        "Who you are": persona.who,
+        "What has happened, and how you take it": persona.scene,
+        "What you hope for and do not say": persona.need,
+        "Your character": ", ".join(dict.fromkeys((persona.trait, *persona.traits))),
+    }
+    title = persona.topic or persona.id[:8]
+    return Character(persona.id, title, "", persona.topic, _told(told), START, "", (), LANGUAGE)
+
+
+def from_scenario(scenario: Eqbench3Scenario) -> Character:
+    """EQ-Bench 3's scenarios: lines that are said whatever the reply was, by somebody who has no sheet."""
+    title = scenario.title or scenario.kind or f"scenario {scenario.id}"
+    opening, *lines = scenario.lines
+    return Character(scenario.id, title, scenario.kind, "", "", _UNTOLD, opening, tuple(lines), task=True)
+
+
+def _sheet(persona: Persona) -> str:
+    return _told(
+        {
+            "Who you are": f"{persona.name}, {persona.age}. {persona.who}",
+            "What has happened": persona.happened,
+            "What you need and do not say at first": persona.need,
+            "How you talk": persona.talks,
+            "What does you good": "; ".join(persona.helps),
+            "What hurts you": "; ".join(persona.hurts),
+            "When you leave satisfied": persona.leaves_satisfied,
+            "When you leave hurt": persona.leaves_hurt,
+        }
+    )
+
+
+def _told(parts: Mapping[str, str]) -> str:
+    return "\n".join(f"{name}: {text}" for name, text in parts.items() if text)
+
+
+def to_key(character: Character) -> dict[str, Any]:
+    """As a trial's key keeps it; the lines are a list, as in JSON."""
+    body = asdict(character)
+    del body["quick"]
+    for late in ("task", "instruction", "told"):  # they came later: a talk of before keeps its id
+        if not body[late]:
+            del body[late]
+    return body | {"lines": list(character.lines)}
+
+
+def from_key(key: Mapping[str, Any]) -> Character:
+    return Character(**{**key, "lines": tuple(key["lines"])})

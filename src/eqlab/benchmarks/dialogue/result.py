@@ -11,13 +11,14 @@ import numpy as np
 
 from eqlab.analysis.clusters import crossed_mean
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.benchmarks.common.outcome import count_outcomes
 from eqlab.benchmarks.dialogue import facets
 from eqlab.benchmarks.dialogue.facets import SPEAKER, Cell, Facets
 from eqlab.benchmarks.dialogue.talked import Talked, talks_of
 from eqlab.benchmarks.dialogue.trials import NAME
-from eqlab.core.answers import OUTCOMES, Status, final
+from eqlab.core.answers import Status, final
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored
-from eqlab.core.results import Estimate, ItemScore, Line, Result, Table, Transcript
+from eqlab.core.results import Estimate, ItemScore, Result, Table, Transcript, Utterance
 
 FELT = "final emotion"
 UNFELT = "fixed lines tell no feeling: name a speaker (--speaker SPEC), or have the talks rated (eqlab judge)"
@@ -161,8 +162,7 @@ def estimates(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Estimate
 
 
 def counts(talks: Sequence[Talked]) -> dict[str, int]:
-    status: Counter[str] = Counter(_status(talk) or "unanswered" for talk in talks)
-    return {"planned": len(talks), **{kind: status.get(kind, 0) for kind in OUTCOMES}}
+    return count_outcomes(_status(talk) for talk in talks)
 
 
 def _status(talk: Talked) -> Status | None:
@@ -225,11 +225,11 @@ def transcript(talk: Talked) -> Transcript:
     )
 
 
-def _line(talk: Talked, place: int) -> Line:
+def _line(talk: Talked, place: int) -> Utterance:
     """Words before any reply stand with how the person feels as the talk begins, where the speaker feels at all."""
     one = talk.said[place]
     emotion = talk.start if place == 0 and len(talk.course) > 1 else one.emotion
-    return Line(one.seat, one.text, None if emotion is None else float(emotion), one.feeling)
+    return Utterance(one.seat, one.text, None if emotion is None else float(emotion), one.feeling)
 
 
 def tables(talks: Sequence[Talked], felt: Sequence[Talked]) -> tuple[Table, ...]:

@@ -1,23 +1,34 @@
 """Talk: people in the seats of a dialogue. As speakers they chat with a blinded model and tell after each reply how
 they feel; as listeners they reply to a model that plays a persona, which gives the human level of the benchmark."""
 
+import json
 import math
+import random
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from eqlab.benchmarks.contrasts import contrast_table, p_text
+from eqlab.benchmarks.common.people import contrast_table, p_text, template
+from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.dialogue.benchmark import Dialogue
-from eqlab.benchmarks.dialogue.characters import Character
 from eqlab.benchmarks.dialogue.people_result import RATED, contrasts, people_result
-from eqlab.benchmarks.dialogue.prompt import HURT, LEAVES, STAYS
-from eqlab.benchmarks.dialogue.simulated_people import GAIN, MIDDLE, OPENING, Talkers, scripted_reply
-from eqlab.benchmarks.dialogue.speakers import Speaker, read_speakers
-from eqlab.benchmarks.dialogue.study_words import WORDS
-from eqlab.benchmarks.dialogue.trials import NAME, PERSON, first_trial, next_turn, person_first, person_next
+from eqlab.benchmarks.dialogue.personas import Character
+from eqlab.benchmarks.dialogue.trials import (
+    HURT,
+    LEAVES,
+    NAME,
+    PERSON,
+    SATISFIED,
+    STAYS,
+    Speaker,
+    first_trial,
+    next_turn,
+    person_first,
+    person_next,
+    read_speakers,
+)
 from eqlab.benchmarks.instructed import instructed
-from eqlab.benchmarks.spread import spread
-from eqlab.benchmarks.template import template
 from eqlab.core.benchmark import Turn
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
@@ -28,6 +39,58 @@ from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Analysed, Contrast, PeopleResult, Recovered, StudyForm, StudyPages, Truth
 from eqlab.core.study import Study, TalkTerms
 from eqlab.core.trials import Trial
+
+# -- the words on the pages ------------------------------------------------------------------------------------------
+# The words on the pages of a talk, in English; a language file has the same keys under [kinds.talk].
+
+WORDS: Mapping[str, str] = {
+    "own_title": "A talk of one's own",
+    "opening": "Think of something that is on your mind: a worry, a quarrel, or something good that has happened. Talk "
+    "about it as you would with somebody you have just met. Leave out names and whatever could tell who you are.",
+    "persona": "Put yourself in this person's place, and talk as if it had happened to you, in your own words.",
+    "listener": "Somebody has begun to talk to you. Reply as you would in a conversation, in your own words, in two to "
+    "four sentences. They may end the talk at any time, and so may you.",
+    "talk": "The talk",
+    "you": "You",
+    "other": "The other one",
+    "message": "Your message",
+    "reply": "Your reply",
+    "feel": "How do you feel right now?",
+    "worst": "as bad as can be",
+    "best": "as good as can be",
+    "why": "Why? One line, which the other one does not see",
+    "leaves": "Whether you end the talk",
+    "send": "Send",
+    "end_satisfied": "End the talk: it was good",
+    "end_hurt": "End the talk: it was not",
+    "end": "End the talk",
+    "last": "This was the last reply of this talk. Please say how you feel now.",
+    "silence": "No reply has come. The talk is over; please say how you feel now.",
+    "over": "The other one has ended the talk.",
+    "over_turns": "The talk is over.",
+    "go_on": "Continue",
+    "writing": "The other one is writing …",
+    "look": "Look for the reply",
+    "down": "The other one does not answer at the moment. This is a fault on our side, and nothing that you have "
+    "written is lost.",
+    "retry": "Try again",
+    "without": "Go on without the rest of the talk",
+    "waits": "You may wait and try again, also later: your place is kept for a while. Or you may stop.",
+    "spent": "This talk cannot go on: the study may ask no more of the other side. What you have written is kept.",
+    "busy": "That was quick. Please wait a moment and send it again.",
+    "error_feel": "Please say how you feel.",
+    "error_says": "Please write something.",
+    "error_long": "Please write {most} characters at most.",
+    "help": "Help",
+    "count": "{left} characters left",
+    "moved": "Please move the slider to where you are.",
+    "rate": "Please think of the whole talk that you have just had.",
+    "rate_speaker": "How well did the other one understand you?",
+    "rate_listener": "How well could you put yourself in the other one's place?",
+    "low": "not at all",
+    "high": "completely",
+}
+
 
 _SD = 20.0
 """Of people's final emotion around what the opening tells, for power: a guess that the first study should correct."""
@@ -179,7 +242,7 @@ class TalkStudy:
             f"(two-sided, alpha {alpha:g}, if people differ by an SD of {_SD:g} after what the opening tells)."
         )
 
-    def simulated(self, design: Design, truth: Truth, seed: int) -> Talkers:
+    def simulated(self, design: Design, truth: Truth, seed: int) -> "Talkers":
         return Talkers(design, truth)
 
     def result(self, design: Design, people: Analysed) -> PeopleResult:
@@ -236,3 +299,81 @@ def planned_table(found: Sequence[Contrast], arms: int, alpha: float) -> Table:
         f"t).{why}"
     )
     return contrast_table(found, "arm", "difference of final emotion", alpha, note)
+
+
+# -- simulated people, and scripted models who answer them -----------------------------------------------------------
+# Simulated people who talk, and scripted models who answer them: every end of a talk follows from the truth that was
+# put in, whether it is walked over HTTP or in memory.
+
+OPENING, GAIN, MIDDLE = 40.0, 10.0, 50.0
+"""How simulated speakers feel on average at the opening, and what the reference arm gives them; where a simulated
+listener leaves somebody at an effect of 0."""
+_START_SD, _PERSON, _NOISE = 10.0, 8.0, 6.0
+_LEAVES = 0.2
+_KIND = re.compile(r"of\W*kind\W*(\d+)", re.IGNORECASE)
+_TOWARDS = re.compile(r"towards (\d+)")
+
+
+@dataclass(slots=True)
+class Talker:
+    start: float
+    lean: float
+    replies: int = 0
+
+
+class Talkers:
+    """A speaker's feeling after each reply is start + gain of the arm + own lean + noise; a listener leaves the one who
+    speaks at 50 + effect + own skill + noise."""
+
+    def __init__(self, design: Design, truth: Truth) -> None:
+        study = design.study
+        named = [name for name, _ in study.arms]
+        self._reference = named.index(study.analysis.reference) if study.analysis.reference in named else 0
+        self._speaks = study.talk is None or study.talk.person == "speaker"
+        self._truth = truth
+
+    def person(self, draw: random.Random) -> Talker:
+        return Talker(draw.gauss(OPENING, _START_SD), draw.gauss(0.0, _PERSON * self._truth.person_sd))
+
+    def turn(self, person: Any, trial: Trial, heard: str, draw: random.Random) -> Mapping[str, Any]:
+        if not self._speaks:
+            target = _within(MIDDLE + self._truth.effect + person.lean + draw.gauss(0.0, _NOISE))
+            return {"says": f"I am with you, and I go towards {target} from here."}
+        found = _KIND.findall(heard)
+        if not found:
+            says = "There is something I want to tell you."
+            return {"emotion": _within(person.start), "feeling": "", "leaves": STAYS, "says": says}
+        person.replies += 1
+        gain = GAIN + (0.0 if int(found[-1]) == self._reference else self._truth.effect)
+        now = _within(person.start + person.lean + gain + draw.gauss(0.0, _NOISE))
+        leaves = SATISFIED if person.replies > 1 and draw.random() < _LEAVES else STAYS
+        return {
+            "emotion": now,
+            "feeling": "It did something.",
+            "leaves": leaves,
+            "says": f"And then, no. {person.replies}.",
+        }
+
+    def answer(self, person: Any, trial: Trial, draw: random.Random) -> Mapping[str, Any]:
+        """The page on which the whole is rated; the first turn of a talk where nobody asks for more."""
+        if trial.condition != RATED:
+            return self.turn(person, trial, "", draw)
+        return {scale.key: draw.randint(scale.low, scale.high) for scale in trial.form.scales}
+
+
+def scripted_reply(study: Study, arm: str, messages: Sequence[Message]) -> str:
+    """What a scripted model says: as listener its arm's number, as speaker a feeling that follows the last words."""
+    spoken = sum(message.role == "assistant" for message in messages)
+    if study.talk is None or study.talk.person == "speaker":
+        number = [name for name, _ in study.arms].index(arm)
+        return f"I hear you. This is reply {spoken + 1} of kind {number} that I can give."
+    towards = _TOWARDS.search(messages[-1].text)
+    emotion = int(towards[1]) if towards else int(MIDDLE)
+    values = {"feeling": "I was heard.", "emotion": emotion, "leaves": STAYS, "says": f"Line {spoken} of mine."}
+    if "JSON object" in messages[0].text:
+        return json.dumps(values)
+    return f"Feeling: {values['feeling']}\nEmotion: {emotion}\nLeaves: no\nSays: {values['says']}"
+
+
+def _within(value: float) -> int:
+    return max(0, min(100, round(value)))

@@ -7,8 +7,7 @@ from typing import Literal
 
 from eqlab.benchmarks.dialogue.trials import PERSON, End, end_of
 from eqlab.core.answers import final
-from eqlab.core.benchmark import Scored, Turn
-from eqlab.core.replies import ReplyRow
+from eqlab.core.benchmark import ReplyRow, Scored, Turn
 from eqlab.core.runs import PERSON as PEOPLES
 
 Outcome = Literal["success", "failure", "open", ""]

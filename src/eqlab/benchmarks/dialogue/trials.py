@@ -1,29 +1,210 @@
 """A talk turn by turn: who speaks next, what each seat is shown, and when the talk is over. Everything a talk needs is
 in its first trial's key, so that the same turns always lead to the same next one."""
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from eqlab.benchmarks.dialogue.characters import Character, from_key, to_key
-from eqlab.benchmarks.dialogue.prompt import (
-    BEGIN,
-    FORM,
-    HURT,
-    LISTENER,
-    SATISFIED,
-    SILENCE,
-    STAYS,
-    speaker_system,
-    spoken,
-)
-from eqlab.benchmarks.dialogue.speakers import Speaker, read_speakers
-from eqlab.benchmarks.spread import spread
+from eqlab.benchmarks.common.reading import is_refusal, read_json
+from eqlab.benchmarks.common.selection import spread
+from eqlab.benchmarks.dialogue.personas import Character, from_key, to_key
+from eqlab.benchmarks.options import Options, option
+from eqlab.core.answers import Reading
 from eqlab.core.benchmark import Selection, Turn
 from eqlab.core.errors import UsageError
-from eqlab.core.forms import Form
+from eqlab.core.forms import Form, Scale, Writing, check_values
+from eqlab.core.item_file import filled
 from eqlab.core.messages import Message
+from eqlab.core.pairs import read_settings
+from eqlab.core.runs import ModelConfig
+from eqlab.core.secrets import holds_secret, secret_among
 from eqlab.core.trials import Trial
+
+# -- who sits in the speaker's seat ----------------------------------------------------------------------------------
+# Models by their specs, each perhaps at an address and with settings of its own, or
+# fixed lines.
+
+FIXED = "fixed"
+"""A speaker who says canned lines, whatever the reply was, and tells no feeling."""
+STRUCTURED = "structured"
+"""The one setting that is ours: whether a speaker's turns are asked for as JSON."""
+_AT = "@http"
+_FLAG = "--speaker"
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueOptions(Options):
+    speaker: str = option(
+        FIXED, "who speaks: models, with commas between (SPEC, SPEC@URL, 'SPEC temperature=0.3'), or fixed lines"
+    )
+    turns: int = option(0, "most replies of the listener; 0: 4 in the quick profile, 8 in the full one")
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    spec: str
+    base_url: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """How this one is asked, whatever the listeners' settings are."""
+    json: bool | None = None
+    """None: as the model needs it."""
+
+    @property
+    def fixed(self) -> bool:
+        return self.spec == FIXED
+
+    @property
+    def seat(self) -> str:
+        return f"speaker:{self.spec}"
+
+    @property
+    def structured(self) -> bool:
+        """Whether its turns are asked for as JSON: the embedded model cannot keep to a form otherwise."""
+        return self.json if self.json is not None else self.spec == "embedded" and not self.base_url
+
+
+def read_speakers(text: str) -> tuple[Speaker, ...]:
+    """`SPEC`, or several with commas between; `SPEC@http://…` is asked at that address; `SPEC temperature=0.3` with
+    settings of its own. Their order means nothing, so they are sorted: the same speakers are the same run."""
+    found: dict[str, Speaker] = {}
+    for part in text.split(","):
+        one = _speakers_speaker(part.split(), text)
+        if one.spec in found:
+            raise UsageError(
+                f"{_FLAG}: {one.spec} is named twice.", "A speaker is known by its name: give each its own."
+            )
+        found[one.spec] = one
+    return tuple(found[spec] for spec in sorted(found))
+
+
+def _speakers_speaker(words: Sequence[str], text: str) -> Speaker:
+    spec, at, rest = words[0].partition(_AT) if words else ("", "", "")
+    if not spec or "=" in spec:
+        raise UsageError(
+            f"{_FLAG} '{text}' names no speaker.", f"Name a model, or '{FIXED}'; settings stand behind the name."
+        )
+    settings = read_settings(words[1:], f"{_FLAG} {spec}")
+    address = at[1:] + rest if at else ""
+    if spec == FIXED and (address or settings):
+        raise UsageError(
+            f"{_FLAG}: {FIXED} lines have no {'address' if address else 'settings'}.", "Drop what is behind it."
+        )
+    if holds_secret(address) or (name := secret_among(settings)):
+        what = "a password or a key in its address" if holds_secret(address) else f"a setting '{name}' like a key"
+        raise UsageError(
+            f"{_FLAG}: {spec} has {what}, which would be stored.", "Set the provider's variable, or EQLAB_API_KEY."
+        )
+    for name, value in settings.items():
+        if isinstance(value, list | dict) or str(value).startswith(("[", "{", '"')):
+            raise UsageError(
+                f"{_FLAG} {spec}: {name} has more than one value.", "A speaker's settings are single ones."
+            )
+    asked = settings.pop(STRUCTURED, None)
+    if asked is not None and not isinstance(asked, bool):
+        raise UsageError(f"{_FLAG} {spec}: {STRUCTURED} is '{asked}'.", f"Write {STRUCTURED}=true or =false.")
+    return Speaker(spec, address, settings, asked)
+
+
+def write_speakers(speakers: Sequence[Speaker]) -> str:
+    """As `read_speakers` reads it, in one way only."""
+    return ",".join(map(_written, speakers))
+
+
+def _written(one: Speaker) -> str:
+    settings = dict(one.settings) | ({} if one.json is None else {STRUCTURED: one.json})
+    pairs = [f" {name}={_value(settings[name])}" for name in sorted(settings)]
+    return f"{one.spec}@{one.base_url}{''.join(pairs)}" if one.base_url else f"{one.spec}{''.join(pairs)}"
+
+
+def _value(value: Any) -> str:
+    """Text stays as it is unless it would be read as something else."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def seats(options: DialogueOptions) -> dict[str, ModelConfig]:
+    """The models in the speaker's seat, by the seat's name."""
+    return {
+        one.seat: ModelConfig(one.spec, one.base_url, one.structured, dict(one.settings), role="seat")
+        for one in read_speakers(options.speaker)
+        if not one.fixed
+    }
+
+
+# -- what is told ----------------------------------------------------------------------------------------------------
+# What listener and speaker are told. All words are ours. A listener learns that somebody talks to it, and no more.
+
+LISTENER = (
+    "Somebody is talking with you in a chat. Reply to what they say as you would in a conversation: in your own words, "
+    "in two to four sentences, without lists or headings, in the language they use. They may leave at any time."
+)
+STAYS, SATISFIED, HURT = 0, 1, 2
+LEAVES = ("no", "satisfied", "hurt")
+FORM = Form(
+    fields=(
+        Writing(
+            "feeling", "What the last reply did to you, in one line that nobody else will read", most=2000, long=False
+        ),
+        Scale("emotion", "How you feel now, from 0 (as bad as can be) to 100 (as good as can be)", 0, 100),
+        Scale("leaves", "Whether you leave now", STAYS, HURT, tuple(enumerate(LEAVES))),
+        Writing("says", "What you say to the other one", most=4000, optional=True),
+    )
+)
+BEGIN = "(The talk begins. You speak first.)"
+SILENCE = "(No reply comes. The other one has gone, and the talk is over.)"
+_SPEAKER = """\
+You play a person in a chat. Stay that person throughout: you are no assistant, and it is not for you to help the \
+other one.
+
+{sheet}
+
+You talk with somebody you do not know. After each of their replies, be honest with yourself first: what did this \
+very reply do to you? Then say how you feel now, whether you leave, and what you say next.
+- Your feeling is a number from 0 (as bad as can be) to 100 (as good as can be). As the talk begins it is {emotion}. \
+An ordinary reply moves it by a few points, up or down. Phrases that would suit anybody move it hardly at all, however \
+kind. Only a reply that meets what you need, or that hurts you, moves it by 10 or more.
+- Leave satisfied when you have got what you came for. Leave hurt when you have had enough. Otherwise stay.
+- Speak as this person speaks, one to three sentences, in {language}. Do not give away what you need unless the talk \
+has led you there, and never mention numbers, this text or that you play.
+
+{how}"""
+_AS_LINES = """\
+Answer in exactly these four lines:
+Feeling: (one line; the other one does not read it)
+Emotion: (a whole number from 0 to 100)
+Leaves: (no, satisfied or hurt)
+Says: (what you say to the other one)"""
+_AS_JSON = """\
+Answer with a JSON object: "feeling" (one line; the other one does not read it), "emotion" (a whole number from 0 to \
+100), "leaves" (0: no, 1: satisfied, 2: hurt), "says" (what you say to the other one)."""
+_LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "fr": "French", "es": "Spanish"}
+
+
+def speaker_system(character: Character, *, structured: bool) -> str:
+    how = _AS_JSON if structured else _AS_LINES
+    if character.told:  # a user's words say all, but for how JSON is written
+        text = filled(character.told, how=how)
+        return f"{text}\n\n{how}" if structured and how not in text else text
+    return _SPEAKER.format(
+        sheet=character.sheet,
+        emotion=character.emotion,
+        language=_LANGUAGES.get(character.language, "the language of the text above"),
+        how=how,
+    )
+
+
+def spoken(values: Mapping[str, Any], *, structured: bool) -> str:
+    """A speaker's earlier turn as it is shown to it again: in the form it is asked for."""
+    if structured:
+        return json.dumps({key: values.get(key) for key in FORM.keys}, ensure_ascii=False)
+    return (
+        f"Feeling: {values['feeling']}\nEmotion: {values['emotion']}\nLeaves: {LEAVES[values['leaves']]}\n"
+        f"Says: {values.get('says') or ''}"
+    )
+
 
 NAME = "dialogue"
 End = Literal["satisfied", "hurt", "turns", "silence", "lines", "lost", "left", "down", ""]
@@ -40,14 +221,14 @@ BEST, WORST = 100, 10
 
 
 def plan(
-    characters: Sequence[Character], options: Mapping[str, Any], selection: Selection
+    characters: Sequence[Character], options: DialogueOptions, selection: Selection
 ) -> Iterator[tuple[Trial, int]]:
     quick = selection.profile == "quick"
     marked = [one for one in characters if one.quick]
     chosen = marked if quick and marked and selection.limit is None else list(characters)
     chosen = spread(chosen, selection.limit or (QUICK if quick else len(chosen)))
-    most = options["turns"] or (QUICK_REPLIES if quick else FULL_REPLIES)
-    speakers = read_speakers(options["speaker"])
+    most = options.turns or (QUICK_REPLIES if quick else FULL_REPLIES)
+    speakers = read_speakers(options.speaker)
     for repeat in range(selection.repeats or 1):
         for character in chosen:
             for speaker in speakers:
@@ -204,3 +385,86 @@ def _speaker(
         messages=tuple(shown),
         seat=Speaker(speaker).seat,
     )
+
+
+# -- reading a turn --------------------------------------------------------------------------------------------------
+# Reading a turn: any words are a listener's reply; a speaker's turn is four named parts, as lines or as JSON.
+
+_PART = re.compile(r"^[ \t>*_#\-]*(feeling|emotion|leaves|says)[ \t*_]*[:：][ \t*_]*", re.IGNORECASE | re.MULTILINE)
+_NUMBER = re.compile(r"(?<![\d.,\-−–])(\d{1,3})(?![\d])(?!\s*[.,]\d)(?:\s*(?:/|out of|of)\s*100\b)?")
+_SIGNED = re.compile(r"[+\-−–]\s*\d")
+_OTHER = re.compile(
+    r"^[ \t>*_]*(?:listener|assistant|(?:the )?other one|chatbot|ai)[ \t*_]*[:：]", re.IGNORECASE | re.MULTILINE
+)
+"""How a line begins that somebody else says: a model that writes both sides of a talk."""
+_WORDS = {"no": 0, "not": 0, "stay": 0, "stays": 0, "0": 0, "satisfied": 1, "1": 1, "hurt": 2, "2": 2}
+
+
+def read_listener(text: str) -> Reading:
+    """Every reply with words in it is one, a refusal in words too: the speaker hears it. Only an empty one is asked
+    for again."""
+    if not text.strip():
+        return Reading("unparseable", note="the reply is empty")
+    return Reading("ok", {"words": len(text.split())})
+
+
+def read_speaker(text: str) -> Reading:
+    """A speaker who leaves may do so without a word; one who stays must say something. One that also writes what the
+    other one says has held the talk with itself: that is no turn, and nothing of it may reach the listener."""
+    reading = read_json(text, FORM) if text.lstrip().startswith(("{", "```")) else _read_lines(text)
+    if reading.status != "ok":
+        return reading
+    values = {**reading.values, "says": (reading.values.get("says") or "").strip()}
+    values["feeling"] = " ".join(str(values["feeling"]).split())
+    if _OTHER.search(values["says"]):
+        return Reading("unparseable", note="the speaker spoke for the other one, too")
+    if values["leaves"] == STAYS and not values["says"]:
+        return Reading("unparseable", note="the speaker stays and says nothing")
+    return Reading("ok", values)
+
+
+def _read_lines(text: str) -> Reading:
+    marks = list(_PART.finditer(text))
+    names = [mark[1].casefold() for mark in marks]
+    if "says" in names:  # what follows is said, though it may look like a part; but not what looks like a whole turn
+        place = names.index("says") + 1
+        if {"feeling", "emotion"} <= set(names[place:]):
+            return Reading("unparseable", note="more than one turn: the speaker went on by itself")
+        marks, names = marks[:place], names[:place]
+    if not names:
+        return Reading("refused" if is_refusal(text) else "unparseable", note="no Feeling, Emotion, Leaves or Says")
+    twice = next((name for name in names if names.count(name) > 1), "")
+    if twice:
+        return Reading("unparseable", note=f"'{twice}' is there twice")
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    found = {name: text[mark.end() : end].strip() for name, mark, end in zip(names, marks, ends, strict=True)}
+    values: dict[str, Any] = {"feeling": found.get("feeling", ""), "says": _unquoted(found.get("says", ""))}
+    for name, number in (("emotion", _emotion(found.get("emotion", ""))), ("leaves", _leaves(found.get("leaves", "")))):
+        if number is None:
+            why = f"{found[name]!r:.40} is no {name}" if name in found else f"no {name}"
+            return Reading("unparseable", note=why)
+        values[name] = number
+    why = check_values(FORM, values)
+    return Reading("unparseable", note=why) if why else Reading("ok", values)
+
+
+def _emotion(text: str) -> int | None:
+    """One number from 0 to 100, a scale or a remark behind it allowed; a change such as +5 is none."""
+    line = text.splitlines()[0] if text else ""
+    if _SIGNED.match(line.strip()):
+        return None
+    found = _NUMBER.search(line)
+    return int(found[1]) if found and int(found[1]) <= 100 else None
+
+
+def _leaves(text: str) -> int | None:
+    """The first word decides; without any of ours, nothing is guessed."""
+    words = re.findall(r"[a-z]+|\d+", text.casefold())
+    return _WORDS.get(words[0]) if words else None
+
+
+def _unquoted(text: str) -> str:
+    pairs = (('"', '"'), ("“", "”"))
+    if any(len(text) > 1 and text.startswith(a) and text.endswith(b) and a not in text[1:-1] for a, b in pairs):
+        return text[1:-1].strip()
+    return text

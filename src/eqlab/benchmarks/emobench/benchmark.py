@@ -7,12 +7,11 @@ from eqlab.benchmarks.choices import read_choices
 from eqlab.benchmarks.emobench.items import (
     APPLICATION_FILE,
     OPEN,
-    TASKS,
     UNDERSTANDING_FILE,
+    EmoBenchOptions,
     chosen_scenarios,
+    plan,
 )
-from eqlab.benchmarks.emobench.trials import plan
-from eqlab.benchmarks.options import read_options
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
@@ -23,11 +22,6 @@ from eqlab.core.trials import Trial
 if TYPE_CHECKING:
     from eqlab.core.studied import StudyKind
 
-_OPTIONS = (
-    OptionHelp("task", "both", "understanding (which emotion, and why), application (what to do)", ("both", *TASKS)),
-    OptionHelp("language", "en", "published scenarios: en, zh, or both for a paired difference", ("en", "zh", "both")),
-    OptionHelp("reasoning", "no", "ask for a few sentences of thought before the answer (free text)", ("yes", "no")),
-)
 _TRIES, _TEMPERATURE_STEP, _TOKENS, _ROOM_TO_THINK = 3, 0.15, 64, 1024
 
 
@@ -38,28 +32,30 @@ class EmoBench:
     item_sets = ("open", "published", OWN)
 
     def option_help(self) -> Sequence[OptionHelp]:
-        return _OPTIONS
+        return EmoBenchOptions.help()
 
     def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
-        options = read_options(self.name, _OPTIONS, given)
-        if item_set == "open" and options["language"] != "en":
+        options = EmoBenchOptions.read(self.name, item_set, given)
+        if item_set == "open" and options.language != "en":
             raise UsageError("The open scenarios are English.", "Add '--items published' for Chinese ones.")
-        return {**options, "item_set": item_set}
+        return options.plain()
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
         if item_set != "published":
             return (Source("open", OPEN),) if item_set == "open" else ()
+        typed = EmoBenchOptions.of(options)
         files = {"understanding": UNDERSTANDING_FILE, "application": APPLICATION_FILE}
-        return tuple(Source("published", path) for task, path in files.items() if options["task"] in ("both", task))
+        return tuple(Source("published", path) for task, path in files.items() if typed.task in ("both", task))
 
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
     ) -> Iterator[tuple[Trial, int]]:
-        return plan(chosen_scenarios(files, options), options, selection)
+        typed = EmoBenchOptions.of(options)
+        return plan(chosen_scenarios(files, typed), typed, selection)
 
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         """Temperature 0: what varies is the order. Raised only after a reply that could not be read."""
-        room = _ROOM_TO_THINK if options["reasoning"] and trial.mode == "text" else _TOKENS
+        room = _ROOM_TO_THINK if EmoBenchOptions.of(options).reasoning and trial.mode == "text" else _TOKENS
         return Asking(_TRIES, 0.0, _TEMPERATURE_STEP, room)
 
     def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
@@ -73,7 +69,7 @@ class EmoBench:
         return result(subject, scored, options)
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
-        from eqlab.benchmarks.emobench.marks import mark, shown
+        from eqlab.benchmarks.emobench.result import mark, shown
 
         return shown(mark(scored))
 
@@ -86,4 +82,4 @@ class EmoBench:
         return {}
 
     def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
-        return {scenario.id: scenario.text for scenario in chosen_scenarios(files, options)}
+        return {scenario.id: scenario.text for scenario in chosen_scenarios(files, EmoBenchOptions.of(options))}

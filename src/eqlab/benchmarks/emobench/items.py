@@ -1,19 +1,32 @@
 """Scenarios of EmoBench, ours or the published ones, as one shape: a story and one or two questions with options."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from eqlab.benchmarks.choices import choice, lettered, numbered, shuffled
+from eqlab.benchmarks.common.selection import spread
+from eqlab.benchmarks.options import Options, option
+from eqlab.core.benchmark import Selection
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.item_file import columns, instruction, read_items
-from eqlab.core.toml_section import Section
+from eqlab.core.forms import Form
+from eqlab.core.item_file import columns, filled, instruction, read_items
+from eqlab.core.toml_file import Section
+from eqlab.core.trials import Trial
 
 OPEN = "emobench.toml"
 UNDERSTANDING_FILE, APPLICATION_FILE = "emobench/data/EU.jsonl", "emobench/data/EA.jsonl"
 Task = Literal["understanding", "application"]
 TASKS: tuple[Task, ...] = ("understanding", "application")
 _FETCH = "Get it again with 'eqlab data fetch emobench'."
+
+
+@dataclass(frozen=True, slots=True)
+class EmoBenchOptions(Options):
+    task: str = option("both", "understanding (which emotion, and why), application (what to do)", ("both", *TASKS))
+    language: str = option("en", "published scenarios: en, zh, or both for a paired difference", ("en", "zh", "both"))
+    reasoning: bool = option(False, "ask for a few sentences of thought before the answer (free text)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +65,16 @@ NOT_SAID = "not said"
 """The category of a user's own scenario that names none."""
 
 
-def chosen_scenarios(files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[Scenario]:
+def chosen_scenarios(files: Mapping[str, bytes], options: EmoBenchOptions) -> list[Scenario]:
     """What the options leave of the files: one task or both, one language or both."""
-    if options["item_set"] == "published":
+    if options.item_set == "published":
         found = parse_published(files)
     else:
         ((path, content),) = files.items()
         found = parse_open(content, path)
-    task, language = options["task"], options["language"]
+    task, language = options.task, options.language
     chosen = [one for one in found if task in ("both", one.task)]
-    if options["item_set"] == "published":
+    if options.item_set == "published":
         chosen = [one for one in chosen if language in ("both", one.language)]
     if not chosen:
         raise UsageError(f"There is no scenario of {task} in {language}.", "See 'eqlab benchmarks'.")
@@ -164,3 +177,120 @@ def _checked(found: list[Scenario], path: str) -> list[Scenario]:
     if not found or len(seen) < len(found):
         raise DataError(f"{path} has {'no scenario' if not found else 'an id twice'}.", "Each id once in a language.")
     return found
+
+
+# -- scenarios become trials -----------------------------------------------------------------------------------------
+# Scenarios become trials: each in several orders of its choices, so that the place of a choice can be told from what
+# it says.
+
+ORDERS = 2
+"""Orders of choices that each scenario is asked in, if nobody says how many."""
+
+
+def select(scenarios: Sequence[Scenario], selection: Selection) -> list[Scenario]:
+    """By scenario, so that those of two languages stay together."""
+    names = list(dict.fromkeys(scenario.id for scenario in scenarios))
+    if selection.profile == "quick":
+        quick = {scenario.id for scenario in scenarios if scenario.quick}
+        names = [name for name in names if name in quick] or spread(names, 8)
+    chosen = set(spread(names, selection.limit or len(names)))
+    return [scenario for scenario in scenarios if scenario.id in chosen]
+
+
+def plan(scenarios: Sequence[Scenario], options: EmoBenchOptions, selection: Selection) -> Iterator[tuple[Trial, int]]:
+    for order in range(selection.repeats or ORDERS):
+        for scenario in select(scenarios, selection):
+            yield build_trial(scenario, options, selection.seed, order, structured=selection.structured), order
+
+
+def build_trial(
+    scenario: Scenario, options: EmoBenchOptions, seed: int, order: int, *, structured: bool = False
+) -> Trial:
+    """Order k is one drawn order turned by k places, so over as many orders as choices each stands everywhere once.
+    The draw is the scenario's: both languages have the same order."""
+    scales = []
+    right: dict[str, int] = {}
+    for asked in scenario.questions:
+        drawn = shuffled(range(len(asked.options)), f"{seed} {scenario.id} {asked.key}")
+        turn = order % len(drawn)
+        told = [asked.options[place] for place in (*drawn[turn:], *drawn[:turn])]
+        scales.append(choice(asked.key, question(scenario, asked.key), told))
+        right[asked.key] = told.index(asked.right) + 1
+    form = Form(tuple(scales))
+    return Trial(
+        "emobench",
+        (scenario.id,),
+        scenario.task,
+        scenario.text,
+        form,
+        prompt(scenario, form, structured=structured, reasoning=options.reasoning and not structured),
+        mode="json" if structured else "text",
+        order_seed=order,
+        key={
+            "correct": right,
+            "category": scenario.category,
+            "kind": scenario.kind,
+            "language": scenario.language,
+        },
+    )
+
+
+# -- what is told ----------------------------------------------------------------------------------------------------
+# What EmoBench asks, in English and in Chinese. The words are ours; the study's own prompt is quoted nowhere.
+
+QUESTIONS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "emotion": "What does {subject} feel in the end?",
+        "cause": "Why does {subject} feel so?",
+        "Response": "What is the most effective thing for {subject} to say?",
+        "Action": "What is the most effective thing for {subject} to do?",
+    },
+    "zh": {
+        "emotion": "{subject}最后的感受是什么？",
+        "cause": "{subject}为什么会有这样的感受？",
+        "Response": "{subject}怎样回应最有效？",
+        "Action": "{subject}怎样做最有效？",
+    },
+}
+_TELL = {
+    ("en", "letters"): "Answer with the letter of one choice",
+    ("en", "each"): "Answer each question with the letter of one choice, a line each:\n{lines}",
+    ("en", "json"): "Answer with a JSON object and nothing else, with the number of one choice for each key: {keys}",
+    ("en", "reason"): "Think about it in a few sentences first. Then, on the last lines:",
+    ("zh", "letters"): "请只回答一个选项的字母",
+    ("zh", "each"): "请用一个选项的字母回答每个问题，每行一个：\n{lines}",
+    ("zh", "json"): "请只回答一个 JSON 对象，每个键对应一个选项的编号：{keys}",
+    ("zh", "reason"): "请先用几句话思考，然后在最后写出答案：",
+}
+LANGUAGES = tuple(QUESTIONS)
+
+
+def question(scenario: Scenario, key: str, words: Mapping[str, str] | None = None) -> str:
+    """In the scenario's language, or in these words."""
+    asked = "Response" if key == "choice" and scenario.kind.casefold() == "response" else key
+    asked = "Action" if asked == "choice" else asked
+    return (words or QUESTIONS[scenario.language])[asked].format(subject=scenario.subject)
+
+
+def prompt(scenario: Scenario, form: Form, *, structured: bool, reasoning: bool) -> str:
+    """Story, questions with their choices, and how to answer."""
+    shown = numbered if structured else lettered
+    asked = []
+    for number, scale in enumerate(form.scales, start=1):
+        name = f"{number}. " if len(form.scales) > 1 else ""
+        asked.append(f"{name}{scale.text}\n{shown(scale)}")
+    if scenario.instruction:
+        told = filled(scenario.instruction, scenario=scenario.text, questions="\n\n".join(asked))
+        return f"{told}\n\n{_tell(scenario.language, form, structured=True, reasoning=False)}" if structured else told
+    how = _tell(scenario.language, form, structured=structured, reasoning=reasoning)
+    return "\n\n".join([scenario.text, *asked, how])
+
+
+def _tell(language: str, form: Form, *, structured: bool, reasoning: bool) -> str:
+    if structured:
+        return _TELL[language, "json"].format(keys=", ".join(f'"{key}"' for key in form.keys))
+    if len(form.scales) == 1:
+        told = _TELL[language, "letters"] + (" (as in “Answer: A”)." if language == "en" else "（例如“答案：A”）。")
+    else:
+        told = _TELL[language, "each"].format(lines="\n".join(f"{key}: A" for key in form.keys))
+    return f"{_TELL[language, 'reason']} {told}" if reasoning else told

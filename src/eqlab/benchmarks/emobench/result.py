@@ -1,23 +1,94 @@
-"""From marks to a result. The scenario is the unit of every interval: a scenario asked in four orders is still one."""
+"""From answers to marks, and from marks to a result. The scenario is the unit of every interval: a scenario asked in
+four orders is still one."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
+from string import ascii_uppercase
 from typing import Any
 
-from eqlab.analysis.intervals import clustered_share, mean_estimate
+from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate
+from eqlab.benchmarks.common.outcome import count_outcomes, is_valid
 from eqlab.benchmarks.emobench.items import TASKS
-from eqlab.benchmarks.emobench.marks import Mark, mark, shown
-from eqlab.benchmarks.emobench.position import bias_estimates, bias_table
-from eqlab.core.answers import STATUSES
+from eqlab.core.answers import STATUSES, UNANSWERED, Answer, Status, final
 from eqlab.core.benchmark import Scored
-from eqlab.core.results import Baseline, Estimate, Result, Table
+from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
 from eqlab.core.runs import PEOPLE, PERSON
+from eqlab.core.trials import Trial
 
-MIN_READABLE = 5 / 6
-"""A smaller share of readable answers makes a result invalid."""
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One trial with the answer that counts."""
+
+    trial: Trial
+    repeat: int
+    attempts: int
+    answer: Answer | None
+    right: Mapping[str, bool]
+    """By question; empty without an answer that could be read."""
+
+    @property
+    def status(self) -> Status | None:
+        return self.answer.status if self.answer else None
+
+    @property
+    def all_right(self) -> bool | None:
+        """An item of understanding counts only if emotion and cause are both right; None without an answer."""
+        return all(self.right.values()) if self.right else None
+
+    @property
+    def language(self) -> str:
+        return str(self.trial.key["language"])
+
+    @property
+    def item(self) -> str:
+        """The scenario; in another language than English it is another item, and named after it."""
+        own = self.trial.items[0]
+        return own if self.language == "en" else f"{own} ({self.language})"
+
+    @property
+    def guessed_share(self) -> float:
+        return guessed_share(self.trial)
+
+
+def guessed_share(trial: Trial) -> float:
+    """The share that guesses get right."""
+    return 1 / math.prod(scale.high for scale in trial.form.scales)
+
+
+def mark(one: Scored) -> Mark:
+    answer = final(one.attempts)
+    correct = one.trial.key["correct"]
+    right: dict[str, bool] = {}
+    if answer is not None and answer.status == "ok":
+        right = {key: answer.values.get(key) == value for key, value in correct.items()}
+    return Mark(one.trial, one.repeat, len(one.attempts), answer, right)
+
+
+def shown(one: Mark) -> ItemScore:
+    """As it stands in the list of items: in the words of the choices."""
+    words = {scale.key: dict(scale.anchors) for scale in one.trial.form.scales}
+    given = one.answer.values if one.answer and one.right else {}
+    points = None if one.all_right is None else 100.0 * one.all_right
+    return ItemScore(
+        one.item,
+        one.trial.id,
+        one.repeat,
+        one.status,
+        points,
+        title=f"{one.trial.condition}, {one.trial.key['category']}",
+        text=one.answer.text if one.answer else "",
+        values={key: words[key].get(value, value) for key, value in given.items()},
+        reference={key: words[key][value] for key, value in one.trial.key["correct"].items()},
+        attempts=one.attempts,
+        points=points,
+        shown=one.trial.stimulus,
+    )
+
+
 HEADLINE = "right answers"
 BOTH = "understanding, emotion and cause both right"
 Unit = Callable[[Mark], str]
@@ -28,9 +99,8 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     people = subject == PEOPLE or subject.startswith(PERSON)
     unit: Unit = _person if people else _scenario
     read = [one for one in marks if one.all_right is not None]
-    counts: Counter[str] = Counter(one.status or "unanswered" for one in marks)
-    asked = len(marks) - counts["unanswered"]
-    valid = asked > 0 and len(read) >= MIN_READABLE * asked
+    counts = count_outcomes(one.status for one in marks)
+    valid = is_valid(counts)
     headline = accuracy(HEADLINE, read, unit)
     chance = by_chance(read)
     return Result(
@@ -42,11 +112,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         headline=headline,
         score_range=(0.0, 100.0),
         estimates=(*parts(read, unit), *_strict(marks, unit), *languages(read), *bias_estimates(read)),
-        counts={
-            "planned": len(marks),
-            **{status: counts.get(status, 0) for status in STATUSES},
-            "unanswered": counts.get("unanswered", 0),
-        },
+        counts=counts,
         items=tuple(shown(one) for one in marks),
         item_range=(0.0, 100.0),
         baselines=_baselines(read, chance),
@@ -71,7 +137,7 @@ def accuracy(
 
 
 def by_chance(marks: Sequence[Mark]) -> float | None:
-    return 100.0 * fmean(one.by_chance for one in marks) if marks else None
+    return 100.0 * fmean(one.guessed_share for one in marks) if marks else None
 
 
 def parts(read: Sequence[Mark], unit: Unit) -> list[Estimate]:
@@ -172,12 +238,12 @@ def _caveats(
     marks: Sequence[Mark], read: Sequence[Mark], counts: Mapping[str, int], options: Mapping[str, Any]
 ) -> tuple[str, ...]:
     said = []
-    lost = sum(counts.get(status, 0) for status in ("unparseable", "refused", "error"))
+    lost = sum(counts[status] for status in STATUSES[1:])
     if lost:
-        told = ", ".join(f"{counts.get(name, 0)} {name}" for name in ("unparseable", "refused", "error"))
+        told = ", ".join(f"{counts[status]} {status}" for status in STATUSES[1:])
         said.append(f"{lost} of {len(marks)} answers are left out ({told}).")
-    if counts.get("unanswered"):
-        said.append(f"{counts['unanswered']} questions are not answered yet; the result is preliminary.")
+    if counts[UNANSWERED]:
+        said.append(f"{counts[UNANSWERED]} questions are not answered yet; the result is preliminary.")
     if _orders(marks) == 1 and read:
         said.append(
             "Asked in one order of choices: a preference for a position cannot be told from knowledge (--repeats 4)."
@@ -197,3 +263,76 @@ def _scenario(one: Mark) -> str:
 
 def _person(one: Mark) -> str:
     return one.answer.subject if one.answer else ""
+
+
+# -- position of the choices -----------------------------------------------------------------------------------------
+# Where a choice stands: whether a subject likes a place whatever stands there. Drawn orders spread the right choices
+# over the places; what is chosen oftener at a place than it is right there is the bias.
+
+Given = tuple[str, int, int, int]
+"""One answered question: scenario, choices, place chosen, place of the right one."""
+
+
+def given(read: Sequence[Mark]) -> Iterator[Given]:
+    for one in read:
+        for scale in one.trial.form.scales:
+            if one.answer is not None:
+                yield one.item, scale.high, int(one.answer.values[scale.key]), int(one.trial.key["correct"][scale.key])
+
+
+def excess(answers: Sequence[Given], place: int) -> Estimate:
+    """How much oftener a place was chosen than it was right, in points; over scenarios. 0 for a subject without a
+    liking for places, whatever it knows."""
+    by_scenario: dict[str, list[float]] = {}
+    for item, _, chosen, right in answers:
+        by_scenario.setdefault(item, []).append(100.0 * ((chosen == place) - (right == place)))
+    values = [fmean(own) for own in by_scenario.values()]
+    return mean_estimate(f"choice {ascii_uppercase[place - 1]}", values, digits=1, bounds=(-100.0, 100.0))
+
+
+def bias_estimates(read: Sequence[Mark]) -> list[Estimate]:
+    """The first place's excess, and how often the same choice is made in every order."""
+    answers = list(given(read))
+    if not answers:
+        return []
+    first = replace(
+        excess(answers, 1), name="first choice taken too often, points", note="0: no preference for the position"
+    )
+    return [first, *_consistency(read)]
+
+
+def _consistency(read: Sequence[Mark]) -> list[Estimate]:
+    told: dict[tuple[str, str], list[str]] = {}
+    for one in read:
+        for scale in one.trial.form.scales:
+            if one.answer is not None:
+                words = dict(scale.anchors)[int(one.answer.values[scale.key])]
+                told.setdefault((one.item, scale.key), []).append(words)
+    again = [own for own in told.values() if len(own) > 1]
+    same = sum(len(set(own)) == 1 for own in again)
+    return [proportion_estimate("same choice in every order", same, len(again))] if again else []
+
+
+def bias_table(read: Sequence[Mark]) -> list[Table]:
+    """Place by place, for questions with as many choices."""
+    answers = list(given(read))
+    rows = []
+    for n in sorted({choices for _, choices, _, _ in answers}):
+        own = [one for one in answers if one[1] == n]
+        for place in range(1, n + 1):
+            chosen = sum(one[2] == place for one in own)
+            right = sum(one[3] == place for one in own)
+            rows.append(
+                (
+                    f"{n} choices: {ascii_uppercase[place - 1]}",
+                    proportion_estimate("chosen", chosen, len(own)),
+                    100 * right / len(own),
+                    excess(own, place),
+                )
+            )
+    if not rows:
+        return []
+    note = (
+        "Excess: chosen minus right, in points, its interval over scenarios; all 0 without a preference for positions."
+    )
+    return [Table("Where the choice stands", ("place", "chosen", "right there, %", "excess"), tuple(rows), note)]

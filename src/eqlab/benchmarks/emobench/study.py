@@ -1,21 +1,23 @@
 """EmoBench with people: the same scenarios, each asked once, in one language."""
 
-import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-from eqlab.benchmarks.emobench.items import Scenario, chosen_scenarios
-from eqlab.benchmarks.emobench.marks import by_chance
-from eqlab.benchmarks.emobench.prompt import QUESTIONS, question
-from eqlab.benchmarks.emobench.result import result
-from eqlab.benchmarks.emobench.trials import build_trial
-from eqlab.benchmarks.empathy.items import balanced_batches
+from eqlab.benchmarks.common.people import Knowers, knows, template
+from eqlab.benchmarks.common.selection import balanced_batches, spread
+from eqlab.benchmarks.emobench.items import (
+    QUESTIONS,
+    EmoBenchOptions,
+    Scenario,
+    build_trial,
+    chosen_scenarios,
+    question,
+)
+from eqlab.benchmarks.emobench.result import guessed_share, result
 from eqlab.benchmarks.instructed import instructed
-from eqlab.benchmarks.spread import spread
-from eqlab.benchmarks.template import template
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form
@@ -56,16 +58,17 @@ class EmoBenchStudy:
 
     def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
         """Scenarios dealt by seed into batches of all categories; the orders of choices take turns."""
-        scenarios = chosen_scenarios(files, options)
+        typed = EmoBenchOptions.of(options)
+        scenarios = chosen_scenarios(files, typed)
         chosen = spread(scenarios, study.limit or len(scenarios))
-        trials = [self._page(one, options, study.seed, place % _ORDERS) for place, one in enumerate(chosen)]
+        trials = [self._page(one, typed, study.seed, place % _ORDERS) for place, one in enumerate(chosen)]
         groups = [one.category for one in chosen]
         dealt = balanced_batches(trials, groups, study.places.batch_size, study.seed)
         batches = tuple(Batch(ARM, number, tuple(own)) for number, own in enumerate(dealt))
         scale = batches[0].trials[0].form.scales[0]
         return StudyPages(batches, instructed(study.checks, scale, tuple(range(scale.low, scale.high + 1))))
 
-    def _page(self, scenario: Scenario, options: Mapping[str, Any], seed: int, order: int) -> Trial:
+    def _page(self, scenario: Scenario, options: EmoBenchOptions, seed: int, order: int) -> Trial:
         """Questions in the study's language; the scenario keeps its own."""
         trial = build_trial(scenario, options, seed, order)
         if self.words == WORDS:
@@ -76,10 +79,11 @@ class EmoBenchStudy:
     def warnings(self, design: Design) -> Iterable[str]:
         return ()
 
-    def simulated(self, design: Design, truth: Truth, seed: int) -> "Knowers":
+    def simulated(self, design: Design, truth: Truth, seed: int) -> Knowers:
         if not 0 < truth.effect < 1:
             raise UsageError(f"{truth.effect:g} is not a share of scenarios.", "Put in a number between 0 and 1.")
-        return Knowers(truth)
+        trials = [trial for batch in design.batches for trial in batch.trials]
+        return Knowers(truth, {trial.id: trial.key["correct"] for trial in trials})
 
     def result(self, design: Design, people: Analysed) -> PeopleResult:
         (asked,) = design.run.benchmarks
@@ -92,25 +96,9 @@ class EmoBenchStudy:
         return (Recovered(headline.name, expected_score(design, truth), headline, null=None),)
 
 
-@dataclass(frozen=True, slots=True)
-class Knowers:
-    """People who know a scenario with a probability of their own, all of its questions at once, and guess otherwise."""
-
-    truth: Truth
-
-    def person(self, draw: random.Random) -> float:
-        middle = math.log(self.truth.effect / (1 - self.truth.effect))
-        return 1 / (1 + math.exp(-draw.gauss(middle, self.truth.person_sd)))
-
-    def answer(self, person: float, trial: Trial, draw: random.Random) -> Mapping[str, Any]:
-        if draw.random() < person:
-            return dict(trial.key["correct"])
-        return {scale.key: draw.randint(scale.low, scale.high) for scale in trial.form.scales}
-
-
 def expected_score(design: Design, truth: Truth) -> float:
     """What such people get on average: a batch is as likely as another, and what is not known is guessed."""
-    draw, knowers = random.Random("expected score"), Knowers(truth)
-    known = fmean(knowers.person(draw) for _ in range(_PEOPLE))
-    guessed = fmean(fmean(by_chance(trial) for trial in batch.trials) for batch in design.batches)
+    draw = random.Random("expected score")
+    known = fmean(knows(truth, draw) for _ in range(_PEOPLE))
+    guessed = fmean(fmean(guessed_share(trial) for trial in batch.trials) for batch in design.batches)
     return 100 * (known + (1 - known) * guessed)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from eqlab.benchmarks.common.reading import is_refusal, read_json
 from eqlab.benchmarks.emotionbench.items import (
     OPEN,
     SITUATIONS,
@@ -21,8 +22,6 @@ from eqlab.benchmarks.emotionbench.published import CROWD, read_people, read_res
 from eqlab.benchmarks.emotionbench.trials import Material, plan
 from eqlab.benchmarks.emotionbench.views import norms as norms_of_people
 from eqlab.benchmarks.options import read_options
-from eqlab.benchmarks.refusal import is_refusal
-from eqlab.benchmarks.structured import read_json
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError

@@ -10,7 +10,7 @@ from eqlab.benchmarks.emotionbench.measures import CONTROLS, FACTORS, Kind, Meas
 from eqlab.benchmarks.emotionbench.published import EmotionResultFile
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.item_file import instruction, read_items
-from eqlab.core.toml_section import Section
+from eqlab.core.toml_file import Section
 
 OPEN = "emotionbench.toml"
 SITUATIONS = "emotionbench/situations.json"

@@ -14,58 +14,35 @@ KINDS: tuple[Kind, ...] = ("negative", "neutral", "positive")
 
 FACTORS: dict[str, tuple[str, ...]] = {
     "Anger": (
-        "Facing Self-Opinioned People",
-        "Blaming, Slandering, and Tattling",
-        "Bullying, Teasing, Insulting, and Disparaging",
-        "Silly and Thoughtless Behaviors",
-        "Driving Situations",
+        "Facing Self-Opinioned People", "Blaming, Slandering, and Tattling",
+        "Bullying, Teasing, Insulting, and Disparaging", "Silly and Thoughtless Behaviors", "Driving Situations",
     ),
     "Anxiety": (
-        "External Factors",
-        "Self-Imposed Pressure",
-        "Personal Growth and Relationships",
+        "External Factors", "Self-Imposed Pressure", "Personal Growth and Relationships",
         "Uncertainty and Unknowns",
     ),
     "Depression": (
-        "Failure of Important Goals",
-        "Death of Loved Ones",
-        "Romantic Loss",
-        "Chronic Stress",
-        "Social Isolation",
+        "Failure of Important Goals", "Death of Loved Ones", "Romantic Loss", "Chronic Stress", "Social Isolation",
         "Winter",
     ),
     "Frustration": (
-        "Disappointments and Letdowns",
-        "Unforeseen Obstacles and Accidents",
-        "Miscommunications and Misunderstanding",
-        "Rejection and Interpersonal Issues",
+        "Disappointments and Letdowns", "Unforeseen Obstacles and Accidents",
+        "Miscommunications and Misunderstanding", "Rejection and Interpersonal Issues",
     ),
     "Jealousy": (
-        "Romantic (Opposite Gender)",
-        "Romantic (Same Gender)",
-        "Material Possession",
-        "Experiential",
+        "Romantic (Opposite Gender)", "Romantic (Same Gender)", "Material Possession", "Experiential",
     ),
     "Guilt": (
-        "Betrayal and Deception",
-        "Relationship and Interpersonal",
-        "Broken Promises and Responsibilities",
+        "Betrayal and Deception", "Relationship and Interpersonal", "Broken Promises and Responsibilities",
         "Personal and Moral",
     ),
     "Fear": (
-        "Social Fears",
-        "Agoraphobia Fears",
-        "Injury Fears",
-        "Dangerous Environments",
-        "Harmless Animals",
+        "Social Fears", "Agoraphobia Fears", "Injury Fears", "Dangerous Environments", "Harmless Animals",
     ),
     "Embarrassment": (
-        "Intimate",
-        "Stranger",
-        "Sticky Scenarios",
-        "Centre of Attention",
+        "Intimate", "Stranger", "Sticky Scenarios", "Centre of Attention",
     ),
-}
+}  # fmt: skip
 EMOTIONS = tuple(FACTORS)
 CONTROLS: dict[str, Kind] = {"Neutral": "neutral", "Positive": "positive"}
 """The two names that controls have in the place of an emotion."""

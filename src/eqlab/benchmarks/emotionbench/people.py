@@ -56,7 +56,7 @@ from eqlab.benchmarks.emotionbench.views import (
 )
 from eqlab.core.answers import STATUSES
 from eqlab.core.benchmark import Scored
-from eqlab.core.results import Estimate, ItemScore, Result, Table
+from eqlab.core.results import Column, Estimate, ItemScore, Result, Table
 from eqlab.core.runs import PEOPLE
 
 FEW_EACH = 5
@@ -346,7 +346,14 @@ def _views(found: Paired, changes: Sequence[MoodChange], agreements: Sequence[Pe
     return Table(
         "Views of every cell",
         (
-            *("situations of", "scale", "people", "as published", "p (as published)", "honest: p after Holm"),
+            *(
+                "situations of",
+                "scale",
+                "people",
+                "as published",
+                Column("p_published", "p (as published)", "p"),
+                Column("p_holm", "honest: p after Holm", "p"),
+            ),
             *("Hedges' g", "honest: situations as units", f"against {tables.OTHERS}: difference"),
             f"within ±{MARGIN:g} of them",
         ),

@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate
+from eqlab.benchmarks.common.outcome import flatness
 from eqlab.benchmarks.emotionbench import tables
 from eqlab.benchmarks.emotionbench.measures import KINDS, Measures
 from eqlab.benchmarks.emotionbench.moods import (
@@ -22,7 +23,6 @@ from eqlab.benchmarks.emotionbench.moods import (
 from eqlab.benchmarks.emotionbench.parse import last_characters
 from eqlab.benchmarks.emotionbench.score import WHOLE, Administration, administrations, measures_of, norms_of
 from eqlab.benchmarks.emotionbench.views import MoodChange, Norms, PeopleAgreement, agreement, situation_changes
-from eqlab.benchmarks.flat import flatness
 from eqlab.core.answers import STATUSES, Answer, Status
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table

@@ -11,7 +11,7 @@ import numpy as np
 
 from eqlab.analysis.intervals import FEWEST, t_bounds
 from eqlab.analysis.two_samples import describe, welch_comparison
-from eqlab.benchmarks.contrasts import contrast_table
+from eqlab.benchmarks.common.people import contrast_table, template
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
 from eqlab.benchmarks.emotionbench.items import Situation
 from eqlab.benchmarks.emotionbench.measures import defined, kind_of
@@ -21,7 +21,6 @@ from eqlab.benchmarks.emotionbench.score import administrations
 from eqlab.benchmarks.emotionbench.trials import WORDS as ASKED
 from eqlab.benchmarks.emotionbench.trials import Material, asks, build_trial, select, stimulus
 from eqlab.benchmarks.instructed import instructed
-from eqlab.benchmarks.template import template
 from eqlab.core.benchmark import Selection
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
@@ -50,8 +49,6 @@ WORDS: Mapping[str, str] = {
     **{f"feeling_{scale.key}": scale.text for scale in _OURS},
 }
 """What is asked, and our own wording of the PANAS; other questionnaires keep the words of their file."""
-
-
 ARM = "negative situations"
 _DEFAULT_MOOD = {"Negative Affect": 22.0, "Positive Affect": 29.0}
 _MOOD_SD = 4.0

@@ -25,7 +25,7 @@ from eqlab.benchmarks.emotionbench.views import (
     cells,
     repeats_alike,
 )
-from eqlab.core.results import ByEmotion, Estimate, Table
+from eqlab.core.results import ByEmotion, Column, Estimate, Table
 
 Value = str | int | float | None | Estimate
 ARROWS = {"up": "↑", "down": "↓", "none": "–"}
@@ -122,8 +122,21 @@ def three_views(measures: Measures, changes: Sequence[MoodChange], agreements: S
     return Table(
         "Three views of every cell",
         (
-            *("situations of", "scale", "n", "as published", "p (as published)", "honest: change", "honest: Hedges' g"),
-            *("honest: p", "honest: p after Holm", "against people: difference", f"within ±{MARGIN:g} of people"),
+            *(
+                "situations of",
+                "scale",
+                "n",
+                "as published",
+                Column("p_published", "p (as published)", "p"),
+                "honest: change",
+                "honest: Hedges' g",
+            ),
+            *(
+                Column("p_honest", "honest: p", "p"),
+                Column("p_holm", "honest: p after Holm", "p"),
+                "against people: difference",
+                f"within ±{MARGIN:g} of people",
+            ),
         ),
         tuple(
             (

@@ -8,16 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.emotionbench.items import Situation
 from eqlab.benchmarks.emotionbench.measures import KINDS
 from eqlab.benchmarks.emotionbench.views import Norms
-from eqlab.benchmarks.spread import spread
 from eqlab.core.benchmark import Selection
 from eqlab.core.forms import Form, Scale
 from eqlab.core.item_file import filled
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import Instrument
-from eqlab.instruments.wording import Anchors, Wording, scales
+from eqlab.instruments.wording import PARTNER, Anchors, Wording, scales
 
 BY_PROFILE = {"full": (50, 10), "quick": (3, 1)}
 """(default runs, repeats per situation): as in the study, and small enough for minutes on two slow cores."""
@@ -29,7 +29,6 @@ _SHARES = {"negative": 2, "neutral": 1, "positive": 1}
 SLOT = "SCENARIO"
 """Where a published instruction takes the situation in; for a default measure the slot is a blank."""
 
-PARTNER = "X stands for the person you love and live with."
 WORDS: Mapping[str, str] = {
     "imagine": "Put yourself into this situation, as if it were happening to you now, and answer from within it:",
     "feelings_now": "How strongly do you feel each of the {n} feelings below at this moment?",

@@ -4,16 +4,15 @@ people or judges, whose ratings are answers to trials of their own (`benchmarks/
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, balanced_batches, parse_open, parse_own
+from eqlab.benchmarks.common.selection import balanced_batches, spread
+from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, parse_open, parse_own
 from eqlab.benchmarks.empathy.published import BATCH_SIZE, PATH, from_published, parse_published
 from eqlab.benchmarks.empathy.replies import MEAN_WORDS, MOST_WORDS, read_reply
 from eqlab.benchmarks.options import read_options
-from eqlab.benchmarks.spread import spread
 from eqlab.core.answers import Reading
-from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
+from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, ReplyRow, Scored, Selection, Source
 from eqlab.core.forms import Form
 from eqlab.core.item_file import filled
-from eqlab.core.replies import ReplyRow
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import OWN
 from eqlab.core.trials import Trial

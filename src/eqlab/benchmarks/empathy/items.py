@@ -1,13 +1,10 @@
 """Prompts to reply to, the 32 emotions that they are about, and batches of prompts."""
 
-import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from eqlab.core.errors import UsageError
 from eqlab.core.item_file import instruction, read_items
-from eqlab.core.toml_section import Section
+from eqlab.core.toml_file import Section
 
 Valence = Literal["positive", "negative"]
 VALENCES: tuple[Valence, ...] = ("positive", "negative")
@@ -143,26 +140,3 @@ def _own_item(section: Section, top: Section) -> EmpathyItem:
 
 
 T = TypeVar("T")
-
-
-def balanced_batches(items: Sequence[T], emotion_of: Sequence[str], size: int = 10, seed: int = 0) -> list[list[T]]:
-    """Batches in which emotions repeat as little as they can, by seed: items are dealt emotion by emotion, shuffled
-    inside each, round the batches; then each batch is shuffled. Sizes differ by one at most."""
-    if size < 1:
-        raise UsageError("A batch needs at least one item.")
-    draw = random.Random(seed)
-    by_emotion: dict[str, list[T]] = {}
-    for item, emotion in zip(items, emotion_of, strict=True):
-        by_emotion.setdefault(emotion, []).append(item)
-    names = sorted(by_emotion)
-    draw.shuffle(names)
-    dealt: list[T] = []
-    for name in names:
-        draw.shuffle(by_emotion[name])
-        dealt.extend(by_emotion[name])
-    count = -(-len(items) // size)
-    batches: list[list[T]] = [dealt[start::count] for start in range(count)]
-    for batch in batches:
-        draw.shuffle(batch)
-    draw.shuffle(batches)
-    return batches

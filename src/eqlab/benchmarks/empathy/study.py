@@ -8,13 +8,13 @@ from statistics import fmean
 from typing import Any
 
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.benchmarks.common.people import template
+from eqlab.benchmarks.common.selection import balanced_batches, spread
 from eqlab.benchmarks.empathy.benchmark import Empathy
-from eqlab.benchmarks.empathy.items import EmpathyItem, balanced_batches
+from eqlab.benchmarks.empathy.items import EmpathyItem
 from eqlab.benchmarks.empathy.replies import WrittenReply, moderation_marks
 from eqlab.benchmarks.empathy.result import given_replies
 from eqlab.benchmarks.options import read_options
-from eqlab.benchmarks.spread import spread
-from eqlab.benchmarks.template import template
 from eqlab.core.benchmark import OptionHelp
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Form, Writing

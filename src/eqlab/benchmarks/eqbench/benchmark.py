@@ -1,18 +1,16 @@
 """EQ-Bench as a benchmark: its options, its files, and the steps in their order."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from eqlab.benchmarks.common.reading import is_refusal
 from eqlab.benchmarks.eqbench import short
-from eqlab.benchmarks.eqbench.chosen import read_reply
 from eqlab.benchmarks.eqbench.items import Question, parse_open, parse_own, parse_published
-from eqlab.benchmarks.eqbench.parse import is_complete
-from eqlab.benchmarks.eqbench.perturb import read_kinds
+from eqlab.benchmarks.eqbench.parse import is_complete, read_reply
 from eqlab.benchmarks.eqbench.result import item, result
-from eqlab.benchmarks.eqbench.rules import PRESETS
-from eqlab.benchmarks.eqbench.trials import plan, trials_of
-from eqlab.benchmarks.options import read_options
-from eqlab.benchmarks.refusal import is_refusal
+from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchOptions
+from eqlab.benchmarks.eqbench.trials import plan, read_kinds, trials_of
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
@@ -25,22 +23,6 @@ _FILES = {
     ("v2", "en"): "eqbench/data/eq_bench_v2_questions_171.json",
     ("v2", "de"): "eqbench/data/eq_bench_v2_questions_171_de.json",
 }
-_OPTIONS = (
-    OptionHelp(
-        "version", "v2", "v1: 60 published questions, scores share ten points; v2: 171, full scale", ("v1", "v2")
-    ),
-    OptionHelp("language", "en", "language of the published questions (German: v2 only)", ("en", "de")),
-    OptionHelp("revision", "no", "ask for a critique and revised scores as well", ("yes", "no")),
-    OptionHelp("rules", "leaderboard", "rules for reading and scoring", tuple(PRESETS)),
-    OptionHelp("short", "0", "estimate the score from a short form of N published questions; 0: ask all", late=True),
-    OptionHelp(
-        "perturb",
-        "no",
-        "ask again with other instruction, order, temperature (a list with commas); no: do not",
-        late=True,
-    ),
-    OptionHelp("width", "0", "ask until the estimate's 90 % interval is this many points wide; 0: ask all", late=True),
-)
 
 
 class EqBench:
@@ -50,29 +32,28 @@ class EqBench:
     item_sets = ("open", "published", OWN)
 
     def option_help(self) -> Sequence[OptionHelp]:
-        return _OPTIONS
+        return EqBenchOptions.help()
 
     def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
-        options = read_options(self.name, _OPTIONS, given)
-        if item_set != "published" and (options["version"], options["language"]) != ("v2", "en"):
+        read = EqBenchOptions.read(self.name, item_set, given)
+        if item_set != "published" and (read.version, read.language) != ("v2", "en"):
             raise UsageError(
                 "Open items, and your own, are English and scored as v2.",
                 "Add '--items published' for v1 or German questions.",
             )
-        if (options["version"], options["language"]) == ("v1", "de"):
+        if (read.version, read.language) == ("v1", "de"):
             raise UsageError("There are no German questions for v1.", "Use '-o version=v2' with German.")
-        kinds = read_kinds(options.pop("perturb", ""), item_set)
-        if kinds:
-            options["perturb"] = kinds
-        if kinds and short.is_short(options):
+        options = replace(read, perturb=read_kinds(given.get("perturb", ""), item_set))
+        if options.perturb and short.is_short(options):
             raise UsageError("A short form is asked in its own words only.", "Drop --perturb or the short form.")
         if short.is_short(options):
             short.check(item_set, options)
-        return {**options, "item_set": item_set}
+        return options.plain()
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
+        typed = EqBenchOptions.of(options)
         if item_set == "published":
-            return (Source("published", _FILES[options["version"], options["language"]]),)
+            return (Source("published", _FILES[typed.version, typed.language]),)
         return (Source("open", "eqbench.toml"),) if item_set == "open" else ()
 
     def probe_options(self) -> Mapping[str, str]:
@@ -82,19 +63,17 @@ class EqBench:
         return {question.id: question.dialogue for question in self.questions(files, options)}
 
     def questions(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[Question]:
-        ((path, content),) = files.items()
-        if options["item_set"] == "published":
-            return parse_published(content, path, options["version"], options["language"])
-        return parse_own(content, path) if path.startswith("own/") else parse_open(content, path)
+        return questions_of(files, EqBenchOptions.of(options))
 
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
     ) -> Iterator[tuple[Trial, int]]:
-        if selection.structured and options["revision"]:
+        typed = EqBenchOptions.of(options)
+        if selection.structured and typed.revision:
             raise UsageError(
                 "A structured answer has no room for a critique.", "Drop --structured or '-o revision=yes'."
             )
-        return plan(self.questions(files, options), options, selection)
+        return plan(questions_of(files, typed), typed, selection)
 
     def more(
         self,
@@ -103,22 +82,23 @@ class EqBench:
         selection: Selection,
         scored: Iterable[Scored],
     ) -> Sequence[tuple[Trial, int]]:
-        if not options.get("width"):
+        typed = EqBenchOptions.of(options)
+        if not typed.width:
             return ()
         answered = list(scored)
         asked = [one.trial.items[0] for one in answered]
-        known = {found.item: found.score for one in answered if (found := item(one, options)).score is not None}
-        wanted = short.next_questions(asked, known, options)
-        return [(trial, 0) for trial in trials_of(self.questions(files, options), wanted, options, selection)]
+        known = {found.item: found.score for one in answered if (found := item(one, typed)).score is not None}
+        wanted = short.next_questions(asked, known, typed)
+        return [(trial, 0) for trial in trials_of(questions_of(files, typed), wanted, typed, selection)]
 
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
-        rules = PRESETS[options["rules"]]
+        rules = PRESETS[EqBenchOptions.of(options).rules]
         tokens = rules.tokens_revision if trial.condition == "revision" else rules.tokens_plain
         temperature = float(trial.key.get("temperature", rules.temperature))
         return Asking(rules.tries, temperature, rules.temperature_step, tokens)
 
     def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
-        rules = PRESETS[options["rules"]]
+        rules = PRESETS[EqBenchOptions.of(options).rules]
         scores = read_reply(trial, text, rules)
         revision = trial.condition == "revision"
         values: dict[str, Any] = dict(scores.first or {})
@@ -141,4 +121,11 @@ class EqBench:
         return result(subject, scored, options)
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
-        return item(scored, options)
+        return item(scored, EqBenchOptions.of(options))
+
+
+def questions_of(files: Mapping[str, bytes], options: EqBenchOptions) -> list[Question]:
+    ((path, content),) = files.items()
+    if options.item_set == "published":
+        return parse_published(content, path, options.version, options.language)
+    return parse_own(content, path) if path.startswith("own/") else parse_open(content, path)

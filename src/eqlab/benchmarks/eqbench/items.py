@@ -8,7 +8,7 @@ from typing import Any
 
 from eqlab.core.errors import DataError
 from eqlab.core.item_file import as_number, instruction, read_items
-from eqlab.core.toml_section import Section
+from eqlab.core.toml_file import Section
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
-from eqlab.benchmarks.eqbench.rules import EqBenchRules
+from eqlab.benchmarks.common.reading import is_refusal, read_json
+from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchRules
+from eqlab.core.answers import Answer, Status, final
+from eqlab.core.benchmark import Scored
+from eqlab.core.runs import PERSON
+from eqlab.core.trials import Trial
+from eqlab.data.figures import FigureReply, Four
 
 _AFTER_WORD = re.compile(r":\s+(\d+)")
 _GERMAN_PAIR = re.compile(r"([a-zA-ZäöüßÄÖÜ\s]++)(?::\s*+\**+(\d++(?:,\d++)?)\**+)?")
@@ -137,3 +144,124 @@ def _known(values: Mapping[str, int] | None) -> bool:
 
 def above_zero(values: Mapping[str, int] | None) -> bool:
     return values is not None and sum(values.values()) > 0
+
+
+# -- published figures -----------------------------------------------------------------------------------------------
+# Between a reply and its figures: what is kept of a published reply, and the scores that the figures give under any
+# rules, the same as the reply itself.
+
+FIGURES = "published figures"
+"""Instead of a run, in an answer that is figures without the words they were read in."""
+
+
+def figures_of(text: str, names: Sequence[str]) -> FigureReply:
+    """English only. What the published code rejects for pairs besides the four, and reads otherwise the same."""
+    loose, strict = PRESETS["leaderboard"], PRESETS["published-code"]
+    passes = split_passes(text, loose, "en")
+    first, revised = (read_pass(one, names, loose, "en") for one in passes)
+    more = [read_pass(one, names, strict, "en") is None for one in passes]
+    unread = not above_zero(first) and not above_zero(revised)
+    return FigureReply(
+        _numbers(first, names),
+        _numbers(revised, names),
+        len(text.split()),
+        first is not None and more[0],
+        revised is not None and more[1],
+        unread and is_refusal(text),
+    )
+
+
+def _numbers(read: dict[str, int] | None, names: Sequence[str]) -> Four | None:
+    return None if read is None else tuple(read[name] for name in names)
+
+
+def figure_answer(reply: FigureReply, trial: Trial, subject: str, repeat: int, at: float) -> Answer:
+    names = trial.form.keys
+    passes = {"first_pass": reply.first, "revised": reply.revised}
+    values: dict[str, Any] = {
+        name: dict(zip(names, read, strict=True)) for name, read in passes.items() if read is not None
+    }
+    values["more"] = {"first_pass": reply.first_more, "revised": reply.revised_more}
+    values["words"] = reply.words
+    status: Status = "refused" if reply.refused else "unparseable"  # until scoring finds that it can be read
+    return Answer(FIGURES, trial.id, subject, repeat, 1, "", status, values, at=at)
+
+
+def read_figures(answer: Answer, rules: EqBenchRules) -> Scores:
+    first, revised = (_counts(answer, name, rules) for name in ("first_pass", "revised"))
+    if rules.zero_gate and not above_zero(first) and not above_zero(revised):
+        return Scores(None, None)
+    return Scores(first, revised, plain=not any(answer.values["more"].values()))
+
+
+def _counts(answer: Answer, name: str, rules: EqBenchRules) -> dict[str, int] | None:
+    if rules.parser == "strict" and answer.values["more"][name]:
+        return None
+    found: dict[str, int] | None = answer.values.get(name)
+    return found
+
+
+# -- which attempt counts --------------------------------------------------------------------------------------------
+# Which attempt at a question counts, and the scores in it: a model's words are read, a person's choices stand, and so
+# do the figures of published replies.
+
+
+def read_reply(trial: Trial, text: str, rules: EqBenchRules) -> Scores:
+    """The scores in a reply, in either answer mode."""
+    if trial.mode == "json":
+        reading = read_json(text, trial.form)
+        values = reading.values if reading.status == "ok" else None
+        gated = values if values is None or not rules.zero_gate or sum(values.values()) > 0 else None
+        return Scores(gated)
+    revision = trial.condition == "revision"
+    return read_scores(text, trial.form.keys, rules, trial.key["language"], revision)
+
+
+def read_answer(trial: Trial, answer: Answer, rules: EqBenchRules) -> Scores:
+    """A model's words are read under the rules; what a person chose on the form stands, but for four zeros."""
+    if answer.run == FIGURES:
+        return read_figures(answer, rules)
+    if not answer.subject.startswith(PERSON):
+        return read_reply(trial, answer.text, rules)
+    values = answer.values if answer.status == "ok" else {}
+    chosen = {name: int(values[name]) for name in trial.form.keys if name in values}
+    complete = len(chosen) == len(trial.form.keys) and (not rules.zero_gate or sum(chosen.values()) > 0)
+    return Scores(chosen if complete else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A planned question with the attempt that counts."""
+
+    scored: Scored
+    answer: Answer | None
+    """The attempt that counts under these rules."""
+    scores: Scores
+    status: Status | None
+
+
+def choose(scored: Scored, rules: EqBenchRules) -> Chosen:
+    """The first complete attempt; without one the last that can be used in part. Of what was cut off nothing counts."""
+    asked_twice = scored.trial.condition == "revision" and scored.trial.mode == "text"
+    partial: tuple[Answer, Scores] | None = None
+    for attempt in sorted(scored.attempts, key=lambda answer: answer.attempt):
+        if not (attempt.answered and attempt.whole):
+            continue
+        scores = read_answer(scored.trial, attempt, rules)
+        revision = asked_twice and not attempt.subject.startswith(PERSON)
+        if is_complete(scores, revision, rules):
+            return Chosen(scored, attempt, scores, "ok")
+        if scores.first is not None or scores.revised is not None:
+            partial = attempt, scores
+    if partial is not None:
+        return Chosen(scored, partial[0], partial[1], "ok")
+    last = final(scored.attempts)
+    status: Status | None = None if last is None else "unparseable" if last.status == "ok" else last.status
+    return Chosen(scored, last, Scores(None), status)
+
+
+def choose_again(chosen: Chosen, rules: EqBenchRules) -> Chosen:
+    """The same question under other rules; a single plain reply, as most are, need not be read anew."""
+    if chosen.scores.plain and len(chosen.scored.attempts) == 1:
+        return chosen
+    return choose(chosen.scored, rules)

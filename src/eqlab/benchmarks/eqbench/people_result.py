@@ -2,25 +2,25 @@
 and dialogues alike, how they spread, how reliable a score is, and the norms they give."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from statistics import fmean
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
 
+from eqlab.analysis.agreement import coincidences, ordinal_alpha, tables_agreement
 from eqlab.analysis.clusters import clustering, crossed_mean, reliability_of_means
+from eqlab.analysis.correlation import pearson
 from eqlab.analysis.intervals import clustered_share, mean_estimate
-from eqlab.benchmarks.eqbench.baselines import baselines
-from eqlab.benchmarks.eqbench.chosen import Chosen, choose
-from eqlab.benchmarks.eqbench.people_norms import Dialogue, NormRating, agreements, dialogues, norms_table, shown
-from eqlab.benchmarks.eqbench.result import against
-from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
-from eqlab.benchmarks.eqbench.score import item_score, run_score
-from eqlab.core.answers import STATUSES
+from eqlab.benchmarks.common.outcome import against, count_outcomes
+from eqlab.benchmarks.eqbench.parse import Chosen, choose
+from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchOptions, EqBenchRules, baselines, item_score, run_score
+from eqlab.core.answers import UNANSWERED
 from eqlab.core.benchmark import Scored
-from eqlab.core.results import Baseline, Estimate, Result, Table
+from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
 from eqlab.core.runs import PEOPLE
+from eqlab.core.trials import Trial
 
 _MOST = 100.0
 """The best score that the rules can give."""
@@ -28,15 +28,55 @@ FEW = 10
 """Fewer people than this are called few."""
 
 
-def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
-    rules, version = PRESETS[options["rules"]], options["version"]
+@dataclass(frozen=True, slots=True)
+class NormRating:
+    """One person's scored answer to one dialogue."""
+
+    person: str
+    trial: Trial
+    values: Mapping[str, int]
+    score: float
+
+    @property
+    def item(self) -> str:
+        return self.trial.items[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """Everybody's answers to one dialogue."""
+
+    trial: Trial
+    given: tuple[NormRating, ...]
+
+    @property
+    def item(self) -> str:
+        return self.trial.items[0]
+
+    @property
+    def reference(self) -> Mapping[str, float]:
+        found: Mapping[str, float] = self.trial.key["reference"]
+        return found
+
+    def ratings(self, emotion: str) -> list[int]:
+        return [one.values[emotion] for one in self.given]
+
+    @property
+    def means(self) -> dict[str, float]:
+        return {name: fmean(self.ratings(name)) for name in self.reference}
+
+
+def people_result(scored: Iterable[Scored], stored: Mapping[str, Any]) -> Result:
+    """`stored`: the run's options, which are shown as they are."""
+    options = EqBenchOptions.of(stored)
+    rules, version = PRESETS[options.rules], options.version
     planned = list(scored)
     chosen = [choose(one, rules) for one in planned]
     rated = rated_of(chosen, version, rules)
     found = dialogues([one.trial for one in planned], rated)
     headline = _mean(f"EQ-Bench {version}", rated)
-    counts: Counter[str] = Counter(one.status or "unanswered" for one in chosen)
-    answered = len(chosen) - counts["unanswered"]
+    counts = count_outcomes(one.status for one in chosen)
+    answered = len(chosen) - counts[UNANSWERED]
     floor = baselines([one.reference for one in found], version, rules)
     valid = bool(rated) and len(rated) >= rules.min_parseable * answered
     return Result(
@@ -46,7 +86,7 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
         subject=PEOPLE,
         rules={
             **asdict(rules),
-            **{key: value for key, value in options.items() if key != "rules"},
+            **{key: value for key, value in stored.items() if key != "rules"},
             "mode": "form",
             "participants": headline.n,
         },
@@ -54,12 +94,7 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
         headline=headline,
         score_range=(0.0, 100.0),
         estimates=tuple(_estimates(chosen, rated, found, version, rules)),
-        counts={
-            "planned": len(planned),
-            **{status: counts.get(status, 0) for status in STATUSES},
-            "unanswered": counts.get("unanswered", 0),
-            "people": headline.n,
-        },
+        counts={**counts, "people": headline.n},
         items=tuple(shown(one, fmean(r.score for r in one.given) if one.given else None) for one in found),
         item_range=(-10.0, 10.0),
         baselines=floor,
@@ -168,13 +203,13 @@ def _caveats(
     chosen: Sequence[Chosen],
     rated: Sequence[NormRating],
     found: Sequence[Dialogue],
-    options: Mapping[str, Any],
+    options: EqBenchOptions,
     rules: EqBenchRules,
     valid: bool,
 ) -> tuple[str, ...]:
     said = []
     per_person = Counter(one.person for one in rated)
-    if options["item_set"] == "open":
+    if options.item_set == "open":
         said.append("References are one author's judgement: a person who differs from them need not be wrong.")
     if 0 < len(per_person) < FEW:
         said.append(
@@ -201,3 +236,92 @@ def _caveats(
     if waiting:
         said.append(f"{waiting} planned pages are not answered: by people who left, or who are still at it.")
     return tuple(said)
+
+
+# -- what people say of each dialogue --------------------------------------------------------------------------------
+# What people say of each dialogue: norms per emotion beside the author's reference, and how far people agree.
+
+MOST_ROWS = 400
+"""Rows of the table of norms in a report; all 60 open dialogues fit."""
+_LEVELS = 11
+_DRAWS = 2000
+
+
+def dialogues(trials: Sequence[Trial], rated: Sequence[NormRating]) -> list[Dialogue]:
+    """One per dialogue that anybody was to answer, by its id, whoever came first."""
+    by_item: dict[str, list[NormRating]] = {}
+    for one in rated:
+        by_item.setdefault(one.item, []).append(one)
+    known = {trial.items[0]: trial for trial in sorted(trials, key=lambda trial: trial.id)}
+    return [
+        Dialogue(known[item], tuple(sorted(by_item.get(item, []), key=lambda one: one.person)))
+        for item in sorted(known)
+    ]
+
+
+def norms_table(found: Sequence[Dialogue]) -> Table | None:
+    """Every emotion of every dialogue, those where people and the reference disagree most first."""
+    rows = []
+    for one in found:
+        for emotion, reference in one.reference.items():
+            ratings = one.ratings(emotion)
+            if ratings:
+                gap = mean_estimate("difference", [value - reference for value in ratings], digits=1)
+                spread = stdev(ratings) if len(ratings) > 1 else None
+                rows.append((one.item, emotion, len(ratings), fmean(ratings), spread, float(reference), gap))
+    if not rows:
+        return None
+    rows.sort(key=lambda row: (-abs(row[-1].value or 0.0), row[0], row[1]))
+    cut = f" The first {MOST_ROWS} of {len(rows)} rows." if len(rows) > MOST_ROWS else ""
+    return Table(
+        "Human norms: what people say of each dialogue, farthest from the reference first",
+        ("dialogue", "emotion", "people", "mean", "SD", "reference", "people − reference"),
+        tuple(rows[:MOST_ROWS]),
+        "Intensities from 0 to 10; the interval is Student's over people. The reference is its author's judgement; "
+        f"where many people differ from it, it is the reference that should be looked at.{cut}",
+    )
+
+
+def agreements(found: Sequence[Dialogue]) -> Iterator[Estimate]:
+    """How alike people rate one dialogue, and how their means follow the reference."""
+    shared = [one for one in found if len(one.given) > 1]
+    name = "agreement of people on the same dialogue (ordinal alpha)"
+    if shared:
+        tables = np.array(
+            [
+                coincidences([[value + 1 for value in one.ratings(name)] for name in one.reference], _LEVELS).sum(
+                    axis=0
+                )
+                for one in shared
+            ]
+        )
+        alpha = tables_agreement(tables, {"alpha": ordinal_alpha}, draws=_DRAWS)["alpha"]
+        note = "Krippendorff 2011; bootstrap over dialogues; 1: all agree, 0: as by chance"
+        yield Estimate(name, alpha.value, len(shared), None, alpha.low, alpha.high, note=note, of="dialogues")
+    else:
+        yield Estimate(name, None, 0, note="no dialogue was answered by several people", of="dialogues")
+    pairs = [(one.means[name], value) for one in found if one.given for name, value in one.reference.items()]
+    people, reference = np.array(pairs, dtype=float).reshape(-1, 2).T
+    yield pearson("correlation of people's mean ratings with the reference", people, reference)
+
+
+def shown(one: Dialogue, score: float | None) -> ItemScore:
+    """A dialogue for the report: people's mean ratings, and how they spread in place of a reply."""
+    lines = [f"{name}: {_spread(one.ratings(name))}" for name in one.reference] if one.given else []
+    return ItemScore(
+        item=one.item,
+        trial=one.trial.id,
+        repeat=0,
+        status="ok" if one.given else None,
+        score=score,
+        title=f"How {one.trial.key['character']} feels",
+        text="\n".join(["Ratings, and how many people gave each:", *lines]) if lines else "",
+        values={name: round(mean, 2) for name, mean in one.means.items()} if one.given else {},
+        reference=one.reference,
+        reasons=one.trial.key["reasons"],
+        attempts=len(one.given),
+    )
+
+
+def _spread(ratings: Sequence[int]) -> str:
+    return ", ".join(f"{value} ×{ratings.count(value)}" for value in sorted(set(ratings)))

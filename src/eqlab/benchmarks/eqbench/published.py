@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eqlab.benchmarks.common.reading import is_refusal
 from eqlab.benchmarks.eqbench.benchmark import EqBench
-from eqlab.benchmarks.eqbench.chosen import read_reply
-from eqlab.benchmarks.eqbench.figures import figure_answer
 from eqlab.benchmarks.eqbench.items import Question
-from eqlab.benchmarks.eqbench.rules import PRESETS
+from eqlab.benchmarks.eqbench.parse import figure_answer, read_reply
+from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchOptions
 from eqlab.benchmarks.eqbench.trials import build_trial, scales_of
-from eqlab.benchmarks.refusal import is_refusal
 from eqlab.core.answers import Answer, Status
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import DataError
@@ -68,7 +67,8 @@ def options_of(version: str, language: str, revision: bool) -> Mapping[str, Any]
 
 
 def asked_of_questions(questions: Sequence[Question], items_sha256: str, options: Mapping[str, Any]) -> AskedQuestions:
-    trials = {question.id: build_trial(question, options, structured=False) for question in questions}
+    typed = EqBenchOptions.of(options)
+    trials = {question.id: build_trial(question, typed, structured=False) for question in questions}
     return AskedQuestions(items_sha256, options, trials)
 
 

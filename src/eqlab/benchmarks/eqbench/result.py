@@ -1,32 +1,35 @@
 """From a subject's attempts to its EQ-Bench result: the score, its interval, what to say."""
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import lru_cache
 from statistics import fmean
 from typing import Any
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate
-from eqlab.benchmarks.eqbench.baselines import baselines
-from eqlab.benchmarks.eqbench.chosen import Chosen, choose, choose_again
-from eqlab.benchmarks.eqbench.figures import FIGURES
-from eqlab.benchmarks.eqbench.perturb import perturbation_of
-from eqlab.benchmarks.eqbench.perturb import tables as perturbation_tables
-from eqlab.benchmarks.eqbench.rules import PRESETS, EqBenchRules
-from eqlab.benchmarks.eqbench.score import Pass, RunScore, item_score, run_score
-from eqlab.benchmarks.eqbench.short import is_short
-from eqlab.benchmarks.eqbench.short_result import as_short
-from eqlab.benchmarks.eqbench.word_groups import deviations, topics
-from eqlab.benchmarks.flat import flatness
-from eqlab.core.answers import STATUSES
+from eqlab.benchmarks.common.outcome import against, count_outcomes, flatness
+from eqlab.benchmarks.eqbench.parse import FIGURES, Chosen, choose, choose_again
+from eqlab.benchmarks.eqbench.score import (
+    PRESETS,
+    EqBenchOptions,
+    EqBenchRules,
+    Pass,
+    RunScore,
+    baselines,
+    item_score,
+    run_score,
+)
+from eqlab.benchmarks.eqbench.short import as_short, is_short
+from eqlab.benchmarks.eqbench.trials import perturbation_of
+from eqlab.benchmarks.eqbench.trials import tables as perturbation_tables
 from eqlab.core.benchmark import Scored
-from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
+from eqlab.core.results import Baseline, ByEmotion, Estimate, ItemScore, Result, Table
 
 
-def iterations_of(scored: Iterable[Scored], options: Mapping[str, Any], rules: EqBenchRules) -> list[RunScore]:
+def iterations_of(scored: Iterable[Scored], stored: Mapping[str, Any], rules: EqBenchRules) -> list[RunScore]:
     """The published aggregate of each repeat under any rules."""
-    return _iterations([choose(one, rules) for one in scored], options["version"], rules)
+    return _iterations([choose(one, rules) for one in scored], EqBenchOptions.of(stored).version, rules)
 
 
 def _iterations(questions: Sequence[Chosen], version: str, rules: EqBenchRules) -> list[RunScore]:
@@ -71,14 +74,15 @@ def _run_estimate(name: str, iterations: Sequence[RunScore], rules: EqBenchRules
     )
 
 
-def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
-    rules, version = PRESETS[options["rules"]], options["version"]
+def result(subject: str, scored: Iterable[Scored], stored: Mapping[str, Any]) -> Result:
+    """`stored`: the run's options, which are shown as they are."""
+    options = EqBenchOptions.of(stored)
+    rules, version = PRESETS[options.rules], options.version
     everything = list(scored)
     planned = [one for one in everything if not perturbation_of(one)]
     questions = [choose(one, rules) for one in planned]
     iterations = _iterations(questions, version, rules)
     headline = _run_estimate(f"EQ-Bench {version}", iterations, rules)
-    counts: Counter[str] = Counter(question.status or "unanswered" for question in questions)
     n_valid = sum(iteration.valid for iteration in iterations)
     valid = bool(iterations) and n_valid == len(iterations)
     references = list({one.trial.id: one.trial.key["reference"] for one in planned}.values())
@@ -93,29 +97,25 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         subject=subject,
         rules={
             **asdict(rules),
-            **{key: value for key, value in options.items() if key != "rules"},
+            **{key: value for key, value in stored.items() if key != "rules"},
             "mode": planned[0].trial.mode if planned else "text",
         },
         sentence=_sentence(subject, headline, len(references), valid, floor),
         headline=headline,
         score_range=(0.0, 100.0),
         estimates=(
-            *_other_estimates(questions, iterations, counts, options, rules),
+            *_other_estimates(questions, iterations, options, rules),
             *(flat.estimates if flat else ()),
         ),
-        counts={
-            "planned": len(planned),
-            **{status: counts.get(status, 0) for status in STATUSES},
-            "unanswered": counts.get("unanswered", 0),
-        },
+        counts=count_outcomes(question.status for question in questions),
         items=items,
         item_range=(-10.0, 10.0),
         baselines=floor,
         valid=valid,
         caveats=(*(flat.caveats if flat else ()), *_caveats(planned, questions, options, rules, valid)),
-        emotions=deviations(items) if (version, options["language"]) == ("v2", "en") else None,
+        emotions=deviations(items) if (version, options.language) == ("v2", "en") else None,
     )
-    if options.get("perturb"):
+    if options.perturb:
         found = replace(found, tables=(*found.tables, *_perturbations(items, everything, version, rules)))
     return as_short(found, options) if is_short(options) else found
 
@@ -133,11 +133,10 @@ def _perturbations(
 def _other_estimates(
     questions: Sequence[Chosen],
     iterations: Sequence[RunScore],
-    counts: Mapping[str, int],
-    options: Mapping[str, Any],
+    options: EqBenchOptions,
     rules: EqBenchRules,
 ) -> tuple[Estimate, ...]:
-    version = options["version"]
+    version = options.version
     estimates = [
         clustered_share(
             "readable answers", [one.status == "ok" for one in questions], [one.scored.trial.items for one in questions]
@@ -149,7 +148,7 @@ def _other_estimates(
         if other.name != rules.name:
             strict = _iterations([choose_again(question, other) for question in questions], version, other)
             estimates.append(_run_estimate(f"under the rules '{other.name}'", strict, other))
-    if options["revision"] and len(iterations) == 1:
+    if options.revision and len(iterations) == 1:
         for name, value, n in (
             ("first pass", iterations[0].first_pass, iterations[0].n_first),
             ("revised", iterations[0].revised, iterations[0].n_revised),
@@ -173,9 +172,9 @@ def _repeatability(iterations: Sequence[RunScore]) -> list[Estimate]:
     return [score_variation(scores), item_agreement(matrix)]
 
 
-def item(scored: Scored, options: Mapping[str, Any]) -> ItemScore:
-    rules = PRESETS[options["rules"]]
-    return _item(choose(scored, rules), options["version"], rules)
+def item(scored: Scored, options: EqBenchOptions) -> ItemScore:
+    rules = PRESETS[options.rules]
+    return _item(choose(scored, rules), options.version, rules)
 
 
 def _items(
@@ -226,26 +225,15 @@ def _sentence(subject: str, score: Estimate, n_questions: int, valid: bool, floo
     return f"{text}, {against(score, floor)}"
 
 
-def against(score: Estimate, floor: Sequence[Baseline]) -> str:
-    """Whether a score lies above the best answer that takes no skill."""
-    best = max(floor, key=lambda baseline: baseline.value)
-    where = f"what the answer '{best.name}' gets without any skill ({best.value:.1f})"
-    if score.low is not None and score.low > best.value:
-        return f"above {where}."
-    if score.high is not None and score.high < best.value:
-        return f"below {where}."
-    return f"which cannot be told apart from {where}."
-
-
 def _caveats(
     planned: Sequence[Scored],
     questions: Sequence[Chosen],
-    options: Mapping[str, Any],
+    options: EqBenchOptions,
     rules: EqBenchRules,
     valid: bool,
 ) -> tuple[str, ...]:
     said = []
-    if options["item_set"] == "open":
+    if options.item_set == "open":
         said.append("References are the author's, not a human norm; scores are not those of the published questions.")
     if planned and planned[0].trial.mode == "json":
         said.append("Answers were forced into the form (structured); not comparable with free-text scores.")
@@ -258,3 +246,81 @@ def _caveats(
     if waiting:
         said.append(f"{waiting} questions are not answered yet; the score is preliminary.")
     return tuple(said)
+
+
+# -- emotion words in groups -----------------------------------------------------------------------------------------
+# The questions' emotion words in twelve groups, and how far answers lie from the references in each.  The grouping is
+# ours, for reading only: no score depends on it. A word without a group counts as "other".
+
+GROUPS = {
+    "anger": "accusatory agitated anger angry annoyance annoyed bitter enraged exasperated exasperation frustrated "
+    "frustration hostile impatient indignant indignation irritated irritation outraged provoked resentful resentment "
+    "spiteful sulky vengeful vindictive",
+    "contempt": "arrogant condescending condescension contempt contemptuous disdain disgusted dismissive gloating "
+    "judgmental mocking sardonic smug superior unapologetic complacent",
+    "fear": "afraid anxiety anxious apprehensive cautious concern concerned desperate desperation dreading fear "
+    "fearful frightened helplessness insecure intimidated nervous overwhelmed panic panicked pressured scared shaken "
+    "tense threatened timid torn trapped worried",
+    "sadness": "alienated burdened defeated despair despairing despondent disappointed disappointment disheartened "
+    "dismay exhausted forlorn fragile gloomy grieving heartbroken homesick hurt isolated lonely longing mournful "
+    "nostalgic powerless rejected rejection reluctant resignation resigned sad sadness sentimental sorrowful weary "
+    "wistful",
+    "shame and guilt": "apologetic ashamed bashful contrite embarrassed embarrassment exposed flustered foolish guilt "
+    "guilty humble humiliated inadequate inferior regret regretful remorse remorseful shame sheepish shy",
+    "feeling wronged": "attacked belittled betrayal betrayed challenged cheated defensive defensiveness denial "
+    "dismissed envious excluded ignored insulted jealous misunderstood offended patronised rebuked reprimanded "
+    "reproached unappreciated victimized",
+    "joy": "amused amusement anticipation carefree charmed cheerful delighted eager elated entertained euphoric "
+    "excited exhilarated glad gleeful happiness hopeful inspired joy joyful liberated mischievous motivated optimistic "
+    "playful pleased thrilled enlightenment",
+    "pride and resolve": "confident defiance defiant determination determined emboldened empowered honoured justified "
+    "pride proud rebellious resolute triumph triumphant validated victorious vindicated vindication",
+    "relief and calm": "acceptance accepted calm comforted content contentment mollified pacified patient reassured "
+    "relief relieved satisfaction satisfied secure understood agreement",
+    "warmth": "admiration admiring affectionate attraction awed caring compassionate devoted empathetic empathy "
+    "flattered fond forgiving grateful loving moved pity pitying protective respect respected smitten sympathetic "
+    "tender touched understanding",
+    "surprise and doubt": "astonished bewildered confused confusion curiosity curious disbelief distrust distrustful "
+    "doubtful incredulous interested intrigue intrigued perplexed sceptical shocked skeptical surprise surprised "
+    "suspicion suspicious uncertain unsure",
+    "indifference": "apathetic apathy bored detached disinterest disinterested indifference indifferent neutral "
+    "nonchalant unfazed uninterested unperturbed",
+}
+OTHER = "other"
+_GROUP_OF = {word: group for group, words in GROUPS.items() for word in words.split()}
+
+
+def group_of(word: str) -> str:
+    return _GROUP_OF.get(word.casefold(), OTHER)
+
+
+@lru_cache(maxsize=512)
+def topics(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Kept: many subjects answer the same questions."""
+    return tuple(dict.fromkeys(group_of(word) for word in words))
+
+
+def deviations(items: Sequence[ItemScore]) -> ByEmotion | None:
+    """Mean absolute distance between answer and reference, group by group. The question is the unit: words of one
+    group in one question, and its repeats, are averaged first."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for item in items:
+        for word, level in item.reference.items():
+            if word in item.values:
+                own = found.setdefault(group_of(word), {}).setdefault(item.item, [])
+                own.append(abs(float(item.values[word]) - float(level)))
+    if not found:
+        return None
+    means = {group: [sum(own) / len(own) for own in questions.values()] for group, questions in found.items()}
+    order = [group for group in (*GROUPS, OTHER) if group in means]
+    return ByEmotion(
+        "mean absolute deviation from the reference",
+        tuple(_not_below_zero(mean_estimate(group, means[group])) for group in order),
+        note="In points of the scale from 0 to 10; smaller is better. n counts questions with a word of the group. "
+        "The groups are ours and no score depends on them.",
+    )
+
+
+def _not_below_zero(estimate: Estimate) -> Estimate:
+    """A distance has no negative bound, which the t-interval of a few questions does not know."""
+    return estimate if estimate.low is None else replace(estimate, low=max(0.0, estimate.low))

@@ -1,6 +1,7 @@
 """From four scores to an item score, and from item scores to a run's score (protocol: arXiv 2312.06281, v1 and v2)."""
 
 import math
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -8,7 +9,43 @@ from statistics import fmean
 from typing import Literal
 
 from eqlab.analysis.intervals import sample_sd
-from eqlab.benchmarks.eqbench.rules import EqBenchRules
+from eqlab.benchmarks.options import Options, listed, option
+from eqlab.core.results import Baseline
+
+# -- rules -----------------------------------------------------------------------------------------------------------
+# Every switch of EQ-Bench in one value, so that a score always says under which rules it was made.  The published
+# code and the published leaderboard disagree in two of them: the leaderboard's numbers come out only if pairs with
+# other names are ignored and a difference of exactly five counts five.
+
+
+@dataclass(frozen=True, slots=True)
+class EqBenchRules:
+    name: str
+    parser: Literal["names", "strict"]
+    """`strict`: exactly four pairs, all asked for, as published. `names`: pairs with other names are ignored."""
+    five: Literal["linear", "curve"]
+    """What a difference of exactly 5 costs: 5 (leaderboard) or 4.995, the curve's value (published code)."""
+    missing: Literal["omit", "zero"] = "omit"
+    """Unparseable questions are left out of the mean, or count 0 (as later lm-evaluation-harness versions do)."""
+    zero_gate: bool = True
+    """Four zeros are no answer: the v1 score, which gates v2 too, cannot be computed for them."""
+    revised_share: float = 0.95
+    """The revised scores count only if at least this share of the first-pass questions has them."""
+    min_parseable: float = 0.8333
+    """A run with a smaller share of readable answers is marked as failed."""
+    tries: int = 3
+    temperature: float = 0.01
+    temperature_step: float = 0.15
+    """Added after a reply that could not be read, so that the next try can differ."""
+    tokens_plain: int = 256
+    tokens_revision: int = 1000
+
+
+PRESETS: dict[str, EqBenchRules] = {
+    "leaderboard": EqBenchRules("leaderboard", parser="names", five="linear"),
+    "published-code": EqBenchRules("published-code", parser="strict", five="curve", tokens_plain=60),
+}
+
 
 Pass = Literal["first_pass", "revised"]
 
@@ -115,3 +152,72 @@ def _mean(scores: Sequence[float | None]) -> tuple[float | None, int]:
 
 def _mean_as_zero(scores: Sequence[float | None]) -> float | None:
     return 10 * sum(score or 0.0 for score in scores) / len(scores) if scores else None
+
+
+VERSIONS = ("v1", "v2")
+
+
+@dataclass(frozen=True, slots=True)
+class EqBenchOptions(Options):
+    version: str = option("v2", "v1: 60 published questions, scores share ten points; v2: 171, full scale", VERSIONS)
+    language: str = option("en", "language of the published questions (German: v2 only)", ("en", "de"))
+    revision: bool = option(False, "ask for a critique and revised scores as well")
+    rules: str = option("leaderboard", "rules for reading and scoring", tuple(PRESETS))
+    short: int = option(0, "estimate the score from a short form of N published questions; 0: ask all", late=True)
+    perturb: tuple[str, ...] = listed(
+        "no", "ask again with other instruction, order, temperature (a list with commas); no: do not", late=True
+    )
+    width: int = option(0, "ask until the estimate's 90 % interval is this many points wide; 0: ask all", late=True)
+
+
+# -- what answers without any reading would score --------------------------------------------------------------------
+# What answers without any reading would score on the same questions: the floor a score must be seen against.
+
+Reference = Mapping[str, float]
+
+
+def baselines(references: Sequence[Reference], version: str, rules: EqBenchRules) -> tuple[Baseline, ...]:
+    """Constant answers, the best of them included, and uniformly random ones."""
+    return _of(tuple(tuple(reference.items()) for reference in references), version, rules) if references else ()
+
+
+@lru_cache(maxsize=16)
+def _of(asked: tuple[tuple[tuple[str, float], ...], ...], version: str, rules: EqBenchRules) -> tuple[Baseline, ...]:
+    """Kept: many models answer the same questions."""
+    references = [dict(reference) for reference in asked]
+    if version == "v1":  # v1 normalises: every constant is the same answer
+        constants = {1: _constant(references, 1, version, rules)}
+    else:
+        every = {value: _constant(references, value, version, rules) for value in range(11)}
+        best = max(every, key=lambda value: every[value])
+        constants = {value: every[value] for value in sorted({0, best, 5, 10})}
+    found = [Baseline(f"always {value}", score) for value, score in constants.items()]
+    return (*found, Baseline("random", _random(references, version, rules)))
+
+
+def _constant(references: Sequence[Reference], value: int, version: str, rules: EqBenchRules) -> float:
+    scores = [item_score(dict.fromkeys(reference, value), reference, version, rules) for reference in references]
+    return 10 * fmean(score for score in scores if score is not None)
+
+
+def _random(references: Sequence[Reference], version: str, rules: EqBenchRules) -> float:
+    """Uniform whole numbers from 0 to 10: exact for v2, whose item score is a sum over emotions; drawn for v1."""
+    if version == "v1":
+        draw = random.Random(0)
+        drawn = (
+            item_score({name: draw.randint(0, 10) for name in reference}, reference, version, rules)
+            for _ in range(200)
+            for reference in references
+        )
+        return 10 * fmean(score for score in drawn if score is not None)
+    best = item_score(references[0], references[0], version, rules) or 0.0
+    lost = fmean(
+        sum(
+            best - (item_score({name: value}, {name: level}, version, rules) or 0.0)
+            for name, level in reference.items()
+            for value in range(11)
+        )
+        / 11
+        for reference in references
+    )
+    return 10 * (best - lost)

@@ -6,17 +6,20 @@ without revision under the leaderboard's rules."""
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from eqlab.benchmarks.eqbench.items import Question
+from eqlab.benchmarks.eqbench.score import EqBenchOptions
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.results import Baseline
+from eqlab.core.results import Baseline, Estimate, ItemScore, Result
 
 if TYPE_CHECKING:
     from eqlab.analysis.item_response import ItemModel
+
 
 FIRST, STEP = 16, 8
 """Questions asked before the first look, and between looks, of an adaptive run: enough for several requests at once,
@@ -49,22 +52,22 @@ def positions() -> Mapping[str, int]:
     return {number: position for position, number in enumerate(facts()["items"])}
 
 
-def is_short(options: Mapping[str, Any]) -> bool:
-    return bool(options.get("short") or options.get("width"))
+def is_short(options: EqBenchOptions) -> bool:
+    return bool(options.short or options.width)
 
 
-def check(item_set: str, options: Mapping[str, Any]) -> None:
+def check(item_set: str, options: EqBenchOptions) -> None:
     """Raises when the run is not one that the parameters hold for."""
-    if options.get("short") and options.get("width"):
+    if options.short and options.width:
         raise UsageError("A run is either of a fixed short form or adaptive.", "Drop --short or --adaptive.")
     sizes = facts()["forms"]
-    if options.get("short") and str(options["short"]) not in sizes:
-        raise UsageError(f"There is no short form of {options['short']} questions.", f"Sizes: {', '.join(sizes)}.")
+    if options.short and str(options.short) not in sizes:
+        raise UsageError(f"There is no short form of {options.short} questions.", f"Sizes: {', '.join(sizes)}.")
     if item_set != "published":
         raise UsageError("Short forms exist for the published questions only.", "Add '--items published'.")
     holds = facts()["holds_for"]
     for name in ("version", "language", "revision", "rules"):
-        if options[name] != holds[name]:
+        if getattr(options, name) != holds[name]:
             wanted = "no" if holds[name] is False else holds[name]
             raise UsageError(
                 f"The short forms hold for {name}={wanted} only: no published results to learn others from.",
@@ -88,21 +91,21 @@ def check_questions(questions: Sequence[Question]) -> None:
         )
 
 
-def first_questions(options: Mapping[str, Any]) -> Sequence[str]:
+def first_questions(options: EqBenchOptions) -> Sequence[str]:
     """The numbers to ask: the whole short form, or the first round of an adaptive run."""
-    if options.get("short"):
-        return list(facts()["forms"][str(options["short"])])
+    if options.short:
+        return list(facts()["forms"][str(options.short)])
     return next_questions((), {}, options)
 
 
-def next_questions(asked: Sequence[str], scores: Mapping[str, float], options: Mapping[str, Any]) -> Sequence[str]:
+def next_questions(asked: Sequence[str], scores: Mapping[str, float], options: EqBenchOptions) -> Sequence[str]:
     """The next round of an adaptive run, given the numbers asked and the scores of the readable answers; none when the
     90 % interval is narrow enough or everything was asked."""
     from eqlab.analysis.item_response import estimate, next_items
 
     model, at = item_model(), positions()
     read = {at[number]: score for number, score in scores.items()}
-    if asked and width(estimate(model, read).sd) <= options["width"]:
+    if asked and width(estimate(model, read).sd) <= options.width:
         return []
     closed = [at[number] for number in asked if number not in scores]
     numbers = list(at)
@@ -137,7 +140,7 @@ class FullScore:
         return (self.value - self.low95) / 1.959963984540054
 
 
-def full_score(scores: Mapping[str, float], options: Mapping[str, Any]) -> FullScore | None:
+def full_score(scores: Mapping[str, float], options: EqBenchOptions) -> FullScore | None:
     """None without a readable answer."""
     from eqlab.analysis.item_response import estimate, two_intervals
 
@@ -146,7 +149,7 @@ def full_score(scores: Mapping[str, float], options: Mapping[str, Any]) -> FullS
     at = positions()
     answers = {at[number]: score for number, score in scores.items()}
     guess = estimate(item_model(), answers)
-    reach = facts()["reach"]["adaptive" if options.get("width") else "fixed"]
+    reach = facts()["reach"]["adaptive" if options.width else "fixed"]
     value, fitted = 10 * guess.mean, facts()["fitted_to"]
     half90, half95 = (10 * reach[level] * guess.sd for level in ("90", "95"))
     both = two_intervals(item_model(), answers, reach["95"])
@@ -165,3 +168,112 @@ def full_score(scores: Mapping[str, float], options: Mapping[str, Any]) -> FullS
 
 def full_baselines() -> tuple[Baseline, ...]:
     return tuple(Baseline(name, value) for name, value in facts()["baselines"].items())
+
+
+# -- the result of a short form --------------------------------------------------------------------------------------
+# The result of a short form: the estimated score over all questions, said to be one, with the plain score beside.
+
+_BEYOND = "Outside {low:.0f} to {high:.0f}, the scores of the models the form was learned from: neither estimate nor \
+interval has been checked there."
+_UNREAD = (
+    "{n} answers could not be read and are left out, as in a full run: the estimate rests on the other {read}. If \
+a model is unreadable where it is weak, neither this nor a full score shows it."
+)
+
+
+def as_short(plain: Result, options: EqBenchOptions) -> Result:
+    """The result of the questions asked, turned into one about all of them."""
+    scores = _scores(plain)
+    total, asked = len(facts()["items"]), len({item.item for item in plain.items})
+    found = full_score(scores, options)
+    name = f"{plain.headline.name}, estimated from {len(scores)} of {total} questions"
+    floor = full_baselines()
+    headline = Estimate(name, None, 0)
+    if found is not None:
+        note = f"of the score on all {total} questions; 90 % interval {found.low90:.1f} to {found.high90:.1f}"
+        headline = Estimate(name, found.value, len(scores), found.se, found.low95, found.high95, note=note)
+    return replace(
+        plain,
+        title=f"{plain.title}, {'adaptive' if options.width else 'short form'}",
+        sentence=_sentence(plain, found, len(scores), total, floor),
+        headline=headline,
+        estimates=(
+            *_with_others(found, len(scores)),
+            replace(plain.headline, name="plain score of the questions asked", note="no estimate of the full score"),
+            *plain.estimates,
+        ),
+        baselines=floor,
+        items=_without_points(plain.items),
+        caveats=(*_caveats(plain, found, asked, total, options), *plain.caveats),
+    )
+
+
+def _with_others(found: FullScore | None, n: int) -> tuple[Estimate, ...]:
+    """The same estimate with the other interval: the one to hold beside a full run's, whose questions are a sample."""
+    if found is None or found.others is None:
+        return ()
+    name = "the same, with other questions of this kind"
+    return (Estimate(name, found.value, n, None, *found.others, note="questions as a sample, as in a full run"),)
+
+
+def _without_points(items: Sequence[ItemScore]) -> tuple[ItemScore, ...]:
+    """The estimate is no mean of the points of the questions asked, so it is the estimates that are compared."""
+    return tuple(replace(item, points=None) for item in items)
+
+
+def _scores(plain: Result) -> dict[str, float]:
+    """By question number, the mean over repeats."""
+    known: dict[str, list[float]] = {}
+    for item in plain.items:
+        if item.score is not None:
+            known.setdefault(item.item, []).append(item.score)
+    return {number: fmean(scores) for number, scores in known.items()}
+
+
+def _sentence(plain: Result, found: FullScore | None, n: int, total: int, floor: tuple[Baseline, ...]) -> str:
+    who = plain.subject.removeprefix("model:")
+    if found is None:
+        return f"No answer of {who} could be scored, so there is no estimate."
+    text = (
+        f"{who} would score about {found.value:.1f} on all {total} questions of {plain.headline.name}: an estimate "
+        f"from {n} of them (95 % interval of that score {found.low95:.1f} to {found.high95:.1f}"
+    )
+    if found.others is not None:
+        text += f"; with other questions of this kind {found.others[0]:.1f} to {found.others[1]:.1f}"
+    text += ")"
+    if not plain.valid:
+        return f"{text}, but too few answers could be read: by the published rule the run has failed."
+    best = max(floor, key=lambda baseline: baseline.value)
+    where = f"what the answer '{best.name}' gets without any skill ({best.value:.1f})"
+    if found.low95 > best.value:
+        return f"{text}, above {where}."
+    if found.high95 < best.value:
+        return f"{text}, below {where}."
+    return f"{text}, which cannot be told apart from {where}."
+
+
+def _caveats(plain: Result, found: FullScore | None, asked: int, total: int, options: EqBenchOptions) -> list[str]:
+    held, size, n = facts()["held_out"], options.short, len(_scores(plain))
+    said = []
+    if size:
+        seen, stricter = held["copies"][str(size)], held["families"][str(size)]
+        said.append(
+            f"Estimated from a short form. On {seen['subjects']:.0f} published models held out with their copies, "
+            f"forms of {size} were off by {seen['mae']:.1f} points on average (r = {seen['r']:.3f}); with their whole "
+            f"families held out, as for a model of a new family, by {stricter['mae']:.1f} (r = {stricter['r']:.3f})."
+        )
+    else:
+        reached = found is not None and found.high90 - found.low90 <= options.width
+        goal = f"the 90 % interval, by which it stops, is at most {options.width} points wide"
+        why = goal if reached else "not sure enough yet"
+        said.append(
+            f"Estimated by an adaptive run: {asked} of {total} questions asked, {total - asked} calls saved; {why}."
+        )
+    if plain.headline.value is not None:
+        said.append(f"The plain score of the {n} questions read is {plain.headline.value:.2f}.")
+    if found is not None and found.beyond:
+        fitted = facts()["fitted_to"]
+        said.append(_BEYOND.format(low=fitted["lowest"], high=fitted["highest"]))
+    if n < asked:
+        said.append(_UNREAD.format(n=asked - n, read=n))
+    return said

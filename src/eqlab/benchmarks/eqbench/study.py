@@ -6,15 +6,13 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-from eqlab.benchmarks.empathy.items import balanced_batches
-from eqlab.benchmarks.eqbench.benchmark import EqBench
+from eqlab.benchmarks.common.people import template
+from eqlab.benchmarks.common.selection import balanced_batches, spread
+from eqlab.benchmarks.eqbench.benchmark import EqBench, questions_of
 from eqlab.benchmarks.eqbench.items import Question
-from eqlab.benchmarks.eqbench.rules import PRESETS
-from eqlab.benchmarks.eqbench.score import item_score
+from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchOptions, item_score
 from eqlab.benchmarks.eqbench.trials import build_trial
 from eqlab.benchmarks.instructed import instructed
-from eqlab.benchmarks.spread import spread
-from eqlab.benchmarks.template import template
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Form
 from eqlab.core.runs import PEOPLE
@@ -55,14 +53,15 @@ class EqBenchStudy:
 
     def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
         """Dialogues dealt by seed into batches whose sizes differ by one at most."""
-        questions = EqBench().questions(files, options)
+        typed = EqBenchOptions.of(options)
+        questions = questions_of(files, typed)
         chosen = spread(questions, study.limit or len(questions))
-        trials = [self._page(question, options) for question in chosen]
+        trials = [self._page(question, typed) for question in chosen]
         dealt = balanced_batches(trials, [""] * len(trials), study.places.batch_size, study.seed)
         batches = tuple(Batch(ARM, number, tuple(own)) for number, own in enumerate(dealt))
         return StudyPages(batches, instructed(study.checks, batches[0].trials[0].form.scales[0], (3, 7, 1, 9)))
 
-    def _page(self, question: Question, options: Mapping[str, Any]) -> Trial:
+    def _page(self, question: Question, options: EqBenchOptions) -> Trial:
         trial = build_trial(question, options, structured=False)
         if self.words == WORDS:
             return trial
@@ -86,7 +85,8 @@ class EqBenchStudy:
         if headline.value is None:
             return ()
         (asked,) = design.run.benchmarks
-        expected = expected_score(design, truth, asked.options["version"], asked.options["rules"])
+        typed = EqBenchOptions.of(asked.options)
+        expected = expected_score(design, truth, typed.version, typed.rules)
         return (Recovered(headline.name, expected, headline, null=None),)
 
 

@@ -15,7 +15,7 @@ from eqlab.analysis.bootstrap import draw_totals, interval
 from eqlab.analysis.bradley_terry import Strengths, strengths
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.analysis.ordinal_likelihood import FitError
-from eqlab.benchmarks.contrasts import contrast_table, corrected
+from eqlab.benchmarks.common.people import contrast_table, corrected
 from eqlab.benchmarks.rating.people import FOLLOWS, WHY_NO_POINTS
 from eqlab.benchmarks.rating.powered import wins_table
 from eqlab.benchmarks.rating.rated import RatedReply, arms_of

@@ -17,7 +17,7 @@ from eqlab.analysis.contingency import good_gain
 from eqlab.analysis.ordinal import OrdinalFit, RandomEffect, fit_ordinal, pooled_effects, proportional_odds
 from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.analysis.two_samples import tost
-from eqlab.benchmarks.contrasts import corrected, p_text
+from eqlab.benchmarks.common.people import corrected, p_text
 from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares, arm_table, by_group, length_table, shares_of
 from eqlab.benchmarks.rating.judge import correlation_table
 from eqlab.benchmarks.rating.planned import contrasts_from, left_out, planned_words

@@ -14,7 +14,7 @@ from eqlab.analysis.confirmatory import Decision, decide
 from eqlab.analysis.correlation import pearson
 from eqlab.analysis.ordinal import RandomEffect, fit_ordinal, likelihood_ratio
 from eqlab.analysis.ordinal_likelihood import FitError
-from eqlab.benchmarks.contrasts import contrast_table, corrected, p_text
+from eqlab.benchmarks.common.people import contrast_table, corrected, p_text
 from eqlab.benchmarks.rating.rated import GivenRating, RatedReply, given
 from eqlab.core.forms import Scale
 from eqlab.core.results import Column, Estimate, Table

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from eqlab.benchmarks.empathy.items import EMOTIONS
 from eqlab.core import rubric as rubrics
+from eqlab.core.benchmark import ReplyRow
 from eqlab.core.forms import Scale
-from eqlab.core.replies import ReplyRow
 from eqlab.core.rubric import Rubric
 
 _MATERIAL = ("feels", "happened", "says", "replies", "first_reply", "second_reply")

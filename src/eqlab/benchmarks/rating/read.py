@@ -6,8 +6,7 @@ import json
 import re
 from typing import Any
 
-from eqlab.benchmarks.refusal import is_refusal
-from eqlab.benchmarks.structured import read_json, unfenced
+from eqlab.benchmarks.common.reading import is_refusal, read_json, unfenced
 from eqlab.core.answers import Reading
 from eqlab.core.forms import Form, Scale
 from eqlab.core.rubric import in_one_word

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from eqlab.core.benchmark import ReplyRow
 from eqlab.core.errors import DataError
-from eqlab.core.replies import ReplyRow
 
 __all__ = [
     "FILE",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from eqlab.benchmarks.flat import flatness
+from eqlab.benchmarks.common.outcome import flatness
 from eqlab.benchmarks.rating.rated import RatedReply, item_of, snapshots
 from eqlab.benchmarks.rating.trials import ABSOLUTE, SCALES
 from eqlab.core.answers import STATUSES

@@ -10,7 +10,8 @@ from itertools import combinations
 from typing import Any
 
 from eqlab.analysis.power import StudySize, minimum_gap
-from eqlab.benchmarks.empathy.items import balanced_batches
+from eqlab.benchmarks.common.people import template
+from eqlab.benchmarks.common.selection import balanced_batches
 from eqlab.benchmarks.empathy.replies import manners
 from eqlab.benchmarks.instructed import instructed
 from eqlab.benchmarks.options import read_options
@@ -30,7 +31,6 @@ from eqlab.benchmarks.rating.rated import GivenRating, given, rated
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, choose, from_jsonl
 from eqlab.benchmarks.rating.result import as_result
 from eqlab.benchmarks.rating.trials import PAIRWISE, SCALES, pair_key, single
-from eqlab.benchmarks.template import template
 from eqlab.core.benchmark import OptionHelp
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError

@@ -3,14 +3,13 @@ the researcher's own, gold items."""
 
 from collections.abc import Sequence
 
-from eqlab.benchmarks.emotionbench.trials import PARTNER
 from eqlab.core.design import Batch
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Field, Form, Number, Scale, Several, Writing
 from eqlab.core.study import OwnQuestion, Study, Tutorial
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import Instrument
-from eqlab.instruments.wording import Wording, scales
+from eqlab.instruments.wording import PARTNER, Wording, scales
 from eqlab.study.texts import Texts
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from eqlab.core.design import Design
 from eqlab.core.errors import UsageError
-from eqlab.core.forms import Field, Form, Number, Scale, Several
+from eqlab.core.forms import Field, Form, Number, Scale, Several, even_points, random_points
 from eqlab.core.studied import TalkingPeople, Truth
 from eqlab.core.trials import Trial
 from eqlab.study.kinds.registry import find_kind
@@ -64,6 +64,8 @@ class World:
 
 
 def _middling(trial: Trial) -> dict[str, Any]:
+    if trial.form.total is not None:
+        return dict(even_points(trial.form))
     return {scale.key: (scale.low + scale.high) // 2 for scale in trial.form.scales}
 
 
@@ -143,8 +145,7 @@ class Player:
             wrong = self.persona == "failing" or (self.persona == "second-try" and attempt == 1)
             return Act(_wrong(trial) if wrong else self.world.answer(self.mind, trial), self._seconds())
         if self.persona == "careless":
-            same = {scale.key: self._same(scale.low, scale.high) for scale in trial.form.scales}
-            return Act({**about_nothing(trial.form, self.mind.draw), **same}, self._seconds())
+            return Act({**about_nothing(trial.form, self.mind.draw), **self._one_way(trial.form)}, self._seconds())
         if self.persona == "random":
             return Act(about_nothing(trial.form, self.mind.draw), self._seconds())
         return Act(self.world.answer(self.mind, trial), self._seconds())
@@ -158,9 +159,12 @@ class Player:
         text = str(said["says"])
         return {"words": len(text.split())}, text, self._seconds()
 
-    def _same(self, low: int, high: int) -> int:
-        position = self.same.setdefault("position", self.mind.draw.choice((0, 1)))
-        return high if position else low
+    def _one_way(self, form: Form) -> dict[str, int]:
+        """The same end of every scale; where points are dealt out, all of them to the first or the last."""
+        last = bool(self.same.setdefault("position", self.mind.draw.choice((0, 1))))
+        if form.total is None:
+            return {scale.key: scale.high if last else scale.low for scale in form.scales}
+        return {scale.key: form.total * (scale is form.scales[-last]) for scale in form.scales}
 
     def _seconds(self) -> float:
         if self.persona == "careless":
@@ -170,10 +174,10 @@ class Player:
 
 def about_nothing(form: Form, draw: random.Random) -> dict[str, Any]:
     """Values that fill in a form and mean nothing."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {} if form.total is None else dict(random_points(form, draw))
     for one in form.fields:
         if isinstance(one, Scale):
-            found[one.key] = draw.randint(one.low, one.high)
+            found.setdefault(one.key, draw.randint(one.low, one.high))
         elif isinstance(one, Several):
             found[one.key] = [draw.randint(1, len(one.options))]
         elif isinstance(one, Number):

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from eqlab.core.forms import Field, Number, Writing, settled
+from eqlab.core.forms import Field, Number, Writing, points_left, settled
 from eqlab.core.moves import ConsentMove, FilledPage, Saved, View
 from eqlab.core.trials import Trial
 from eqlab.store.study.records import erase_person
@@ -202,7 +202,10 @@ def _show(
     shown = [blocks(one, rated=True) for one in beside]
     written = any(isinstance(one, Writing) for one in trial.form.fields)  # nothing is rated where people write
     text = blocks(above, rated=False if beside or written else None)
-    return visit.page("trial", status, text=text, beside=shown, questions=asked, **common)
+    left = None if trial.form.total is None else f"{points_left(trial.form, chosen):g}"
+    return visit.page(
+        "trial", status, text=text, beside=shown, questions=asked, total=trial.form.total, left=left, **common
+    )
 
 
 def _anchor(trial: Trial | None, key: str) -> str:
@@ -235,6 +238,8 @@ def _words(t: Texts, view: View, problems: Mapping[str, str]) -> dict[str, str]:
         return {"agree": t("error_agree")}
     fields = view.trial.form.fields if view.trial else ()
     said = {one.key: _word(t, one, problems[one.key]) for one in fields if one.key in problems}
+    if problems.get("") == "total" and view.trial:
+        return {"": t("error_total", total=view.trial.form.total)}
     return said or ({"": t("error_unknown")} if problems else {})
 
 

@@ -159,6 +159,18 @@
       one.dispatchEvent(new Event("change", { bubbles: true }));
     });
   }
+  // -- points dealt out over the scales: how many are left
+  const dealt = form.querySelector("[data-total]");
+  if (dealt) {
+    const left = document.getElementById("left");
+    const count = () => {
+      const points = [...dealt.querySelectorAll("input:checked")].reduce((sum, one) => sum + Number(one.value), 0);
+      left.textContent = Number(dealt.dataset.total) - points;
+      left.classList.toggle("none", points === Number(dealt.dataset.total));
+    };
+    form.addEventListener("change", count);
+    count();
+  }
   const errors = document.getElementById("errors");
   if (errors) errors.focus();
 

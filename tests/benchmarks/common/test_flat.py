@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.benchmarks.flat import flatness
+from eqlab.benchmarks.common.outcome import flatness
 
 VARIED = [[1, 7, 0, 4], [9, 2, 2, 5], [0, 0, 8, 3], [4, 6, 1, 9], [2, 5, 7, 0], [8, 1, 3, 3]]
 

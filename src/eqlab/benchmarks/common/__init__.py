@@ -1,0 +1,1 @@
+"""What every benchmark shares: options, reading of replies, outcomes and baselines, people. Written once."""

@@ -1,0 +1,297 @@
+"""People as subjects of any benchmark: the kind of study that every benchmark with scales or choices has by default,
+its simulated people and its result; and how kinds correct and show the contrasts that a study plans."""
+
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files as resources
+from statistics import fmean
+from typing import Any
+
+from eqlab.analysis.intervals import mean_estimate
+from eqlab.analysis.multiplicity import holm
+from eqlab.benchmarks.common import outcome
+from eqlab.benchmarks.common.selection import balanced_batches
+from eqlab.benchmarks.instructed import instructed
+from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Benchmark, Scored, Selection, Talks
+from eqlab.core.design import Batch, Design
+from eqlab.core.errors import UsageError
+from eqlab.core.forms import Form, Scale, problems
+from eqlab.core.results import Better, ItemScore, Norms, Result, Table, goodness
+from eqlab.core.runs import PEOPLE, PERSON
+from eqlab.core.studied import Analysed, Contrast, PeopleResult, Recovered, StudyForm, StudyPages, Truth
+from eqlab.core.study import Study
+from eqlab.core.trials import Trial
+
+_PEOPLE, _DRAWS = 20_000, 200
+"""Simulated people, and answers by chance to each trial, to know the score that a truth is worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkStudy:
+    """People take a benchmark as models do: each item once, in batches, on the form that its trials have."""
+
+    benchmark: Benchmark
+
+    def form(self) -> StudyForm:
+        name, title = self.benchmark.name, self.benchmark.title
+        text = template("eqlab.benchmarks.common").replace("@kind@", name).replace("@title@", title)
+        words = "share of items that the middle person knows; the others are answered by chance"
+        return StudyForm(name, name, f"people take {title}", text, 0.7, words)
+
+    def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
+        """Items dealt by seed into batches whose sizes differ by one at most."""
+        selection = Selection(limit=study.limit, repeats=1, seed=study.seed)
+        trials = [trial for trial, _ in self.benchmark.plan(files, options, selection)]
+        if not trials or isinstance(self.benchmark, Talks) or not all(_is_closed(trial.form) for trial in trials):
+            raise UsageError(
+                f"{self.benchmark.name} does not ask for scales or choices, so it has no study by default.",
+                "Its package may bring a kind of study of its own (docs/extending.md).",
+            )
+        dealt = balanced_batches(trials, [""] * len(trials), study.places.batch_size, study.seed)
+        batches = tuple(Batch("items", number, tuple(own)) for number, own in enumerate(dealt))
+        first = batches[0].trials[0].form.scales[0]
+        return StudyPages(batches, instructed(study.checks, first, _answers(first)))
+
+    def warnings(self, design: Design) -> Iterable[str]:
+        return ()
+
+    def simulated(self, design: Design, truth: Truth, seed: int) -> "Knowers":
+        if not 0 < truth.effect < 1:
+            raise UsageError(f"{truth.effect:g} is not a share of items.", "Put in a number between 0 and 1.")
+        return Knowers(truth, self._best(design))
+
+    def result(self, design: Design, people: Analysed) -> PeopleResult:
+        (asked,) = design.run.benchmarks
+        return PeopleResult(people_result(self.benchmark, people.scored, asked.options))
+
+    def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
+        headline = found.result.headline
+        if headline.value is None:
+            return ()
+        return (Recovered(headline.name, self._expected(design, truth), headline, null=None),)
+
+    def _best(self, design: Design) -> dict[str, Mapping[str, Any]]:
+        (asked,) = design.run.benchmarks
+        trials = [trial for batch in design.batches for trial in batch.trials]
+        return {trial.id: best_answer(self.benchmark, trial, asked.options) for trial in trials}
+
+    def _expected(self, design: Design, truth: Truth) -> float:
+        """What such people get on average: a batch is as likely as another, and what is not known is answered by
+        chance."""
+        (asked,) = design.run.benchmarks
+        draw, best = random.Random("expected score"), self._best(design)
+        known = fmean(knows(truth, draw) for _ in range(_PEOPLE))
+        means = []
+        for batch in design.batches:
+            right = fmean(worth(self.benchmark, one, best[one.id], asked.options) for one in batch.trials)
+            chance = fmean(
+                worth(self.benchmark, one, outcome.random_values(one.form, draw), asked.options)
+                for one in batch.trials
+                for _ in range(_DRAWS)
+            )
+            means.append(known * right + (1 - known) * chance)
+        return fmean(means)
+
+
+@dataclass(frozen=True, slots=True)
+class Knowers:
+    """People who know an item with a probability of their own, all of its questions at once, and answer by chance
+    otherwise."""
+
+    truth: Truth
+    best: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    """The best answer, by trial."""
+
+    def person(self, draw: random.Random) -> float:
+        return knows(self.truth, draw)
+
+    def answer(self, person: float, trial: Trial, draw: random.Random) -> Mapping[str, Any]:
+        if draw.random() < person:
+            return dict(self.best[trial.id])
+        return outcome.random_values(trial.form, draw)
+
+
+def knows(truth: Truth, draw: random.Random) -> float:
+    """The share of items that one person knows, drawn around the truth's."""
+    middle = math.log(truth.effect / (1 - truth.effect))
+    return 1 / (1 + math.exp(-draw.gauss(middle, truth.person_sd)))
+
+
+def worth(benchmark: Benchmark, trial: Trial, values: Mapping[str, Any], options: Mapping[str, Any]) -> float:
+    """The points of an answer, as the benchmark itself gives them; the worst where it gives none."""
+    answer = Answer("", trial.id, f"{PERSON}simulated", 0, 1, "", "ok", values)
+    points = benchmark.item(Scored(trial, 0, (answer,)), options).points
+    return math.nan if points is None else points
+
+
+def best_answer(benchmark: Benchmark, trial: Trial, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The answer that the benchmark gives most points for: by its key (`reference`, `correct`), or found by trying one
+    change after the other until none is better."""
+    form = trial.form
+    for name in ("reference", "correct"):
+        told = trial.key.get(name)
+        if isinstance(told, Mapping) and set(form.keys) <= set(told):
+            whole = _whole({key: told[key] for key in form.keys}, form)
+            if not problems(form, whole):
+                return whole
+    better: Better = getattr(benchmark, "better", "higher")
+    best = dict(_whole(dict.fromkeys(form.keys, 0.0), form))
+    top = goodness(worth(benchmark, trial, best, options), better)
+    for _ in range(20):
+        tried = [(goodness(worth(benchmark, trial, one, options), better), one) for one in _changes(best, form)]
+        found, changed = max(tried, key=lambda pair: pair[0], default=(top, best))
+        if found <= top:
+            break
+        top, best = found, changed
+    return best
+
+
+def _whole(values: Mapping[str, float], form: Form) -> dict[str, int]:
+    """As whole numbers on their scales; of points dealt out, with the largest remainders rounded up."""
+    if form.total is None:
+        return {one.key: min(max(round(values[one.key]), one.low), one.high) for one in form.scales}
+    given = sum(values.values())
+    exact = {key: value * form.total / given if given else form.total / len(values) for key, value in values.items()}
+    found = {key: int(value) for key, value in exact.items()}
+    for key in sorted(exact, key=lambda key: found[key] - exact[key])[: form.total - sum(found.values())]:
+        found[key] += 1
+    return found
+
+
+def _changes(values: Mapping[str, int], form: Form) -> list[dict[str, int]]:
+    """Every answer that differs in one scale; where points are dealt out, by points from one scale to another."""
+    if form.total is None:
+        return [
+            {**values, one.key: value}
+            for one in form.scales
+            for value in range(one.low, one.high + 1)
+            if value != values[one.key]
+        ]
+    return [
+        {**values, a: values[a] - points, b: values[b] + points}
+        for a in form.keys
+        for b in form.keys
+        if a != b
+        for points in range(1, values[a] + 1)
+    ]
+
+
+def people_result(benchmark: Benchmark, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
+    """Of everybody who took a benchmark: the mean over people of each person's mean points. The person is the unit; the
+    items stand with what people made of them. People's scores are norms for whoever is asked the same."""
+    everything = list(scored)
+    items = [(one, benchmark.item(one, options)) for one in everything]
+    own: dict[str, list[float]] = {}
+    for one, item in items:
+        if item.points is not None:
+            own.setdefault(one.attempts[-1].subject, []).append(item.points)
+    scores = [fmean(points) for points in own.values()]
+    like = benchmark.score(f"{PERSON}all", everything, options)  # names, ranges, baselines: as for any subject
+    head, things = like.headline, f"people take {benchmark.title}"
+    headline = replace(
+        mean_estimate(head.name, scores, unit=head.unit, digits=head.digits, bounds=_inside(like.score_range, scores)),
+        of="people",
+    )
+    said = "No answer could be scored" if headline.value is None else f"People score {headline.value:.{head.digits}f}"
+    return replace(
+        like,
+        subject=PEOPLE,
+        headline=headline,
+        sentence=f"{said} ({headline.n} {things}).",
+        estimates=(),
+        counts=outcome.count_outcomes(item.status for _, item in items),
+        items=tuple(_together([item for _, item in items])),
+        caveats=tuple(outcome.count_caveats(outcome.count_outcomes(item.status for _, item in items), like.noun)),
+        norms=Norms(tuple(scores), f"people of this study, {benchmark.title}") if scores else None,
+    )
+
+
+def _inside(bounds: tuple[float, float], values: Sequence[float]) -> tuple[float, float] | None:
+    return bounds if all(bounds[0] <= value <= bounds[1] for value in values) else None
+
+
+def _together(items: Sequence[ItemScore]) -> Iterable[ItemScore]:
+    """One line an item: the mean of what people gave and got."""
+    groups: dict[str, list[ItemScore]] = {}
+    for item in items:
+        groups.setdefault(item.item, []).append(item)
+    for name, group in sorted(groups.items()):
+        read = [item for item in group if item.points is not None]
+        points = [item.points for item in read if item.points is not None]
+        mean = fmean(points) if points else None
+        keys = dict.fromkeys(key for item in read for key in item.values)
+        numbers = {key: [v for item in read if isinstance(v := item.values.get(key), int | float)] for key in keys}
+        yield ItemScore(
+            name,
+            group[0].trial,
+            0,
+            "ok" if read else group[0].status,
+            mean,
+            title=group[0].title,
+            values={key: round(fmean(given), 2) for key, given in numbers.items() if given},
+            reference=group[0].reference,
+            attempts=len(read),
+            points=mean,
+            shown=group[0].shown,
+        )
+
+
+def _is_closed(form: Form) -> bool:
+    return bool(form.scales) and form.scales == form.fields
+
+
+def _answers(scale: Scale) -> tuple[int, ...]:
+    """What instructed items ask for: values spread over the scale, both ends left out where there is room."""
+    values = range(scale.low, scale.high + 1)
+    inner = values[1:-1] if len(values) > 4 else values
+    step = max(1, len(inner) // 4)
+    return tuple(inner[::step])[:4]
+
+
+# -- contrasts and templates, as every kind has them -----------------------------------------------------------------
+
+
+def p_text(p: float | None) -> str | None:
+    """A p-value that never prints as 0."""
+    return None if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def corrected(found: Sequence[Contrast]) -> tuple[Contrast, ...]:
+    """Holm's correction over all of them."""
+    adjusted = holm([one.p for one in found])
+    return tuple(
+        replace(one, p_holm=one.p if p_holm is None else p_holm) for one, p_holm in zip(found, adjusted, strict=True)
+    )
+
+
+def contrast_table(found: Sequence[Contrast], who: str, measure: str, alpha: float, note: str) -> Table:
+    """Each with its interval at the plan's own level. A single one needs no correction, and none is shown."""
+    several = len(found) > 1
+    rows = tuple(
+        (
+            one.arm,
+            one.reference,
+            replace(one.estimate, low=one.low, high=one.high),
+            p_text(one.p),
+            *((p_text(one.p_holm),) if several else ()),
+            "yes" if one.p_holm < alpha else "no",
+        )
+        for one in found
+    )
+    columns = (
+        who,
+        "against",
+        f"{measure} ({100 * (1 - alpha):g} % interval)",
+        "p",
+        *(("p after Holm",) if several else ()),
+        f"different at {alpha:g}",
+    )
+    return Table("Planned contrasts", columns, rows, note)
+
+
+def template(package: str, name: str = "study.toml") -> str:
+    """The template of a study file, kept beside the benchmark that it is for."""
+    return resources(package).joinpath(name).read_text(encoding="utf-8")

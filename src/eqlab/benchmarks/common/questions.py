@@ -1,0 +1,233 @@
+"""A benchmark of questions with scales or choices, each scored by itself: the skeleton. Who derives from `Questions`
+says what is asked and what an answer is worth; asking, reading, counting, baselines, result and studies follow."""
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from eqlab.analysis.intervals import mean_estimate
+from eqlab.benchmarks.choices import lettered, numbered
+from eqlab.benchmarks.common import outcome
+from eqlab.benchmarks.common.reading import SCALED, read_form
+from eqlab.benchmarks.common.selection import spread
+from eqlab.benchmarks.options import Options
+from eqlab.core.answers import Reading, final
+from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
+from eqlab.core.forms import Form, Scale
+from eqlab.core.results import Baseline, Better, Estimate, ItemScore, Result
+from eqlab.core.runs import PEOPLE
+from eqlab.core.trials import Trial
+
+if TYPE_CHECKING:
+    from eqlab.core.studied import StudyKind
+
+O = TypeVar("O", bound=Options)  # noqa: E741
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One item as it is asked."""
+
+    id: str
+    text: str
+    """What the subject looks at."""
+    scales: tuple[Scale, ...]
+    key: Mapping[str, Any] = field(default_factory=dict)
+    """What scoring needs and no subject sees, as plain JSON. Under `reference` or `correct`, by scale: the best answer,
+    which simulated people who know it give."""
+    total: int | None = None
+    """What the values add up to, where points are dealt out."""
+    condition: str = "plain"
+    shuffled: bool = False
+    """Whether the scales stand in an order drawn by seed, item and repeat."""
+
+
+class Questions(ABC, Generic[O]):
+    """The skeleton. The headline is the mean over items of `points`, repeats averaged first."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    protocol: ClassVar[int] = 1
+    item_sets: ClassVar[tuple[str, ...]] = ("open",)
+    option_class: type[O] = Options  # type: ignore[assignment]
+    headline: ClassVar[str] = "score"
+    unit: ClassVar[str] = ""
+    digits: ClassVar[int] = 2
+    better: ClassVar[Better] = "higher"
+    score_range: ClassVar[tuple[float, float]] = (0.0, 100.0)
+    noun: ClassVar[str] = "items"
+    instruction: ClassVar[str] = ""
+    """What a model is told after the stimulus; empty: how the form is filled in, in plain words."""
+    quick_items: ClassVar[int] = 10
+    repeats: ClassVar[int] = 1
+    asked_with: ClassVar[Asking] = Asking(tries=3, temperature=0.0, temperature_step=0.15, max_tokens=256)
+
+    # -- what a benchmark says --
+
+    @abstractmethod
+    def questions(self, files: Mapping[str, bytes], options: O) -> Sequence[Question]:
+        """All items; raises DataError on a file that is not what it should be."""
+
+    @abstractmethod
+    def points(self, trial: Trial, values: Mapping[str, float]) -> float:
+        """What an answer adds to the headline."""
+
+    def files(self, item_set: str, options: O) -> Sequence[Source]:
+        """The item files; none where the items are in the code."""
+        return ()
+
+    def more_estimates(self, items: Sequence[ItemScore], options: O) -> Sequence[Estimate]:
+        """What else is worth a number."""
+        return ()
+
+    def people(self, result: Result, options: O) -> Result:
+        """What is said of people's result besides; here nothing."""
+        return result
+
+    # -- what follows --
+
+    def option_help(self) -> Sequence[OptionHelp]:
+        return self.option_class.help()
+
+    def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
+        return self.option_class.read(self.name, item_set, given).plain()
+
+    def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
+        return self.files(item_set, self.option_class.of(options))
+
+    def plan(
+        self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
+    ) -> Iterator[tuple[Trial, int]]:
+        asked = self.questions(files, self.option_class.of(options))
+        chosen = spread(asked, selection.limit or (self.quick_items if selection.profile == "quick" else len(asked)))
+        for repeat in range(selection.repeats or self.repeats):
+            for question in chosen:
+                yield self._trial(question, selection, repeat), repeat
+
+    def _trial(self, question: Question, selection: Selection, repeat: int) -> Trial:
+        scales = list(question.scales)
+        if question.shuffled:
+            random.Random(f"{selection.seed} {question.id} {repeat}").shuffle(scales)
+        form = Form(tuple(scales), total=question.total)
+        told = self.instruction or how_to_fill_in(form, structured=selection.structured)
+        return Trial(
+            self.name,
+            (question.id,),
+            question.condition,
+            question.text,
+            form,
+            f"{question.text}\n\n{told}".strip(),
+            mode="json" if selection.structured else "text",
+            order_seed=repeat if question.shuffled else None,
+            key=question.key,
+        )
+
+    def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
+        return self.asked_with
+
+    def read(self, trial: Trial, text: str, options: Mapping[str, Any]) -> Reading:
+        return read_form(text, trial)
+
+    def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
+        answer, trial = final(scored.attempts), scored.trial
+        given = answer.values if answer is not None and answer.status == "ok" else {}
+        points = self.points(trial, given) if given else None
+        return ItemScore(
+            trial.items[0],
+            trial.id,
+            scored.repeat,
+            answer.status if answer else None,
+            points,
+            text=answer.text if answer else "",
+            values=dict(given),
+            reference=trial.key.get("reference") or trial.key.get("correct") or {},
+            attempts=len(scored.attempts),
+            points=points,
+            shown=trial.stimulus,
+        )
+
+    def score(
+        self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
+    ) -> Result:
+        everything, typed = list(scored), self.option_class.of(options)
+        if subject == PEOPLE:
+            from eqlab.benchmarks.common.people import people_result
+
+            return self.people(people_result(self, everything, options), typed)
+        items = tuple(self.item(one, options) for one in everything)
+        counted = outcome.count_outcomes(item.status for item in items)
+        valid = outcome.is_valid(counted)
+        floor = self.baselines([one.trial for one in everything])
+        head = mean_estimate(
+            self.headline, item_means(items), unit=self.unit, digits=self.digits, bounds=self.score_range
+        )
+        flat = outcome.flatness([item.values[key] for key in item.values] for item in items)
+        scaled = sum(1 for one in everything if (last := final(one.attempts)) and last.note.endswith(SCALED))
+        who = subject.removeprefix("model:")
+        return Result(
+            self.name,
+            self.title,
+            subject,
+            {**options, "mode": everything[0].trial.mode if everything else "text"},
+            outcome.sentence(who, head, self.title, self.noun, floor, self.better, valid=valid),
+            head,
+            self.score_range,
+            (*self.more_estimates(items, typed), *(flat.estimates if flat else ())),
+            counted,
+            items,
+            self.score_range,
+            baselines=floor,
+            valid=valid,
+            caveats=(
+                *(flat.caveats if flat else ()),
+                *([f"{scaled} answers did not add up as asked and were {SCALED}."] if scaled else []),
+                *outcome.count_caveats(counted, self.noun),
+            ),
+            noun=self.noun,
+            better=self.better,
+        )
+
+    def baselines(self, trials: Sequence[Trial]) -> tuple[Baseline, ...]:
+        """The strongest answers that take no skill, on these trials."""
+        return outcome.baselines(list({trial.id: trial for trial in trials}.values()), self.points, self.better)
+
+    def study(self) -> "StudyKind":
+        from eqlab.benchmarks.common.people import BenchmarkStudy
+
+        return BenchmarkStudy(self)
+
+
+def item_means(items: Sequence[ItemScore]) -> list[float]:
+    """Points by item, repeats averaged: the independent units behind the interval."""
+    found: dict[str, list[float]] = {}
+    for item in items:
+        if item.points is not None:
+            found.setdefault(item.item, []).append(item.points)
+    return [fmean(points) for points in found.values()]
+
+
+def how_to_fill_in(form: Form, *, structured: bool = False) -> str:
+    """The form in words, as a model gets it."""
+    if all(len(scale.anchors) == scale.high - scale.low + 1 for scale in form.scales):
+        show = numbered if structured else lettered
+        asked = "\n\n".join(f"{scale.text}\n{show(scale)}" for scale in form.scales)
+        if structured:
+            return f"{asked}\n\nAnswer with a JSON object: {_keys(form)} and the number of your choice."
+        return f"{asked}\n\nAnswer with the letter{'' if len(form.scales) == 1 else ' for each question, a line each'}."
+    lines = "\n".join(f"{scale.key}: {scale.text}" if scale.text != scale.key else scale.key for scale in form.scales)
+    low, high = form.scales[0].low, form.scales[0].high
+    if form.total is not None:
+        how = f"Deal out {form.total} points over these, as many to each as fits; they must add up to {form.total}."
+    else:
+        ends = "".join(f"; {value} is {label}" for value, label in form.scales[0].anchors)
+        how = f"Give each of these a whole number from {low} to {high}{ends}."
+    if structured:
+        return f"{how}\n{lines}\n\nAnswer with a JSON object: {_keys(form)} and their numbers."
+    return f'{how}\n{lines}\n\nAnswer with one line each, as "{form.scales[0].key}: number", and nothing else.'
+
+
+def _keys(form: Form) -> str:
+    return ", ".join(f'"{key}"' for key in form.keys)
