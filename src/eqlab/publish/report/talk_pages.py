@@ -22,7 +22,7 @@ SEARCHED = 1_500_000
 """Characters of all talks together that the list can be searched for, so that it stays light."""
 _LEAST = 200
 MOST_OTHERS = 50
-"""Links from one talk to workers of its persona; the persona's own page has all."""
+"""Links from one talk to others of its persona; the persona's own page has all."""
 MOST_TALKS = 2000
 """Talks with pages: more take longer to write than anybody reads. Those of one persona stay together."""
 _WIDTH, _HEIGHT, _EDGE = 132.0, 28.0, 4.0
@@ -30,7 +30,7 @@ _WIDTH, _HEIGHT, _EDGE = 132.0, 28.0, 4.0
 
 @dataclass(frozen=True, slots=True)
 class TalkPage:
-    """A talk with its place among the workers."""
+    """A talk with its place among the others."""
 
     number: int
     who: str
@@ -116,8 +116,8 @@ def page_files(pages: Sequence[TalkPage], every: int, home: Home) -> Iterator[tu
         links = {page.number: Markup(words.link(page)) for page in own[: MOST_OTHERS + 1]}
         for page in own:
             near = [pages[place] for place in (page.number - 2, page.number) if 0 <= place < len(pages)]
-            workers = [link for number, link in links.items() if number != page.number][:MOST_OTHERS]
-            shown = {"page": page, "said": said[page.number], "workers": Markup("".join(workers)), "near": near}
+            others = [link for number, link in links.items() if number != page.number][:MOST_OTHERS]
+            shown = {"page": page, "said": said[page.number], "others": Markup("".join(others)), "near": near}
             yield page.href, _page("talk.html.j2", frame, **shown)
         yield href, _page("talk_beside.html.j2", frame, pages=own, said=said)
 

@@ -20,12 +20,12 @@ from eqlab.store.study.moves import is_right
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records, read_records
 
-_FEWEST_VALUES = 5
-"""One value throughout fewer answers is no sign of anything."""
 _OF_ROW = (
     *("person", "state", "arm", "batch", "language", "consent_version", "device"),
     *("arrived_at", "consented_at", "assigned_at", "ended_at", "seen_at"),
 )
+_FEWEST_VALUES = 5
+"""One value throughout fewer answers is no sign of anything."""
 _LONG_FORM = 10
 """Scales on one page from which one value throughout counts by itself."""
 
