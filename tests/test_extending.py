@@ -96,7 +96,7 @@ def test_a_benchmark_in_one_file(registered, server, tmp_path, eqlab):
     assert "near is better than" in compared or "near is best" in compared
     assert eqlab("report", "last", "-o", "r.html").code == 0
     page = (tmp_path / "r.html").read_text()
-    assert "Above people" in page
+    assert "above people" in page
     assert "invented people" in page
     assert eqlab("leaderboard", "build", "site").code == 0
     board = (tmp_path / "site" / "index.html").read_text()

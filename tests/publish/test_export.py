@@ -30,7 +30,7 @@ def test_no_more_than_a_part_is_in_memory(server, store, tmp_path, monkeypatch, 
 
     monkeypatch.setattr(export, "_rows", counted)
     monkeypatch.setattr(export, "safe_csv", lambda frame, **named: written(frame, safe_csv, **named))
-    monkeypatch.setattr(pl.DataFrame, "write_ndjson", lambda frame, file: written(frame, ndjson, file))
+    monkeypatch.setattr(pl.DataFrame, "write_ndjson", lambda frame: written(frame, ndjson))
     monkeypatch.setattr(export, "_PART", 10)
     path = tmp_path / f"x.{ending}"
     assert export.write_answers(store, stored, path) == 25

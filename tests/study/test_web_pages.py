@@ -159,7 +159,9 @@ def test_points_are_dealt_out_until_none_is_left(make_site):
     assert refused.text.count(" checked") == 3
     more = client.post("/s/small/page", data={**fields_of(refused.text), **given, "v.fear": "5"})
     assert more.status_code == 200
-    (answer,) = [row for row in rows(site, answers) if row.trial in {one.id for batch in dealt for one in batch.trials}]
+    (answer,) = [
+        row for row in rows(site, answers) if row.trial_id in {one.id for batch in dealt for one in batch.trials}
+    ]
     assert json.loads(answer.values) == {"joy": 4, "fear": 5, "anger": 1}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from eqlab.core.results import Cell, Column, Estimate, Table
-from eqlab.core.text import visible
+from eqlab.core.text import is_number, visible
 from eqlab.tables import svg
 from eqlab.tables.cells import RIGHT, cell_text
 from eqlab.tables.heat import tints
@@ -127,7 +127,9 @@ def _sort_key(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, tuple):
         return str(value[0])
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.4f}" if is_number(value) else ""
+    return str(value)
 
 
 def html_cell(column: Column, value: Cell, tint: Callable[[Estimate], str] | None = None) -> str:

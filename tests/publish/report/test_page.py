@@ -176,7 +176,7 @@ def test_undefined_is_a_word():
     )
     html = page(record(nothing))
     (table,) = score_tables(html)
-    assert '<td role="cell" class="num strong nowrap" data-label="score" data-value="">none</td>' in table
+    assert '<td role="cell" class="num strong nowrap" data-label="score" data-value="">none yet</td>' in table
     assert '<strong class="bad">no</strong>' in table
     assert "None" not in Page(html).visible
     assert not re.search(r"\bnan\b", page(record(result(value=float("nan")))))

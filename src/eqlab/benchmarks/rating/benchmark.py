@@ -43,6 +43,7 @@ class Ratings:
     title = "Ratings"
     protocol = 1
     item_sets = ("replies", "published", "imported")
+    way_out = "Start a judge with 'eqlab judge MODEL --on RUN'."
 
     def option_help(self) -> Sequence[OptionHelp]:
         return _OPTIONS
@@ -52,7 +53,7 @@ class Ratings:
         return with_rubric({**options, "item_set": item_set}, shipped(PUBLISHED))
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
-        raise UsageError("Ratings need replies to rate.", "Start a judge with 'eqlab judge MODEL --on RUN'.")
+        raise UsageError("Ratings need replies to rate.", self.way_out)
 
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
