@@ -4,9 +4,9 @@ data frames all show what stands here: a new column is one more entry of `COLUMN
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
 from typing import Any, Literal
 
+from eqlab.analysis.intervals import mean_estimate
 from eqlab.core.answered_as import in_words, replaced
 from eqlab.core.answers import OUTCOMES
 from eqlab.core.results import Cell, Column, Estimate, Rank, Result, Table, best_baseline
@@ -62,12 +62,12 @@ class ScoreLine:
         return cls(name or result.subject.removeprefix("model:"), result.headline, result, kind=kind, **more)
 
     @cached_property
-    def words(self) -> float | None:
-        """Mean length of a reply, which is no merit and no fault but must be seen beside a score."""
-        if self.result is None or self.kind == "people" or self.words_per_reply is not None:
-            return self.words_per_reply
+    def words(self) -> Estimate:
+        """Length of a reply, which is no merit and no fault but must be seen beside a score."""
+        if self.words_per_reply is not None or self.result is None or self.kind == "people":
+            return Estimate("words a reply", self.words_per_reply, 0, digits=0)
         lengths = [words for item in self.result.items if (words := item.words)]
-        return fmean(lengths) if lengths else None
+        return mean_estimate("words a reply", lengths, digits=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,13 @@ def _interval(line: ScoreLine) -> str:
     if not is_number(line.score.value):
         return ""
     return "exact" if line.kind == "baseline" else interval_text(line.score)
+
+
+def _words(line: ScoreLine) -> str:
+    length = line.words
+    if length.value is None:
+        return ""
+    return f"{length.value:.0f}" if length.low is None else f"{length.value:.0f} ({interval_text(length)})"
 
 
 def _title(line: ScoreLine) -> str:
@@ -197,7 +204,7 @@ COLUMNS: tuple[ScoreColumn, ...] = (
         ScoreColumn(Column(status, status, "count"), _count(status), "tpbf", always=status == "ok")
         for status in OUTCOMES
     ),
-    ScoreColumn(Column("words_per_reply", "words a reply", "number", 0), lambda line: line.words, "pbf"),
+    ScoreColumn(Column("words_per_reply", "words a reply", "number", 0), lambda line: line.words.value, "pbf", _words),
     ScoreColumn(Column("tokens_in", "tokens in", "count"), _used("tokens_in"), "bf", _used_words("tokens_in")),
     ScoreColumn(Column("tokens_out", "tokens out", "count"), _used("tokens_out"), "bf", _used_words("tokens_out")),
     ScoreColumn(Column("cost", "cost", "money"), _used("cost"), "bf", _used_words("cost")),

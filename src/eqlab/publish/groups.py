@@ -89,6 +89,11 @@ class Group:
             fact for fact in self.facts if fact.startswith(("item set", "protocol", "profile", "options", "no "))
         )
 
+    @cached_property
+    def lines(self) -> list[ScoreLine]:
+        """As the score table has them; one row alone has no rank."""
+        return [row.line if self.ranks else replace(row.line, rank=None) for row in self.rows]
+
     @property
     def compares(self) -> bool:
         return len(self.rows) > 1

@@ -66,7 +66,7 @@ def shared_caveats(one: Group) -> tuple[str, ...]:
 
 def group_table(one: Group, caption: str, once: Sequence[str], shared: Sequence[str]) -> Markup:
     """The score table of a group; caveats that were told already are left out."""
-    lines = [row.line for row in one.rows]
+    lines = one.lines
     table = score_table(lines, "page")
     told = {*once, *shared}
     marks = [
