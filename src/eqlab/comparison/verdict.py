@@ -27,7 +27,7 @@ from eqlab.comparison.contender import Contender
 from eqlab.core.results import Estimate, Rank, goodness
 from eqlab.core.text import is_number
 
-# Is one better than the other? The one rule of separation, the same whoever else is compared.  Paired over the
+# Is one better than the other? The one rule of separation, the same whoever else is compared. Paired over the
 # items that both have; unpaired where they were asked other items; from the two displayed intervals where a score
 # is no mean over items. Told apart: two-sided p below 5 %, so the difference's 95 % interval leaves out 0.
 ALPHA = 0.05

@@ -159,7 +159,7 @@ def _check_options(request: Request, asked: Mapping[str, Asked]) -> None:
             raise UsageError(f"No benchmark of this run has an option '{name}'.", f"Known: {', '.join(sorted(known))}.")
 
 
-# (folded in from seats.py) The other models of a run: those that sit in its talks beside the subject.
+# The other models of a run: those that sit in its talks beside the subject.
 def seated(prepared: Prepared) -> dict[str, ModelConfig]:
     """The other models of a run's talks, by seat."""
     found: dict[str, ModelConfig] = {}
