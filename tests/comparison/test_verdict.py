@@ -141,13 +141,21 @@ def test_the_same_answers_share_every_rank():
     assert "cannot be told apart" in conclusion(found)
 
 
-def test_near_copies_are_never_told_apart_however_small_p_is():
+def test_near_copies_are_told_apart_by_the_signs_of_their_few_differences():
     base = drawn(1, n=100)
     other = base.copy()
     other[:7] += 5.0
     found = pair(one("a", other), one("b", base))
-    assert (found.separated, found.why, found.difference.low) == (False, "they differ on 7 of 100", None)
-    assert set(ranks(rank([one("a", other), one("b", base)])).values()) == {(1, 2)}
+    assert (found.separated, found.difference.differ, found.difference.low) == (True, 7, None)
+    assert found.difference.p == 2 / 2**7
+    assert ranks(rank([one("a", other), one("b", base)])) == {"a": (1, 1), "b": (2, 2)}
+    assert "(exact test of the 7 on which they differ, p = 0.0156, 100 shared items)" in conclusion(
+        rank([one("a", other), one("b", base)])
+    )
+    other[0] -= 10.0  # six of seven: p = 16/128
+    found = pair(one("a", other), one("b", base))
+    assert (found.separated, found.why) == (False, "they differ on 7 of 100")
+    assert found.difference.p == 16 / 2**7
 
 
 def test_the_same_gap_on_every_item_is_told_by_its_signs():

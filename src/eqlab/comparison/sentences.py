@@ -8,6 +8,7 @@ from eqlab.comparison.verdict import Pair, Verdict, paired_on
 from eqlab.core.results import best_baseline, goodness
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import basis_of, number, short_name, value_of
+from eqlab.tables.cells import p_text
 
 _MOST_NAMES = 6
 
@@ -115,6 +116,8 @@ def pair_sentence(pair: Pair, things: str) -> str:
         low, high, size = (None if high is None else -high), (None if low is None else -low), -size
     digits = 2 if 0 < size < 0.05 else 1
     bounds = "the same on each" if low is None or high is None else f"95 % interval {_range(low, high, digits)}"
+    if gap.differ is not None and gap.p is not None:
+        bounds = f"exact test of the {gap.differ} on which they differ, p = {p_text(gap.p)}"
     basis = f"{bounds}, {_counted(pair, things)}"
     if pair.better is not None:
         worse = b if pair.better is a else a

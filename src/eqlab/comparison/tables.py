@@ -145,7 +145,7 @@ def _pair_row(pair: Pair, several: bool, *, with_basis: bool) -> tuple[Cell, ...
         "" if alike else pair.gain.probability,
         None if gap.effect is None else f"{gap.effect:+.2f}",
         gap.superiority,
-        "" if alike else gap.p,
+        "" if alike and gap.differ is None else gap.p,
         *(("" if alike else pair.p_jointly,) if several else ()),
         "too few" if pair.separated is None else pair.separated,
         *((_basis(pair),) if with_basis else ()),

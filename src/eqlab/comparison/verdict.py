@@ -22,7 +22,7 @@ from eqlab.analysis.comparison import Difference, items_needed, paired, unpaired
 from eqlab.analysis.components import MeasurementDesign
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.multiplicity import holm
-from eqlab.analysis.ranks import DIFFER, adjusted_p, comparable, pairwise, rank_sets
+from eqlab.analysis.ranks import adjusted_p, comparable, pairwise, rank_sets
 from eqlab.comparison.contender import Contender
 from eqlab.core.results import Estimate, Rank, goodness
 from eqlab.core.text import is_number
@@ -89,8 +89,7 @@ def pair(a: Contender, b: Contender) -> Pair:
     shared = sorted(item for item in a.points if item in b.points) if a.item_set == b.item_set else []
     one, other = np.array([a.points[i] for i in shared]), np.array([b.points[i] for i in shared])
     if are_paired(len(shared), len(a.points), len(b.points)):
-        differ = int((one != other).sum())
-        return _judged(a, b, paired(one, other), len(shared), differ)
+        return _judged(a, b, paired(one, other), len(shared))
     overlap = (one, other) if shared else None
     difference = unpaired(list(a.points.values()), list(b.points.values()), overlap=overlap)
     return _judged(a, b, difference, len(shared))
@@ -124,7 +123,7 @@ def from_intervals(a: Estimate, b: Estimate) -> Difference:
     return Difference(gap, n, "unpaired", low=gap - down, high=gap + up, p=p)
 
 
-def _judged(a: Contender, b: Contender, gap: Difference, shared: int, differ: int | None = None) -> Pair:
+def _judged(a: Contender, b: Contender, gap: Difference, shared: int) -> Pair:
     if gap.value is None:
         return Pair(a, b, gap, shared, None, "one of them has no score")
     if a.bounds and a.bounds == b.bounds and gap.low is not None and gap.high is not None:
@@ -136,11 +135,13 @@ def _judged(a: Contender, b: Contender, gap: Difference, shared: int, differ: in
         return Pair(a, b, bare, shared, None, f"too few for a comparison: at least {FEWEST} are needed")
     if gap.p is None:
         return Pair(a, b, gap, shared, None, "neither varies, so there is nothing to test the difference with")
-    if differ is not None and differ < min(DIFFER, gap.n):  # too little is left for a t test
-        bare = replace(gap, low=None, high=None, p=None, probability=None)
-        return Pair(a, b, bare, shared, False, f"they differ on {differ} of {gap.n}" if differ else "they are the same")
     if gap.p < ALPHA:
         return Pair(a, b, gap, shared, True)
+    if gap.differ is not None:  # too few for an interval
+        return Pair(a, b, gap, shared, False, f"they differ on {gap.differ} of {gap.n}")
+    if gap.method == "paired" and gap.se == 0 and gap.value == 0:
+        bare = replace(gap, p=None, probability=None)
+        return Pair(a, b, bare, shared, False, "they are the same")
     return Pair(a, b, gap, shared, False, needed=items_needed(gap, ALPHA, POWER) if a.points and b.points else None)
 
 
