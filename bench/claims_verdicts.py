@@ -77,8 +77,7 @@ def _wrecked(random: Random, n: int, part: float, size: float) -> tuple[Floats, 
     return np.where(random.random(n) < part, base - size, base), base
 
 
-def gate(times: int) -> None:
-    """False alarms, losses that pass as `no worse`, and the miss rate that the gate states of itself."""
+def gate_alarms(times: int) -> None:
     rows = Rows()
     for count in (1, 3):
         for part in (0.05, 0.1, 0.3, 1.0):
@@ -94,6 +93,10 @@ def gate(times: int) -> None:
         ("benchmarks", "answers changed", "questions", "worse"),
         rows,
     )
+
+
+def gate_losses(times: int) -> None:
+    """Losses as large as the margin must not pass as `no worse`."""
     rows = Rows()
     losses: dict[str, Callable[[Random, int], tuple[Floats, Floats]]] = {
         "2 % lose 100 points": lambda r, n: _wrecked(r, n, 0.02, 100.0),
@@ -113,6 +116,10 @@ def gate(times: int) -> None:
         ("the loss", "questions", *outcomes),
         rows,
     )
+
+
+def gate_misses(times: int) -> None:
+    """The miss rate that the gate states of itself; and seven answers of sixty."""
     rows = Rows()
     for name, part in (("a fifth is another model's", 0.2), ("all are another model's", 1.0)):
         for n in (60, 171):
@@ -156,4 +163,70 @@ def gate(times: int) -> None:
     )
 
 
-VERDICTS: dict[str, tuple[Callable[[int], None], int]] = {"gate": (gate, 2000)}
+def refusals(times: int) -> None:
+    """Two of equal skill on 60 questions; one refuses its worst. Who is called better, and what sorts the table?"""
+    from eqlab.comparison.contender import contender
+    from eqlab.comparison.verdict import pair, rank
+
+    table, floor = published()
+    rows = Rows()
+    for refused in (0, 1, 3, 5, 10):
+        random = np.random.default_rng(refused)
+        plain = better = above = first = 0
+        gain = []
+        for _ in range(times):
+            one, other = random.choice(30, 2, replace=False)
+            chosen = random.integers(0, table.shape[1], 60)
+            mine = table[one][chosen]
+            theirs = table[other][chosen] - (table[other] - table[one]).mean()  # of equal skill over all questions
+            worst = floor[chosen]
+            lost = np.argsort(mine)[:refused].tolist()
+            me = contender("m", _result(mine, worst, refused=lost))
+            you = contender("n", _result(theirs, worst))
+            found = pair(me, you)
+            plain += (found.better or found.leads) is me  # on what was answered alone, as 0.2 said it
+            better += found.better is me
+            honest = contender("h", _result(mine, worst))
+            gain.append((me.score.value or 0.0) - (honest.score.value or 0.0))
+            above += (me.certain or 0.0) > (honest.certain or 0.0)
+            first += rank([me, you]).standings[0].contender is me
+        rows.append(
+            (refused, f"{np.mean(gain):+.2f}", share(plain, times), share(better, times), share(above, times),
+             share(first, times))
+        )  # fmt: skip
+    show(
+        f"Equal skill, 60 questions, one refuses its worst: {times} pairs a row (better: should be ≤ .025)",
+        ("refused", "published score", "better, on what was answered", "is better", "the sorting score rises",
+         "stands first of the two"),
+        rows,
+    )  # fmt: skip
+    rows = Rows()
+    for refused in (0, 3, 10):
+        random = np.random.default_rng(refused)
+        wrong = alone = 0
+        for _ in range(times // 4):
+            chosen = random.integers(0, table.shape[1], 60)
+            level = table[:30].mean()
+            points = [table[k][chosen] - table[k].mean() + level for k in random.choice(30, 12, replace=False)]
+            lost = np.argsort(points[0])[:refused].tolist()
+            every = [
+                contender(f"m{k}", _result(own, floor[chosen], refused=lost if k == 0 else ()))
+                for k, own in enumerate(points)
+            ]
+            ranked = rank(every)
+            wrong += (ranked.of("m0").rank or (1, 12))[1] < 12
+            alone += ranked.first == (every[0],)
+        rows.append((refused, share(wrong, times // 4), share(alone, times // 4)))
+    show(
+        f"Twelve of equal skill, one refuses its worst: {times // 4} tables a row (should be ≤ .05)",
+        ("refused", "its range leaves out the last rank", "it alone may be first"),
+        rows,
+    )
+
+
+VERDICTS: dict[str, tuple[Callable[[int], None], int]] = {
+    "gate_alarms": (gate_alarms, 2000),
+    "gate_losses": (gate_losses, 1000),
+    "gate_misses": (gate_misses, 1000),
+    "refusals": (refusals, 2000),
+}

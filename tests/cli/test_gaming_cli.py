@@ -96,7 +96,7 @@ def test_the_same_answers_pass_and_claim_no_more(eqlab, server, old):
 
 def test_new_refusals_count_as_changes(eqlab, server, old):
     """Seven questions are refused: what is left is the same, and the gate must not call that the same."""
-    refuse = lambda body: "I cannot answer this." if item_of(body)["id"] in WRECKED else near(body)  # noqa: E731
+    refuse = lambda body: "I am sorry, but I cannot help with that." if item_of(body)["id"] in WRECKED else near(body)  # noqa: E731
     new, _ = ran(eqlab, server, refuse, "m", "--label", "new")
     done = eqlab("compare", new, "--baseline", old, "--fail-if-worse")
     assert done.code == 3, done.out
@@ -108,3 +108,59 @@ def test_new_refusals_count_as_changes(eqlab, server, old):
 def test_flags_of_the_gate_that_do_not_fit(eqlab, old):
     assert eqlab("compare", old, "--baseline", old, "--if-unsure", "fail").code == 2
     assert eqlab("compare", old, "--baseline", old, "--fail-if-worse", "--if-unsure", "maybe").code == 2
+
+
+def refusing(worst):
+    """The same model that refuses these questions."""
+    return lambda body: "I am sorry, but I cannot help with that." if item_of(body)["id"] in worst else near(body)
+
+
+def test_refusing_the_worst_questions_is_no_gain(eqlab, server):
+    """Ten of sixty refused: the published score rises by five points and more, and nothing else does."""
+    honest, whole = ran(eqlab, server, near, "m", "--label", "honest")
+    by_points = sorted(whole["items"], key=lambda item: item["points"])
+    gamed, less = ran(eqlab, server, refusing({item["item"] for item in by_points[:10]}), "m", "--label", "gamed")
+    assert less["headline"]["value"] > whole["headline"]["value"] + 5
+    (found,) = json.loads(eqlab("compare", honest, gamed, "--each-run", "--json").out)
+    first, second = found["subjects"]
+    assert "honest" in first["name"]  # sorted by what refusing cannot raise
+    assert (second["lost"]["counts"]["refused"], first["lost"]) == (10, None)
+    assert second["lost"]["score_at_worst"] < whole["headline"]["value"] < second["lost"]["score_at_best"]
+    assert second["lost"]["rank_at_worst"] == [2, 2]
+    # another model that the honest one cannot be told apart from: whom ten refusals made look better
+    other, _ = ran(eqlab, server, near, "rival")
+    (fair,) = json.loads(eqlab("compare", honest, other, "--json").out)
+    assert fair["pairs"][0]["better"] is None
+    said = eqlab("compare", gamed, other).out
+    assert "is better than rival on what it answered" not in said or "counted as the worst answers" in said
+
+
+def test_a_lead_by_refusals_is_called_so(eqlab, server):
+    rival, whole = ran(eqlab, server, near, "rival")
+    by_points = sorted(whole["items"], key=lambda item: item["points"])
+    worst = {item["item"] for item in by_points[:9]}
+    shifted = lambda body: near(body | {"model": "rival"})  # noqa: E731
+    refuse = lambda body: "I am sorry, but I cannot help with that." if item_of(body)["id"] in worst else better(body)  # noqa: E731
+
+    def better(body):
+        """As the rival, and right where the rival is a little off."""
+        lines = shifted(body).splitlines()
+        first = item_of(body)["emotions"][0]
+        return "\n".join([f"{first['name']}: {first['reference']}", *lines[1:]])
+
+    gamed, _ = ran(eqlab, server, refuse, "gamer")
+    said = " ".join(eqlab("compare", gamed, rival).out.split())
+    assert said.startswith("gamer is better than rival on what it answered, by ")
+    assert "with 9 refused counted as the worst answers rival is better." in said
+    assert "at worst" in said
+    (pair,) = json.loads(eqlab("compare", gamed, rival, "--json").out)[0]["pairs"]
+    assert (pair["separated"], pair["better"], pair["leads"]) == (False, None, "gamer")
+    done = eqlab("leaderboard", "build", "site")
+    assert done.code == 0, done.err
+    rows = json.loads(next(Path("site/data").glob("board-*.json")).read_text())
+    models = [row for row in rows if row["kind"] == "model"]
+    assert [row["name"] for row in models] == ["rival", "gamer"]
+    assert models[1]["score"] > models[0]["score"]  # the published score stays beside it
+    assert models[1]["score_at_worst"] < models[0]["score_at_worst"] == pytest.approx(models[0]["score"])
+    assert models[1]["score_at_worst"] < models[1]["score_errors_as_wrong"] < models[1]["score"]
+    assert models[1]["rank_at_worst_best"] == 2

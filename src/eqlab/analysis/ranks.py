@@ -164,6 +164,28 @@ def pairwise(matrix: npt.ArrayLike) -> Pairwise:
     return Pairwise(gap, se, p, n.astype(np.int64), np.asarray(few))
 
 
+def one_against(row: npt.ArrayLike, matrix: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """(difference, p) of one row against every row of a table, each pair as in `pairwise`; NaN where there is none."""
+    scores = as_matrix(matrix)
+    gaps = np.asarray(row, dtype=float)[None, :] - scores
+    known = np.isfinite(gaps)
+    n = known.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gap = np.where(known, gaps, 0.0).sum(axis=1) / n
+        spread = (np.where(known, gaps - gap[:, None], 0.0) ** 2).sum(axis=1)
+        size = (np.where(known, np.abs(gaps), 0.0) ** 2).sum(axis=1)
+        spread[spread < 1e-12 * size] = 0.0
+        se = np.sqrt(spread / (n - 1) / n)
+        p = np.where(gap == 0, 1.0, 2 * stdtr(np.maximum(n - 1, 1), -np.abs(gap / se)))
+    same = (se == 0) & (gap != 0)
+    p[same] = 2.0 ** (1.0 - n[same])
+    differ = (known & (gaps != 0)).sum(axis=1)
+    for place in np.flatnonzero((differ > 0) & (differ < np.minimum(DIFFER, n))):
+        p[place] = signs_p(gaps[place][known[place]])
+    p[n < FEWEST] = np.nan
+    return gap, p
+
+
 def comparable(matrix: npt.ArrayLike, found: Pairwise) -> npt.NDArray[np.bool_]:
     """Pairs of which something can be said: enough shared items, and some of them on which the two differ; as many as
     Student's t needs, where nobody looked at the signs of fewer."""

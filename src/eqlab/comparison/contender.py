@@ -1,10 +1,10 @@
 """Who is compared: a subject with its score as it is displayed and its points item by item; or why it has no rank."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
-from eqlab.analysis.intervals import FEWEST
+from eqlab.analysis.intervals import FEWEST, mean_estimate
 from eqlab.core.results import Baseline, Better, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON, RunConfig
 from eqlab.core.text import is_number, short_name
@@ -34,6 +34,19 @@ class Contender:
     @property
     def ranked(self) -> bool:
         return not self.why_no_rank
+
+    @property
+    def certain(self) -> float | None:
+        """The score that refusing cannot raise, by which tables are sorted: with every lost answer as the worst."""
+        return self.lost.at_worst if self.lost else self.score.value
+
+    @property
+    def at_worst(self) -> "Contender":
+        """The same with every lost answer as the worst that its form allows."""
+        if self.lost is None:
+            return self
+        score = mean_estimate(self.score.name, list(self.lost.worst.values()), digits=self.score.digits)
+        return replace(self, points=self.lost.worst, score=score, bounds=None, lost=None)
 
 
 def contender(name: str, result: Result, item_set: str = "") -> Contender:
@@ -96,8 +109,18 @@ class Lost:
     """The same with every lost answer as 0 points; as the worst, where that is better than 0."""
 
     @property
-    def total(self) -> int:
-        return sum(self.counts.values())
+    def at_worst(self) -> float:
+        """The score that refusing cannot raise."""
+        return fmean(self.worst.values())
+
+    @property
+    def at_best(self) -> float:
+        return fmean(self.best.values())
+
+    @property
+    def as_wrong(self) -> float:
+        """The score with errors counted as wrong."""
+        return fmean(self.wrong.values())
 
     @property
     def words(self) -> str:
