@@ -130,7 +130,8 @@ def export_person(participation: Participation, person: str) -> dict[str, Any]:
         raise Unknown(
             f"Nobody is called {person} in study '{participation.study.id}'.", "'eqlab study export' lists people."
         )
-    for row in (*found["arrivals"], *found["panel_ids"]):  # that there is an id is theirs to know; its hash would link it to others' copies
+    for row in (*found["arrivals"], *found["panel_ids"]):
+        # that there is an id is theirs to know; its hash would link it to others' copies
         del row["hash"], row["tombstone"]
     for table, column in (("answers", "values"), ("participants", "steps"), ("events", "detail")):
         for row in found[table]:

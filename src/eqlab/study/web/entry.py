@@ -67,7 +67,7 @@ async def inside(request: Request) -> Response:
 
 
 async def elsewhere(request: Request) -> Response:
-    """Somebody who cannot consent here, since they have done so, or were erased, with the same id in another browser."""
+    """Somebody who cannot consent here: they have done so with the same id in another browser, or were erased."""
     visit = visit_of(request)
     found = await visit.served.read(visit.served.participation.why_not, visit.person)
     return visit.to("page") if found is None else _turned_away(visit.site, visit.served, *found)
