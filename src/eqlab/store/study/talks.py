@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Turn
@@ -267,13 +267,13 @@ def _position(connection: Connection, participation: Participation, who: Person,
     return TalkPosition(first, who.step, tuple(turns), pending, tried, who.arm or "", who.seed, asked)
 
 
-def _asked(calls: Sequence[Row[Any]], now: float) -> Asked:
+def _asked(calls: Sequence[Any], now: float) -> Asked:
     if any(call.state == "asked" and call.until > now for call in calls):
         return "asked"
     return "failed" if any(call.state in ("done", "lost") for call in calls) else ""
 
 
-def _calls_of(connection: Connection, participation: Participation, person: str) -> Sequence[Row[Any]]:
+def _calls_of(connection: Connection, participation: Participation, person: str) -> Sequence[Any]:
     query = select(talk_calls.c.trial_id, talk_calls.c.state, talk_calls.c.until)
     own = (talk_calls.c.study_id == participation.study.id, talk_calls.c.person == person)
     return connection.execute(query.where(*own)).all()
