@@ -5,7 +5,6 @@ interval over talks; what is printed for "the LLM" and "the models" gets its rig
 import csv
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
@@ -23,7 +22,7 @@ from eqlab.analysis.agreement import (
     unit_rows,
 )
 from eqlab.analysis.arrays import Floats
-from eqlab.analysis.bootstrap import SEED, interval
+from eqlab.analysis.bootstrap import interval, shared_totals
 from eqlab.analysis.intervals import fisher, mean_estimate, proportion_bounds
 from eqlab.core.results import Estimate, Table
 from eqlab.data import published
@@ -118,18 +117,8 @@ def _kappa(x: Sequence[float], y: Sequence[float]) -> Estimate:
 
 
 def _drawn(samples: Sequence[Floats], statistic: Callable[[Sequence[Floats]], Floats], n: int) -> Estimate:
-    found = interval(samples, statistic, totals=_totals(samples))
+    found = interval(samples, statistic, totals=shared_totals(samples, DRAWS))
     return Estimate("", found.value, n, None, found.low, found.high)
-
-
-def _totals(samples: Sequence[Floats]) -> list[Floats]:
-    """Of talks drawn again, the same draws for every statistic: how often each was drawn, times its row."""
-    return [np.asarray(_drawn_talks(len(rows), SEED + place) @ rows) for place, rows in enumerate(samples)]
-
-
-@cache
-def _drawn_talks(n: int, seed: int) -> Floats:
-    return np.random.default_rng(seed).multinomial(n, [1 / n] * n, size=DRAWS).astype(float)
 
 
 def _z(x: Sequence[float], y: Sequence[float]) -> float | None:
@@ -276,7 +265,7 @@ def _differences(ratings: Sequence[Ratings]) -> list[Row]:
     for first, second in (("gemini", "gpt"), ("gemini", "claude"), ("gpt", "claude"), ("gemini", CROWD)):
         one, other = (_stacked(ratings, ((PANEL, who),)) for who in (first, second))
         both = [np.hstack(pair) for pair in zip(one, other, strict=True)]
-        found = interval(both, _difference, totals=_totals(both))
+        found = interval(both, _difference, totals=shared_totals(both, DRAWS))
         rows.append({"first": first, "second": second, "difference": found.value, "low": found.low, "high": found.high})
     return rows
 
