@@ -1,5 +1,5 @@
-"""CuLEmo (Belay et al. 2025, arXiv 2503.10688): 400 questions about how one would feel, in six languages, each with the one
-of six labels that people of one country gave. The items are fetched, never shipped."""
+"""CuLEmo (Belay et al. 2025, arXiv 2503.10688): 400 questions about how one would feel, in six languages, each with
+the one of six labels that people of one country gave. The items are fetched, never shipped."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
-"""ToMBench's emotion part (Chen et al., ACL 2024, arXiv 2402.15052): 420 questions of seven abilities, each with a story
-and two to four options, in English and in Chinese. The items are fetched, never shipped."""
+"""ToMBench's emotion part (Chen et al., ACL 2024, arXiv 2402.15052): 420 questions of seven abilities, each with a
+story and two to four options, in English and in Chinese. The items are fetched, never shipped."""
 
 import json
 import re
@@ -72,12 +72,16 @@ def _item(line: str, file: str, name: str, language: str) -> Item:
         right = "ABCD".index(str(fields["ANSWER"]).strip())
         texts = str(fields[story]).strip(), str(fields[question]).strip()
     except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{source(file)}: {name} is not a question ({type(error).__name__}: {error}).", _FETCH) from error
+        raise DataError(
+            f"{source(file)}: {name} is not a question ({type(error).__name__}: {error}).", _FETCH
+        ) from error
     options = tuple(_LETTER.sub("", text).strip() for text in written)
     if right >= len(options) or len(options) < 2:
         raise DataError(f"{source(file)}: the answer of {name} is not one of its options.", _FETCH)
     emotion = kind == "Emotion"
-    return Item(name, file, ability if emotion else f"{kind}: {ability}", emotion, language, *texts, options, right, written)
+    return Item(
+        name, file, ability if emotion else f"{kind}: {ability}", emotion, language, *texts, options, right, written
+    )
 
 
 # -- answers that read no story --------------------------------------------------------------------------------------
@@ -90,8 +94,8 @@ def by_length(item: Item, *, longest: bool) -> float:
 
 
 def by_wording(items: Sequence[Item]) -> list[float]:
-    """The share right of who takes the option that is right most often where it is offered in other stories, with a prior
-    of one in four: the wordings' own doing. Ties are shared."""
+    """The share right of who takes the option that is right most often where it is offered in other stories, with a
+    prior of one in four: the wordings' own doing. Ties are shared."""
     offered: Counter[tuple[str, str]] = Counter()
     right: Counter[tuple[str, str]] = Counter()
     for item in items:

@@ -1,6 +1,6 @@
-"""The ratings of Kumar et al. 2025 (arXiv 2506.10150): talks on up to four frameworks, each rated on the framework's own
-scales by three experts, a crowd and three models. Talks are known by a hash of their id, and joined by it: every file
-has its own order, and some ids belong to people."""
+"""The ratings of Kumar et al. 2025 (arXiv 2506.10150): talks on up to four frameworks, each rated on the framework's
+own scales by three experts, a crowd and three models. Talks are known by a hash of their id, and joined by it: every
+file has its own order, and some ids belong to people."""
 
 import csv
 import hashlib
@@ -59,7 +59,9 @@ class Ratings:
 def framework_of(name: str) -> Framework:
     found = [one for one in FRAMEWORKS if one.name == name]
     if not found:
-        raise DataError(f"Kumar et al. have no framework '{name}'.", f"There are: {', '.join(f.name for f in FRAMEWORKS)}.")
+        raise DataError(
+            f"Kumar et al. have no framework '{name}'.", f"There are: {', '.join(f.name for f in FRAMEWORKS)}."
+        )
     return found[0]
 
 

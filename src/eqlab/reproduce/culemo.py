@@ -1,6 +1,6 @@
-"""CuLEmo (arXiv 2503.10688), recomputed from the released answers: three settings, six languages, every model whose files
-are there, beside what answers earn that read nothing and what the Americans' answers earn elsewhere. The paper's tables
-were not to be had, so nothing here is compared with print."""
+"""CuLEmo (arXiv 2503.10688), recomputed from the released answers: three settings, six languages, every model whose
+files are there, beside what answers earn that read nothing and what the Americans' answers earn elsewhere. The paper's
+tables were not to be had, so nothing here is compared with print."""
 
 import json
 import re
@@ -273,10 +273,7 @@ def _effects(answers: Sequence[Answers], languages: Mapping[str, Language]) -> I
                 if one is None or other is None or len(one.gold) != len(other.gold):
                     continue
                 given, without = one.read(exact), other.read(exact)
-                gaps = [
-                    float((a == gold) - (b == gold))
-                    for gold, a, b in zip(one.gold, given, without, strict=True)
-                ]
+                gaps = [float((a == gold) - (b == gold)) for gold, a, b in zip(one.gold, given, without, strict=True)]
                 accuracy = mean_estimate("", gaps, bounds=(-1.0, 1.0))
                 rows = np.hstack([_by_label(one.gold, given), _by_label(one.gold, without)])
                 balanced = interval([rows], _recall_difference, totals=shared_totals([rows], _DRAWS))
@@ -302,21 +299,21 @@ def _recall_difference(totals: Sequence[Floats]) -> Floats:
 def findings(report: Report) -> list[str]:
     found = report["summary"]
     told = [
-        f"{found['files']} answer files of {len(found['models'])} models; the paper's tables were not to be had, so nothing "
-        "is compared with print."
+        f"{found['files']} answer files of {len(found['models'])} models; the paper's tables were not to be had, so "
+        "nothing is compared with print."
     ]
     beaten = [row for row in found["languages"] if row["files"] and row["below_always_neutral"] == row["files"]]
-    for row in beaten:
-        told.append(
-            f"{row['language']}: 'always neutral' gets {100 * row['always_neutral']:.1f} %, more than every one of the "
-            f"{row['files']} files (best {100 * row['best_accuracy']:.1f} %); their balanced accuracy is "
-            f"{100 * row['best_balanced_accuracy']:.1f} % at best, that of any constant answer 16.7 %."
-        )
+    told += [
+        f"{row['language']}: 'always neutral' gets {100 * row['always_neutral']:.1f} %, more than every one of the "
+        f"{row['files']} files (best {100 * row['best_accuracy']:.1f} %); their balanced accuracy is "
+        f"{100 * row['best_balanced_accuracy']:.1f} % at best, that of any constant answer 16.7 %."
+        for row in beaten
+    ]
     named = sum(row["files_with_country"] for row in found["languages"])
     told.append(
         f"Giving the American answer everywhere scores at least as much as "
-        f"{sum(row['not_above_american_answer'] for row in found['languages'])} of the {named} files in which a model is "
-        "told to live in another country."
+        f"{sum(row['not_above_american_answer'] for row in found['languages'])} of the {named} files in which a "
+        "model is told to live in another country."
     )
     for effect in dict.fromkeys(row["effect"] for row in found["effects"]):
         own = [row for row in found["effects"] if row["effect"] == effect]
@@ -333,8 +330,8 @@ def findings(report: Report) -> list[str]:
 
 def tables(report: Report) -> list[Table]:
     def percent(row: Row, name: str, low: str, high: str) -> Estimate:
-        ends = [None if row[end] is None else 100 * row[end] for end in (low, high)]
-        return Estimate("", None if row[name] is None else 100 * row[name], row["n"], None, *ends, "%", digits=1)
+        value, least, most = (None if row[key] is None else 100 * row[key] for key in (name, low, high))
+        return Estimate("", value, row["n"], None, least, most, "%", digits=1)
 
     shown = [
         {
@@ -356,7 +353,10 @@ def tables(report: Report) -> list[Table]:
         "setting | language | who | balanced: balanced accuracy | accuracy | kappa_exact: kappa | "
         "unreadable_exact: unreadable"
     )
-    note = "Exact rule: trimmed, case ignored; what is no label is wrong. A difference between languages is one between groups of annotators."
+    note = (
+        "Exact rule: trimmed, case ignored; what is no label is wrong. A difference between languages is one between "
+        "groups of annotators."
+    )
     return [
         table_of("CuLEmo, recomputed from the released answers", columns, shown, note),
         table_of(

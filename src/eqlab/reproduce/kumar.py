@@ -1,10 +1,11 @@
-"""Kumar et al. 2025 (arXiv 2506.10150), recomputed: how far experts, a crowd and three models agree on the scales of four
-frameworks of empathic talk. Both weightings of kappa stand side by side, the three models apart, every value with an
-interval over talks; what is printed for "the LLM" and "the models" gets its right name."""
+"""Kumar et al. 2025 (arXiv 2506.10150), recomputed: how far experts, a crowd and three models agree on the scales of
+four frameworks of empathic talk. Both weightings of kappa stand side by side, the three models apart, every value with
+an interval over talks; what is printed for "the LLM" and "the models" gets its right name."""
 
 import csv
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
@@ -60,10 +61,14 @@ def claims(ratings: Sequence[Ratings]) -> Iterator[Claim]:
                 yield Claim(
                     {"framework": one.framework.name, "scale": scale, "who": who, "quantity": quantity},
                     None if text is None else float(text),
-                    lambda _, value=value: value(),
+                    partial(_call, value),
                     to_digits(digits),
                     rule,
                 )
+
+
+def _call(value: Callable[[], Estimate | float | None], _: Sequence[Ratings]) -> Estimate | float | None:
+    return value()
 
 
 def _printed() -> dict[Key, str]:
@@ -92,7 +97,7 @@ def _values(one: Ratings, scale: str, columns: Mapping[str, Floats]) -> Iterator
     yield from _same_number(columns)
     ends = f"scale {one.framework.low} to {one.framework.high}"
     for rater in RATERS:
-        yield rater, "mean", lambda rater=rater: mean_estimate("", one.values[rater][scale]), ends, 2
+        yield rater, "mean", partial(mean_estimate, "", one.values[rater][scale]), ends, 2
 
 
 def _agreement(pair: tuple[str, str], columns: Mapping[str, Floats], *, published_pair: bool) -> Iterator[Value]:
@@ -149,7 +154,7 @@ def _alphas(columns: Mapping[str, Floats]) -> Iterator[Value]:
     )
     for who, raters, rule in groups:
         rows = unit_rows([columns[rater].tolist() for rater in raters])
-        yield who, "alpha, interval", lambda rows=rows: _drawn([rows], _alpha, len(rows)), rule, 3
+        yield who, "alpha, interval", partial(_drawn, [rows], _alpha, len(rows)), rule, 3
 
 
 def _alpha(totals: Sequence[Floats]) -> Floats:
@@ -164,7 +169,7 @@ def _left_out(columns: Mapping[str, Floats]) -> Iterator[Value]:
         left = [rater] if rater in EXPERTS else EXPERTS
         pairs = [[expert for expert in EXPERTS if expert != out] for out in left]
         rows = np.hstack([pair_rows(columns[rater], (columns[a] + columns[b]) / 2) for a, b in pairs])  # type: ignore[arg-type]
-        yield rater, quantity, lambda rows=rows: _drawn([rows], _mean_kappa, len(rows)), rule, 2
+        yield rater, quantity, partial(_drawn, [rows], _mean_kappa, len(rows)), rule, 2
 
 
 def _mean_kappa(totals: Sequence[Floats]) -> Floats:
@@ -185,7 +190,7 @@ def _same_number(columns: Mapping[str, Floats]) -> Iterator[Value]:
     for rater in (*MODELS, CROWD):
         same = _whole(columns[rater]) == experts
         rule = f"share of {len(same)} talks with the same whole number; averages rounded half up"
-        yield rater, quantity, lambda same=same: _share(same), rule, 4
+        yield rater, quantity, partial(_share, same), rule, 4
 
 
 def _whole(values: Floats) -> Floats:
@@ -299,13 +304,13 @@ def _bounds(found: Estimate) -> Row:
 def findings(report: Report) -> list[str]:
     found = report["summary"]
     told = [
-        f"{found['agree']} of {found['compared']} printed numbers come out: kappas, z, Spearman's rho with its interval, "
-        "alphas."
+        f"{found['agree']} of {found['compared']} printed numbers come out: kappas, z, Spearman's rho with its "
+        "interval, alphas."
     ]
     if found["missing_frameworks"]:
         told.append(
-            f"Not here: the ratings of {', '.join(found['missing_frameworks'])} ('eqlab data fetch kumar'); the rest is "
-            "computed without them."
+            f"Not here: the ratings of {', '.join(found['missing_frameworks'])} ('eqlab data fetch kumar'); the rest "
+            "is computed without them."
         )
     told.append(
         "Print weights kappa by places among the distinct values that occur. With distances on the scale "
@@ -314,7 +319,9 @@ def findings(report: Report) -> list[str]:
     )
     middle = {row["who"]: row for row in found["medians"] if row["framework"] == "all"}
     listed = ", ".join(f"{_name(who)} {_with_bounds(row)}" for who, row in middle.items())
-    told.append(f"The printed \"LLM\" is {MODEL_NAMES['gemini']} alone. Median kappa over {found['scales']} scales: {listed}.")
+    told.append(
+        f'The printed "LLM" is {MODEL_NAMES["gemini"]} alone. Median kappa over {found["scales"]} scales: {listed}.'
+    )
     told.append('The printed alphas of "three models" are of two, GPT-4o and Claude 3.7 Sonnet.')
     constant = [row["recomputed"] for row in report["rows"] if row["who"] == "constant answer"]
     told.append(
@@ -353,8 +360,8 @@ def all_tables(report: Report) -> list[Table]:
             "Median kappa (distances) over scales",
             "framework | who | interval: median kappa | scales",
             shown,
-            "Intervals: talks drawn again, with all their scales. A median of three experts is easier to agree with than "
-            'a single one: "kappa with two experts", below, compares alike.',
+            "Intervals: talks drawn again, with all their scales. A median of three experts is easier to agree with "
+            'than a single one: "kappa with two experts", below, compares alike.',
         ),
         table_of("Whose median kappa is higher", "first | second | interval: difference", gaps),
         table_of("Severity", columns, found["severities"], "In shares of the scale; lowest and highest over scales."),

@@ -1,9 +1,9 @@
-"""ToMBench's emotion part (arXiv 2402.15052), looked at without a model: what answers earn that read no story, by ability
-and by file, beside what is printed for models and people. No answers were released, so no printed score can be
+"""ToMBench's emotion part (arXiv 2402.15052), looked at without a model: what answers earn that read no story, by
+ability and by file, beside what is printed for models and people. No answers were released, so no printed score can be
 recomputed."""
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files as resources
 from pathlib import Path
 from statistics import fmean
@@ -86,7 +86,9 @@ def _quantities(items: Sequence[Item], language: str) -> Iterator[tuple[str, flo
     twins = sum(len(set(item.options)) < len(item.options) for item in items)
     yield "items with two identical options", twins, "the authors' shuffle maps the second back to the first"
     if language == "zh":
-        kept = sum(any(_keeps_its_letter(option, place) for place, option in enumerate(item.as_written)) for item in items)
+        kept = sum(
+            any(_keeps_its_letter(option, place) for place, option in enumerate(item.as_written)) for item in items
+        )
         rule = "they remove letter, point and space only; 'A.word' keeps its letter through the shuffle"
         yield "items whose letters survive the authors' stripping", kept, rule
 
@@ -108,7 +110,7 @@ def _part(percent: float | None) -> float | None:
 def _shares(values: Sequence[float], stories: Sequence[str]) -> Estimate:
     """A mean of shares: its interval over stories, by their mean shares."""
     story = codes(stories)
-    rows = [np.column_stack([np.bincount(story, values), np.bincount(story)])]
+    rows = [np.column_stack([np.bincount(story, values), np.bincount(story).astype(float)])]
     found = interval(rows, lambda totals: totals[0][..., 0] / totals[0][..., 1], totals=shared_totals(rows, 2_000))
     return Estimate("", fmean(values), len(values), None, found.low, found.high)
 
@@ -158,46 +160,40 @@ def _value(row: Row) -> float:
 def findings(report: Report) -> list[str]:
     found = report["summary"]
     told = [
-        f"None of the {found['verdicts'].get('not recomputable', 0)} printed scores can be recomputed: no answers of models "
-        "or people were released."
+        f"None of the {found['verdicts'].get('not recomputable', 0)} printed scores can be recomputed: no answers of "
+        "models or people were released."
     ]
-    for row in found["strongest_without_reading"]:
-        told.append(
-            f"Without reading a story, '{row['answer']}' is right in {100 * row['share']:.1f} % of the emotion items in "
-            f"{'English' if row['language'] == 'en' else 'Chinese'} ({100 * row['low']:.1f} to {100 * row['high']:.1f}, "
-            f"over stories); {row['printed_models_below']} of {row['printed_models']} printed models lie below."
-        )
+    told += [
+        f"Without reading a story, '{row['answer']}' is right in {100 * row['share']:.1f} % of the emotion items in "
+        f"{'English' if row['language'] == 'en' else 'Chinese'} ({100 * row['low']:.1f} to {100 * row['high']:.1f}, "
+        f"over stories); {row['printed_models_below']} of {row['printed_models']} printed models lie below."
+        for row in found["strongest_without_reading"]
+    ]
     parts = [
         row
         for row in report["rows"]
         if row["by"] == "ability" and row["name"] != ALL and _trivial(row["quantity"]) and row["language"] == "en"
     ]
-    for row in sorted(parts, key=_value, reverse=True)[:3]:
-        told.append(f"{row['name']}: '{row['quantity']}' is right in {100 * row['recomputed']:.1f} % (English).")
+    told += [
+        f"{row['name']}: '{row['quantity']}' is right in {100 * row['recomputed']:.1f} % (English)."
+        for row in sorted(parts, key=_value, reverse=True)[:3]
+    ]
     if found["missing_files"]:
         told.append(f"Not here: {', '.join(found['missing_files'])}.")
     return told
 
 
 def tables(report: Report) -> list[Table]:
-    short: dict[str, Callable[[Row], object]] = {
-        "items with two options only": lambda row: row["recomputed"],
-        "distinct stories": lambda row: row["recomputed"],
-        "items with two identical options": lambda row: row["recomputed"],
-    }
     shown: dict[tuple[str, str, str], Row] = {}
     for row in report["rows"]:
         if row["by"] == "printed" or not row["language"]:
             continue
         own = shown.setdefault((row["by"], row["name"], row["language"]), {})
         own |= {"by": row["by"], "name": row["name"], "language": row["language"]}
-        cell = short.get(row["quantity"], lambda row: Estimate("", 100 * row["recomputed"], row["n"] or 0, None,
-            None if row["low"] is None else 100 * row["low"], None if row["high"] is None else 100 * row["high"],
-            "%", digits=1))  # fmt: skip
-        own[row["quantity"]] = cell(row)
+        own[row["quantity"]] = row["recomputed"] if row["quantity"] in _COUNTS else _percent(row)
     columns = (
-        "by | name | language | distinct stories: stories | chance | always A: A | always B: B | always C: C | always D: D "
-        "| always the longest option: longest | always the shortest option: shortest "
+        "by | name | language | distinct stories: stories | chance | always A: A | always B: B | always C: C "
+        "| always D: D | always the longest option: longest | always the shortest option: shortest "
         "| option right most often elsewhere: favourite words"
     )
     printed: dict[str, Row] = {}
@@ -206,14 +202,24 @@ def tables(report: Report) -> list[Table]:
             name = f"{'emotion' if 'emotion' in row['quantity'] else 'outcome'}_{row['language']}"
             printed.setdefault(row["name"], {"name": row["name"]})[name] = row["printed"]
     heads = (
-        "name | emotion_en: emotion, English | emotion_zh: emotion, Chinese | outcome_en: Unexpected Outcome, English | "
-        "outcome_zh: Unexpected Outcome, Chinese"
+        "name | emotion_en: emotion, English | emotion_zh: emotion, Chinese "
+        "| outcome_en: Unexpected Outcome, English | outcome_zh: Unexpected Outcome, Chinese"
     )
     note = "Intervals over stories. Favourite words: the option that is right most often where other stories offer it."
     return [
         table_of("What answers earn that read no story", columns, shown.values(), note),
-        table_of("Printed, per cent right", heads, printed.values(), "Pictures of tables; nothing to recompute them from."),
+        table_of(
+            "Printed, per cent right", heads, printed.values(), "Pictures of tables; nothing to recompute them from."
+        ),
     ]
+
+
+_COUNTS = ("items with two options only", "distinct stories", "items with two identical options")
+
+
+def _percent(row: Row) -> Estimate:
+    low, high = (None if row[end] is None else 100 * row[end] for end in ("low", "high"))
+    return Estimate("", 100 * row["recomputed"], row["n"] or 0, None, low, high, "%", digits=1)
 
 
 STUDY = Study("ToMBench's emotion part", reproduce, findings, tables)
