@@ -19,6 +19,7 @@ STUDIES = (
     "culemo",
     "tombench",
     "eqbench-mmlu",
+    "seceu",
 )
 
 
