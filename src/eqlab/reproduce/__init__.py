@@ -9,7 +9,14 @@ from eqlab.core.errors import UsageError
 if TYPE_CHECKING:
     from eqlab.reproduce.claims import Study
 
-STUDIES = ("eqbench", "emotionbench", "empathy", "sage", "short-forms")
+STUDIES = (
+    "eqbench",
+    "emotionbench",
+    "empathy",
+    "sage",
+    "short-forms",
+    "seceu",
+)
 
 
 def load(name: str) -> "Study":

@@ -261,19 +261,25 @@ def _position(connection: Connection, participation: Participation, who: Person,
     if who.state in ENDED or steps[who.step].kind != "talk":
         return None
     first = participation.design.trials[steps[who.step].trial]
+    # The end of a call and its answers come together: who sees the end, and only then looks for answers, finds them.
+    calls = _calls_of(connection, participation, who.person)
     found = _answers(connection, participation, who.person)
     turns, pending = chain(first, found)
     tried = tuple(found.get(pending.id, ())) if pending else ()
-    asked = _asked(connection, participation, who.person, pending.id) if pending else ""
+    asked = _asked([one for one in calls if one.trial_id == pending.id], participation.clock()) if pending else ""
     return TalkPosition(first, who.step, tuple(turns), pending, tried, who.arm or "", who.seed, asked)
 
 
-def _asked(connection: Connection, participation: Participation, person: str, trial: str) -> Asked:
-    query = select(talk_calls.c.state, talk_calls.c.until).where(*_calls(participation, person, trial))
-    rows = connection.execute(query).all()
-    if any(row.state == "asked" and row.until > participation.clock() for row in rows):
+def _asked(calls: Sequence[Any], now: float) -> Asked:
+    if any(call.state == "asked" and call.until > now for call in calls):
         return "asked"
-    return "failed" if any(row.state in ("done", "lost") for row in rows) else ""
+    return "failed" if any(call.state in ("done", "lost") for call in calls) else ""
+
+
+def _calls_of(connection: Connection, participation: Participation, person: str) -> Sequence[Any]:
+    query = select(talk_calls.c.trial_id, talk_calls.c.state, talk_calls.c.until)
+    own = (talk_calls.c.study_id == participation.study.id, talk_calls.c.person == person)
+    return connection.execute(query.where(*own)).all()
 
 
 def _calls(participation: Participation, person: str, trial: str) -> tuple[Any, ...]:
