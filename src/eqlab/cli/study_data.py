@@ -155,10 +155,12 @@ def person(
     from eqlab.cli.plain import as_json
     from eqlab.data.files import write_whole
     from eqlab.store.study.records import export_person
+    from eqlab.study.results.analysis import current_user, log_look
 
     check_writable(output)
     with begun_study(file, store, data) as participation:
         found = export_person(participation, find_person(participation, name, panel_id))
+        found = {"standing": log_look(participation, current_user(), "read"), **found}
     text = as_json(found)
     if output is None:
         typer.echo(text)

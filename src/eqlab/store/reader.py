@@ -14,7 +14,7 @@ import orjson
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import StoreError, UsageError
-from eqlab.core.runs import PEOPLE, RunConfig, config_from_json
+from eqlab.core.runs import PEOPLE, PERSON, RunConfig, config_from_json
 from eqlab.core.secrets import without_secrets
 from eqlab.core.trials import Trial, from_json
 from eqlab.core.usage import Use
@@ -47,6 +47,11 @@ _PROGRESS = """
             WHERE a.run_id = :run AND a.subject = p.subject AND a.status <> 'error'
         ) replied
     ) FROM planned p WHERE p.run_id = :run GROUP BY p.subject ORDER BY p.subject
+"""
+_LOCKED = """
+    SELECT s.id, (SELECT count(*) FROM places p WHERE p.study_id = s.id AND p.state = 'done'),
+        (SELECT count(*) FROM places p WHERE p.study_id = s.id)
+    FROM studies s WHERE s.run_id = :run AND s.locked_at IS NOT NULL
 """
 
 
@@ -132,6 +137,8 @@ class Reader(ABC):
         """Every planned trial with all its attempts, in the order of asking; of all persons for `people`.
 
         `trials` (ids) and `status` narrow down what is read, not exactly: the caller still looks at each."""
+        if subject == PEOPLE or subject.startswith(PERSON):
+            self._keep_shut(run)
         where, values = _asked(run, subject, benchmark)
         if trials is not None and not trials:
             return
@@ -172,6 +179,16 @@ class Reader(ABC):
                     )  # fmt: skip
                     attempts.append(answer)
             yield from self._with_trials(page)
+
+    def _keep_shut(self, run: str) -> None:
+        """People's answers in a locked study that is under way have one door, which keeps that somebody looked."""
+        for study, done, planned in self.rows(_LOCKED, {"run": run}):
+            if done < planned:
+                raise StoreError(
+                    f"Run {run} is study '{study}', which is locked and has {done} of {planned} places filled: what "
+                    "people answered is not shown here.",
+                    "'eqlab study analyze' and 'eqlab study export' show it as interim, and keep that somebody looked.",
+                )
 
     def used(self, run: str, subject: str, benchmark: str = "", *, whole: bool = False) -> Iterator[Use]:
         """What each stored attempt took, without its text; of one benchmark, or of all. `whole`: with how long it is
