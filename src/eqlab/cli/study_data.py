@@ -248,13 +248,12 @@ def show(found: "StudyAnalysis") -> None:
 
 
 def analysis_json(found: "StudyAnalysis") -> dict[str, Any]:
-    from dataclasses import asdict
-
     from eqlab.cli.results import result_json
+    from eqlab.core.records import as_dict
 
     return {
         "study": found.design.study.id,
-        "standing": {"label": found.standing.label, **asdict(found.standing)},
+        "standing": {"label": found.standing.label, **as_dict(found.standing)},
         "excluded": {person: list(why) for person, why in found.sample.excluded.items()},
         "analysed": [person.person for person in found.sample.kept],
         "result": result_json(found.result),

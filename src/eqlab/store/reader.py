@@ -5,7 +5,7 @@ Plain SQL with named parameters, which sqlite3 and SQLAlchemy both take: `eqlab 
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,9 +20,14 @@ from eqlab.core.trials import Trial, from_json
 from eqlab.core.usage import Use
 from eqlab.store.damage import sound
 
-_FIELDS = [field.name for field in fields(Answer)][4:]
+_ANSWER = ", ".join(
+    f'a."{name}"'
+    for name in (
+        "attempt", "text", "status", "values", "note", "reasoning", "model", "temperature", "latency",
+        "transport_retries", "tokens_in", "tokens_out", "finish", "at", "sent", "usage",
+    )
+)  # fmt: skip
 """What an answer says beside whose it is: run, trial, subject and repeat are the planned trial's."""
-_ANSWER = ", ".join(f'a."{name}"' for name in _FIELDS)
 _OF_PLANNED = (
     "a.run_id = p.run_id AND a.subject = p.subject AND a.trial_id = p.trial_id AND a.repeat = p.repeat"  # the key
 )
@@ -154,9 +159,10 @@ class Reader(ABC):
         attempts: list[Answer] = []
         last: tuple[int, str] | None = None
         with sound(self.shown):
-            for attempt, text, status, said, *more, sent, usage, trial, repeat, position, who in self.rows(
-                query, values
-            ):
+            for (
+                attempt, text, state, said, note, reasoning, model, temperature, latency, retries, tokens_in,
+                tokens_out, finish, at, sent, usage, trial, repeat, position, who,
+            ) in self.rows(query, values):  # fmt: skip
                 if last is None or position != last[0] or who != last[1]:
                     last = position, who
                     if len(page) == _PAGE:
@@ -165,8 +171,13 @@ class Reader(ABC):
                     attempts = []
                     page.append((trial, repeat, attempts))
                 if attempt is not None:  # else a trial without an answer
-                    own = (attempt, text, status, _read_values(said), *more, _read(sent), _read(usage))
-                    attempts.append(Answer(run, trial, who, repeat, *own))
+                    answer = Answer(
+                        run=run, trial=trial, subject=who, repeat=repeat, attempt=attempt, text=text, status=state,
+                        values=_read_values(said), note=note, reasoning=reasoning, model=model,
+                        temperature=temperature, latency=latency, transport_retries=retries, tokens_in=tokens_in,
+                        tokens_out=tokens_out, finish=finish, at=at, sent=_read(sent), usage=_read(usage),
+                    )  # fmt: skip
+                    attempts.append(answer)
             yield from self._with_trials(page)
 
     def _keep_shut(self, run: str) -> None:

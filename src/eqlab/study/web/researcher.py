@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import parse_qsl
 
@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from eqlab.core.records import as_dict
 from eqlab.store.study.researchers import (
     ROLES,
     Researcher,
@@ -114,7 +115,7 @@ async def one(request: Request, study: str) -> Response:
 async def status_json(request: Request, study: str) -> Response:
     site = site_of(request)
     await _admit(request)
-    return JSONResponse(asdict(await _status(site, _find(site, study))))
+    return JSONResponse(as_dict(await _status(site, _find(site, study))))
 
 
 @router.get("/{study}/export/{name}")
