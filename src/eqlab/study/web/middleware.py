@@ -111,9 +111,7 @@ class RequestGuard:
         if not self._our_host(headers.get("host", "").lower(), scope["path"]):
             return 421
         length = headers.get("content-length", "")
-        if (
-            length and "transfer-encoding" in headers
-        ):  # two ends of one body: whoever stands before us may see the other
+        if length and "transfer-encoding" in headers:  # two ends of one body: a proxy may see the other
             scope["eqlab_close"] = True
             return 400
         if length and (not length.isdecimal() or int(length) > self._settings.body_limit):

@@ -141,13 +141,12 @@ class Connections:
         """Without the head of a request so far; the oldest first."""
 
     def make_room(self, newcomer: "TimedProtocol") -> None:
-        if self.open[newcomer.address] > self.most_of_one:
-            own = (one for one in (*self.idle, *self.waiting) if one.address == newcomer.address)
-        elif self.open.total() > self.most:
-            own = iter((*self.idle, *self.waiting))
-        else:
+        too_many_of_one = self.open[newcomer.address] > self.most_of_one
+        if not too_many_of_one and self.open.total() <= self.most:
             return
-        next(own, newcomer).drop()
+        unused = (*self.idle, *self.waiting)
+        give_way = (one for one in unused if not too_many_of_one or one.address == newcomer.address)
+        next(give_way, newcomer).drop()
 
 
 def most_connections() -> int:
