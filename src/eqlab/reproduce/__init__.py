@@ -9,7 +9,18 @@ from eqlab.core.errors import UsageError
 if TYPE_CHECKING:
     from eqlab.reproduce.claims import Study
 
-STUDIES = ("eqbench", "emotionbench", "empathy", "sage", "short-forms")
+STUDIES = (
+    "eqbench",
+    "emotionbench",
+    "empathy",
+    "sage",
+    "short-forms",
+    "kumar",
+    "culemo",
+    "tombench",
+    "eqbench-mmlu",
+    "seceu",
+)
 
 
 def load(name: str) -> "Study":
