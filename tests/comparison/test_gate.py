@@ -5,6 +5,7 @@ from xml.etree import ElementTree as xml
 
 import numpy as np
 import pytest
+from msgspec import structs
 from scipy.stats import beta, binom, binomtest
 from test_comparing import draw, result
 
@@ -186,7 +187,7 @@ def test_refused_answers_count_and_failed_ones_leave_it_open():
     assert refused.outcome == "worse"
     assert "7 of the questions that the baseline answers" in refused.sentence
     lost = result("model:m", less)
-    items = tuple(replace(item, status="error") if item.points is None else item for item in lost.items)
+    items = tuple(structs.replace(item, status="error") if item.points is None else item for item in lost.items)
     (failed,) = checked(own(replace(lost, items=items)), own(result("model:m", base)), None).checks
     assert failed.outcome == "cannot say"
     assert "7 questions got no answer: run the candidate again" in failed.doubt

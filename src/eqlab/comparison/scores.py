@@ -220,7 +220,7 @@ COLUMNS: tuple[ScoreColumn, ...] = (
     ScoreColumn(
         Column("rank_at_worst", "rank at worst", "rank"), lambda line: line.rank_at_worst, "tpbf", matters=_has_lost
     ),
-    ScoreColumn(Column("score_at_best", "at best", "number"), _bounded("at_best"), "pbf", matters=_has_lost),
+    ScoreColumn(Column("score_at_best", "at best", "number"), _bounded("at_best"), "pf", matters=_has_lost),
     ScoreColumn(
         Column("score_errors_as_wrong", "errors as wrong", "number", note=AS_WRONG),
         _bounded("as_wrong"),
