@@ -9,7 +9,11 @@ RUN := $(VENV)/.run-ready
 TEST := $(VENV)/.test-ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SLICE ?= tests/core tests/data tests/instruments tests/store tests/models tests/comparison
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal  # two processes share the cores; threads would too
 COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
+
+# Containers often forbid bytecode; tests start hundreds of processes, and each would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup run talk test claims slice lint docs docs-output bench audit sbom lock clean
 
@@ -48,13 +52,13 @@ talk: $(RUN)         ## the embedded model in both seats of four short talks (se
 
 test: setup          ## lint, types, import rules, tests
 	@$(MAKE) --no-print-directory lint
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not claims"  # two processes share the cores; threads would too
+	$(PYTEST) -m "not claims"
 
 claims: setup        ## tests that are slow by nature: repeated kills, Ray, coverage over repetitions, foreign oracles
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m claims
+	$(PYTEST) -m claims
 
 slice: setup         ## a few minutes of tests, on another interpreter: make slice PYTHON=python3.13 VENV=.venv-newest
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not claims" $(SLICE)
+	$(PYTEST) -m "not claims" $(SLICE)
 
 lint: setup          ## lint, types and import rules
 	$(BIN)/ruff check src tests bench

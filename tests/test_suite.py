@@ -71,11 +71,11 @@ IS_KILLED = "def test_hangs(): os.kill(os.getpid(), signal.SIGKILL)"
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("body", [HANGS, HANGS_AFTER_A_FAILURE, IS_KILLED], ids=["hangs", "hangs after", "killed"])
 def test_a_test_that_hangs_or_dies_ends_the_run_with_its_name(tmp_path, body, workers):
-    """With the settings of this suite, but for the length of the limit; the other file's tests are done."""
+    """With the settings of this suite, but for the length of the limit; all other tests are done."""
     (tmp_path / "test_bad.py").write_text(f"import os, pytest, signal, threading\n{body}\n\ndef test_left(): pass\n")
     (tmp_path / "test_good.py").write_text("def test_fine(): pass\n")
     command = [sys.executable, "-m", "pytest", "-p", "ending", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml"]
-    limit = ["-o", "faulthandler_timeout=2", "--rootdir", tmp_path, "-n", str(workers), "--dist", "loadfile"]
+    limit = ["-o", "faulthandler_timeout=2", "--rootdir", tmp_path, "-n", str(workers), "--dist", "worksteal"]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "tests" / "support")}
     done = subprocess.run(
         [*command, *limit, tmp_path], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300
@@ -88,4 +88,4 @@ def test_a_test_that_hangs_or_dies_ends_the_run_with_its_name(tmp_path, body, wo
     if workers:
         assert "crashed while running 'test_bad.py::test_hangs'" in said
         assert "Worker gw" in said
-        assert " 1 passed" in said
+        assert " 2 passed" in said

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -18,6 +19,7 @@ from talk_case import PANEL, Person, TalkSite, calls, talk_design, talk_text
 from web_case import SECRET
 
 from eqlab.store.store import Store
+from eqlab.store.study import talks
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.studies import create_study
 
@@ -95,6 +97,37 @@ def test_asked_by_one_and_seen_at_the_other(two, server):
     assert here.until_answered().lines[-1] == ("other", "Reply to Two.")
     assert [body["messages"][-1]["content"] for body in server.requests] == ["One.", "Two."]
     assert [row.state for row in calls(two[0])] == ["done", "done"]
+
+
+def test_a_reply_that_is_stored_while_somebody_looks_is_not_a_model_that_is_down(two, server, monkeypatch):
+    """Between the two things that a look reads: what was answered, and who is being asked."""
+    held, asked = Held(server), threading.Event()
+    wait = server.before
+
+    async def say_so_and_wait(body):
+        asked.set()
+        await wait(body)
+
+    server.before = say_so_and_wait
+    here = two[0].person().begin()
+    there = elsewhere(here, two[1])
+    send(here, "One.", 40)
+    assert asked.wait(60)
+    read, looked = talks._answers, []
+
+    def read_and_be_overtaken(*where):
+        found = read(*where)
+        if not looked:
+            looked.append(found)
+            held.gate.set()
+            while calls(two[0])[0].state == "asked":
+                time.sleep(0.01)
+        return found
+
+    monkeypatch.setattr(talks, "_answers", read_and_be_overtaken)
+    assert there.look().state == "wait"
+    assert looked
+    assert there.until_answered().lines == [("you", "One."), ("other", "Reply to One.")]
 
 
 def site_of(person, two):

@@ -277,8 +277,9 @@ def if_open(writer: asyncio.StreamWriter, data: bytes) -> None:
         writer.write(data)
 
 
-def second_when_asked_again(pause: float) -> Behaviour:
-    """The worst of all: another reply to a question is kept until the next one is asked, whose own then follows."""
+def second_when_asked_again(pause: Callable[[], Awaitable[None]]) -> Behaviour:
+    """The worst of all: another reply to a question is kept until the next one is asked, whose own follows after the
+    pause."""
     kept: dict[asyncio.StreamWriter, bytes] = {}
 
     async def behave(call: Call) -> None:
@@ -286,7 +287,7 @@ def second_when_asked_again(pause: float) -> Behaviour:
             call.writer.write(http(kept.pop(call.writer)))
         else:
             kept[call.writer] = another(call.good)
-        await asyncio.sleep(pause)
+        await pause()
         call.writer.write(http(call.good))
 
     return behave

@@ -2,9 +2,10 @@
 down before it is sent. A turn is kept only if it is the one whose turn it is."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from msgspec import structs
 from sqlalchemy import Connection, func, insert, select, update
 
 from eqlab.core.answers import Answer
@@ -98,7 +99,7 @@ def keep_turn(
             return "ended" if who.state in ENDED else "again"
         if number != len(here.turns) or here.pending is None or here.pending.id != trial:
             return "again" if number < len(here.turns) or here.pending is None else "ahead"
-        own = replace(answer, subject=f"{PERSON}{person}", trial=trial, attempt=len(here.attempts) + 1)
+        own = structs.replace(answer, subject=f"{PERSON}{person}", trial=trial, attempt=len(here.attempts) + 1)
         _write(connection, participation, here, [own], changes)
         answering = Answering(connection, participation.design, changes, own.at)
         changes.note(person, "said", page=who.step, turn=number, **detail)
@@ -211,7 +212,9 @@ def end_call(
         if here is None or here.pending is None or not said or said[0].trial != here.pending.id:
             return "again"
         used = len(here.attempts)
-        own = [replace(one, subject=f"{PERSON}{person}", attempt=used + n) for n, one in enumerate(said, start=1)]
+        own = [
+            structs.replace(one, subject=f"{PERSON}{person}", attempt=used + n) for n, one in enumerate(said, start=1)
+        ]
         _write(connection, participation, here, own, changes)
         Answering(connection, participation.design, changes, own[-1].at).stay(who)
         return "kept"
@@ -258,19 +261,25 @@ def _position(connection: Connection, participation: Participation, who: Person,
     if who.state in ENDED or steps[who.step].kind != "talk":
         return None
     first = participation.design.trials[steps[who.step].trial]
+    # The end of a call and its answers come together: who sees the end, and only then looks for answers, finds them.
+    calls = _calls_of(connection, participation, who.person)
     found = _answers(connection, participation, who.person)
     turns, pending = chain(first, found)
     tried = tuple(found.get(pending.id, ())) if pending else ()
-    asked = _asked(connection, participation, who.person, pending.id) if pending else ""
+    asked = _asked([one for one in calls if one.trial_id == pending.id], participation.clock()) if pending else ""
     return TalkPosition(first, who.step, tuple(turns), pending, tried, who.arm or "", who.seed, asked)
 
 
-def _asked(connection: Connection, participation: Participation, person: str, trial: str) -> Asked:
-    query = select(talk_calls.c.state, talk_calls.c.until).where(*_calls(participation, person, trial))
-    rows = connection.execute(query).all()
-    if any(row.state == "asked" and row.until > participation.clock() for row in rows):
+def _asked(calls: Sequence[Any], now: float) -> Asked:
+    if any(call.state == "asked" and call.until > now for call in calls):
         return "asked"
-    return "failed" if any(row.state in ("done", "lost") for row in rows) else ""
+    return "failed" if any(call.state in ("done", "lost") for call in calls) else ""
+
+
+def _calls_of(connection: Connection, participation: Participation, person: str) -> Sequence[Any]:
+    query = select(talk_calls.c.trial_id, talk_calls.c.state, talk_calls.c.until)
+    own = (talk_calls.c.study_id == participation.study.id, talk_calls.c.person == person)
+    return connection.execute(query.where(*own)).all()
 
 
 def _calls(participation: Participation, person: str, trial: str) -> tuple[Any, ...]:
