@@ -82,7 +82,7 @@ def test_a_benchmark_in_one_file(registered, server, tmp_path, eqlab):
     assert done.code == 0, done.err
     assert "above people" in done.out
     assert "near stands above 100 %" in done.out
-    assert "the same to each 4.06, falling by place" in done.out
+    assert "the same to each 4.1, falling by place" in done.out
     assert "8 answers did not add up as asked and were scaled to the total." in done.out
     near, flat, _ = json.loads(eqlab("run", "near", "flat", "sums", *asked, "--json").out)["results"]
     assert (near["headline"]["value"], near["better"], near["norms"]["source"]) == (0.0, "lower", "invented people")

@@ -122,8 +122,8 @@ def estimate_text(estimate: Estimate) -> str:
 
 
 def floor_text(value: float, digits: int) -> str:
-    """What takes no skill, as exactly as it is needed: from 10 on one digit after the point is enough."""
-    return f"{value:.{digits if abs(value) < 10 else min(digits, 1)}f}"
+    """What takes no skill: one digit after the point is enough, but for a score that lies between 0 and 1."""
+    return f"{value:.{digits if 0 < abs(value) < 1 else min(digits, 1)}f}"
 
 
 def percentile_text(place: Estimate | None) -> str:

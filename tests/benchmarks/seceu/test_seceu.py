@@ -158,6 +158,12 @@ def test_no_answer_is_left_out_and_zeros_in_the_paper():
     assert paper == pytest.approx(fmean(sum(p**2 for p in item.reference.values()) ** 0.5 for item in found.items))
 
 
+def test_an_own_file_as_csv():
+    body = b"id,text,words\na,One.,Sad 6 | Angry 3 | Calm 1 | Proud 0\n"
+    (asked,) = SECEU.questions({"own/mine.csv": body}, SECEU.option_class(item_set="own"))
+    assert asked.key["reference"] == {"Sad": 6, "Angry": 3, "Calm": 1, "Proud": 0}
+
+
 def test_an_own_file_with_other_sums_is_refused():
     body = b'[[item]]\nid = "a"\nstory = "One."\nwords = { Sad = 6, Angry = 6, Calm = 1, Proud = 0 }\n'
     with pytest.raises(DataError, match="add up to 10"):

@@ -4,9 +4,11 @@ strength. Beside it the published distance and EQ, never without what answers ge
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
+
+from msgspec.structs import replace
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.analysis.pattern import linearised, shape, sums
@@ -17,7 +19,7 @@ from eqlab.benchmarks.seceu.published import MEAN, PEOPLE, SD, TOTAL, WORDS, Sto
 from eqlab.core.answers import final
 from eqlab.core.benchmark import Context, Scored, Selection, Source
 from eqlab.core.forms import Form, Scale
-from eqlab.core.item_file import read_items
+from eqlab.core.item_file import numbered, read_items
 from eqlab.core.results import Baseline, Estimate, ItemScore, Norms
 from eqlab.core.runs import OWN
 from eqlab.core.toml_file import Section
@@ -59,7 +61,9 @@ class Seceu(Questions[SeceuOptions]):
             ]
         else:
             ((path, content),) = files.items()
-            pairs = read_items(content, path, ("id", "theme", "person", "story", "words", "reason"), _story)
+            pairs = read_items(
+                content, path, ("id", "theme", "person", "story", "words", "reason"), _story, _row, "story"
+            )
         order = SHUFFLED if options.order == SHUFFLED else PUBLISHED
         return [
             Question(story.id, story.text, tuple(Scale(word, word, 0, TOTAL) for word in story.words),
@@ -166,6 +170,8 @@ class Seceu(Questions[SeceuOptions]):
 
 def _story(one: Section, top: Section) -> tuple[Story, dict[str, float]]:
     """One of our own stories, or of a user's."""
+    if top.has("instruction"):
+        top.wrong("instruction", "is not taken here (delete it: points are asked for in the same words always)")
     words = one.table("words", None)
     points = {word: words.number(word, 0.0, 0, TOTAL) for word in words.values}
     if len(points) != WORDS or abs(sum(points.values()) - TOTAL) > 0.05:
@@ -173,6 +179,12 @@ def _story(one: Section, top: Section) -> tuple[Story, dict[str, float]]:
     asks = _ASKS[top.choice("language", tuple(_ASKS), "en")].format(person=one.text("person", ""))
     text = f"{one.text('story')}\n\n{asks}" if one.has("person") else one.text("story")
     return Story(one.text("id"), text, tuple(points)), points
+
+
+def _row(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of a CSV, whose words stand in one cell."""
+    words = cells.get("words")
+    return {**cells, "words": numbered(words)} if isinstance(words, str) else dict(cells)
 
 
 def _distance(values: Mapping[str, float], norm: Mapping[str, float]) -> float:
