@@ -12,8 +12,8 @@ pytest.importorskip("fastapi")
 from playwright.sync_api import expect
 from talk_case import HELP, talking
 
+from browser.accessible import sound
 from browser.devices import DESK, PHONE
-from browser.test_participant import sound
 
 DEVICES = {"desk": DESK, "phone": PHONE, "dark": {**PHONE, "color_scheme": "dark"}, "large": DESK}
 SHOTS = os.environ.get("EQLAB_SHOTS", "")
