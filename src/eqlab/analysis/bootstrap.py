@@ -5,6 +5,7 @@ array operations. Intervals by percentiles or BCa (Efron 1987; acceleration by t
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -42,6 +43,18 @@ def draw_totals(samples: Sequence[Floats], draws: int = DRAWS, seed: int = SEED)
             np.concatenate([rows[chosen[start : start + step]].sum(axis=1) for start in range(0, draws, step)])
         )
     return totals
+
+
+def shared_totals(samples: Sequence[Floats], draws: int = DRAWS, seed: int = SEED) -> list[Floats]:
+    """As `draw_totals`, the same draws for all statistics of as many clusters: made once, and a product instead of a
+    sum over drawn rows. For reports with hundreds of intervals over the same things."""
+    return [np.asarray(_how_often(len(rows), draws, seed + place) @ rows) for place, rows in enumerate(samples)]
+
+
+@lru_cache(maxsize=8)
+def _how_often(n: int, draws: int, seed: int) -> Floats:
+    """How often each of n clusters is drawn, draw by draw."""
+    return np.random.default_rng(seed).multinomial(n, [1 / n] * n, size=draws).astype(float)
 
 
 def interval(

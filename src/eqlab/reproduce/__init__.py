@@ -15,6 +15,10 @@ STUDIES = (
     "empathy",
     "sage",
     "short-forms",
+    "kumar",
+    "culemo",
+    "tombench",
+    "eqbench-mmlu",
     "seceu",
 )
 

@@ -3,11 +3,13 @@ four orders is still one."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
 from string import ascii_uppercase
 from typing import Any
+
+from msgspec import structs
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate
 from eqlab.benchmarks.common.outcome import count_outcomes, is_valid
@@ -187,7 +189,7 @@ def _right(key: str, one: Mark) -> bool | None:
 
 
 def _noted(estimate: Estimate, chance: float | None) -> Estimate:
-    return estimate if chance is None else replace(estimate, note=f"by chance {chance:.1f}")
+    return estimate if chance is None else structs.replace(estimate, note=f"by chance {chance:.1f}")
 
 
 def _by_category(read: Sequence[Mark], unit: Unit) -> list[Table]:
@@ -295,7 +297,7 @@ def bias_estimates(read: Sequence[Mark]) -> list[Estimate]:
     answers = list(given(read))
     if not answers:
         return []
-    first = replace(
+    first = structs.replace(
         excess(answers, 1), name="first choice taken too often, points", note="0: no preference for the position"
     )
     return [first, *_consistency(read)]

@@ -1,0 +1,436 @@
+"""Kumar et al. 2025 (arXiv 2506.10150), recomputed: how far experts, a crowd and three models agree on the scales of
+four frameworks of empathic talk. Both weightings of kappa stand side by side, the three models apart, every value with
+an interval over talks; what is printed for "the LLM" and "the models" gets its right name."""
+
+import csv
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from eqlab.analysis.agreement import (
+    confusion,
+    distance_kappa,
+    interval_alpha,
+    kappa_error,
+    pair_rows,
+    places,
+    spearman,
+    unit_rows,
+)
+from eqlab.analysis.arrays import Floats
+from eqlab.analysis.bootstrap import interval, shared_totals
+from eqlab.analysis.intervals import fisher, mean_estimate, proportion_bounds
+from eqlab.core.results import Estimate, Table
+from eqlab.data import published
+from eqlab.data.kumar import CROWD, EXPERTS, MODEL_NAMES, MODELS, RATERS, Ratings, read_all
+from eqlab.reproduce.claims import Claim, Compared, Report, Row, Study, compare, summary, table_of, tables, to_digits
+
+DRAWS = 2_000
+PANEL = "experts"
+"""The median of the three experts."""
+RANKS, DISTANCES = "kappa, quadratic over ranks", "kappa, quadratic over distances"
+_PUBLISHED = (
+    *(("expert1", "expert2"), ("expert2", "expert3"), ("expert3", "expert1")),
+    *((PANEL, CROWD), (PANEL, "gemini"), ("gemini", CROWD)),
+)
+_FURTHER = (
+    *((PANEL, "gpt"), (PANEL, "claude"), ("gpt", CROWD), ("claude", CROWD)),
+    *(("gemini", "gpt"), ("gpt", "claude"), ("claude", "gemini")),
+)
+Key = tuple[str, str, str, str]
+
+
+def reproduce(data: Path | None) -> Report:
+    ratings, missing = read_all(published.published_folder(data))
+    compared = compare(claims(ratings), ratings)
+    return {"rows": [one.row() for one in compared], "summary": _summary(compared, ratings, missing)}
+
+
+def claims(ratings: Sequence[Ratings]) -> Iterator[Claim]:
+    printed = _printed()
+    for one in ratings:
+        for scale in one.scales:
+            columns = _columns(one, scale)
+            for who, quantity, value, rule, digits in _values(one, scale, columns):
+                text = printed.get((one.framework.name, scale, who, quantity))
+                yield Claim(
+                    {"framework": one.framework.name, "scale": scale, "who": who, "quantity": quantity},
+                    None if text is None else float(text),
+                    partial(_call, value),
+                    to_digits(digits),
+                    rule,
+                )
+
+
+def _call(value: Callable[[], Estimate | float | None], _: Sequence[Ratings]) -> Estimate | float | None:
+    return value()
+
+
+def _printed() -> dict[Key, str]:
+    """What the authors' tables print, for the frameworks whose tables we have seen."""
+    text = files("eqlab.reproduce").joinpath("kumar_printed.csv").read_text(encoding="utf-8")
+    found = csv.DictReader(text.splitlines())
+    return {(row["framework"], row["scale"], row["who"], row["quantity"]): row["printed"] for row in found}
+
+
+def _columns(one: Ratings, scale: str) -> dict[str, Floats]:
+    """Every rater's values to hundredths, as published, and the experts' median."""
+    columns = {rater: np.round(np.array(one.values[rater][scale]), 2) for rater in RATERS}
+    columns[PANEL] = np.median([columns[expert] for expert in EXPERTS], axis=0)
+    return columns
+
+
+Value = tuple[str, str, Callable[[], Estimate | float | None], str, int]
+"""Who, quantity, how it is had, by which rule, and the digits that print has."""
+
+
+def _values(one: Ratings, scale: str, columns: Mapping[str, Floats]) -> Iterator[Value]:
+    for pair in (*_PUBLISHED, *_FURTHER):
+        yield from _agreement(pair, columns, published_pair=pair in _PUBLISHED)
+    yield from _alphas(columns)
+    yield from _left_out(columns)
+    yield from _same_number(columns)
+    ends = f"scale {one.framework.low} to {one.framework.high}"
+    for rater in RATERS:
+        yield rater, "mean", partial(mean_estimate, "", one.values[rater][scale]), ends, 2
+
+
+def _agreement(pair: tuple[str, str], columns: Mapping[str, Floats], *, published_pair: bool) -> Iterator[Value]:
+    who, (x, y) = ", ".join(pair), (columns[pair[0]].tolist(), columns[pair[1]].tolist())
+    by_place = places(x, y)
+    n = len(x)
+    ranks = "as published: places among the distinct values of both (after rounding to hundredths)"
+    distances = "squared differences on the scale: what the words say; the same where all values occur"
+    yield who, RANKS, lambda: _kappa(*by_place), ranks, 2
+    yield who, DISTANCES, lambda: _kappa(x, y), distances, 2
+    yield who, "standard error of that", lambda: kappa_error(x, y), f"large sample, {n} talks", 4
+    yield who, "Spearman", lambda: _spearman(x, y), "", 2
+    if published_pair:
+        yield who, "kappa z", lambda: _z(*by_place), "kappa over ranks / its large-sample error", 3
+        rule = f"Fisher, n {n}"
+        yield who, "Spearman interval, lower", lambda: _fisher_end(x, y, -1), rule, 2
+        yield who, "Spearman interval, upper", lambda: _fisher_end(x, y, 1), rule, 2
+
+
+def _kappa(x: Sequence[float], y: Sequence[float]) -> Estimate:
+    return _drawn([pair_rows(x, y)], lambda totals: distance_kappa(totals[0]), len(x))
+
+
+def _drawn(samples: Sequence[Floats], statistic: Callable[[Sequence[Floats]], Floats], n: int) -> Estimate:
+    found = interval(samples, statistic, totals=shared_totals(samples, DRAWS))
+    return Estimate("", found.value, n, None, found.low, found.high)
+
+
+def _z(x: Sequence[float], y: Sequence[float]) -> float | None:
+    value, error = float(distance_kappa(pair_rows(x, y).sum(axis=0))), kappa_error(x, y)
+    return None if not math.isfinite(value) or not error else value / error
+
+
+def _spearman(x: Sequence[float], y: Sequence[float]) -> Estimate:
+    first, second = ([place + 1 for place in own] for own in places(x, y))
+    r = float(spearman(confusion(first, second, max(*first, *second))))
+    if not math.isfinite(r):
+        return Estimate("", None, len(x))
+    return Estimate("", r, len(x), None, *fisher(r, len(x)))
+
+
+def _fisher_end(x: Sequence[float], y: Sequence[float], side: int) -> float | None:
+    """With 1.96, as published."""
+    r = _spearman(x, y).value
+    return None if r is None or abs(r) >= 1 else math.tanh(math.atanh(r) + side * 1.96 / math.sqrt(len(x) - 3))
+
+
+def _alphas(columns: Mapping[str, Floats]) -> Iterator[Value]:
+    named = "printed as if of three models: the notebook looks for 'gemini', which is called 'llm' in its file"
+    groups = (
+        ("three experts", EXPERTS, ""),
+        ("gpt, claude", ("gpt", "claude"), named),
+        ("gemini, gpt, claude", MODELS, "what the printed one was meant to be"),
+    )
+    for who, raters, rule in groups:
+        rows = unit_rows([columns[rater].tolist() for rater in raters])
+        yield who, "alpha, interval", partial(_drawn, [rows], _alpha, len(rows)), rule, 3
+
+
+def _alpha(totals: Sequence[Floats]) -> Floats:
+    return interval_alpha(totals[0])
+
+
+def _left_out(columns: Mapping[str, Floats]) -> Iterator[Value]:
+    """Everybody against two experts at a time, so that an expert and another rater are compared alike."""
+    quantity = "kappa with two experts"
+    rule = "over distances, with the middle of the two others; for who is no expert, the mean over the three pairs"
+    for rater in RATERS:
+        left = [rater] if rater in EXPERTS else EXPERTS
+        pairs = [[expert for expert in EXPERTS if expert != out] for out in left]
+        rows = np.hstack([pair_rows(columns[rater], (columns[a] + columns[b]) / 2) for a, b in pairs])  # type: ignore[arg-type]
+        yield rater, quantity, partial(_drawn, [rows], _mean_kappa, len(rows)), rule, 2
+
+
+def _mean_kappa(totals: Sequence[Floats]) -> Floats:
+    return np.asarray(_kappas(totals[0]).mean(axis=-1))
+
+
+def _kappas(totals: Floats) -> Floats:
+    """Of columns that hold several pairs, one kappa each."""
+    return distance_kappa(totals.reshape(*totals.shape[:-1], -1, 6))
+
+
+def _same_number(columns: Mapping[str, Floats]) -> Iterator[Value]:
+    quantity, experts = "agreement with the experts' median", _whole(columns[PANEL])
+    values, counts = np.unique(experts, return_counts=True)
+    commonest = values[int(np.argmax(counts))]
+    rule = f"always {commonest:g}; kappa 0 by definition"
+    yield "constant answer", quantity, lambda: _share(experts == commonest), rule, 4
+    for rater in (*MODELS, CROWD):
+        same = _whole(columns[rater]) == experts
+        rule = f"share of {len(same)} talks with the same whole number; averages rounded half up"
+        yield rater, quantity, partial(_share, same), rule, 4
+
+
+def _whole(values: Floats) -> Floats:
+    return np.asarray(np.floor(values + 0.5))
+
+
+def _share(hits: Floats) -> Estimate:
+    p, n = float(np.mean(hits)), len(hits)
+    low, high = proportion_bounds(p, n)
+    return Estimate("", p, n, None, low, high)
+
+
+# -- over the scales -------------------------------------------------------------------------------------------------
+
+
+def _summary(compared: Sequence[Compared], ratings: Sequence[Ratings], missing: Sequence[str]) -> Row:
+    scales = sum(len(one.scales) for one in ratings)
+    moved = [one for one in _pairs(compared) if _moves(*one)]
+    return {
+        **summary(compared),
+        "frameworks": [one.framework.name for one in ratings],
+        "missing_frameworks": list(missing),
+        "scales": scales,
+        "talks": sum(len(one.talks) for one in ratings),
+        "kappas_published": len(_PUBLISHED) * scales,
+        "kappas_moved_by_distances": len(moved),
+        "largest_move": max((abs(a - b) for a, b in moved), default=None),
+        "medians": _medians(ratings),
+        "differences_of_medians": _differences(ratings),
+        "severities": _severities(ratings),
+    }
+
+
+def _pairs(compared: Sequence[Compared]) -> Iterator[tuple[float, float]]:
+    """Both kappas of every published pair."""
+    published_pairs = {", ".join(pair) for pair in _PUBLISHED}
+    found = {tuple(one.claim.key.values()): one.recomputed for one in compared}
+    for (framework, scale, who, quantity), ranks in found.items():
+        if quantity == RANKS and who in published_pairs:
+            distances = found[framework, scale, who, DISTANCES]
+            if ranks.value is not None and distances.value is not None:
+                yield ranks.value, distances.value
+
+
+def _moves(ranks: float, distances: float) -> bool:
+    return abs(ranks - distances) > 0.005
+
+
+def _stacked(ratings: Sequence[Ratings], pairs: Sequence[tuple[str, str]]) -> list[Floats]:
+    """Of every framework one row a talk, with the columns of all its scales and these pairs: a drawn talk brings them
+    all along."""
+    found = []
+    for one in ratings:
+        columns = [_columns(one, scale) for scale in one.scales]
+        found.append(np.hstack([pair_rows(own[a].tolist(), own[b].tolist()) for own in columns for a, b in pairs]))
+    return found
+
+
+def _median_kappa(totals: Sequence[Floats]) -> Floats:
+    return np.asarray(np.nanmedian(np.concatenate([_kappas(own) for own in totals], axis=-1), axis=-1))
+
+
+def _medians(ratings: Sequence[Ratings]) -> list[Row]:
+    """The median kappa (distances) over all scales."""
+    groups = {"pairs of experts": _PUBLISHED[:3]} | {f"{PANEL}, {who}": ((PANEL, who),) for who in (*MODELS, CROWD)}
+    rows = []
+    for framework in ("all", *(one.framework.name for one in ratings)):
+        own = [one for one in ratings if framework in ("all", one.framework.name)]
+        for who, pairs in groups.items():
+            found = _drawn(_stacked(own, pairs), _median_kappa, sum(len(one.scales) for one in own))
+            rows.append({"framework": framework, "who": who, **_bounds(found)})
+    return rows
+
+
+def _differences(ratings: Sequence[Ratings]) -> list[Row]:
+    rows = []
+    for first, second in (("gemini", "gpt"), ("gemini", "claude"), ("gpt", "claude"), ("gemini", CROWD)):
+        one, other = (_stacked(ratings, ((PANEL, who),)) for who in (first, second))
+        both = [np.hstack(pair) for pair in zip(one, other, strict=True)]
+        found = interval(both, _difference, totals=shared_totals(both, DRAWS))
+        rows.append({"first": first, "second": second, "difference": found.value, "low": found.low, "high": found.high})
+    return rows
+
+
+def _difference(totals: Sequence[Floats]) -> Floats:
+    halves = [np.split(own, 2, axis=-1) for own in totals]
+    return np.asarray(_median_kappa([half[0] for half in halves]) - _median_kappa([half[1] for half in halves]))
+
+
+def _severities(ratings: Sequence[Ratings]) -> list[Row]:
+    """How far above the experts' median a rater lies on average, in shares of the scale: over all scales."""
+    rows = []
+    for rater in RATERS:
+        gaps = []
+        for one in ratings:
+            width = one.framework.high - one.framework.low
+            for scale in one.scales:
+                columns = _columns(one, scale)
+                gaps.append(float((columns[rater] - columns[PANEL]).mean()) / width)
+        rows.append({"who": rater, "mean": fmean(gaps), "lowest": min(gaps), "highest": max(gaps)})
+    return rows
+
+
+def _bounds(found: Estimate) -> Row:
+    return {"kappa": found.value, "low": found.low, "high": found.high, "scales": found.n}
+
+
+# -- what is shown ---------------------------------------------------------------------------------------------------
+
+
+def findings(report: Report) -> list[str]:
+    found = report["summary"]
+    told = [
+        f"{found['agree']} of {found['compared']} printed numbers come out: kappas, z, Spearman's rho with its "
+        "interval, alphas."
+    ]
+    if found["missing_frameworks"]:
+        told.append(
+            f"Not here: the ratings of {', '.join(found['missing_frameworks'])} ('eqlab data fetch kumar'); the rest "
+            "is computed without them."
+        )
+    told.append(
+        "Print weights kappa by places among the distinct values that occur. With distances on the scale "
+        f"{found['kappas_moved_by_distances']} of the {found['kappas_published']} published kappas move by more than "
+        f"rounding{_largest(found)}."
+    )
+    middle = {row["who"]: row for row in found["medians"] if row["framework"] == "all"}
+    listed = ", ".join(f"{_name(who)} {_with_bounds(row)}" for who, row in middle.items())
+    told.append(
+        f'The printed "LLM" is {MODEL_NAMES["gemini"]} alone. Median kappa over {found["scales"]} scales: {listed}.'
+    )
+    told.append('The printed alphas of "three models" are of two, GPT-4o and Claude 3.7 Sonnet.')
+    constant = [row["recomputed"] for row in report["rows"] if row["who"] == "constant answer"]
+    told.append(
+        f"An answer that is always the same has kappa 0 and the experts' own number in {100 * min(constant):.0f} to "
+        f"{100 * max(constant):.0f} % of talks: agreement in per cent is no evidence."
+    )
+    return told
+
+
+def _largest(found: Row) -> str:
+    return "" if found["largest_move"] is None else f", by {found['largest_move']:.3f} at most"
+
+
+def _name(who: str) -> str:
+    other = who.removeprefix(f"{PANEL}, ")
+    return who if other == who else f"{MODEL_NAMES.get(other, 'the crowd')} with the experts' median"
+
+
+def _with_bounds(row: Row) -> str:
+    return f"{row['kappa']:.2f}" + ("" if row["low"] is None else f" ({row['low']:.2f} to {row['high']:.2f})")
+
+
+def all_tables(report: Report) -> list[Table]:
+    found = report["summary"]
+    shown = [
+        {**row, "interval": Estimate("", row["kappa"], row["scales"], None, row["low"], row["high"])}
+        for row in found["medians"]
+    ]
+    gaps = [
+        {**row, "interval": Estimate("", row["difference"], found["scales"], None, row["low"], row["high"])}
+        for row in found["differences_of_medians"]
+    ]
+    columns = "who | mean: mean gap to the experts' median | lowest | highest"
+    return [
+        table_of(
+            "Median kappa (distances) over scales",
+            "framework | who | interval: median kappa | scales",
+            shown,
+            "Intervals: talks drawn again, with all their scales. A median of three experts is easier to agree with "
+            'than a single one: "kappa with two experts", below, compares alike.',
+        ),
+        table_of("Whose median kappa is higher", "first | second | interval: difference", gaps),
+        table_of("Severity", columns, found["severities"], "In shares of the scale; lowest and highest over scales."),
+        _by_pair(report["rows"]),
+        _by_rater(report["rows"]),
+        *tables("", report)[1:],
+    ]
+
+
+def _by_pair(rows: Sequence[Row]) -> Table:
+    shown = [
+        {
+            **_first(own),
+            "printed": _text(own[RANKS]["printed"]),
+            "ranks": own[RANKS]["recomputed"],
+            "distances": _shown(own[DISTANCES]),
+            "rho_printed": _text(own["Spearman"]["printed"]),
+            "rho": _shown(own["Spearman"]),
+        }
+        for own in _grouped(rows).values()
+        if RANKS in own
+    ]
+    columns = (
+        "framework | scale | who | printed: printed kappa | ranks: over ranks | distances: over distances | "
+        "rho_printed: printed rho | rho: Spearman's rho"
+    )
+    note = "Ranks: places among the distinct values of both, as published. Distances: squared differences on the scale."
+    return table_of("Agreement of two", columns, shown, note)
+
+
+def _by_rater(rows: Sequence[Row]) -> Table:
+    names = {
+        "alpha, interval": "alpha",
+        "kappa with two experts": "two",
+        "agreement with the experts' median": "same",
+        "mean": "mean",
+    }
+    shown = [
+        {**_first(own), "printed": _text(own.get("alpha, interval", {}).get("printed"))}
+        | {short: _shown(own[name]) for name, short in names.items() if name in own}
+        for own in _grouped(rows).values()
+        if not own.keys().isdisjoint(names)
+    ]
+    columns = (
+        "framework | scale | who | mean | two: kappa with two experts | same: same number as the experts' median | "
+        "printed: printed alpha | alpha"
+    )
+    note = "Kappa with two experts: an expert with the middle of the two others, another rater with each two of them."
+    return table_of("Rater by rater", columns, shown, note)
+
+
+def _grouped(rows: Sequence[Row]) -> dict[tuple[str, str, str], dict[str, Row]]:
+    found: dict[tuple[str, str, str], dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault((row["framework"], row["scale"], row["who"]), {})[row["quantity"]] = row
+    return found
+
+
+def _first(own: Mapping[str, Row]) -> Row:
+    row = next(iter(own.values()))
+    return {name: row[name] for name in ("framework", "scale", "who")}
+
+
+def _shown(row: Row) -> Estimate:
+    return Estimate("", row["recomputed"], row["n"] or 0, None, row["low"], row["high"])
+
+
+def _text(printed: float | None) -> str:
+    return "" if printed is None else f"{printed:g}"
+
+
+STUDY = Study("Kumar et al. 2025, recomputed", reproduce, findings, all_tables)
