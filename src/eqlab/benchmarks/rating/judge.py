@@ -20,7 +20,7 @@ from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares, arm_table,
 from eqlab.benchmarks.rating.rated import GOOD, GivenRating, RatedReply, arms_of, given, snapshots
 from eqlab.benchmarks.rating.result import HUMAN, Outcome, counted, unread_caveats
 from eqlab.core.forms import Scale
-from eqlab.core.results import POINTS, Estimate, OfOthers, Table
+from eqlab.core.results import POINTS, Estimate, OfOthers, Table, whiskers
 
 ONE_RATER = (
     "Judge-only: one judge is one rater, so the intervals say how the result would vary over other prompts, not over "
@@ -113,7 +113,7 @@ def _good_gaps(gaps: Sequence[Gap]) -> Table:
         ("replies by", "against", "difference in P(Good), points"),
         tuple(gaps),
         "Paired over the prompts that both replied to; n counts them. Each pair by itself: not corrected for others.",
-        whiskers="difference in P(Good), points",
+        draw=(whiskers("difference in P(Good), points"),),
     )
 
 
@@ -161,7 +161,7 @@ def rubric_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping
                 tuple(shares.items()),
                 "The mean of the scales, each from 0 to 100, over prompts; only ratings that could be read on every "
                 "scale.",
-                whiskers="overall, 0 to 100",
+                draw=(whiskers("overall, 0 to 100"),),
             ),
             means,
             *((_gap_table(scales, by_scale, gaps, arms),) if gaps and not calibrating else ()),

@@ -22,7 +22,7 @@ from eqlab.benchmarks.rating.rated import RatedReply, arms_of
 from eqlab.benchmarks.rating.result import HUMAN, Outcome, unread_caveats
 from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables, verdicts_of, width_of
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Baseline, Estimate, OfOthers, Table
+from eqlab.core.results import Baseline, Estimate, OfOthers, Table, whiskers
 from eqlab.core.studied import Contrast
 
 _OTHERS = OfOthers("Empathy", "replies called Good", (), HUMAN)
@@ -314,5 +314,5 @@ def _strengths_table(fit: Strengths) -> Table:
         ("replies by", "log-odds, mean 0", "rank, 95 %"),
         tuple(row for _, row in sorted(rows, key=lambda row: -row[0])),
         "The difference of two is the log-odds that the one is chosen over the other, ties aside.",
-        whiskers="log-odds, mean 0",
+        draw=(whiskers("log-odds, mean 0"),),
     )

@@ -31,7 +31,7 @@ from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tabl
 from eqlab.core import answered_as
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Scale
-from eqlab.core.results import POINTS, Estimate, ItemScore, OfOthers, Result, Table
+from eqlab.core.results import POINTS, Estimate, ItemScore, OfOthers, Result, Table, whiskers
 
 SUBJECT = "judge:panel"
 DISPUTED = 5
@@ -140,7 +140,7 @@ def panel_result(given: Given, measure: Measure | None = None) -> Result | None:
                 ("replies by", measure.label),
                 tuple((one.name, one) for one in arms),
                 "Each judge's severity is taken out; prompts are the units.",
-                whiskers=measure.label,
+                draw=(whiskers(measure.label),),
             ),
             _differences(pooled),
             _worth_table(panel, _panel(given, replies, measure, first=True), people, measure),

@@ -24,7 +24,7 @@ from eqlab.benchmarks.rating.planned import contrasts_from, left_out, planned_wo
 from eqlab.benchmarks.rating.rated import GOOD, GivenRating, RatedReply, arms_of, given
 from eqlab.benchmarks.rating.result import HUMAN, Outcome, unread_caveats
 from eqlab.core.forms import Scale
-from eqlab.core.results import Estimate, OfOthers, Table
+from eqlab.core.results import Estimate, OfOthers, Table, whiskers
 
 FOLLOWS = (
     "This tells how people like these raters see these replies to these prompts. It does not tell whether anybody "
@@ -216,7 +216,7 @@ def _pooled_tables(ratings: Sequence[GivenRating], reference: str, others: Seque
                 rows,
                 f"Partial pooling: emotions share information (SD between emotions {fit.sd['arm|emotion']:.2f}), so "
                 "few ratings do not make large effects.",
-                whiskers="log-odds of a better rating",
+                draw=(whiskers("log-odds of a better rating"),),
             )
         )
     return tuple(tables)

@@ -18,7 +18,7 @@ from eqlab.benchmarks.rating.reply_rows import ReplyRow, choose
 from eqlab.benchmarks.rating.trials import Design, designed, on_prompts, pair
 from eqlab.core.benchmark import Selection
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import Estimate, Table, whiskers
 from eqlab.core.rubric import Rubric
 from eqlab.core.trials import Trial
 
@@ -96,7 +96,7 @@ def strengths_tables(
         rows,
         f"Bradley–Terry with ties (Davidson), mean 0; intervals and ranks over {over}, not verdicts "
         f"({found.verdicts}). {note}".strip(),
-        whiskers="strength, log odds",
+        draw=(whiskers("strength, log odds"),),
     )
     return (ranking, *_place(found), *_next(found))
 
