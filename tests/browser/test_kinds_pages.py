@@ -10,9 +10,10 @@ from dataclasses import replace
 from made_studies import made, write_replies
 from playwright.sync_api import expect
 
+from browser.accessible import sound
 from browser.devices import DESK, PHONE
 from browser.served import PROLIFIC, served
-from browser.test_participant import send, sound
+from browser.test_participant import send
 from eqlab.store.store import Store
 from eqlab.study.results.participants import read_participants
 

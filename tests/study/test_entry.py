@@ -416,3 +416,19 @@ def test_a_changed_answer_is_checked_like_any_other(make_participation):
     assert (refused.outcome, refused.problems) == ("refused", {"rating": "off"})
     (early,) = participation.make([FilledPage(person, view.number - 1, 1, {"quiz1": 2}, correct=True)])
     assert early.outcome == "again"
+
+
+def test_without_a_public_address_only_numbers_and_this_machine_are_meant(make_site):
+    """A name that somebody made to lead here (DNS rebinding) is not the study's."""
+    site = make_site()
+    for host in ("localhost:8080", "127.0.0.1:8080", "[::1]:8080", "192.168.1.7"):
+        assert site.browser(headers={"Host": host}).get("/health").status_code == 200
+    for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", ""):
+        assert site.browser(headers={"Host": host}).get("/health").status_code == 421
+
+
+def test_a_body_with_two_ends_is_refused(make_site):
+    client = make_site().browser()
+    both = {"Content-Length": "4", "Transfer-Encoding": "chunked"}
+    refused = client.post("/s/small/resume", content=b"who=", headers=both)
+    assert (refused.status_code, refused.headers["connection"]) == (400, "close")
