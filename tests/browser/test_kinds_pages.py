@@ -80,7 +80,7 @@ def fits(page):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
 
 
-@pytest.mark.parametrize("device", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("device", [pytest.param(DESK, marks=pytest.mark.claims), PHONE], ids=["desk", "phone"])
 def test_own_questions_and_own_scales(site, visit, device):
     study = site("rating", tables=OWN + SCALES)
     page = visit(**device)

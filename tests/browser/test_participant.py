@@ -53,7 +53,10 @@ def at(number):
     return lambda page: f"Page {number} " in page.title()
 
 
-@pytest.mark.parametrize("device", [DESK, PHONE, {**PHONE, "color_scheme": "dark"}], ids=["served", "phone", "dark"])
+DARK = pytest.param({**PHONE, "color_scheme": "dark"}, marks=pytest.mark.claims)
+
+
+@pytest.mark.parametrize("device", [DESK, PHONE, DARK], ids=["served", "phone", "dark"])
 def test_whole_way(study, visit, device):
     page = visit(**device)
     requests, said, seen = [], [], []

@@ -24,7 +24,7 @@ def study(tmp_path):
         yield site
 
 
-@pytest.fixture(params=[1280, 360])
+@pytest.fixture(params=[1280, pytest.param(360, marks=pytest.mark.claims)])
 def page(visit, request):
     return visit(viewport={"width": request.param, "height": 900})
 

@@ -47,7 +47,9 @@ def fits(page):
     assert small == 0, "a target is too small for a finger"
 
 
-@pytest.mark.parametrize("device", list(DEVICES))
+@pytest.mark.parametrize(
+    "device", ["desk", "phone", *(pytest.param(name, marks=pytest.mark.claims) for name in ("dark", "large"))]
+)
 def test_a_talk_from_beginning_to_end(tmp_path, server, visit, device):
     server.delay = 0.5
     server.reply = lambda body, number: f"That is answer {number}, and it is a rather long one, so that it can be seen."
