@@ -162,16 +162,18 @@ class CuLEmo(Questions[CuLEmoOptions]):
         answers = [(_cell(one), str(one.key["question"]), one.key["american"] == one.key["gold"]) for one in abroad]
         return (constant, Baseline("the American answer", _balanced("", answers).value or 0.0))
 
+    def people(self, result: Result, options: CuLEmoOptions) -> Result:
+        """Plain accuracy: a person's few questions do not have every label."""
+        norms = None if result.norms is None else replace(result.norms, measure="accuracy")
+        return replace(result, headline=replace(result.headline, name="accuracy"), norms=norms)
+
     def score(
         self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
     ) -> Result:
         everything = list(scored)
         found = super().score(subject, everything, options, context)
         read = [one for one in map(mark, everything) if one.all_right is not None]
-        if subject == PEOPLE:  # a person's few questions have no recall of every label
-            norms = None if found.norms is None else replace(found.norms, measure="accuracy")
-            return replace(found, headline=replace(found.headline, name="accuracy"), norms=norms)
-        if not read:
+        if subject == PEOPLE or not read:
             return found
         head, who = _headline(self.headline, read), subject.removeprefix("model:")
         weights = _weights([_cell(one.trial) for one in read])

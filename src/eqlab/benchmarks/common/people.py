@@ -67,6 +67,8 @@ class BenchmarkStudy:
 
     def result(self, design: Design, people: Analysed) -> PeopleResult:
         (asked,) = design.run.benchmarks
+        if hasattr(self.benchmark, "people"):  # it says something of its own of people's result
+            return PeopleResult(self.benchmark.score(PEOPLE, people.scored, asked.options))
         return PeopleResult(people_result(self.benchmark, people.scored, asked.options))
 
     def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
