@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from talk_case import HELP, talking
 
 from browser.devices import DESK, PHONE
+from browser.test_comfort import OF_2021
 from browser.test_participant import sound
 
 DEVICES = {"desk": DESK, "phone": PHONE, "dark": {**PHONE, "color_scheme": "dark"}, "large": DESK}
@@ -103,6 +104,29 @@ def test_a_talk_from_beginning_to_end(tmp_path, server, visit, device):
     assert [one["emotion"] for one in spoken] == [35, 50, 80]
     assert spoken[1]["feeling"] == "It listened."
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("old", [OF_2021, None], ids=["without submitter", "without script"])
+def test_who_leaves_hurt_has_left(tmp_path, server, visit, old):
+    """Browsers of 2021 do not say which button was pressed: the click must not become a message."""
+    server.reply = lambda body, number: "That is no trouble at all."
+    with talking(tmp_path, server, top="limit = 1") as site:
+        page = visit(java_script_enabled=old is not None)
+        if old is not None:
+            page.add_init_script(old)
+        to_talk(page, site)
+        page.locator("#message").fill("My week was hard.")
+        feel(page, 35)
+        page.locator("#send").click()
+        expect(page.locator(".line.other")).to_have_count(1)
+        expect(page.locator("#talk")).to_have_attribute("data-state", "say")
+        feel(page, 5)
+        with page.expect_navigation():
+            page.locator("button[value=hurt]").click()
+        expect(page.locator("main")).to_contain_text("The other one understood me.")
+        assert len(server.requests) == 1
+        spoken = [values for seat, _, _, values, _ in site.turns() if seat]
+    assert [(one["emotion"], one.get("leaves")) for one in spoken] == [(35, 0), (5, 2)]  # 2: hurt
 
 
 def test_by_keyboard_alone(tmp_path, server, visit):

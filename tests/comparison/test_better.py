@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.comparison.compare import compare
@@ -46,7 +47,7 @@ def test_two_and_from_intervals_alone():
     assert pair.better.name == "near"
     assert pair.difference.value > 0
     assert pair.gain.value == -pair.difference.value
-    bare = [replace(one, items=tuple(replace(i, points=None) for i in one.items)) for one in (a, b)]
+    bare = [replace(one, items=tuple(structs.replace(i, points=None) for i in one.items)) for one in (a, b)]
     (pair,) = compared(*bare).pairs
     assert pair.better.name == "near"
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from conftest import ROOT
+from msgspec import structs
 
 from eqlab.benchmarks.eqbench.parse import figure_answer, figures_of, read_figures, read_scores
 from eqlab.benchmarks.eqbench.score import PRESETS
@@ -85,7 +86,7 @@ def test_scores_from_figures_alone_are_the_golden_scores(offline, golden):
 
 def wordless(result):
     def bare(item):
-        return replace(item, text="", trial="", title="", words_absent=item.words)
+        return structs.replace(item, text="", trial="", title="", words_absent=item.words)
 
     return replace(result, items=tuple(map(bare, result.items)))
 

@@ -5,6 +5,7 @@ import re
 
 import pytest
 from conftest import completion
+from msgspec import structs
 
 import eqlab as api
 from eqlab.core.answers import Answer
@@ -59,10 +60,10 @@ def test_whose_answers_they_are_is_said_first(store, role):
     stored = begin(store, "eqbench")
     asked = stored.config.benchmarks[0]
     given = [
-        Scored(one.trial, one.repeat, tuple(dataclasses.replace(a, model=f"m-{i % 2}x") for a in one.attempts))
+        Scored(one.trial, one.repeat, tuple(structs.replace(a, model=f"m-{i % 2}x") for a in one.attempts))
         for i, one in enumerate(store.scored(stored.id, "model:a", "eqbench"))
     ]
-    lost = dataclasses.replace(given[0].attempts[0], attempt=2, status="error", model="proxy")
+    lost = structs.replace(given[0].attempts[0], attempt=2, status="error", model="proxy")
     given[0] = Scored(given[0].trial, 0, (*given[0].attempts, lost))
     found = scoring.score(f"{role}:m", asked, given)
     assert found.answered_as == {"m-0x": 2, "m-1x": 1}
@@ -92,7 +93,7 @@ def test_what_a_benchmark_does_not_look_at_was_paid_for_too(store, monkeypatch):
         Scored(
             one.trial,
             one.repeat,
-            tuple(dataclasses.replace(a, model="a", tokens_in=10, tokens_out=5) for a in one.attempts),
+            tuple(structs.replace(a, model="a", tokens_in=10, tokens_out=5) for a in one.attempts),
         )
         for one in store.scored(stored.id, "model:a", "eqbench")
     ]

@@ -4,9 +4,9 @@ import json
 import os
 import stat
 from contextlib import suppress
-from dataclasses import asdict, replace
 
 import pytest
+from msgspec import structs
 from sqlalchemy import event
 from test_store import answer, config, plan, trial
 
@@ -54,7 +54,7 @@ def test_answers_of_a_failed_session_are_taken_in_once(store):
 def test_an_attempt_number_that_is_taken_loses_nothing(store):
     store.add_answers([answer(0, text="asked again")])
     kept = PendingAnswers(store.where)
-    kept.keep([replace(answer(0, text="came first"), at=0.5)])
+    kept.keep([structs.replace(answer(0, text="came first"), at=0.5)])
     kept.close()
     take_in(store)
     assert [(one.attempt, one.text) for one in stored(store)] == [(1, "asked again"), (2, "came first")]
@@ -147,7 +147,7 @@ def test_one_store_has_one_key_however_it_is_named(tmp_path, monkeypatch):
 
 def test_what_is_kept_is_what_came():
     full = Answer("r", "t", "s", 0, 2, "täxt\n", "ok", {"k": 3}, "n", "think", "m", 0.16, 1.25, 3, 10, 20, "stop", 2.5)
-    assert pending_answers._read(json.dumps(asdict(full))) == full
+    assert pending_answers._read(json.dumps(structs.asdict(full))) == full
 
 
 def bait(folder, store, target):
@@ -165,7 +165,7 @@ def test_no_link_is_followed_and_no_file_behind_one_is_deleted(tmp_path, monkeyp
     opened = Store(str(shared / "s.db"))
     opened.begin_run(config(), plan(50), {})
     precious = tmp_path / "precious.jsonl"
-    precious.write_text(json.dumps(asdict(answer(0))) + "\n")
+    precious.write_text(json.dumps(structs.asdict(answer(0))) + "\n")
     link = bait(shared, opened, precious)
     assert waiting(opened.where) == []
     take_in(opened)
@@ -208,7 +208,7 @@ def test_the_shared_temporary_folder_is_not_looked_into(store, tmp_path, monkeyp
     shared.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(shared))
     left = shared / f"eqlab-unstored-{store_key(store.where)}-7-7.jsonl"
-    left.write_text(json.dumps(asdict(answer(0))) + "\n")
+    left.write_text(json.dumps(structs.asdict(answer(0))) + "\n")
     left.chmod(0o600)
     assert waiting(store.where) == []
     take_in(store)
@@ -261,7 +261,7 @@ def test_files_of_an_earlier_version_are_still_taken_in(store, tmp_path):
     if path is None:
         pytest.skip("0.1 kept them beside a file")
     old = path.parent / f"eqlab-unstored-{store_key(store.where)}-7-7.jsonl"
-    old.write_text(json.dumps(asdict(answer(0))) + "\n")
+    old.write_text(json.dumps(structs.asdict(answer(0))) + "\n")
     old.chmod(0o600)
     assert waiting(store.where) == [old]
     take_in(store)

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from web_case import PROLIFIC, SECRET, enter, fill, resume, walk
 
 from eqlab.core.moves import Arrival
-from eqlab.store.schema import panel_ids, participants, places
+from eqlab.store.schema import arrivals, panel_ids, participants, places
 from eqlab.store.study.participation import TurnedAway
 from eqlab.store.study.studies import set_status
 from eqlab.study.panels import PANELS, one_spelling, panel_hash, resume_code, same_code, signed_link
@@ -76,7 +76,12 @@ def test_one_person_is_one_id_whatever_the_spelling(make_site, spelling):
     client = site.browser()
     enter(client, panel_id=ONE)
     enter(client, panel_id=spelling)
+    assert count(site, participants) == count(site, arrivals) == 1
+    page = enter(client, panel_id=spelling)
+    client.post("/s/small/page", data=fill(page.text))
+    assert enter(client, panel_id=ONE).status_code == 200
     assert count(site, participants) == count(site, panel_ids) == 1
+    assert count(site, arrivals) == 0
     assert panel_hash(SECRET, spelling) == panel_hash(SECRET, ONE)
     assert one_spelling(spelling) == ONE
 
@@ -113,11 +118,58 @@ def test_the_resume_code_leads_on_in_another_browser_and_guessing_ends_soon(make
     assert resume(other, asked, here).status_code == 429  # even the right one waits now
 
 
-def test_nothing_is_to_be_protected_before_the_consent(make_site):
+def agree(client, page):
+    return client.post("/s/small/page", data=fill(page.text))
+
+
+def test_a_session_that_somebody_else_began_is_not_the_persons(make_site):
+    """A stranger opens the link with a victim's id, then the victim comes and takes part."""
     site = make_site()
-    enter(site.browser())
-    assert "Page 1 " in enter(site.browser()).text
-    assert count(site, participants) == 1
+    stranger, victim = site.browser(), site.browser()
+    strangers_page = enter(stranger)
+    victims_page = enter(victim)
+    assert stranger.cookies["eqlab_small"] != victim.cookies["eqlab_small"]
+    assert "Page 2 " in agree(victim, victims_page).text
+    assert "Page 1 " in stranger.get("/s/small/page").text  # where they were: nothing of the victim's
+    assert "Page 1 " in stranger.get("/s/small/back").text
+    refused = agree(stranger, strangers_page)
+    assert refused.status_code == 403
+    assert 'action="/s/small/resume"' in refused.text
+    code = re.search(r'id="resume">([^<]+)<', victim.get("/s/small/page").text).group(1)
+    assert code not in refused.text
+    stranger.post("/s/small/stop", data={"what": "delete"})
+    assert victim.get("/s/small/page").status_code == 200  # only the stranger's own visit is gone
+    assert count(site, participants) == count(site, panel_ids) == 1
+
+
+def test_who_declines_with_anothers_id_declines_for_themselves(make_site):
+    site = make_site()
+    stranger, victim = site.browser(), site.browser()
+    page = enter(stranger)
+    stranger.post("/s/small/page", data={**fill(page.text), "agree": "no"})
+    assert "Page 2 " in agree(victim, enter(victim)).text
+
+
+def test_the_pages_script_is_led_to_the_resume_code(make_site):
+    site = make_site()
+    first, second = site.browser(), site.browser()
+    pages = enter(first), enter(second)
+    agree(first, pages[0])
+    told = second.post("/s/small/page", data=fill(pages[1].text), headers={"accept": "application/json"})
+    assert told.json() == {"outcome": "ended", "next": "/s/small/elsewhere"}
+    assert second.get("/s/small/elsewhere").status_code == 403
+    assert first.get("/s/small/elsewhere").url.path == "/s/small/page"
+
+
+def test_who_was_erased_does_not_consent_in_a_browser_left_open(make_site):
+    site = make_site()
+    mine, other = site.browser(), site.browser()
+    left_open = enter(other)
+    walk(mine, enter(mine))
+    mine.post("/s/small/stop", data={"what": "delete"})
+    refused = agree(other, left_open)
+    assert (refused.status_code, "taken part before" in refused.text) == (403, True)
+    assert count(site, panel_ids) == 0
 
 
 def test_a_signed_link_is_let_in_from_any_device_and_only_that_where_the_study_says_so(make_site):
@@ -177,7 +229,7 @@ def test_a_full_study_looks_again_when_somebody_returns(make_participation):
     waiting = participation.arrive("waiting", "en")
     assert participation.look(waiting).state == "full"
     participation.send_away(holder, "returned", "ada")
-    assert participation.arrive("waiting", "en") == waiting
+    assert participation.admit(Arrival("waiting", "en", session=waiting)) == waiting
     assert take(participation, waiting).state == "finished"
 
 
@@ -364,3 +416,19 @@ def test_a_changed_answer_is_checked_like_any_other(make_participation):
     assert (refused.outcome, refused.problems) == ("refused", {"rating": "off"})
     (early,) = participation.make([FilledPage(person, view.number - 1, 1, {"quiz1": 2}, correct=True)])
     assert early.outcome == "again"
+
+
+def test_without_a_public_address_only_numbers_and_this_machine_are_meant(make_site):
+    """A name that somebody made to lead here (DNS rebinding) is not the study's."""
+    site = make_site()
+    for host in ("localhost:8080", "127.0.0.1:8080", "[::1]:8080", "192.168.1.7"):
+        assert site.browser(headers={"Host": host}).get("/health").status_code == 200
+    for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", ""):
+        assert site.browser(headers={"Host": host}).get("/health").status_code == 421
+
+
+def test_a_body_with_two_ends_is_refused(make_site):
+    client = make_site().browser()
+    both = {"Content-Length": "4", "Transfer-Encoding": "chunked"}
+    refused = client.post("/s/small/resume", content=b"who=", headers=both)
+    assert (refused.status_code, refused.headers["connection"]) == (400, "close")

@@ -249,10 +249,13 @@ def test_erasing_a_finished_person_opens_the_place_again(make_participation):
 
 def test_people_of_an_earlier_study_may_be_kept_out(make_participation):
     first = make_participation()
-    first.arrive("h", "en")
     second = make_participation(small_design("second", not_after=("small",)))
+    early = second.arrive("h", "en")  # before anything of the first study
+    first.consent(first.arrive("h", "en"), agreed=True)
     assert second.look(second.arrive("h", "en")).state == "full"
     assert second.look(second.arrive("i", "en")).state == "arrived"
+    second.consent(early, agreed=True)
+    assert second.look(early).state == "full"
 
 
 def test_a_begun_study_keeps_its_pages(make_participation):

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from small_study import answer_for, small_design
 from sqlalchemy import select, text
 
-from eqlab.core.moves import ENDED
+from eqlab.core.moves import ENDED, Arrival
 from eqlab.store.schema import places
 from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
@@ -51,9 +51,10 @@ class Study(RuleBasedStateMachine):
         )
         if self.where:
             with self.store.engine.begin() as connection:
-                for table in ("panel_events", "events", "places", "panel_ids", "participants", "studies", "answers"):
+                for table in ("panel_events", "events", "places", "arrivals", "panel_ids", "participants", "studies"):
                     connection.execute(text(f"DELETE FROM {table}"))
-                connection.execute(text("DELETE FROM planned"))
+                for table in ("answers", "planned"):
+                    connection.execute(text(f"DELETE FROM {table}"))
         create_study(self.store, design, "", "test", {})
         self.participation = Participation(self.store, design, lambda: self.now)
         self.people: dict[str, str] = {}
@@ -94,7 +95,7 @@ class Study(RuleBasedStateMachine):
     @rule(panel=st.sampled_from(PANEL))
     def arrive(self, panel):
         free = self.open_places()
-        person = self.participation.arrive(panel, "en")
+        person = self.participation.admit(Arrival(panel, "en", session=self.people.get(panel)))
         if panel in self.people:
             assert person == self.people[panel]
         else:

@@ -9,7 +9,7 @@ from sqlalchemy import event, func, select
 
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import Arrival, ConsentMove, FilledPage, Unknown
-from eqlab.store.schema import answers, participants
+from eqlab.store.schema import answers, panel_ids, participants
 from eqlab.study.served_study import ServedStudy
 
 
@@ -77,15 +77,19 @@ def test_who_waits_together_shares_a_transaction_and_gets_their_own_outcome(open
     ]
 
 
-def test_arrivals_together_are_one_person_for_one_panel_id(open_desk):
+def test_consents_together_give_one_panel_id_to_one_person(open_desk):
     served = open_desk()
     known = served.participation.arrive("known", "en")
+    served.participation.consent(known, agreed=True)
     hashes = ["known", "a", "b", "a", None, None, "a"]
     arrived = asyncio.run(all_waiting(served, *(Arrival(one, "en") for one in hashes)))
     people = [one.person for one in arrived]
     assert people[0] == known
-    assert people[1] == people[3] == people[6]
-    assert len(set(people)) == count(served, participants) == 5
+    assert len(set(people)) == count(served, participants) == 7  # before the consent an id is nobody's
+    saved = asyncio.run(all_waiting(served, *(ConsentMove(one, agreed=True) for one in people)))
+    kept = [one.outcome for one in saved]
+    assert kept == ["again", "saved", "saved", "turned_away", "saved", "saved", "turned_away"]
+    assert count(served, panel_ids) == 3
 
 
 def test_claims_together_never_share_a_place_and_fill_the_arms_evenly(open_desk):
@@ -128,23 +132,23 @@ def test_looks_together_are_everybodys_own(open_desk):
     assert isinstance(nobody, Unknown)
 
 
-def test_two_doors_at_once_let_one_panel_id_in_once(make_participation):
-    """Two servers on one store: the second to come finds whom the first let in."""
+def test_two_doors_at_once_take_one_panel_id_once(make_participation):
+    """Two servers on one store: the second to consent learns that the first has."""
     first, second = make_participation(), make_participation()
     start = threading.Barrier(2)
     found = []
 
     def enter(participation):
+        people = [participation.arrive(f"h{number}", "en") for number in range(20)]
         start.wait()
-        found.extend(participation.arrive(f"h{number}", "en") for number in range(20))
+        found.extend(participation.consent(one, agreed=True).outcome for one in people)
 
     threads = [threading.Thread(target=enter, args=[participation]) for participation in (first, second)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 40
-    assert len(set(found)) == 20
+    assert (found.count("saved"), found.count("turned_away")) == (20, 20)
 
 
 def test_a_move_that_the_database_ended_for_another_is_made_again(make_participation, monkeypatch):

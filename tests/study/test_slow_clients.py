@@ -57,7 +57,7 @@ def closed_within(connection, seconds):
 def test_a_head_that_trickles_is_not_waited_for_and_others_are_served(served):
     slow = [connect(served) for _ in range(40)]
     for connection in slow:
-        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nX-")
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-")
     assert get(served) == 200
     deadline = time.monotonic() + 5
     assert all(closed_within(connection, max(0.1, deadline - time.monotonic())) for connection in slow)
@@ -73,10 +73,8 @@ def test_a_connection_that_says_nothing_is_closed(served):
 
 def test_a_body_that_trickles_is_refused_with_a_reason(served):
     with connect(served) as slow:
-        head = (
-            b"POST /s/small/start HTTP/1.1\r\nHost: x\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 100\r\n\r\nab"
-        )
-        slow.sendall(head.replace(b"/start", b"/resume"))
+        head = b"POST /s/small/resume HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-origin\r\n"
+        slow.sendall(head + b"Content-Length: 100\r\n\r\nab")
         slow.settimeout(5)
         told = b""
         while chunk := slow.recv(4096):
@@ -88,7 +86,7 @@ def test_a_body_that_trickles_is_refused_with_a_reason(served):
 def test_a_connection_that_is_used_is_kept(served):
     with connect(served) as kept:
         for _ in range(3):
-            kept.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            kept.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
             told = b""
             while b'"ok"' not in told:
                 told += kept.recv(4096)
@@ -96,23 +94,57 @@ def test_a_connection_that_is_used_is_kept(served):
             time.sleep(0.8)  # longer than a head may take: between requests that is no fault
 
 
-def test_when_there_are_too_many_the_oldest_that_waits_makes_room():
-    dropped = []
+class Idle:
+    """A connection as far as making room needs one."""
 
-    class Waiting:
-        def __init__(self, name):
-            self.name = name
+    def __init__(self, connections, address, kind="waiting"):
+        self.others, self.address, self.dropped = connections, address, False
+        connections.open[address] += 1
+        getattr(connections, kind)[self] = None
+        connections.make_room(self)
 
-        def drop(self):
-            dropped.append(self.name)
+    def drop(self):
+        self.dropped = True
+        self.others.open[self.address] -= 1
+        self.others.idle.pop(self, None)
+        self.others.waiting.pop(self, None)
 
-    connections = Connections(2)
-    for name in "abc":
-        connections.open += 1
-        connections.waiting[name] = Waiting(name)
-        connections.make_room()
-    assert dropped == ["a"]
+
+def test_when_there_are_too_many_one_that_nobody_uses_makes_room():
+    connections = Connections(3, shared=True)
+    first, kept, second, newcomer = (
+        Idle(connections, "proxy", kind) for kind in ("waiting", "idle", "waiting", "waiting")
+    )
+    assert [one.dropped for one in (first, kept, second, newcomer)] == [False, True, False, False]
+    another = Idle(connections, "proxy")
+    assert [one.dropped for one in (first, second, newcomer, another)] == [True, False, False, False]
     assert most_connections() >= 32
+
+
+def test_one_address_does_not_take_everybodys_place():
+    connections = Connections(80)
+    guest = Idle(connections, "203.0.113.7", "idle")
+    many = [Idle(connections, "198.51.100.1", "idle") for _ in range(30)]
+    assert not guest.dropped
+    assert sum(not one.dropped for one in many) == connections.open["198.51.100.1"] == 20
+
+
+def test_connections_kept_alive_for_nothing_do_not_lock_anybody_out(tmp_path, monkeypatch):
+    """272 sockets with one request each once kept every newcomer out for a minute."""
+    monkeypatch.setattr("eqlab.study.web.server.most_connections", lambda: 40)
+    store, studies = open_desks(tmp_path, [small_design()])
+    with running(studies, ServerSettings(SECRET)) as base:
+        held = [connect(base) for _ in range(60)]
+        for connection in held:
+            try:
+                connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                connection.recv(4096)
+            except OSError:  # was closed for a later one
+                continue
+        assert [get(base) for _ in range(10)] == [200] * 10
+        for connection in held:
+            connection.close()
+    store.close()
 
 
 def test_the_same_line_is_logged_so_often_and_then_counted():

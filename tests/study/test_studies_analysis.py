@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from small_study import small_design
 
 from eqlab.core.forms import Form, Scale
@@ -147,6 +148,6 @@ def test_power_is_that_of_the_plans_own_test():
     near = replace(found, p=0.03, p_holm=0.06)
     assert recovered_contrast(near, Truth(2.0), 0.05).told is False  # its interval alone would leave out 0
     assert recovered_contrast(near, Truth(2.0), 0.1).told is True
-    bare = Recovered("x", 2.0, replace(found.estimate, low=0.1, high=3.0))
+    bare = Recovered("x", 2.0, structs.replace(found.estimate, low=0.1, high=3.0))
     assert bare.told is True
     assert Recovered("x", 2.0, found.estimate, null=None).told is None

@@ -7,6 +7,7 @@ from small_study import take
 
 from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.studies import create_study
 from eqlab.study.build_design import open_study
 from eqlab.study.panels import panel_hash
 
@@ -105,6 +106,40 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert (code, "closed for good" in error) == (1, True)
     assert eqlab("study", "erase", "study.toml", "--person", one, "--yes")[0] == 1
     assert eqlab("study", "person", "study.toml", "--person", two)[0] == 0
+
+
+def test_nobody_peeks_at_a_locked_study_unseen(eqlab, study, tmp_path):
+    """General commands do not show what people have answered so far; the study's own do, and keep that they did."""
+    eqlab("study", "lock", "study.toml")
+    one, _ = study("PANEL-ID-ONE", "PANEL-ID-TWO")
+    with Store(str(tmp_path / "store.db")) as store:
+        (run,) = store.run_ids()
+    for command in (
+        ("report", run, "-o", "peek.html"),
+        ("show", run),
+        ("show", run, "--json"),
+        ("export", run, "-o", "peek.csv"),
+        ("compare", run, "published:gpt-4-0613"),
+    ):
+        code, said, error = eqlab(*command)
+        assert code != 0, command
+        assert "2 of" in error, (command, said, error)
+        assert "eqlab study analyze" in error, (command, error)
+    assert not list(tmp_path.glob("peek*"))
+    assert "nothing to put on the board" in eqlab("leaderboard", "build", "site")[2]  # left out
+    own = json.loads(eqlab("study", "person", "study.toml", "--person", one)[1])
+    assert own["standing"] == "interim"
+    done = [row["action"] for row in json.loads(eqlab("study", "audit", "study.toml", "--json")[1])]
+    assert done == ["locked", "read"]
+    assert "looked at once before the planned number" in eqlab("study", "analyze", "study.toml")[1]
+
+
+def test_a_study_that_is_not_locked_is_shown_by_general_commands(eqlab, study, tmp_path):
+    with Store(str(tmp_path / "store.db")) as store:
+        create_study(store, open_study(tmp_path / "study.toml", store)[1], "", "test", {})
+        (run,) = store.run_ids()
+    study("PANEL-ID-ONE")
+    assert eqlab("show", run)[0] == 0
 
 
 def test_erasing_asks_first(eqlab, study, monkeypatch):

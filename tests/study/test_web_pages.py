@@ -14,6 +14,7 @@ from web_case import PROLIFIC, enter, fields_of, fill, rows, walk, with_language
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Form, Scale
 from eqlab.core.study import Panel
+from eqlab.core.text import visible
 from eqlab.store.schema import answers, panel_ids, participants
 from eqlab.study import texts
 from eqlab.study.panels import PANELS, panel_hash, read_panel_id, way_back
@@ -110,11 +111,28 @@ def test_story_words_and_the_thing_to_rate_are_told_apart():
     assert all(block.dialogue for block in blocks("A: Yes.\nB: No.\n\nHow does B feel?"))
 
 
+def test_a_reply_looks_alike_whatever_its_words():
+    """Speakers in a model's reply would mark its arm; so would a direction character."""
+    scene = "The person says:\n> I went.\nThe other replies:\n"
+    plain, *others = (
+        blocks(f"{scene}> {reply}")
+        for reply in ("Oh.\n> Well.", "Empathy: I am sorry.\n> Advice: Rest.", "Me: \u202eyes\n> You: \x1b[31mno")
+    )
+    for other in others:
+        assert [(block.role, block.dialogue) for block in other] == [(block.role, block.dialogue) for block in plain]
+    assert not any(char in str(others[1]) for char in ("\u202e", "\x1b"))
+    beside = blocks("First reply:\n> A: Yes.\n> B: No.", rated=True)
+    assert not any(block.dialogue for block in beside)
+    dialogue = "Ana: Hello.\nBen: Hi.\n\nWhat Ana feels:\n> A: sad\nA reply:\n> B: Oh."
+    assert [block.dialogue for block in blocks(dialogue) if block.role in ("", "rated")] == [True, False]
+
+
 @given(st.text())
 def test_no_word_of_a_text_is_lost(text):
+    text = visible(text)
     shown = [line for block in blocks(text) for lines in block.paragraphs for line in lines]
     wanted = [
-        (line.rstrip()[1:] if line.startswith(">") else line).strip() for line in text.splitlines() if line.strip(" >")
+        (line.rstrip()[1:] if line.startswith(">") else line).strip() for line in text.split("\n") if line.strip(" >")
     ]
     assert [line for line in shown if line.strip(" >")] == [line for line in wanted if line.strip(" >")]
 

@@ -66,7 +66,8 @@ class Site:
 
     def browser(self, **more):
         headers = {"Sec-Fetch-Site": "same-origin", **more.pop("headers", {})}
-        return TestClient(self.app, base_url=BASE, headers=headers, **more)
+        base = BASE if self.settings.public_url else "http://localhost"
+        return TestClient(self.app, base_url=base, headers=headers, **more)
 
     @property
     def participation(self):

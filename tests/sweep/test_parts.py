@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from small_sweep import small_cells
 
 import eqlab as api
@@ -90,11 +91,9 @@ def test_a_part_stays_until_its_answers_are_stored(begun, tmp_path, monkeypatch)
 
 
 def test_the_first_of_two_answers_is_kept(begun):
-    from dataclasses import replace
-
     store, cell, answers = begun
-    assert add_absent(store, [answers[0], replace(answers[0], text="late")]) == 1
-    assert add_absent(store, [replace(answers[0], text="later")]) == 0
+    assert add_absent(store, [answers[0], structs.replace(answers[0], text="late")]) == 1
+    assert add_absent(store, [structs.replace(answers[0], text="later")]) == 0
     assert [answer.text for answer in stored(store, cell)] == ["x"]
 
 

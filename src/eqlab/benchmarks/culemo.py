@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import interval, shared_totals
@@ -165,7 +166,7 @@ class CuLEmo(Questions[CuLEmoOptions]):
     def people(self, result: Result, options: CuLEmoOptions) -> Result:
         """Plain accuracy: a person's few questions do not have every label."""
         norms = None if result.norms is None else replace(result.norms, measure="accuracy")
-        return replace(result, headline=replace(result.headline, name="accuracy"), norms=norms)
+        return replace(result, headline=structs.replace(result.headline, name="accuracy"), norms=norms)
 
     def score(
         self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
@@ -179,10 +180,10 @@ class CuLEmo(Questions[CuLEmoOptions]):
         weights = _weights([_cell(one.trial) for one in read])
         cells = {one.trial.id: _cell(one.trial) for one in read}
         items = tuple(
-            item if item.points is None else replace(item, points=item.points * weights[cells[item.trial]])
+            item if item.points is None else structs.replace(item, points=item.points * weights[cells[item.trial]])
             for item in found.items
         )
-        plain = replace(_accuracy(read), note=_beside(read))
+        plain = structs.replace(_accuracy(read), note=_beside(read))
         return replace(
             found,
             headline=head,

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
+from msgspec import structs
+
 from eqlab.analysis.intervals import clustered_share
 from eqlab.benchmarks.common.choices import choice
 from eqlab.benchmarks.common.marks import Mark, bias_estimates, bias_table, languages, mark
@@ -230,7 +232,7 @@ def _question(item: Item, wording: float) -> Question:
 def _accuracy(name: str, marks: Sequence[Mark]) -> Estimate:
     """The share right; the interval is over stories, of which several questions may be asked, in several orders."""
     found = clustered_share(name, [bool(one.all_right) for one in marks], [one.trial.key["story"] for one in marks])
-    return replace(found, n=len({one.trial.items for one in marks}))
+    return structs.replace(found, n=len({one.trial.items for one in marks}))
 
 
 def _own(marks: Sequence[Mark], ability: str) -> list[Mark]:

@@ -129,19 +129,18 @@ def compare(
 
 def _speakers(named: list[str], reference: str, chosen: "CompareFlags", as_json: bool) -> None:
     """Whether simulated speakers say the same of listeners as the reference does."""
-    from dataclasses import asdict
-
     from eqlab.cli.output import print_json, print_table, say
     from eqlab.comparison.sources import read_sources
     from eqlab.comparison.speakers import compare_speakers, sentence, tables, talks_in
     from eqlab.core.errors import UsageError
+    from eqlab.core.records import as_dict
 
     talks = talks_in([source.result for source in read_sources(named, **chosen)])
     if not talks:
         raise UsageError("No talk here has a score.", "Name runs of talks whose speakers tell how they feel.")
     found = compare_speakers(talks, reference)
     if as_json:
-        print_json([{**asdict(one), "sentence": sentence(one)} for one in found])
+        print_json([{**as_dict(one), "sentence": sentence(one)} for one in found])
         return
     for one in found:
         say(sentence(one), style="bold")

@@ -95,13 +95,13 @@ def check(
 
 
 def _checked_json(one: "Checked") -> dict[str, object]:
-    from dataclasses import asdict
+    from eqlab.core.records import as_dict
 
     scores = [
         {
             "name": entry.name,
             "title": entry.result.title,
-            "score": asdict(entry.result.headline),
+            "score": as_dict(entry.result.headline),
             "source": entry.source,
         }
         for entry in one.entries
@@ -128,9 +128,8 @@ def _print(built: "Built") -> None:
 
 
 def _print_json(built: "Built") -> None:
-    from dataclasses import asdict
-
     from eqlab.cli.output import print_json
+    from eqlab.core.records import as_dict
     from eqlab.publish.leaderboard.site import line_facts
 
     print_json(
@@ -146,7 +145,7 @@ def _print_json(built: "Built") -> None:
                 }
                 for board in built.boards
             ],
-            "changes": [asdict(change) for change in built.changed],
+            "changes": [as_dict(change) for change in built.changed],
             "left_out": built.left_out,
             "refused": [{"file": name, "reason": why} for name, why in built.refused],
         }

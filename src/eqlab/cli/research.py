@@ -153,10 +153,9 @@ def probe(
     """Show the first half of each item and see whether models write the second from memory.
 
     A hint at contamination: the share of items above what the same replies reach beside other items."""
-    from dataclasses import asdict
-
     from eqlab.cli.output import errors, harmless, print_json, print_table
     from eqlab.core.errors import UsageError
+    from eqlab.core.records import as_dict
     from eqlab.core.runs import ModelConfig
     from eqlab.runs import probe as probing
 
@@ -174,7 +173,7 @@ def probe(
         result, lost = probing.probe(config, texts, concurrency=max_concurrency, timeouts=timeouts, say=say)
         found.append(probing.Probe(spec, benchmark, items, result, lost))
     if as_json:
-        print_json([{**asdict(one), "sentence": probing.sentence(one)} for one in found])
+        print_json([{**as_dict(one), "sentence": probing.sentence(one)} for one in found])
         return
     for one in found:
         print_text(probing.sentence(one))
@@ -271,12 +270,11 @@ def report(
     """Difficulty, discrimination and agreement with the rest of every item, overall and among the better and the weaker
     half of the subjects; where the items tell most; items that differ between families, and between people and models,
     at equal ability; and how many items, wordings and repeats a score needs."""
-    from dataclasses import asdict
-
     from eqlab.cli.output import print_json, print_table, say
     from eqlab.comparison.item_designs import designs_table, equate_sets, item_designs
     from eqlab.comparison.item_points import read_items
     from eqlab.comparison.item_report import item_report
+    from eqlab.core.records import as_dict
     from eqlab.reproduce.eqbench import family
     from eqlab.tables.data import table_json
 
@@ -293,10 +291,10 @@ def report(
             {
                 "sentence": made.sentence,
                 "subjects": made.subjects,
-                "items": [{"id": name, **asdict(one)} for name, one in made.items],
+                "items": [{"id": name, **as_dict(one)} for name, one in made.items],
                 "tables": [table_json(one) for one in tables],
-                "designs": asdict(designs) if designs else None,
-                "equated": asdict(equated.found) if equated else None,
+                "designs": as_dict(designs) if designs else None,
+                "equated": as_dict(equated.found) if equated else None,
             }
         )
         return

@@ -100,11 +100,12 @@ def _brief(estimate: Estimate) -> str:
 
 
 def result_json(result: Result) -> dict[str, Any]:
-    from dataclasses import asdict, replace
+    from dataclasses import replace
 
+    from eqlab.core.records import as_dict
     from eqlab.tables.data import table_json
 
-    return {**asdict(replace(result, tables=())), "tables": [table_json(table) for table in result.tables]}
+    return {**as_dict(replace(result, tables=())), "tables": [table_json(table) for table in result.tables]}
 
 
 # What a command that asked models says first: one sentence per benchmark, with the same verdict as the report's.

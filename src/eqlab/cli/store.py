@@ -13,16 +13,15 @@ app = typer.Typer(help="Look after the store: check, back up, compact.", no_args
 @app.command()
 def check(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
     """Read every page and look up every reference; fails if something is wrong."""
-    from dataclasses import asdict
-
     from eqlab.cli.plain import harmless, print_json
     from eqlab.core.errors import StoreError
     from eqlab.core.folders import default_store
+    from eqlab.core.records import as_dict
     from eqlab.store.maintenance import check as examine
 
     found = examine(store or default_store())
     if as_json:
-        print_json(asdict(found))
+        print_json(as_dict(found))
     else:
         typer.echo(
             f"{found.runs} runs, {found.planned} planned trials, {found.answers} answers; "

@@ -79,9 +79,8 @@ def init(
 @app.command()
 def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """Check a study file: every problem with its line, or arms, places, pages, minutes, cost and what to look at."""
-    from dataclasses import asdict
-
     from eqlab.cli.output import print_json
+    from eqlab.core.records import as_dict
     from eqlab.store.access import open_store
     from eqlab.study.build_design import open_study
     from eqlab.study.overview import overview, power_of
@@ -93,7 +92,7 @@ def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json
     power = power_of(design)
     heard = (*dict.fromkeys(said), *found.warnings)
     if as_json:
-        print_json({**asdict(found), "cost": found.cost, "warnings": heard, "run": design.run.id, "power": power})
+        print_json({**as_dict(found), "cost": found.cost, "warnings": heard, "run": design.run.id, "power": power})
         return
     _show(design, found, heard, power)
 

@@ -155,10 +155,12 @@ def person(
     from eqlab.cli.plain import as_json
     from eqlab.data.files import write_whole
     from eqlab.store.study.records import export_person
+    from eqlab.study.results.analysis import current_user, log_look
 
     check_writable(output)
     with begun_study(file, store, data) as participation:
         found = export_person(participation, find_person(participation, name, panel_id))
+        found = {"standing": log_look(participation, current_user(), "read"), **found}
     text = as_json(found)
     if output is None:
         typer.echo(text)
@@ -246,13 +248,12 @@ def show(found: "StudyAnalysis") -> None:
 
 
 def analysis_json(found: "StudyAnalysis") -> dict[str, Any]:
-    from dataclasses import asdict
-
     from eqlab.cli.results import result_json
+    from eqlab.core.records import as_dict
 
     return {
         "study": found.design.study.id,
-        "standing": {"label": found.standing.label, **asdict(found.standing)},
+        "standing": {"label": found.standing.label, **as_dict(found.standing)},
         "excluded": {person: list(why) for person, why in found.sample.excluded.items()},
         "analysed": [person.person for person in found.sample.kept],
         "result": result_json(found.result),

@@ -45,15 +45,14 @@ def _door(file: Path, store: str, data: Path | None, status: str) -> None:
 
 def people(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """List everybody who came, by pseudonym, with what might call for an action."""
-    from dataclasses import asdict
-
     from eqlab.cli.output import number, print_json, print_rows
+    from eqlab.core.records import as_dict
     from eqlab.study.results.people import people_rows
 
     with begun_study(file, store, data) as participation:
         rows = people_rows(participation)
     if as_json:
-        print_json([asdict(row) for row in rows])
+        print_json([as_dict(row) for row in rows])
         return
     columns = ["person", "state", "arm", "page", "minutes", "silent", "flags"]
     told = [
@@ -140,16 +139,15 @@ def approve(
 
 def audit(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """Show what researchers did: locked, looked, exported, erased, released, paused."""
-    from dataclasses import asdict
-
     from eqlab.cli.output import print_json, print_rows
+    from eqlab.core.records import as_dict
     from eqlab.store.study.lock import moment
     from eqlab.store.study.researchers import read_audit
 
     with begun_study(file, store, data) as participation:
         found = read_audit(participation.store, participation.study.id)
     if as_json:
-        print_json([asdict(one) for one in found])
+        print_json([as_dict(one) for one in found])
         return
     rows = [
         [moment(one.at), one.who, one.action, ", ".join(f"{name} {value}" for name, value in one.detail.items())]

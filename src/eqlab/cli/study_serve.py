@@ -137,10 +137,9 @@ def preview(file: File, port: PortFlag = 8001, store: StoreFlag = "", data: Data
 
 def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """Show how a study stands: places per arm, times against pay, checks, where people leave."""
-    from dataclasses import asdict
-
     from eqlab.cli.output import print_json
     from eqlab.core.errors import UsageError
+    from eqlab.core.records import as_dict
     from eqlab.store.access import open_store
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
@@ -153,7 +152,7 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     if not found.places:
         raise UsageError(f"Study '{found.study}' has not begun in this store.", "'eqlab study serve' begins it.")
     if as_json:
-        print_json(asdict(found))
+        print_json(as_dict(found))
         return
     _print_status(found)
     if found.models:

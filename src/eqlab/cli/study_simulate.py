@@ -209,26 +209,25 @@ def _word(one: "Recovered") -> str:
 def _as_json(
     design: "Design", wanted: "Simulation", outcome: "SimulationOutcome", more: "Sequence[Sequence[Recovered]]"
 ) -> dict[str, Any]:
-    from dataclasses import asdict
-
     from eqlab.cli.study_data import analysis_json
+    from eqlab.core.records import as_dict
     from eqlab.study.simulation.simulate import coverage, power
 
     return {
         "people": wanted.people,
-        "put_in": asdict(wanted.truth),
+        "put_in": as_dict(wanted.truth),
         "mix": dict(wanted.mix),
         "acknowledged": outcome.acknowledged,
         "stored": outcome.stored,
         "known": outcome.known,
         "ends": dict(outcome.states),
         "complaints": outcome.complaints,
-        "recovered": [{**asdict(one), "inside": one.inside} for one in outcome.recovered],
+        "recovered": [{**as_dict(one), "inside": one.inside} for one in outcome.recovered],
         "simulations": len(more),
         "coverage": [
-            {"name": name, "put_in": put_in, "mean_found": mean, "coverage": asdict(share)}
+            {"name": name, "put_in": put_in, "mean_found": mean, "coverage": as_dict(share)}
             for name, put_in, mean, share in coverage(more)
         ],
-        "power": [{"name": name, "power": asdict(share)} for name, share in power(more)],
+        "power": [{"name": name, "power": as_dict(share)} for name, share in power(more)],
         "analysis": analysis_json(outcome.analysis),
     }

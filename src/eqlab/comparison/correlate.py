@@ -3,7 +3,7 @@
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from eqlab.analysis.components import alpha
 from eqlab.analysis.correlation import Association, associate, reliability_from_errors
 from eqlab.comparison.entries import Entry
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.records import as_dict
 from eqlab.core.results import Table
 from eqlab.tables.cells import interval_text
 from eqlab.tables.scatter import Dot, Scatter, scatter_file
@@ -279,5 +280,5 @@ def notes(found: Sequence[Correlation]) -> list[str]:
 
 
 def as_data(found: Correlation) -> dict[str, Any]:
-    data: Mapping[str, Any] = asdict(found)
+    data: Mapping[str, Any] = as_dict(found)
     return {"sentence": sentence(found), **data}

@@ -3,11 +3,12 @@ personas: bias, agreement, listeners that change places, and an estimate that jo
 simulated ones (prediction-powered, `analysis.ppi`)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 
 import numpy as np
+from msgspec import structs
 
 from eqlab.analysis.clusters import crossed_mean
 from eqlab.analysis.comparison import paired
@@ -187,7 +188,7 @@ def _over_talks(name: str, talks: Sequence[Talk], values: Sequence[float], bound
         made = crossed_mean(name, np.array(values), personas, who, of="personas")
         low = None if made.low is None else max(bounds[0], made.low)
         high = None if made.high is None else min(bounds[1], made.high)
-        return replace(made, low=low, high=high, digits=1)
+        return structs.replace(made, low=low, high=high, digits=1)
     by_persona: dict[str, list[float]] = {}
     for talk, value in zip(talks, values, strict=True):
         by_persona.setdefault(talk.persona, []).append(value)
@@ -328,10 +329,10 @@ def difference(one: Ends, other: Ends) -> Estimate:
     both = [key for key in one if key in other]
     personas, speakers = [key[0] for key in both], [key[1] for key in both]
     gaps = np.array([one[key] - other[key] for key in both])
-    made = replace(crossed_mean("A − B", gaps, personas, speakers, of="personas"), digits=1)
+    made = structs.replace(crossed_mean("A − B", gaps, personas, speakers, of="personas"), digits=1)
     if made.low is None or made.high is None or made.n < _PERSONAS:
-        return replace(made, low=None, high=None, note="too few personas, or talks that all end alike")
-    return replace(made, low=max(_DIFFERENCES[0], made.low), high=min(_DIFFERENCES[1], made.high))
+        return structs.replace(made, low=None, high=None, note="too few personas, or talks that all end alike")
+    return structs.replace(made, low=max(_DIFFERENCES[0], made.low), high=min(_DIFFERENCES[1], made.high))
 
 
 def _ends(entry: Entry) -> dict[tuple[str, str], float]:

@@ -1,7 +1,6 @@
 """A comparison as tables and as plain data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from eqlab.analysis.components import RESIDUAL, MeasurementDesign
@@ -12,6 +11,7 @@ from eqlab.comparison.sentences import conclusion, pair_sentence, round_up
 from eqlab.comparison.speakers import over_speakers, over_speakers_table
 from eqlab.comparison.verdict import Pair, Verdict
 from eqlab.core.answers import OUTCOMES
+from eqlab.core.records import as_dict
 from eqlab.core.results import POINTS, Cell, Column, Estimate, Table
 from eqlab.core.text import number
 from eqlab.tables.markdown import markdown_table, safe
@@ -216,19 +216,19 @@ def as_data(found: Comparison, missing: str) -> dict[str, Any]:
                 "may_be_first": one.may_be_first,
                 "rank_jointly": list(one.jointly) if one.jointly else None,
                 "why_no_rank": one.contender.why_no_rank,
-                "score": asdict(entry.score),
+                "score": as_dict(entry.score),
                 "items": len(entry.items),
                 "repeats": entry.asked,
                 "counts": dict(entry.counts),
-                "repeatability": [asdict(e) for e in (spread.variation, spread.agreement) if e is not None],
+                "repeatability": [as_dict(e) for e in (spread.variation, spread.agreement) if e is not None],
                 "variance": None if spread.components is None else spread.components.variance,
-                "designs": [asdict(design) for design in spread.designs],
+                "designs": [as_dict(design) for design in spread.designs],
             }
             for one, entry in zip(found.verdict.standings, found.entries, strict=True)
             for spread in (found.spreads[entry.name],)
         ],
         "pairs": [pair_data(pair, things) for pair in found.pairs],
-        "over_speakers": [{"a": a, "b": b, **asdict(gap)} for a, b, gap in over_speakers(found.entries)],
+        "over_speakers": [{"a": a, "b": b, **as_dict(gap)} for a, b, gap in over_speakers(found.entries)],
         "disagreement": [
             {"item": one.item, "range": one.range, "points": dict(one.points)}
             for one in furthest_apart({entry.name: entry.means for entry in found.entries if entry.items})
@@ -242,13 +242,13 @@ def pair_data(pair: Pair, things: str) -> dict[str, Any]:
     return {
         "a": pair.a.name,
         "b": pair.b.name,
-        **asdict(pair.difference),
+        **as_dict(pair.difference),
         "shared": pair.shared,
         "p_jointly": pair.p_jointly,
         "separated": pair.separated,
         "better": pair.better.name if pair.better else None,
         "items_needed": pair.needed,
-        "designs": [asdict(design) for design in pair.designs],
+        "designs": [as_dict(design) for design in pair.designs],
         "sentence": pair_sentence(pair, things),
     }
 
@@ -262,7 +262,7 @@ def verdict_data(verdict: Verdict, things: str, rater: str = "") -> dict[str, An
         "standings": [
             {
                 "name": one.contender.name,
-                "score": asdict(one.contender.score),
+                "score": as_dict(one.contender.score),
                 "rank": list(one.rank) if one.rank else None,
                 "may_be_first": one.may_be_first,
                 "why_no_rank": one.contender.why_no_rank,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
 
-from eqlab.core.frozen import frozen
+import msgspec
 
 Status = Literal["ok", "unparseable", "refused", "error"]
 PROVIDER_REFUSED = ("content_filter", "refusal")
@@ -31,8 +31,7 @@ class Reading:
     """Why it could not be read, for people."""
 
 
-@frozen
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     run: str
     trial: str
     subject: str
@@ -40,7 +39,7 @@ class Answer:
     attempt: int
     text: str
     status: Status
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = msgspec.field(default_factory=dict)
     note: str = ""
     reasoning: str = ""
     """A thinking model's hidden text: kept, never parsed."""
@@ -56,9 +55,9 @@ class Answer:
     finish: str = ""
     at: float = 0.0
     """Unix time of arrival."""
-    sent: Mapping[str, Any] = field(default_factory=dict)
+    sent: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """What the request really said: dialect, room, seed, effort …; what is absent was not sent. Empty before 0.2."""
-    usage: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """What else came back: reasoning_tokens, cached_tokens, cost in US dollars where the provider says it."""
 
     @property

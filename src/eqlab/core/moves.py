@@ -35,7 +35,7 @@ class Arrival:
     """Of the id that a panel gives; who comes without one is always somebody new."""
     language: str
     vouched: bool = True
-    """Whether it is certain that it is them: a panel's signed link, or their own resume code."""
+    """Whether it is certain that it is them: a panel's signed link."""
     session: str | None = None
     """Whom this browser has been so far."""
     tombstone: str | None = None
@@ -77,8 +77,8 @@ Move = Arrival | ConsentMove | FilledPage
 @dataclass(frozen=True, slots=True)
 class Saved:
     """What became of a move: `saved`; `again` (was saved before); `ahead` or `ended` (changed nothing);
-    `refused` (with the reason by field, or under "" for the whole form); `turned_away` at the door (with the reason
-    under "")."""
+    `refused` (with the reason by field, or under "" for the whole form); `turned_away` at the door or at the consent
+    (with the reason under "")."""
 
     person: str
     outcome: Literal["saved", "again", "ahead", "ended", "refused", "turned_away"]

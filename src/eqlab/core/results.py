@@ -3,13 +3,13 @@ need to know none of them. "Undefined" is None, never 0."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from html import escape
-from operator import attrgetter
 from typing import Any, Literal
 
+import msgspec
+
 from eqlab.core.answers import Status
-from eqlab.core.frozen import frozen
 from eqlab.core.usage import Usage
 
 Better = Literal["higher", "lower"]
@@ -20,8 +20,7 @@ POINTS = "points"
 """The unit of ratings on a scale, and of differences; shares are in %."""
 
 
-@frozen
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """A number that never travels without its n and its interval."""
 
     name: str
@@ -80,8 +79,7 @@ class Norms:
         return self.n or len(self.values)
 
 
-@frozen
-class ItemScore:
+class ItemScore(msgspec.Struct, frozen=True):
     """One trial's outcome, as shown item by item."""
 
     item: str
@@ -92,9 +90,9 @@ class ItemScore:
     score: float | None
     title: str = ""
     text: str = ""
-    values: Mapping[str, Any] = field(default_factory=dict)
-    reference: Mapping[str, Any] = field(default_factory=dict)
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    reference: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    reasons: Mapping[str, str] = msgspec.field(default_factory=dict)
     attempts: int = 0
     points: float | None = None
     """What it adds to the headline, which is the mean of the items' points, and is better in the same direction. None:
@@ -112,21 +110,10 @@ class ItemScore:
         score = "undefined" if self.score is None else f"{self.score:g}"
         return f"<ItemScore {self.item}, repeat {self.repeat}, {self.status or 'unanswered'}: {score}>"
 
-    def showing(self, text: str) -> "ItemScore":
-        """As `replace(self, shown=text)`, in a third of the time: a large report does it a hundred thousand times."""
-        values = list(_FIELDS(self))
-        values[_SHOWN] = text
-        return ItemScore(*values)
-
     @property
     def words(self) -> int:
         """Length of the reply; 0 without one."""
         return len(self.text.split()) if self.words_absent is None else self.words_absent
-
-
-_NAMES = [field.name for field in fields(ItemScore)]
-_FIELDS = attrgetter(*_NAMES)
-_SHOWN = _NAMES.index("shown")
 
 
 Rank = tuple[int, int]
@@ -250,8 +237,7 @@ class ByEmotion:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Utterance:
+class Utterance(msgspec.Struct, frozen=True):
     """One turn of a talk, as a reader sees it."""
 
     seat: str
@@ -262,8 +248,7 @@ class Utterance:
     """Why, in its own words; kept apart from what it says."""
 
 
-@frozen
-class Transcript:
+class Transcript(msgspec.Struct, frozen=True):
     """A whole talk, for reading."""
 
     item: str

@@ -4,7 +4,7 @@ Results are compared only inside a group: same benchmark, protocol, rules, answe
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +25,7 @@ from eqlab.comparison.scores import ScoreLine
 from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, rank
 from eqlab.core import text
+from eqlab.core.records import as_dict
 from eqlab.core.results import Baseline, Result, goodness
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
 from eqlab.tables import svg as figures
@@ -125,7 +126,7 @@ def group(records: Sequence[RunRecord]) -> tuple[Group, ...]:
 def table_key(record: RunRecord, result: Result) -> str:
     config = benchmark_config(record, result)
     # Without its configuration nobody knows whether a result is comparable: it stays inside its run.
-    asked = asdict(config) if config else record.config.id
+    asked = as_dict(config) if config else record.config.id
     return json.dumps([asked, comparable(result), record.config.profile, record.config.limit], sort_keys=True)
 
 

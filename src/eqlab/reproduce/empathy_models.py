@@ -4,7 +4,7 @@ should have been. Names and keys are those of the golden file."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from eqlab.analysis.two_samples import tost
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
 from eqlab.benchmarks.empathy.replies import declines, greets, says_it_is_ai
 from eqlab.benchmarks.rating.planned import moderated, standardised
+from eqlab.core.records import as_dict
 from eqlab.reproduce.claims import Row
 from eqlab.reproduce.empathy_ratings import OTHERS
 
@@ -123,8 +124,8 @@ def summary_json(fitted: Mapping[str, OrdinalFit]) -> Row:
             "prompt": spread["item"] / total,
             residual: math.pi**2 / 3 / total,
         },
-        "group*sentiment LRT vs main": asdict(likelihood_ratio(crossed, fitted[BY_VALENCE])),
-        "group*teq LRT vs main": asdict(likelihood_ratio(crossed, fitted[BY_TEQ])),
+        "group*sentiment LRT vs main": as_dict(likelihood_ratio(crossed, fitted[BY_VALENCE])),
+        "group*teq LRT vs main": as_dict(likelihood_ratio(crossed, fitted[BY_TEQ])),
     }
 
 
@@ -133,13 +134,13 @@ def honest_json(study: PublishedStudy, data: Columns, crossed: OrdinalFit) -> Ro
     odds = proportional_odds(data.y, groups, random, list(groups), proportional=crossed)
     free = odds.free.coefficients
     return {
-        "omnibus_lr": asdict(likelihood_ratio(fit_ordinal(data.y, {}, random), crossed)),
+        "omnibus_lr": as_dict(likelihood_ratio(fit_ordinal(data.y, {}, random), crossed)),
         "contrasts": _contrasts(crossed),
         "p_good_model": {
-            arm: asdict(category_share(crossed, {} if arm == BASELINE else {arm: 1.0}, 3)) for arm in ARMS
+            arm: as_dict(category_share(crossed, {} if arm == BASELINE else {arm: 1.0}, 3)) for arm in ARMS
         },
         "proportional_odds": {
-            **asdict(odds.test),
+            **as_dict(odds.test),
             "log_odds_by_threshold": {
                 arm: {cut: {"est": -free[f"{cut}.{arm}"].est, "se": free[f"{cut}.{arm}"].se} for cut in ("1|2", "2|3")}
                 for arm in OTHERS
@@ -163,14 +164,14 @@ def _contrasts(fit: OrdinalFit) -> Row:
     found = {name: fit.contrast(weights) for name, weights in planned.items()}
     adjusted = holm([contrast.p for contrast in found.values()])
     return {
-        name: {**asdict(contrast), "p_holm": p} for (name, contrast), p in zip(found.items(), adjusted, strict=True)
+        name: {**as_dict(contrast), "p_holm": p} for (name, contrast), p in zip(found.items(), adjusted, strict=True)
     }
 
 
 def _equivalence(fit: OrdinalFit) -> Row:
     gap = fit.contrast({"chatgpt_empathy": 1.0, "chatgpt": -1.0})
     found = tost(gap.est, gap.se, (-EQUIVALENCE_MARGIN, EQUIVALENCE_MARGIN))
-    return {**asdict(found), "scale": "log-odds; the margin is an odds ratio of 1.2 either way"}
+    return {**as_dict(found), "scale": "log-odds; the margin is an odds ratio of 1.2 either way"}
 
 
 def _pooled(data: Columns, arm: str) -> Row:
@@ -194,7 +195,7 @@ def _pooled(data: Columns, arm: str) -> Row:
     )
     levels = sorted(pooled_effects(fit, arm, "arm|emotion"), key=lambda one: str(one.level))
     return {
-        "mean_effect": asdict(fit.coefficients[arm]),
+        "mean_effect": as_dict(fit.coefficients[arm]),
         "sd_between_emotions": fit.sd["arm|emotion"],
         "per_emotion_log_odds": {str(one.level): [one.est, one.low, one.high] for one in levels},
         "n_emotions_95ci_above_0": sum(one.low > 0 for one in levels),
@@ -233,7 +234,7 @@ def _multiverse(study: PublishedStudy, arm: str) -> list[Row]:
         np.array([rating.rater for rating in ratings]),
         rules,
     )
-    return [asdict(universe) for universe in found]
+    return [as_dict(universe) for universe in found]
 
 
 def power_json(groups: Mapping[str, Any], effects: Mapping[str, float], crossed: OrdinalFit) -> Row:

@@ -4,7 +4,7 @@ only tests were printed, and their counts are the one whole number of Good that 
 (reconstructed). Keys are those of the project's golden file."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -17,6 +17,7 @@ from eqlab.analysis.two_samples import anova
 from eqlab.benchmarks.empathy.items import EMOTIONS, VALENCES
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, BATCH_SIZE, PublishedStudy
 from eqlab.benchmarks.empathy.replies import count_tokens, phrase_ai, phrase_greeting, phrase_refusal
+from eqlab.core.records import as_dict
 from eqlab.reproduce.claims import Row
 
 OTHERS = tuple(arm for arm in ARMS if arm != BASELINE)
@@ -98,7 +99,7 @@ def counts_json(counts: Counts) -> Row:
 
 
 def test_json(test: ChiSquare | None) -> Row | None:
-    return None if test is None else asdict(test)
+    return None if test is None else as_dict(test)
 
 
 def gain_json(gain: GoodGain) -> Row:
@@ -236,7 +237,7 @@ def audit(study: PublishedStudy) -> Row:
             arm: sum(map(phrase_greeting, replies[arm])) for arm in ARMS
         },
         "duplicate_responses": {arm: len(replies[arm]) - len(set(replies[arm])) for arm in ARMS},
-        "rater_ids_as_typed": asdict(study.id_quirks),
+        "rater_ids_as_typed": as_dict(study.id_quirks),
         "straight_lined_all_10": {arm: _straight(study, arm) for arm in ARMS},
     }
 

@@ -2,13 +2,13 @@
 figures that ship with the package; and which of its models are relatives."""
 
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from eqlab.benchmarks.eqbench.published import PublishedRun
 from eqlab.benchmarks.eqbench.result import iterations_of
 from eqlab.benchmarks.eqbench.score import PRESETS, RunScore
+from eqlab.core.records import as_dict
 from eqlab.core.results import Table
 from eqlab.reproduce.claims import Claim, Report, Row, Study, compare, table_of, to_digits
 from eqlab.runs.published_results import PublishedReader
@@ -92,7 +92,7 @@ def _summary(rows: list[Row]) -> dict[str, Any]:
         "agree": sum(row["agrees"] for row in compared),
         "agree_strict": sum(_as_recorded(row["recorded"], row["score_strict"]) is True for row in compared),
         "max_difference": max((abs(row["difference"]) for row in compared), default=None),
-        "rules": {name: asdict(preset) for name, preset in PRESETS.items()},
+        "rules": {name: as_dict(preset) for name, preset in PRESETS.items()},
     }
 
 

@@ -2,8 +2,9 @@
 differences, what another simulator does to the same models, and whose doing a score is."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec import structs
 
 from eqlab.benchmarks.dialogue.facets import HALF_WIDTH
 from eqlab.core.results import Estimate, Table
@@ -208,7 +209,7 @@ def _effects(effects: list[Row]) -> Table:
         for model in effect["models"]:
             shown = {"name": " / ".join(model["files"]), "interval": _interval(model, "difference"), "order": ""}
             rows.append(effect | model | shown)
-        overall = replace(_interval(effect | {"n": effect["n_models"]}, "difference"), of="models")
+        overall = structs.replace(_interval(effect | {"n": effect["n_models"]}, "difference"), of="models")
         order = f"{effect['pairs_in_other_order']} of {effect['pairs_of_models']}"
         rows.append(effect | {"name": "all", "interval": overall, "order": order})
     columns = (

@@ -2,7 +2,6 @@
 held out. `eqlab reproduce short-forms --json` is the file that ships (benchmarks/eqbench/short_forms.json)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from eqlab.benchmarks.eqbench.parse import choose
 from eqlab.benchmarks.eqbench.score import PRESETS, Reference, baselines, item_score
 from eqlab.benchmarks.eqbench.short import FIRST, STEP, fingerprint, parameters
 from eqlab.core.errors import DataError
+from eqlab.core.records import as_dict
 from eqlab.core.results import Estimate, Table
 from eqlab.reproduce.claims import Report, Row, Study
 from eqlab.reproduce.eqbench import family
@@ -126,7 +126,7 @@ def first_pass_scores(data: Path | None) -> tuple[dict[str, Reference], list[str
 def _shown(found: HeldOutFigures) -> dict[str, float]:
     """On the 0–100 scale."""
     tenfold = ("mae", "mae_low", "mae_high", "plain_mae", "width")
-    return {name: _round(10 * v if name in tenfold else v) for name, v in asdict(found).items()}
+    return {name: _round(10 * v if name in tenfold else v) for name, v in as_dict(found).items()}
 
 
 def _round(value: float) -> float:

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
+from msgspec import structs
+
 from eqlab.core.answers import Answer
 from eqlab.core.errors import ModelError
 from eqlab.models.batch.contract import BatchWay, Gone, Look, Result, Uncertain, Wanted, Way, batch_way
@@ -444,7 +446,7 @@ def _reply(
     text, thought = split_reasoning(reply.text)
     reading = reading_of(session.asked[item.benchmark], planned, reply, text, bool(thought))
     answer = answer_of(session, planned, item.attempt, reply, text, thought, reading)
-    gathered.answers.append(replace(answer, latency=None))  # nobody waited for it
+    gathered.answers.append(structs.replace(answer, latency=None))  # nobody waited for it
     gathered.replies.append((request, reply))
     if reply.finish == LENGTH and reading.status != "ok" and not item.more_tokens and request.token_limit is None:
         gathered.more_tokens[item.trial, item.repeat] = tokens_added(reply, request)

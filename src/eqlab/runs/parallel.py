@@ -1,20 +1,17 @@
 """The results of runs; many of them on several processes at once, because no result needs another."""
 
-import copyreg
 import gc
 import os
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import nullcontext
-from dataclasses import fields
 from functools import cache
 from multiprocessing import get_context
-from operator import attrgetter
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 
-from eqlab.core.results import Estimate, ItemScore, Result, Transcript, Utterance
+from eqlab.core.results import Result
 from eqlab.runs.context import Known
 from eqlab.runs.score import Job, result_of
 from eqlab.store.read_only import open_sqlite_reader
@@ -55,16 +52,6 @@ class WorkerProcesses:
 def _begin_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
     gc.disable()  # results hold no cycles, and looking for some takes a tenth of the time
-
-
-def _travel_by_value(kind: type) -> None:
-    """Between processes; a dataclass with slots looks its fields up anew for each object, which takes twice as long."""
-    values = attrgetter(*(one.name for one in fields(kind)))
-    copyreg.pickle(kind, lambda one: (kind, values(one)))
-
-
-for _kind in (ItemScore, Estimate, Utterance, Transcript):  # of which a result has hundreds
-    _travel_by_value(_kind)
 
 
 def results_of(

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from eqlab.analysis.norms import percentile
 from eqlab.benchmarks.registry import load
 from eqlab.core.answered_as import replaced
@@ -93,7 +95,7 @@ def titled(result: Result, asked: BenchmarkConfig) -> Result:
         return result
     name = result.headline.name
     sentence = result.sentence.replace(name, title).replace(result.title, title)
-    headline = replace(result.headline, name=title if name.startswith(result.title) else name)
+    headline = structs.replace(result.headline, name=title if name.startswith(result.title) else name)
     return replace(result, title=title, sentence=sentence, headline=headline)
 
 
@@ -136,7 +138,7 @@ def _with_shown(items: Sequence[ItemScore], scored: Sequence[Scored]) -> tuple[I
     if all(item.shown for item in items):
         return tuple(items)
     shown = {one.trial.id: one.trial.stimulus for one in scored}
-    return tuple(item if item.shown else item.showing(shown.get(item.trial, "")) for item in items)
+    return tuple(item if item.shown else structs.replace(item, shown=shown.get(item.trial, "")) for item in items)
 
 
 def result_of(known: Known, job: Job) -> Result:

@@ -182,7 +182,7 @@ def scrub(engine: Engine) -> bool:
     with said_plainly(engine):
         if engine.dialect.name != "sqlite":
             with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                connection.exec_driver_sql("VACUUM answers, planned, events, panel_ids, participants, trials")
+                connection.exec_driver_sql("VACUUM answers, planned, events, arrivals, panel_ids, participants, trials")
             return True
         own = engine.raw_connection()  # a checkpoint needs a connection that is in no transaction
         try:

@@ -11,8 +11,9 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec import structs
 
 from eqlab.core.answers import Answer
 from eqlab.core.folders import data_folder
@@ -99,7 +100,7 @@ class PendingAnswers:
     def keep(self, answers: Sequence[Answer]) -> None:
         """Durable when this returns, or counted as lost. A part that was written before a failure does no harm:
         an answer that lies in two files is taken in once."""
-        lines = "".join(json.dumps(asdict(answer)) + "\n" for answer in answers).encode()
+        lines = "".join(json.dumps(structs.asdict(answer)) + "\n" for answer in answers).encode()
         if self._append(lines) or any(self._open(folder) and self._append(lines) for folder in _folders(self._where)):
             self.kept += len(answers)
         else:

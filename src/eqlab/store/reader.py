@@ -5,7 +5,7 @@ Plain SQL with named parameters, which sqlite3 and SQLAlchemy both take: `eqlab 
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,15 +14,20 @@ import orjson
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import StoreError, UsageError
-from eqlab.core.runs import PEOPLE, RunConfig, config_from_json
+from eqlab.core.runs import PEOPLE, PERSON, RunConfig, config_from_json
 from eqlab.core.secrets import without_secrets
 from eqlab.core.trials import Trial, from_json
 from eqlab.core.usage import Use
 from eqlab.store.damage import sound
 
-_FIELDS = [field.name for field in fields(Answer)][4:]
+_ANSWER = ", ".join(
+    f'a."{name}"'
+    for name in (
+        "attempt", "text", "status", "values", "note", "reasoning", "model", "temperature", "latency",
+        "transport_retries", "tokens_in", "tokens_out", "finish", "at", "sent", "usage",
+    )
+)  # fmt: skip
 """What an answer says beside whose it is: run, trial, subject and repeat are the planned trial's."""
-_ANSWER = ", ".join(f'a."{name}"' for name in _FIELDS)
 _OF_PLANNED = (
     "a.run_id = p.run_id AND a.subject = p.subject AND a.trial_id = p.trial_id AND a.repeat = p.repeat"  # the key
 )
@@ -42,6 +47,11 @@ _PROGRESS = """
             WHERE a.run_id = :run AND a.subject = p.subject AND a.status <> 'error'
         ) replied
     ) FROM planned p WHERE p.run_id = :run GROUP BY p.subject ORDER BY p.subject
+"""
+_LOCKED = """
+    SELECT s.id, (SELECT count(*) FROM places p WHERE p.study_id = s.id AND p.state = 'done'),
+        (SELECT count(*) FROM places p WHERE p.study_id = s.id)
+    FROM studies s WHERE s.run_id = :run AND s.locked_at IS NOT NULL
 """
 
 
@@ -127,6 +137,8 @@ class Reader(ABC):
         """Every planned trial with all its attempts, in the order of asking; of all persons for `people`.
 
         `trials` (ids) and `status` narrow down what is read, not exactly: the caller still looks at each."""
+        if subject == PEOPLE or subject.startswith(PERSON):
+            self._keep_shut(run)
         where, values = _asked(run, subject, benchmark)
         if trials is not None and not trials:
             return
@@ -147,9 +159,10 @@ class Reader(ABC):
         attempts: list[Answer] = []
         last: tuple[int, str] | None = None
         with sound(self.shown):
-            for attempt, text, status, said, *more, sent, usage, trial, repeat, position, who in self.rows(
-                query, values
-            ):
+            for (
+                attempt, text, state, said, note, reasoning, model, temperature, latency, retries, tokens_in,
+                tokens_out, finish, at, sent, usage, trial, repeat, position, who,
+            ) in self.rows(query, values):  # fmt: skip
                 if last is None or position != last[0] or who != last[1]:
                     last = position, who
                     if len(page) == _PAGE:
@@ -158,9 +171,24 @@ class Reader(ABC):
                     attempts = []
                     page.append((trial, repeat, attempts))
                 if attempt is not None:  # else a trial without an answer
-                    own = (attempt, text, status, _read_values(said), *more, _read(sent), _read(usage))
-                    attempts.append(Answer(run, trial, who, repeat, *own))
+                    answer = Answer(
+                        run=run, trial=trial, subject=who, repeat=repeat, attempt=attempt, text=text, status=state,
+                        values=_read_values(said), note=note, reasoning=reasoning, model=model,
+                        temperature=temperature, latency=latency, transport_retries=retries, tokens_in=tokens_in,
+                        tokens_out=tokens_out, finish=finish, at=at, sent=_read(sent), usage=_read(usage),
+                    )  # fmt: skip
+                    attempts.append(answer)
             yield from self._with_trials(page)
+
+    def _keep_shut(self, run: str) -> None:
+        """People's answers in a locked study that is under way have one door, which keeps that somebody looked."""
+        for study, done, planned in self.rows(_LOCKED, {"run": run}):
+            if done < planned:
+                raise StoreError(
+                    f"Run {run} is study '{study}', which is locked and has {done} of {planned} places filled: what "
+                    "people answered is not shown here.",
+                    "'eqlab study analyze' and 'eqlab study export' show it as interim, and keep that somebody looked.",
+                )
 
     def used(self, run: str, subject: str, benchmark: str = "", *, whole: bool = False) -> Iterator[Use]:
         """What each stored attempt took, without its text; of one benchmark, or of all. `whole`: with how long it is

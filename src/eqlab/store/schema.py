@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-HEAD = "0006"
+HEAD = "0007"
 """The newest migration; a test holds it against the migrations folder."""
 
 metadata = MetaData()
@@ -153,6 +153,17 @@ panel_ids = Table(
 )
 """The keyed hash of a panel's id and whose it is; the only table that links the two. The id itself is nowhere. The
 tombstone is another keyed hash of it, which is what remains when the person is erased."""
+
+arrivals = Table(
+    "arrivals",
+    metadata,
+    Column("study_id", String(64), ForeignKey("studies.id"), primary_key=True),
+    Column("person", String(32), primary_key=True),
+    Column("hash", String(64), nullable=False),
+    Column("tombstone", String(64)),
+)
+"""With which panel id each browser came, until its person consents and the id becomes theirs (`panel_ids`). Whoever
+knows an id can come with it; so before the consent every browser is somebody of its own."""
 
 tombstones = Table(
     "tombstones",

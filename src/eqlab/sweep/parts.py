@@ -11,10 +11,11 @@ import threading
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import structs
 
 from eqlab.core.answers import Answer
 from eqlab.core.errors import StoreError, UsageError
@@ -24,7 +25,7 @@ LINGER = 1.0
 """Seconds of answers in a part: what a lost worker can lose besides the requests under way."""
 MOST = 1000
 """Answers in a part, at most."""
-_COLUMNS = [field.name for field in fields(Answer)]
+_COLUMNS = Answer.__struct_fields__
 _MAPPINGS = ("values", "sent", "usage")
 _NUMBERS = {"repeat": int, "attempt": int, "transport_retries": int, "tokens_in": int, "tokens_out": int} | {
     "temperature": float,
@@ -140,7 +141,8 @@ def to_parquet(answers: Sequence[Answer]) -> bytes:
     import polars as pl
 
     rows = [
-        asdict(answer) | {name: json.dumps(dict(getattr(answer, name)), ensure_ascii=False) for name in _MAPPINGS}
+        structs.asdict(answer)
+        | {name: json.dumps(dict(getattr(answer, name)), ensure_ascii=False) for name in _MAPPINGS}
         for answer in answers
     ]
     for row in rows:

@@ -4,8 +4,9 @@ an estimate is several columns, a rank two. Undefined is empty in CSV, and null 
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Literal
+
+from msgspec import structs
 
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Cell, Column, Estimate, Table
@@ -72,7 +73,7 @@ def frame(rows: Sequence[Mapping[str, Any]], kind: FrameKind = "polars") -> Any:
 
 def _json(cell: Cell) -> Any:
     if isinstance(cell, Estimate):
-        return asdict(cell)
+        return structs.asdict(cell)
     return list(cell) if isinstance(cell, tuple) else cell
 
 

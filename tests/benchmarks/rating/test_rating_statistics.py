@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.calibration import PILOT, calibrate, family, pairs_of, two_people, verdict
@@ -78,7 +79,7 @@ def test_the_ceiling_has_an_error_of_its_own():
     assert PILOT.low == pytest.approx(0.09, abs=0.005)
     assert PILOT.high == pytest.approx(0.45, abs=0.005)
     assert "cannot be told apart from two people" in verdict(replace(found, measures=measures))
-    sure = replace(found, measures=measures, ceiling=replace(PILOT, low=None, high=None))
+    sure = replace(found, measures=measures, ceiling=structs.replace(PILOT, low=None, high=None))
     assert "above two people" in verdict(sure)
     unknown = replace(found, measures=measures, ceiling=None)
     assert "two people" not in verdict(unknown)
@@ -189,7 +190,9 @@ def test_the_headline_of_several_arms_is_the_best_share():
 def test_ratings_that_cannot_be_read_make_a_result_invalid():
     scored = judged(study(10), human)
     broken = [
-        replace(one, attempts=(replace(one.attempts[0], status="unparseable", values={}),)) if index % 2 else one
+        replace(one, attempts=(structs.replace(one.attempts[0], status="unparseable", values={}),))
+        if index % 2
+        else one
         for index, one in enumerate(scored)
     ]
     result = BENCHMARK.score("judge:j", broken, JUDGING)
@@ -201,7 +204,7 @@ def test_ratings_that_cannot_be_read_make_a_result_invalid():
 
 def test_other_snapshots_of_the_judge_are_said():
     scored = judged(study(4), human)
-    scored[0] = replace(scored[0], attempts=(replace(scored[0].attempts[0], model="some-model-2"),))
+    scored[0] = replace(scored[0], attempts=(structs.replace(scored[0].attempts[0], model="some-model-2"),))
     result = BENCHMARK.score("judge:j", scored, JUDGING)
     assert result.rules["snapshot"] == "some-model-1, some-model-2"
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from msgspec import structs
 
 from eqlab.analysis.comparison import paired
 from eqlab.comparison.verdict import from_intervals
@@ -80,7 +81,7 @@ def hundred(entries):
             result=replace(
                 entry.result,
                 subject=f"model:organisation-{copy}/a-model-with-a-long-name-{copy}-{i}",
-                items=tuple(replace(item, text=f"{item.text} {copy}") for item in entry.result.items),
+                items=tuple(structs.replace(item, text=f"{item.text} {copy}") for item in entry.result.items),
             ),
         )
         for copy in range(2)
@@ -228,8 +229,8 @@ def test_differences_without_items_come_from_the_intervals():
     assert (found.value, found.n) == (6.0, 50)
     assert found.low == pytest.approx(6 - np.hypot(2, 2))
     assert found.high == pytest.approx(6 + np.hypot(3, 3))
-    assert from_intervals(a, replace(b, value=None)).value is None
-    assert from_intervals(a, replace(b, low=None)).low is None
+    assert from_intervals(a, structs.replace(b, value=None)).value is None
+    assert from_intervals(a, structs.replace(b, low=None)).low is None
 
 
 def test_neighbours_are_compared_as_compare_does(entries, files):
@@ -268,6 +269,6 @@ def test_people_of_a_study_are_a_row_even_where_their_score_is_undefined(entries
     assert "People, published (1266): undefined, because they were asked half of it." in html
     row = next(row for row in json.loads(made[f"data/board-{board.key}.json"]) if row["kind"] == "people")
     assert (row["score"], row["n"], row["not_ranked_because"]) == (None, 1266, known.note)
-    seen = replace(known, value=70.0, low=60.0, high=80.0)
+    seen = structs.replace(known, value=70.0, low=60.0, high=80.0)
     (board,) = boards([replace(one, result=replace(one.result, people=seen)) for one in entries[:3]])
     assert board.lines.index(next(line for line in board.lines if line.study)) < len(board.lines) - 1

@@ -5,6 +5,7 @@ from dataclasses import replace
 from statistics import fmean
 
 import pytest
+from msgspec import structs
 from test_page import Page, item, page, record, result
 
 from eqlab.analysis.length import SAME_LENGTH
@@ -44,9 +45,9 @@ def test_scores_are_moved_to_the_common_length():
 
 def test_what_has_no_such_view_says_why():
     one, other = talker("one", 50, 4), talker("other", 49, 64)
-    shifted = replace(other, headline=replace(other.headline, value=61.0))
+    shifted = replace(other, headline=structs.replace(other.headline, value=61.0))
     assert length_view({"a": one, "b": shifted}).why == NO_MEAN
-    bare = replace(other, items=tuple(replace(own, text="") for own in other.items))
+    bare = replace(other, items=tuple(structs.replace(own, text="") for own in other.items))
     assert length_view({"a": one, "b": bare}).why == NO_WORDS
     assert length_view({"a": one, "b": one}).why == SAME_LENGTH
     assert length_view({"a": replace(one, others=OfOthers("Empathy", "replies called Good")), "b": other}).why == RATED

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 from markupsafe import escape
+from msgspec import structs
 
 from eqlab.core import text
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
@@ -56,7 +57,7 @@ def item(number, score, **changes):
         f"i{number}", f"t{number}", 0, "ok", score, f"Dialogue {number}", f"Reply {number}",
         {"Angry": 3}, {"Angry": 5}, {"Angry": "she was calm"}, 1,
     )  # fmt: skip
-    return replace(made, **changes)
+    return structs.replace(made, **changes)
 
 
 def result(subject="model:a/one", value=57.314, mode="text", **changes):

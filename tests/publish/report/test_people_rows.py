@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 import eqlab as api
 from eqlab.comparison.contender import contender
@@ -58,7 +59,7 @@ def test_people_join_the_table_of_the_same_questions_in_any_answer_mode():
         record(CROWD, options=STUDY, sha="cd" * 32),
         record(CROWD, options={**STUDY, "rules": "published-code"}),
         record(CROWD, options=STUDY, limit=5),
-        record(replace(CROWD, headline=replace(CROWD.headline, name="another number")), options=STUDY),
+        record(replace(CROWD, headline=structs.replace(CROWD.headline, name="another number")), options=STUDY),
     ],
 )
 def test_other_questions_are_another_table(other):
@@ -96,9 +97,9 @@ def test_people_are_a_reference_without_a_rank(model, words):
 
 
 def test_people_without_an_interval_or_a_score_are_left_out():
-    one = replace(CROWD, headline=replace(CROWD.headline, low=None, high=None, n=1))
+    one = replace(CROWD, headline=structs.replace(CROWD.headline, low=None, high=None, n=1))
     assert said(made("model:a", 60, 55, 65), one).endswith("people (70.00, n = 1) are not compared: no interval.")
-    none = replace(CROWD, headline=replace(CROWD.headline, value=None, low=None, high=None, n=0))
+    none = replace(CROWD, headline=structs.replace(CROWD.headline, value=None, low=None, high=None, n=0))
     assert said(made("model:a", 60, 55, 65), none).endswith("people are not compared: no score.")
 
 

@@ -1,11 +1,11 @@
 """What stands across results: profiles, heat maps, disagreement, and item pages whose links all lead somewhere."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from test_page import Page, item, page, record, result
 
 from eqlab.benchmarks.eqbench.items import parse_open, parse_published
@@ -22,7 +22,7 @@ ANGER, JOY = Estimate("anger", 2.0, 9, 0.5, 1.0, 3.0), Estimate("joy", 4.0, 7, 0
 
 def with_topics(count=250):
     items = tuple(item(i, float(i % 10), topics=("anger",) if i % 2 else ("anger", "joy")) for i in range(count))
-    return result(items=items, emotions=ByEmotion("deviation", (ANGER, JOY), (replace(ANGER, name="joy"),)))
+    return result(items=items, emotions=ByEmotion("deviation", (ANGER, JOY), (structs.replace(ANGER, name="joy"),)))
 
 
 def files(*records):

@@ -4,9 +4,11 @@ one."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 from string import ascii_uppercase
+
+from msgspec import structs
 
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.core.answers import Answer, Status, final
@@ -135,7 +137,7 @@ def bias_estimates(read: Sequence[Mark]) -> list[Estimate]:
     answers = list(given(read))
     if not answers:
         return []
-    first = replace(
+    first = structs.replace(
         excess(answers, 1), name="first choice taken too often, points", note="0: no preference for the position"
     )
     return [first, *_consistency(read)]

@@ -9,6 +9,8 @@ from importlib.resources import files as resources
 from statistics import fmean
 from typing import Any
 
+from msgspec import structs
+
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.analysis.multiplicity import holm
 from eqlab.benchmarks.common import outcome
@@ -195,7 +197,7 @@ def people_result(benchmark: Benchmark, scored: Iterable[Scored], options: Mappi
     scores = [fmean(points) for points in own.values()]
     like = benchmark.score(f"{PERSON}all", everything, options)  # names, ranges, baselines: as for any subject
     head, things = like.headline, f"people take {benchmark.title}"
-    headline = replace(
+    headline = structs.replace(
         mean_estimate(head.name, scores, unit=head.unit, digits=head.digits, bounds=_inside(like.score_range, scores)),
         of="people",
     )
@@ -278,7 +280,7 @@ def contrast_table(found: Sequence[Contrast], who: str, measure: str, alpha: flo
         (
             one.arm,
             one.reference,
-            replace(one.estimate, low=one.low, high=one.high),
+            structs.replace(one.estimate, low=one.low, high=one.high),
             p_text(one.p),
             *((p_text(one.p_holm),) if several else ()),
             "yes" if one.p_holm < alpha else "no",

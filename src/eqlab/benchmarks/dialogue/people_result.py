@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
+from msgspec import structs
+
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.reml import variances
@@ -56,7 +58,7 @@ def people_result(scored: Sequence[Scored], options: Mapping[str, Any], referenc
         ),
         counts=of_models.counts(talks),
         items=tuple(
-            replace(of_models.item(talk, [talk.speaker]), repeat=place, group=talk.arm if speaking else "")
+            structs.replace(of_models.item(talk, [talk.speaker]), repeat=place, group=talk.arm if speaking else "")
             for place, talk in enumerate(talks)
         ),
         caveats=_caveats(talks, speaking),
@@ -69,7 +71,7 @@ def people_result(scored: Sequence[Scored], options: Mapping[str, Any], referenc
         ),
         proviso="" if speaking or not felt else of_models.speaker_line(felt, of_models.no_facets(felt)),
         transcripts=tuple(
-            replace(of_models.transcript(talk), repeat=place) for place, talk in enumerate(talks) if talk.said
+            structs.replace(of_models.transcript(talk), repeat=place) for place, talk in enumerate(talks) if talk.said
         ),
     )
 
@@ -96,7 +98,7 @@ def level(felt: Sequence[Talked], name: str = of_models.FELT) -> Estimate:
     people: dict[str, list[float]] = {}
     for talk in felt:
         people.setdefault(talk.person, []).append(float(talk.final or 0))
-    simple = replace(
+    simple = structs.replace(
         mean_estimate(name, [fmean(own) for own in people.values()], digits=1, bounds=_BOUNDS), of="people"
     )
     finals = [float(talk.final or 0) for talk in felt]
@@ -110,7 +112,7 @@ def level(felt: Sequence[Talked], name: str = of_models.FELT) -> Estimate:
         return simple
     reach = (effect.high - effect.low) / 2
     low, high = max(_BOUNDS[0], simple.value - reach), min(_BOUNDS[1], simple.value + reach)
-    return replace(simple, se=effect.se, low=low, high=high, note="over people and personas")
+    return structs.replace(simple, se=effect.se, low=low, high=high, note="over people and personas")
 
 
 def contrasts(scored: Sequence[Scored], reference: str, alpha: float) -> tuple[Contrast, ...]:

@@ -3,11 +3,11 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from eqlab.analysis.clusters import crossed_mean
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
@@ -46,7 +46,7 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any], c
     headline = final_emotion(felt)
     unfelt = not felt and bool(talks) and all(talk.speaker == "fixed" for talk in talks)
     if unfelt:
-        headline = replace(headline, note=UNFELT)
+        headline = structs.replace(headline, note=UNFELT)
     found = no_facets(felt) if unfelt else _facets(subject, felt, options, context)  # others were told nothing either
     line = speaker_line(felt, found)
     return Result(
@@ -77,14 +77,18 @@ def final_emotion(felt: Sequence[Talked]) -> Estimate:
     simple = mean_estimate(FELT, means, digits=1, bounds=_BOUNDS)
     speakers = {talk.speaker for talk in felt}
     if len(speakers) < 2:
-        return replace(simple, note=f"by one speaker, {next(iter(speakers))}" if speakers else "", of="personas")
+        return structs.replace(
+            simple, note=f"by one speaker, {next(iter(speakers))}" if speakers else "", of="personas"
+        )
     note = f"over {len(speakers)} speakers"
     finals = np.array([float(talk.final or 0) for talk in felt])
     both = crossed_mean(FELT, finals, [talk.persona for talk in felt], [talk.speaker for talk in felt])
     if both.low is None or both.high is None or len(means) < FEWEST:
-        return replace(simple, se=None, low=None, high=None, note=f"{note}; no interval over speakers", of="personas")
+        return structs.replace(
+            simple, se=None, low=None, high=None, note=f"{note}; no interval over speakers", of="personas"
+        )
     low, high = max(_BOUNDS[0], both.low), min(_BOUNDS[1], both.high)
-    return replace(simple, se=both.se, low=low, high=high, note=f"{note}, and others like them", of="personas")
+    return structs.replace(simple, se=both.se, low=low, high=high, note=f"{note}, and others like them", of="personas")
 
 
 def _by_persona(felt: Sequence[Talked]) -> dict[str, float]:

@@ -2,10 +2,11 @@
 four orders is still one."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from statistics import fmean
 from typing import Any
+
+from msgspec import structs
 
 from eqlab.analysis.intervals import clustered_share
 from eqlab.benchmarks.common.marks import (
@@ -110,7 +111,7 @@ def _right(key: str, one: Mark) -> bool | None:
 
 
 def _noted(estimate: Estimate, chance: float | None) -> Estimate:
-    return estimate if chance is None else replace(estimate, note=f"by chance {chance:.1f}")
+    return estimate if chance is None else structs.replace(estimate, note=f"by chance {chance:.1f}")
 
 
 def _by_category(read: Sequence[Mark], unit: Unit) -> list[Table]:

@@ -15,9 +15,10 @@ It is capped by the scale: a subject whose default is the best possible mood can
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from eqlab.analysis import moods
 from eqlab.analysis.clusters import cluster_means, item_agreement, score_variation
@@ -139,9 +140,9 @@ def three_numbers(measures: Measures, changes: Mapping[int, float]) -> ThreeNumb
     places = list(changes)
     values, kinds = _moods(measures, changes)
     order = moods.concordance(values, kinds)
-    headline = replace(order.all, name=NAME)
+    headline = structs.replace(order.all, name=NAME)
     if headline.value is None:
-        headline = replace(headline, note=_NEEDS)
+        headline = structs.replace(headline, note=_NEEDS)
     points = [] if headline.value is None else moods.concordance_points(values, kinds).tolist()
     negative = [place for place in places if measures.places[place].kind == "negative"]
     ours = [changes[place] for place in negative]
@@ -153,8 +154,8 @@ def three_numbers(measures: Measures, changes: Mapping[int, float]) -> ThreeNumb
         headline,
         order,
         profile,
-        replace(movement, name="movement relative to people"),
-        replace(people, name="people's own"),
+        structs.replace(movement, name="movement relative to people"),
+        structs.replace(people, name="people's own"),
         {measures.places[place].situation: point for place, point in zip(places, points, strict=False)},
     )
 
@@ -274,7 +275,7 @@ def _widened(found: Estimate, shifted: Sequence[float | None]) -> Estimate:
     ends = [found.value, *(value for value in shifted if value is not None)]
     low = found.value - math.hypot(found.value - found.low, found.value - min(ends))
     high = found.value + math.hypot(found.high - found.value, max(ends) - found.value)
-    return replace(found, low=max(-50.0, low), high=min(100.0, high))
+    return structs.replace(found, low=max(-50.0, low), high=min(100.0, high))
 
 
 def _best(default: float, margin: float) -> float:

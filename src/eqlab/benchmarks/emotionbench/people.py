@@ -3,11 +3,12 @@ as the study did, beside the published people, and under the headline that model
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from eqlab.analysis.clusters import cluster_means
 from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate
@@ -142,7 +143,7 @@ def _change(found: Paired, subscale: str, group: MeasureGroup) -> MoodChange:
         n_situations=len(np.unique(found.people.where[rows])),
         n=len(own),
         default=before,
-        change=replace(estimate, of="people"),
+        change=structs.replace(estimate, of="people"),
         effect=hedges_g(after, before) if before.n > 1 else None,
         df=test.df,
         p=test.p,
@@ -204,13 +205,13 @@ def _headline(instrument: str, found: Paired, changes: Sequence[MoodChange], thr
     the change of the scale itself. n is people in either case."""
     if three is not None:
         note = f"of {three.headline.n} situations by their people's mean change; the interval is over situations"
-        return replace(three.headline, n=found.n_people, note=note, of="people")
+        return structs.replace(three.headline, n=found.n_people, note=note, of="people")
     if instrument != "PANAS":
         return scale_headline(instrument, changes)
     whole = [one.change for one in changes if one.level == "overall" and one.subscale == NEGATIVE]
     note = "no concordance: it needs negative, neutral and positive situations; the interval is over people"
     nothing = Estimate(f"change in {NEGATIVE}", None, 0, digits=1, of="people")
-    return replace(whole[0] if whole else nothing, note=note)
+    return structs.replace(whole[0] if whole else nothing, note=note)
 
 
 def _each(found: Paired) -> int:
@@ -229,27 +230,31 @@ def _estimates(
     if three:
         yield from (one for one in three.estimates if one.value is not None)
     if aligned and aligned.headline.value is not None:
-        yield replace(_one_by_one(found), of="people")
+        yield structs.replace(_one_by_one(found), of="people")
         yield old_number(aligned)
         for kind in KINDS:
             share = aligned.shares[kind]
-            yield replace(share, name=f"{kind} situations that move people on average as they should", of="situations")
-    yield replace(proportion_estimate("people with both measures", found.n_people, found.n_began), of="people")
+            yield structs.replace(
+                share, name=f"{kind} situations that move people on average as they should", of="situations"
+            )
+    yield structs.replace(proportion_estimate("people with both measures", found.n_people, found.n_began), of="people")
     answered = [one for one in given if one.status is not None]
     people = [one.answer.subject if one.answer else "" for one in answered]
     yield clustered_share("readable answers", [one.status == "ok" for one in answered], people)
     for name, values in found.people.before.items():
-        yield replace(mean_estimate(f"default {name}", list(defined(values)), digits=1), of="people")
+        yield structs.replace(mean_estimate(f"default {name}", list(defined(values)), digits=1), of="people")
     for change in changes:
         if change.level == "overall":
-            yield replace(change.change, name=f"{change.subscale}: change")
+            yield structs.replace(change.change, name=f"{change.subscale}: change")
     for one in agreements:
         reliability = (
             "" if one.reliability is None else f"the published people's own reliability is {one.reliability:.2f}"
         )
         others = tables.OTHERS
-        yield replace(one.correlation, name=f"{one.subscale}: correlation with {others} over factors", note=reliability)
-        yield replace(one.mean_gap, name=f"{one.subscale}: mean difference to {others}")
+        yield structs.replace(
+            one.correlation, name=f"{one.subscale}: correlation with {others} over factors", note=reliability
+        )
+        yield structs.replace(one.mean_gap, name=f"{one.subscale}: mean difference to {others}")
 
 
 def _one_by_one(found: Paired) -> Estimate:
@@ -257,7 +262,7 @@ def _one_by_one(found: Paired) -> Estimate:
     mood = found.people.change(POSITIVE) - found.people.change(NEGATIVE)
     kinds = [KINDS.index(found.people.places[place].kind) for place in found.people.where.tolist()]
     note = "each person's own change; one person is noisier than the mean of several"
-    return replace(concordance(mood, kinds, found.person).all, name="Concordance of single people", note=note)
+    return structs.replace(concordance(mood, kinds, found.person).all, name="Concordance of single people", note=note)
 
 
 def _tables(
@@ -271,7 +276,7 @@ def _tables(
         return
     yield tables.profile(changes, norms, of_people=True)
     defaults = [
-        (name, replace(mean_estimate(name, list(defined(values)), digits=1), of="people"))
+        (name, structs.replace(mean_estimate(name, list(defined(values)), digits=1), of="people"))
         for name, values in found.people.before.items()
     ]
     yield tables.default_mood(defaults, norms, "these people", tables.OTHERS)
@@ -385,7 +390,7 @@ def _situation_means(found: Paired) -> Mapping[tuple[str, str, str, str], Estima
             rows = group.rows(found.people.where) & ~np.isnan(every)
             means = cluster_means(every[rows], found.people.where[rows]) if rows.any() else every[rows]
             estimate = mean_estimate(f"change in {name}", list(means), digits=1)
-            estimates[name, group.level, group.emotion, group.factor] = replace(estimate, of="situations")
+            estimates[name, group.level, group.emotion, group.factor] = structs.replace(estimate, of="situations")
     return estimates
 
 

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean
 from typing import Any
+
+from msgspec import structs
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.common.outcome import flatness
@@ -106,7 +107,7 @@ def scale_headline(key: str, found: Sequence[MoodChange]) -> Estimate:
     if not whole:
         return Estimate(f"change in {key}", None, 0, digits=1)
     label = "" if whole[0].subscale == OVERALL else "sum of all items; the instrument has no overall score"
-    return replace(whole[0].change, name=f"change in {key}", note=label)
+    return structs.replace(whole[0].change, name=f"change in {key}", note=label)
 
 
 def scale_range(key: str) -> tuple[float, float]:
@@ -146,18 +147,18 @@ def _estimates(
         clustered_share("refused", [one.status == "refused" for one in given], places),
         clustered_share("readable by the published last-character rule", by_rule, places),
         *(mean_estimate(f"default {n}", list(measures.default(n)), digits=1) for n in measures.scores),
-        *(replace(c.change, name=f"{c.subscale}: change") for c in found if c.level == "overall"),
+        *(structs.replace(c.change, name=f"{c.subscale}: change") for c in found if c.level == "overall"),
     ]
     for one in agreements:
         ceiling = "" if one.reliability is None else f"people's own reliability is {one.reliability:.2f}"
-        lines += [replace(one.correlation, note=ceiling), one.mean_gap]
+        lines += [structs.replace(one.correlation, note=ceiling), one.mean_gap]
     return tuple(lines)
 
 
 def old_number(aligned: Alignment) -> Estimate:
     capped = aligned.best is not None and aligned.best < 100
     note = f"capped: with this default nobody can have more than {aligned.best:.0f}" if capped else ""
-    return replace(aligned.headline, note=aligned.headline.note or note)
+    return structs.replace(aligned.headline, note=aligned.headline.note or note)
 
 
 def _by_published_rule(trial: Trial, answer: Answer) -> bool:

@@ -4,10 +4,10 @@ and refusals."""
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
+from msgspec import structs
 
 from eqlab.analysis.intervals import mean_estimate, t_bounds
 from eqlab.analysis.two_samples import Sample
@@ -91,8 +91,8 @@ def by_emotion(changes: Sequence[MoodChange], norms: Norms | None) -> ByEmotion 
     people = [(change, people_change(norms, scale, change)) for change in shown] if norms else []
     return ByEmotion(
         f"change in {scale}",
-        tuple(replace(change.change, name=change.emotion) for change in shown),
-        tuple(replace(found, name=change.emotion, of="people") for change, found in people if found),
+        tuple(structs.replace(change.change, name=change.emotion) for change in shown),
+        tuple(structs.replace(found, name=change.emotion, of="people") for change, found in people if found),
         "Mean of the situations' means minus the mean of the default runs; n counts situations. More is not better: "
         "what people feel is the yardstick.",
     )
@@ -105,7 +105,7 @@ def beside_people(changes: Sequence[MoodChange], norms: Norms | None) -> tuple[t
         people = people_change(norms, change.subscale, change) if norms and change.level == "overall" else None
         if people:
             name = f"change in {change.subscale}, negative situations"
-            found.append((replace(change.change, name=name), replace(people, name=name, of="people")))
+            found.append((structs.replace(change.change, name=name), structs.replace(people, name=name, of="people")))
     return tuple(found)
 
 

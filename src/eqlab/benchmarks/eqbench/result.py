@@ -7,6 +7,8 @@ from functools import lru_cache
 from statistics import fmean
 from typing import Any
 
+from msgspec import structs
+
 from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.common.outcome import against, count_outcomes, flatness
 from eqlab.benchmarks.eqbench.parse import FIGURES, Chosen, choose, choose_again
@@ -323,4 +325,4 @@ def deviations(items: Sequence[ItemScore]) -> ByEmotion | None:
 
 def _not_below_zero(estimate: Estimate) -> Estimate:
     """A distance has no negative bound, which the t-interval of a few questions does not know."""
-    return estimate if estimate.low is None else replace(estimate, low=max(0.0, estimate.low))
+    return estimate if estimate.low is None else structs.replace(estimate, low=max(0.0, estimate.low))

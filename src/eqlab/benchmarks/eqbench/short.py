@@ -12,6 +12,8 @@ from importlib.resources import files
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from eqlab.benchmarks.eqbench.items import Question
 from eqlab.benchmarks.eqbench.score import EqBenchOptions
 from eqlab.core.errors import DataError, UsageError
@@ -199,7 +201,9 @@ def as_short(plain: Result, options: EqBenchOptions) -> Result:
         headline=headline,
         estimates=(
             *_with_others(found, len(scores)),
-            replace(plain.headline, name="plain score of the questions asked", note="no estimate of the full score"),
+            structs.replace(
+                plain.headline, name="plain score of the questions asked", note="no estimate of the full score"
+            ),
             *plain.estimates,
         ),
         baselines=floor,
@@ -218,7 +222,7 @@ def _with_others(found: FullScore | None, n: int) -> tuple[Estimate, ...]:
 
 def _without_points(items: Sequence[ItemScore]) -> tuple[ItemScore, ...]:
     """The estimate is no mean of the points of the questions asked, so it is the estimates that are compared."""
-    return tuple(replace(item, points=None) for item in items)
+    return tuple(structs.replace(item, points=None) for item in items)
 
 
 def _scores(plain: Result) -> dict[str, float]:

@@ -3,9 +3,10 @@ where one judge rated all); and the same at equal length, since longer replies p
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import draw_totals, interval
@@ -33,13 +34,17 @@ class ArmShares:
         counts = self.counts[arm]
         name = f"P(Good), {arm}"
         if counts.good in (0, counts.n):  # a bootstrap of what never varies has no width; Wilson's interval has
-            return replace(proportion_estimate(name, counts.good, counts.n), note="Wilson: every rating was the same")
+            return structs.replace(
+                proportion_estimate(name, counts.good, counts.n), note="Wilson: every rating was the same"
+            )
         return self._estimate(name, lambda totals: 100 * self._share(totals, arm), counts.n, unit="%", digits=1)
 
     def highest(self) -> Estimate:
         """The best arm's share, under a name that does not depend on which it is."""
         best = max(self.arms, key=lambda arm: self.good(arm).value or 0.0)
-        return replace(self.good(best), name="highest P(Good)", note=f"of {best}; the tables have all {len(self.arms)}")
+        return structs.replace(
+            self.good(best), name="highest P(Good)", note=f"of {best}; the tables have all {len(self.arms)}"
+        )
 
     def headline(self, nothing: str) -> Estimate:
         """Of one arm or several; `nothing` says why there is none."""
@@ -214,7 +219,7 @@ def _within(share: Estimate) -> Estimate:
     def inside(value: float | None) -> float | None:
         return None if value is None else min(100.0, max(0.0, value))
 
-    return replace(share, value=inside(share.value), low=inside(share.low), high=inside(share.high))
+    return structs.replace(share, value=inside(share.value), low=inside(share.low), high=inside(share.high))
 
 
 def _mean(words: Sequence[int]) -> float | None:

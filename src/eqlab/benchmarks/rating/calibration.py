@@ -5,10 +5,11 @@ the intervals. The published form is one scale, whose ceiling is known from the 
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
+from msgspec import structs
 
 from eqlab.analysis.agreement import agreement, printed_kappa
 from eqlab.analysis.arrays import Floats
@@ -396,7 +397,9 @@ class ScaleCalibrations:
     def headline(self) -> Estimate:
         """The scale on which the judge agrees least with people: a rubric is as good as its worst scale."""
         known = [
-            replace(kappa, name=f"lowest {CEILING}", note=f"of {key}; the tables have all {len(self.scales)} scales")
+            structs.replace(
+                kappa, name=f"lowest {CEILING}", note=f"of {key}; the tables have all {len(self.scales)} scales"
+            )
             for key, one in self.found.items()
             if (kappa := one.measures[CEILING]).value is not None
         ]
@@ -404,12 +407,12 @@ class ScaleCalibrations:
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
-        return tuple(replace(one, name=f"{key}: {one.name}") for key, one in self._rows())
+        return tuple(structs.replace(one, name=f"{key}: {one.name}") for key, one in self._rows())
 
     def _rows(self) -> Iterator[tuple[str, Estimate]]:
         for key, own in self.found.items():
-            yield key, replace(own.measures["mean difference"], name=_BIAS)
-            yield key, replace(own.slope, name=_SLOPE)
+            yield key, structs.replace(own.measures["mean difference"], name=_BIAS)
+            yield key, structs.replace(own.slope, name=_SLOPE)
             for name, one in own.measures.items():
                 if name != "mean difference":
                     yield key, one

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.analysis.panel import PanelRatings as Panel
@@ -229,7 +230,7 @@ def _arm_estimates(pooled: Pooled, measure: Measure) -> list[Estimate]:
         one = mean_estimate(name, [float(value) for value in row if np.isfinite(value)], unit=POINTS)
         if one.value is not None and one.low is not None and one.high is not None:
             low, high = min(float(measure.low), one.value), max(float(measure.high), one.value)
-            one = replace(one, low=max(low, one.low), high=min(high, one.high))
+            one = structs.replace(one, low=max(low, one.low), high=min(high, one.high))
         found.append(one)
     return found
 

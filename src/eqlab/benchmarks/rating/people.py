@@ -4,11 +4,11 @@ correction, effects per emotion. On scales of a study's own: means per arm, and 
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from eqlab.analysis.agreement import coincidences, ordinal_alpha, tables_agreement
 from eqlab.analysis.clusters import clustering
@@ -53,7 +53,7 @@ def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapp
     return Outcome(
         title="Empathy, rated by people",
         sentence=_sentence(shares, raters, gaps, fitted),
-        headline=replace(headline, of=f"ratings by {raters} people"),
+        headline=structs.replace(headline, of=f"ratings by {raters} people"),
         score_range=(-100.0, 100.0) if len(shares.arms) == 2 else (0.0, 100.0),
         estimates=(
             *(shares.good(arm) for arm in shares.arms),

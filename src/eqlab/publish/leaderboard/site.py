@@ -4,7 +4,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -19,6 +19,7 @@ from eqlab.analysis.ranks import DIFFER
 from eqlab.comparison.scores import score_records, score_table, score_types, sort_values
 from eqlab.comparison.verdict import Pair
 from eqlab.core import text
+from eqlab.core.records import as_dict
 from eqlab.core.results import Estimate, ItemScore
 from eqlab.core.runs import PERSON
 from eqlab.publish.groups import Row
@@ -130,7 +131,7 @@ def site_files(site: BoardSite) -> Iterator[tuple[str, bytes]]:
         talks_of(site), Home("Leaderboard", "../index.html", site.generated_at, site.version)
     ):
         yield f"{TALKS}/{name}", content
-    changed = [asdict(change) for change in site.changed]
+    changed = [as_dict(change) for change in site.changed]
     yield from table_files("data/changes", changed, CHANGES)
     yield "compare.html", _compare(site)
     counted = Counter(entry.origin for board in site.boards for _, entry in board.entered)
@@ -347,7 +348,7 @@ def whole(site: BoardSite, files: Sequence[str], tables: Sequence[Mapping[str, A
         "tables": tables,
         "rows": [row for board in site.boards for row in line_facts(board)],
         "sentences": {board.key: board.sentence for board in site.boards},
-        "changes": [asdict(change) for change in site.changed],
+        "changes": [as_dict(change) for change in site.changed],
         "refused": [list(pair) for pair in site.refused],
         "files": list(files),
     }

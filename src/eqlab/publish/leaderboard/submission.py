@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from eqlab.benchmarks.registry import names
 from eqlab.core.answers import Answer
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.folders import data_folder
+from eqlab.core.records import as_dict
 from eqlab.core.results import Result
 from eqlab.core.runs import OWN, RunConfig
 from eqlab.core.secrets import is_secret, without_secrets
@@ -64,7 +65,7 @@ def make_submission(store: Reader, stored: StoredRun) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "run": config.id,
-        "config": json.loads(json.dumps(asdict(config))),
+        "config": json.loads(json.dumps(as_dict(config))),
         "created_at": stored.created_at,
         "provenance": shareable(dict(stored.provenance)),
         "claims": [claim(result) for result in results(store, stored)],

@@ -5,7 +5,6 @@ scorer and the metric are our parser and our score, so the same replies give the
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from msgspec import structs
 
 from eqlab.benchmarks.registry import load, names
 from eqlab.core.answers import LENGTH, Answer, outcomes, stands
@@ -145,7 +145,7 @@ def ask(
             else:
                 failed += 1
         state.messages.append(state.output.message)
-        state.store.set(ATTEMPTS, [asdict(answer) for answer in answers])
+        state.store.set(ATTEMPTS, [structs.asdict(answer) for answer in answers])
         return state
 
     return solve

@@ -5,22 +5,25 @@ import json
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from eqlab.core.answers import Answer
 from eqlab.core.design import Design, Step, personal_seed, steps_from_json, steps_to_json
 from eqlab.core.forms import problems, settled
 from eqlab.core.moves import ENDED, SIMULATED, Arrival, ConsentMove, FilledPage, Saved, State, Why, is_simulated
 from eqlab.core.trials import Trial
-from eqlab.store.schema import answers, panel_ids, participants, planned, studies, tombstones
+from eqlab.store.schema import answers, arrivals, panel_ids, participants, planned, studies, tombstones
 from eqlab.store.study import places
 from eqlab.store.study.participants import Changes, Person, find_people
 
 _KNOWN = select(panel_ids.c.study_id, panel_ids.c.hash, panel_ids.c.person).where(
     panel_ids.c.study_id.in_(bindparam("studies", expanding=True)),
     panel_ids.c.hash.in_(bindparam("hashes", expanding=True)),
+)
+_CAME = select(arrivals.c.person, arrivals.c.hash, arrivals.c.tombstone).where(
+    arrivals.c.study_id == bindparam("study"), arrivals.c.person.in_(bindparam("people", expanding=True))
 )
 _BURIED = select(tombstones.c.hash).where(
     tombstones.c.study_id == bindparam("study"), tombstones.c.hash.in_(bindparam("hashes", expanding=True))
@@ -41,11 +44,16 @@ def find_panel(connection: Connection, studies: Sequence[str], hashes: Collectio
     return {(row.study_id, row.hash): row.person for row in rows}
 
 
+def came_with(connection: Connection, study: str, person: str) -> str | None:
+    """The hash of the panel id with which somebody came who has not consented yet."""
+    row = connection.execute(_CAME, {"study": study, "people": [person]}).first()
+    return None if row is None else row.hash
+
+
 class Admission:
-    """Who may come in, in one transaction: whose panel id is known is the same person again, in the browser where they
-    began or with proof that it is them; others are new, and learn at once when there is no place for them. If another
-    transaction lets in the same panel id at the same moment, the later of the two fails on the primary key, and finds
-    the person when it is done again."""
+    """Who may come in, in one transaction. A panel id is the person's who consented with it: they are let in again in
+    the browser where they did, or with proof that it is them. Before a consent the id is nobody's: every browser that
+    comes with it is somebody new. Who is new learns at once when there is no place for them."""
 
     def __init__(
         self, connection: Connection, design: Design, changes: Changes, now: float, arrivals: Sequence[Arrival]
@@ -58,7 +66,10 @@ class Admission:
         hashes = {one.panel_hash for one in arrivals if one.panel_hash is not None}
         self._known = find_panel(connection, (design.study.id, *design.study.not_after), hashes)
         again = [person for (where, _), person in self._known.items() if where == design.study.id]
-        self._people = find_people(connection, design.study.id, again, lock=True)
+        here = [one.session for one in arrivals if one.session is not None]
+        rows = connection.execute(_CAME, {**study, "people": sorted(here)}).all() if here else []
+        self._came = {row.person: row.hash for row in rows}
+        self._people = find_people(connection, design.study.id, {*again, *here}, lock=True)
         buried = {one.tombstone for one in arrivals if one.tombstone is not None}
         self._buried = set(connection.execute(_BURIED, {**study, "hashes": sorted(buried)}).scalars()) if buried else ()
         self._free = places.anything_free(connection, design.study.id, now)
@@ -68,6 +79,9 @@ class Admission:
 
     def let_in(self, arrival: Arrival) -> Saved:
         person = self._known.get((self._study.id, arrival.panel_hash or ""))
+        if person is not None and person in self._people and self._people[person].consented_at is not None:
+            return self._again(arrival, person)
+        person = self._before_consent(arrival)
         if person is not None:
             return self._again(arrival, person)
         why = self._objection(arrival)
@@ -84,11 +98,20 @@ class Admission:
             return "paused"
         return "closed" if self._status == "closed" else None
 
+    def _before_consent(self, arrival: Arrival) -> str | None:
+        """Whom this browser has been so far with this id. 0.2 gave an id to whoever first came with it; such a row
+        counts in the browser that has it."""
+        here, panel_hash = arrival.session, arrival.panel_hash
+        if panel_hash is None or here is None or here not in self._people:
+            return None
+        came = self._came.get(here) == panel_hash or self._known.get((self._study.id, panel_hash)) == here
+        return here if came else None
+
     def _again(self, arrival: Arrival, person: str) -> Saved:
-        """Whoever knows a panel's id is not yet that person. Before the consent there is nothing to protect."""
+        """Whoever knows a panel's id is not yet that person."""
         who = self._people.get(person)
-        if who is None:  # came in a moment ago, in this transaction
-            return Saved(person, "saved")
+        if who is None:  # consented a moment ago, in this transaction
+            return Saved("", "turned_away", {"": "elsewhere"})
         if who.consented_at is not None and not arrival.vouched and arrival.session != person:
             return Saved("", "turned_away", {"": "elsewhere"})
         if who.state == "full" and who.consented_at is None and self._may_enter(arrival.panel_hash):
@@ -121,14 +144,13 @@ class Admission:
         )
         if arrival.panel_hash is not None:
             own = {"study_id": self._study.id, "hash": arrival.panel_hash, "person": person}
-            self._changes.add(panel_ids, {**own, "tombstone": arrival.tombstone})
-            self._known[self._study.id, arrival.panel_hash] = person
+            self._changes.add(arrivals, {**own, "tombstone": arrival.tombstone})
         self._changes.note(person, "arrived", state=state)
         return person
 
     def _may_enter(self, panel_hash: str | None) -> bool:
         """People are told that a study is full, or not for them, before they are asked for consent."""
-        took_another = any((other, panel_hash) in self._known for other in self._study.not_after)
+        took_another = took_one_of(self._study.not_after, panel_hash, self._known)
         return self._free and not took_another and self._status is None
 
 
@@ -146,6 +168,8 @@ class Answering:
         self._study = design.study
         self._first = design.first_steps()
         self._openings: places.Openings | None = None
+        self._taken: dict[str, str] = {}
+        """Panel ids that consents of this transaction have taken: hash → person."""
 
     def consent(self, who: Person, given: ConsentMove) -> Saved:
         if who.state in ENDED:
@@ -155,6 +179,12 @@ class Answering:
         if not given.agreed:
             self.end(who, "declined")
             return Saved(who.person, "saved")
+        why = self._take_id(who)
+        if why == "not_after":
+            self.end(who, "full")
+            return Saved(who.person, "saved")
+        if why is not None:
+            return Saved(who.person, "turned_away", {"": why})
         version = self._study.consent.version
         self._changes.change(who, consented_at=self._now, consent_version=version)
         self._changes.note(who.person, "consented", version=version)
@@ -218,6 +248,39 @@ class Answering:
         self._changes.note(who.person, state, page=who.step)
 
     # -- steps of the above ------------------------------------------------------------------------------------
+
+    def _take_id(self, who: Person) -> Literal["elsewhere", "erased", "not_after"] | None:
+        """The panel id with which they came becomes theirs, once: unless somebody has consented with it in another
+        browser, or was erased. Two who consent at the same moment meet on the primary key; the later of the two fails,
+        and finds the other when it is done again."""
+        study = self._study.id
+        rows = self._connection.execute(_CAME, {"study": study, "people": [who.person]})
+        came = next(iter(rows), None)
+        if came is None:  # without a panel, or let in by 0.2
+            return None
+        known = find_panel(self._connection, (study, *self._study.not_after), [came.hash])
+        owner = self._taken.get(came.hash) or known.get((study, came.hash))
+        if owner is not None and owner != who.person and self._has_consented(owner):
+            return "elsewhere"
+        if came.tombstone and self._connection.execute(_BURIED, {"study": study, "hashes": [came.tombstone]}).first():
+            return "erased"
+        if took_one_of(self._study.not_after, came.hash, known):
+            return "not_after"
+        self._taken[came.hash] = who.person
+        own = {"study_id": study, "hash": came.hash, "person": who.person, "tombstone": came.tombstone}
+        if owner is None:
+            self._changes.add(panel_ids, own)
+        else:
+            theirs = (panel_ids.c.study_id == study, panel_ids.c.hash == came.hash)
+            self._connection.execute(update(panel_ids).where(*theirs).values(own))
+        self._connection.execute(delete(arrivals).where(arrivals.c.study_id == study, arrivals.c.person == who.person))
+        return None
+
+    def _has_consented(self, person: str) -> bool:
+        if person in self._taken.values():
+            return True
+        found = find_people(self._connection, self._study.id, [person])
+        return person in found and found[person].consented_at is not None
 
     def _answer(self, page: FilledPage, trial: Trial, attempt: int, took: float | None) -> Answer:
         text = json.dumps(dict(page.values), ensure_ascii=False, sort_keys=True)
@@ -330,6 +393,11 @@ class Answering:
                     "repeat": 0,
                 }
                 self._changes.add(planned, row)
+
+
+def took_one_of(others: Iterable[str], panel_hash: str | None, known: Mapping[tuple[str, str], str]) -> bool:
+    """Whether somebody took part in another study after which this one is not for them."""
+    return any((other, panel_hash) in known for other in others)
 
 
 def may_correct(steps: Sequence[Step], step: int, first: int) -> bool:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Table, bindparam, insert, select, update
 from eqlab.core.answers import Answer
 from eqlab.core.moves import Unknown
 from eqlab.core.runs import PERSON
-from eqlab.store.schema import events, panel_ids, participants, planned
+from eqlab.store.schema import arrivals, events, panel_ids, participants, planned
 from eqlab.store.store import write_answers
 from eqlab.store.study import places
 
@@ -23,7 +23,7 @@ _FIND = select(participants).where(
     participants.c.study_id == bindparam("study"), participants.c.person.in_(bindparam("people", expanding=True))
 )
 _LOCK = _FIND.order_by(participants.c.person).with_for_update()  # all in one order: nobody waits in a circle
-_INSERT = {table: insert(table) for table in (participants, panel_ids, planned, events)}
+_INSERT = {table: insert(table) for table in (participants, arrivals, panel_ids, planned, events)}
 _CHANGE = update(participants).where(
     participants.c.study_id == bindparam("study"), participants.c.person == bindparam("who")
 )

@@ -11,12 +11,12 @@ from sqlalchemy.exc import IntegrityError
 
 from eqlab.core.design import Design, steps_from_json
 from eqlab.core.errors import StoreError
-from eqlab.core.moves import ENDED, ENDING, Arrival, ConsentMove, FilledPage, Move, Saved, State, Unknown, View
+from eqlab.core.moves import ENDED, ENDING, Arrival, ConsentMove, FilledPage, Move, Saved, State, Unknown, View, Why
 from eqlab.store.engine import reading, take_turn, writing
 from eqlab.store.schema import panel_events
 from eqlab.store.store import Store
 from eqlab.store.study import places
-from eqlab.store.study.moves import Admission, Answering, find_panel, last_given, may_correct
+from eqlab.store.study.moves import Admission, Answering, came_with, find_panel, last_given, may_correct
 from eqlab.store.study.participants import Changes, Person, find_people, lock_person
 from eqlab.store.study.researchers import note
 
@@ -78,10 +78,20 @@ class Participation:
         before = replace(view, number=view.number - 1, step=step, trial=trial, attempt=1, back=False)
         return before, given[-1][1] if given else {}
 
-    def knows(self, panel_hash: str) -> bool:
-        """Whether somebody with this panel id has come before."""
+    def knows(self, panel_hash: str, session: str | None = None) -> bool:
+        """Whether somebody with this panel id takes part, or has come with it in this browser before."""
         with reading(self.store.engine) as connection:
-            return bool(find_panel(connection, [self.study.id], [panel_hash]))
+            came = session is not None and came_with(connection, self.study.id, session) == panel_hash
+            return came or bool(find_panel(connection, [self.study.id], [panel_hash]))
+
+    def why_not(self, person: str) -> tuple[Why, str | None] | None:
+        """Why somebody who has come cannot consent, and who has consented with the same panel id before them."""
+        with reading(self.store.engine) as connection:
+            panel_hash = came_with(connection, self.study.id, person)
+            if panel_hash is None:
+                return None
+            owner = find_panel(connection, [self.study.id], [panel_hash]).get((self.study.id, panel_hash))
+        return ("erased", None) if owner is None else ("elsewhere", owner)
 
     # -- moving on ---------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from eqlab.core.trials import Trial
 from eqlab.store.engine import reading, scrub, writing
 from eqlab.store.schema import (
     answers,
+    arrivals,
     events,
     panel_ids,
     participants,
@@ -129,7 +130,8 @@ def export_person(participation: Participation, person: str) -> dict[str, Any]:
         raise Unknown(
             f"Nobody is called {person} in study '{participation.study.id}'.", "'eqlab study export' lists people."
         )
-    for row in found["panel_ids"]:  # that there is an id is theirs to know; its hash would link it to others' copies
+    for row in (*found["arrivals"], *found["panel_ids"]):
+        # that there is an id is theirs to know; its hash would link it to others' copies
         del row["hash"], row["tombstone"]
     for table, column in (("answers", "values"), ("participants", "steps"), ("events", "detail")):
         for row in found[table]:
@@ -241,5 +243,5 @@ def _tables(participation: Participation, person: str) -> list[tuple[str, Any, t
         (table.name, table, (table.c.run_id == run, table.c.subject == subject)) for table in (answers, planned)
     ] + [
         (table.name, table, (table.c.study_id == study, table.c.person == person))
-        for table in (events, panel_ids, participants)
+        for table in (events, arrivals, panel_ids, participants)
     ]

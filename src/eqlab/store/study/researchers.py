@@ -82,8 +82,8 @@ def session_name(store: Store, session: str, since: float) -> str | None:
 
 # -- the audit trail -------------------------------------------------------------------------------------------
 
-LOOKS = frozenset({"analysed", "exported", "published"})
-"""Actions after which somebody knows results."""
+LOOKS = frozenset({"analysed", "exported", "published", "read"})
+"""Actions after which somebody knows results, or one person's answers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 down before it is sent. A turn is kept only if it is the one whose turn it is."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from msgspec import structs
 from sqlalchemy import Connection, func, insert, select, update
 
 from eqlab.core.answers import Answer
@@ -98,7 +99,7 @@ def keep_turn(
             return "ended" if who.state in ENDED else "again"
         if number != len(here.turns) or here.pending is None or here.pending.id != trial:
             return "again" if number < len(here.turns) or here.pending is None else "ahead"
-        own = replace(answer, subject=f"{PERSON}{person}", trial=trial, attempt=len(here.attempts) + 1)
+        own = structs.replace(answer, subject=f"{PERSON}{person}", trial=trial, attempt=len(here.attempts) + 1)
         _write(connection, participation, here, [own], changes)
         answering = Answering(connection, participation.design, changes, own.at)
         changes.note(person, "said", page=who.step, turn=number, **detail)
@@ -211,7 +212,9 @@ def end_call(
         if here is None or here.pending is None or not said or said[0].trial != here.pending.id:
             return "again"
         used = len(here.attempts)
-        own = [replace(one, subject=f"{PERSON}{person}", attempt=used + n) for n, one in enumerate(said, start=1)]
+        own = [
+            structs.replace(one, subject=f"{PERSON}{person}", attempt=used + n) for n, one in enumerate(said, start=1)
+        ]
         _write(connection, participation, here, own, changes)
         Answering(connection, participation.design, changes, own[-1].at).stay(who)
         return "kept"

@@ -61,8 +61,8 @@ def analyse(participation: Participation, who: str = "", action: str = "analysed
     return found
 
 
-def log_look(participation: Participation, who: str, action: str, stands: PlanStanding | None = None) -> None:
-    """`action` is analysed, exported or published."""
+def log_look(participation: Participation, who: str, action: str, stands: PlanStanding | None = None) -> str:
+    """`action` is analysed, exported, published or read. Returns what the results may be called."""
     stands = stands or standing(participation, *analysis_code())
     write_note(
         participation.store,
@@ -74,6 +74,7 @@ def log_look(participation: Participation, who: str, action: str, stands: PlanSt
         planned=stands.planned,
         label=stands.label,
     )
+    return stands.label
 
 
 def current_user() -> str:

@@ -5,7 +5,7 @@ import hashlib
 import json
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError
 from eqlab.core.moves import is_simulated
+from eqlab.core.records import as_dict
 from eqlab.core.runs import RunConfig, config_from_json, config_to_json
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.data.files import write_whole
@@ -55,7 +56,7 @@ def write_bundle(participation: Participation, found: StudyAnalysis, folder: Pat
         "standing": standing_to_plain(found.standing),
         "simulated": found.standing.simulated,
         "design": to_plain(design),
-        "audit": [asdict(one) for one in read_audit(participation.store, participation.study.id)],
+        "audit": [as_dict(one) for one in read_audit(participation.store, participation.study.id)],
         "sha256": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in contents.items()},
     }
     contents[STUDY] = json.dumps(about, ensure_ascii=False, indent=1) + "\n"
@@ -95,9 +96,9 @@ def summary(found: StudyAnalysis) -> dict[str, Any]:
         "sentence": result.sentence,
         "analysed": len(found.sample.kept),
         "excluded": {person: list(why) for person, why in found.sample.excluded.items()},
-        "headline": asdict(result.headline),
-        "estimates": [asdict(one) for one in result.estimates],
-        "contrasts": [asdict(one) for one in found.planned],
+        "headline": as_dict(result.headline),
+        "estimates": [as_dict(one) for one in result.estimates],
+        "contrasts": [as_dict(one) for one in found.planned],
     }
 
 
@@ -121,7 +122,7 @@ def differences(there: Any, here: Any, where: str = "") -> list[str]:
 
 
 def standing_to_plain(standing: PlanStanding) -> dict[str, Any]:
-    return {**asdict(standing), "label": standing.label}
+    return {**as_dict(standing), "label": standing.label}
 
 
 def standing_from_plain(plain: dict[str, Any]) -> PlanStanding:
@@ -150,7 +151,7 @@ def _rows(participation: Participation) -> Iterator[dict[str, Any]]:
     for trial in found.trials.values():
         yield {"table": "turns", "simulated": False, "id": trial.id, "trial": to_json(trial)}
     for event in found.events:
-        yield {"table": "events", "simulated": is_simulated(event.person or ""), **asdict(event)}
+        yield {"table": "events", "simulated": is_simulated(event.person or ""), **as_dict(event)}
 
 
 def _records(folder: Path) -> Records:

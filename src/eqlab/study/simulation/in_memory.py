@@ -2,8 +2,9 @@
 repetitions, where the server has been walked once and only the analysis is in question."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.answers import Answer
@@ -133,11 +134,13 @@ def _talk(
         if kind.of_person(design.study, trial):
             values, text, took = player.talk(first, heard)
             seconds += took
-            answer = replace(answer, text=text, values=values, at=now + seconds)
+            answer = structs.replace(answer, text=text, values=values, at=now + seconds)
         else:
             text = kind.scripted(design.study, arm, outgoing(trial))
             read = benchmark.read(trial, text, config.options)
-            answer = replace(answer, text=text, values=read.values, status=read.status, model="scripted", latency=0.0)
+            answer = structs.replace(
+                answer, text=text, values=read.values, status=read.status, model="scripted", latency=0.0
+            )
             heard = text
         turns.append(Turn(trial, answer))
         following = kind.next_turn(design.study, turns)

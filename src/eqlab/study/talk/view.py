@@ -9,6 +9,7 @@ from eqlab.core.answers import Answer, final, outcomes, stands
 from eqlab.core.benchmark import Turn
 from eqlab.core.studied import Conversing
 from eqlab.core.study import Study
+from eqlab.core.text import visible
 from eqlab.core.trials import Trial
 from eqlab.models.talks import place_in_talk
 from eqlab.store.study.talks import TalkPosition
@@ -115,7 +116,7 @@ def _lines(turns: Sequence[Turn], speaking: bool, first: Trial, kind: Conversing
         text = str(turn.answer.values.get("says") or "") if turn.trial.seat else turn.answer.text
         who: Literal["you", "other"] = "you" if kind.of_person(study, turn.trial) else "other"
         if text.strip():
-            found.append(TalkLine(who, text.strip()))
+            found.append(TalkLine(who, visible(text.strip())))
     return found
 
 

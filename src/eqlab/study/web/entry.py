@@ -20,7 +20,7 @@ from eqlab.study.panels import (
 )
 from eqlab.study.served_study import ServedStudy
 from eqlab.study.web.settings import device_class
-from eqlab.study.web.site import Site, is_https, redirect, study_of
+from eqlab.study.web.site import Site, is_https, redirect, study_of, visit_of
 
 SIMULATED = "x-eqlab-simulated"
 """Header with which a simulated person says so."""
@@ -66,6 +66,13 @@ async def inside(request: Request) -> Response:
     return redirect(served.study, "page")
 
 
+async def elsewhere(request: Request) -> Response:
+    """Somebody who cannot consent here: they have done so with the same id in another browser, or were erased."""
+    visit = visit_of(request)
+    found = await visit.served.read(visit.served.participation.why_not, visit.person)
+    return visit.to("page") if found is None else _turned_away(visit.site, visit.served, *found)
+
+
 async def leave(request: Request) -> Response:
     """Somebody else wants to take part in this browser: it forgets who was here."""
     site, served = study_of(request)
@@ -100,7 +107,7 @@ async def _let_in(
 ) -> Response:
     study, secret = served.study, site.settings.secret
     hashed = None if given is None else panel_hash(secret, given)
-    known = hashed is not None and await served.read(served.participation.knows, hashed)
+    known = hashed is not None and await served.read(served.participation.knows, hashed, here)
     if not known and not await site.allows(request, "door"):
         return site.busy(study.language)
     arrival = Arrival(
@@ -114,18 +121,18 @@ async def _let_in(
     )
     arrived = await served.make(arrival)
     if arrived.outcome == "turned_away":
-        return await _turned_away(site, served, hashed, str(arrived.problems[""]))
+        owner = await served.read(find_by_panel, served.participation, hashed or "")
+        return _turned_away(site, served, str(arrived.problems[""]), owner)
     reply = redirect(study, "in")
     site.cookies.set_person(reply, study.id, arrived.person, is_https(request))
     return reply
 
 
-async def _turned_away(site: Site, served: ServedStudy, hashed: str | None, why: str) -> Response:
+def _turned_away(site: Site, served: ServedStudy, why: str, owner: str | None) -> Response:
     study = served.study
     if why != "elsewhere":
         return site.render.message(f"door_{why}", study.language, 403, study=study)
-    person = await served.read(find_by_panel, served.participation, hashed or "")
-    sealed = site.cookies.seal(person or "", site.clock())
+    sealed = site.cookies.seal(owner or "", site.clock())
     return site.render.page("resume", study.language, 403, study=study, who=sealed, wrong=False)
 
 

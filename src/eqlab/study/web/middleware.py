@@ -4,6 +4,7 @@ costs next to nothing."""
 import asyncio
 import logging
 import time
+from socket import gethostname
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,7 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from eqlab.study.web.log import say, where
-from eqlab.study.web.settings import ServerSettings, is_loopback_name
+from eqlab.study.web.settings import ServerSettings, is_address, is_loopback_name
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -110,6 +111,9 @@ class RequestGuard:
         if not self._our_host(headers.get("host", "").lower(), scope["path"]):
             return 421
         length = headers.get("content-length", "")
+        if length and "transfer-encoding" in headers:  # two ends of one body: a proxy may see the other
+            scope["eqlab_close"] = True
+            return 400
         if length and (not length.isdecimal() or int(length) > self._settings.body_limit):
             return 413
         if scope["method"] in _SAFE or scope["path"].startswith("/hooks/"):
@@ -118,12 +122,15 @@ class RequestGuard:
 
     def _our_host(self, host: str, path: str) -> bool:
         """Whether a request is for the address that participants know: another name that leads here could be
-        anybody's. A proxy may call us by a name of this machine, and so may a monitor."""
+        anybody's. A proxy may call us by a name of this machine, and so may a monitor. Where no address was told, a
+        number or this machine's own name is meant; any other name could have been made to lead here."""
         ours = self._settings.host
-        if not ours or host == ours:
+        if ours and host == ours:
             return True
         name = urlsplit(f"//{host}").hostname or ""
         here = name == "localhost" or is_loopback_name(name)
+        if not ours:
+            return here or is_address(name) or name == gethostname().lower()
         return here and (bool(self._settings.proxy) or path == "/health")
 
 

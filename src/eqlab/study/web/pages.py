@@ -62,6 +62,9 @@ async def answer(request: Request) -> Response:
     visit = visit_of(request)
     post = read_form(await request.body())
     saved = await save(visit, post) if post else Saved(visit.person, "refused", {"": "unknown"})
+    if saved.outcome == "turned_away":
+        where = f"/s/{visit.study.id}/elsewhere"
+        return JSONResponse({"outcome": "ended", "next": where}) if wants_json(request) else visit.to("elsewhere")
     if wants_json(request):
         status = 422 if saved.outcome == "refused" else 200
         body = {"outcome": saved.outcome, "problems": dict(saved.problems), "next": f"/s/{visit.study.id}/page"}
@@ -152,6 +155,7 @@ ROUTES = [
     Route("/s/{study}", entry.arrive, methods=["GET"]),
     Route("/s/{study}/start", entry.start, methods=["POST"]),
     Route("/s/{study}/in", entry.inside, methods=["GET"]),
+    Route("/s/{study}/elsewhere", entry.elsewhere, methods=["GET"]),
     Route("/s/{study}/leave", entry.leave, methods=["POST"]),
     Route("/s/{study}/resume", entry.resume, methods=["POST"]),
     Route("/s/{study}/back", back, methods=["GET"]),

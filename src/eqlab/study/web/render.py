@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
 from eqlab.core.forms import Form, Number, Scale, Several, Writing
-from eqlab.core.text import money
+from eqlab.core.text import money, visible
 from eqlab.study.texts import Texts, load
 from eqlab.study.web.settings import ServerSettings
 
@@ -175,7 +175,7 @@ def blocks(text: str, rated: bool | None = None) -> list[Block]:
             found.append(Block(quoted, (paragraph,)))
 
     broken = True
-    for raw in text.splitlines():
+    for raw in visible(text).split("\n"):
         line = raw.rstrip()
         is_quote = line.startswith(">")
         if is_quote != quoted or (not line and not quoted):
@@ -189,7 +189,7 @@ def blocks(text: str, rated: bool | None = None) -> list[Block]:
             continue
         lines.append(content)
     close()
-    return _marked(_labelled(found), rated, dialogue=_speakers(found) > 1)
+    return _labelled(_with_speakers(_marked(found, rated)))
 
 
 def _labelled(found: list[Block]) -> list[Block]:
@@ -207,19 +207,21 @@ def _labelled(found: list[Block]) -> list[Block]:
     return made
 
 
-def _speakers(found: list[Block]) -> int:
-    """Lines that begin with who says them; what stands above a quotation is none."""
-    return sum(
+def _with_speakers(found: list[Block]) -> list[Block]:
+    """With the speakers of a dialogue known: several lines that begin with who says them; what stands above a quotation
+    is none. What is rated is shown as it was written, always alike: its looks must not tell who wrote it."""
+    speakers = sum(
         speaker(line) is not None
         for block, after in zip(found, (*found[1:], None), strict=False)
-        if block.quoted or after is None or not after.quoted
+        if (block.quoted or after is None or not after.quoted) and block.role != "rated"
         for lines in block.paragraphs
         for line in lines
     )
+    return [replace(block, dialogue=speakers > 1 and block.role != "rated") for block in found]
 
 
-def _marked(found: list[Block], rated: bool | None, *, dialogue: bool) -> list[Block]:
-    """With the thing to rate, the question and the speakers of a dialogue known."""
+def _marked(found: list[Block], rated: bool | None) -> list[Block]:
+    """With the thing to rate and the question known."""
     last = len(found) - 1
     quoted = [number for number, block in enumerate(found) if block.quoted]
     roles: dict[int, Role] = dict.fromkeys(quoted, "story")
@@ -227,7 +229,7 @@ def _marked(found: list[Block], rated: bool | None, *, dialogue: bool) -> list[B
     roles.update(zip(reversed(quoted), ends, strict=False))
     if found and not found[last].quoted and found[last].paragraphs[-1][-1].endswith(("?", "？")):
         roles[last] = "asked"
-    return [replace(block, role=roles.get(number, block.role), dialogue=dialogue) for number, block in enumerate(found)]
+    return [replace(block, role=roles.get(number, block.role)) for number, block in enumerate(found)]
 
 
 def speaker(line: str) -> tuple[str, str] | None:

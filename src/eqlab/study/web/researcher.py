@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import parse_qsl
 
@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from eqlab.core.records import as_dict
 from eqlab.store.study.researchers import (
     ROLES,
     Researcher,
@@ -114,7 +115,7 @@ async def one(request: Request, study: str) -> Response:
 async def status_json(request: Request, study: str) -> Response:
     site = site_of(request)
     await _admit(request)
-    return JSONResponse(asdict(await _status(site, _find(site, study))))
+    return JSONResponse(as_dict(await _status(site, _find(site, study))))
 
 
 @router.get("/{study}/export/{name}")
@@ -126,7 +127,7 @@ async def export(request: Request, study: str, name: str) -> Response:
     if what not in TABLES or (fmt not in FORMATS and name != "codebook.md"):
         raise HTTPException(404)
     content = await served.read(export_table, served.participation, what, fmt)  # type: ignore[arg-type]
-    if what in ("answers", "participants"):
+    if what != "codebook":  # events too tell how somebody got on, and in which arm
         await served.write(log_look, served.participation, me.name, "exported")
     headers = {"content-disposition": f'attachment; filename="{study}-{name}"'}
     return Response(content, headers=headers, media_type=_TYPES[fmt])

@@ -6,7 +6,7 @@ import resource
 import signal
 import socket
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -31,7 +31,7 @@ def config(
 ) -> uvicorn.Config:
     return uvicorn.Config(
         create_app(studies, settings),
-        http=timed_protocol(settings.head_seconds, Connections(most_connections())),
+        http=timed_protocol(settings.head_seconds, Connections(most_connections(), shared=bool(settings.proxy))),
         host=host,
         port=port,
         workers=1,
@@ -121,21 +121,32 @@ def running(studies: Sequence[ServedStudy], settings: ServerSettings, port: int 
 _SPARE = 128
 """File descriptors left for the store, logs and what else a process opens."""
 _MOST = 4096
+_SHARE = 4
+"""One address may hold this part of all connections: a class behind one router has some hundred."""
 
 
 class Connections:
-    """Connections that wait for the head of a request, oldest first, and how many there are in all."""
+    """All connections of a server. When there are too many, or too many of one address, one that nobody uses makes room
+    for the newcomer: first one that is kept alive between requests, then one whose request does not come. Behind a
+    proxy all have one address, and only the whole number counts."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, *, shared: bool = False) -> None:
         self.most = most
-        self.open = 0
-        self.waiting: OrderedDict[int, TimedProtocol] = OrderedDict()
+        self.most_of_one = most if shared else max(16, most // _SHARE)
+        self.open: Counter[str] = Counter()
+        """By address."""
+        self.idle: OrderedDict[TimedProtocol, None] = OrderedDict()
+        """Answered, and kept alive for the next request; the one unused for longest first."""
+        self.waiting: OrderedDict[TimedProtocol, None] = OrderedDict()
+        """Without the head of a request so far; the oldest first."""
 
-    def make_room(self) -> None:
-        """Close the connection that has waited longest without a request of its own."""
-        if self.open > self.most and self.waiting:
-            _, oldest = self.waiting.popitem(last=False)
-            oldest.drop()
+    def make_room(self, newcomer: "TimedProtocol") -> None:
+        too_many_of_one = self.open[newcomer.address] > self.most_of_one
+        if not too_many_of_one and self.open.total() <= self.most:
+            return
+        unused = (*self.idle, *self.waiting)
+        give_way = (one for one in unused if not too_many_of_one or one.address == newcomer.address)
+        next(give_way, newcomer).drop()
 
 
 def most_connections() -> int:
@@ -163,28 +174,35 @@ def timed_protocol(head_seconds: float, connections: Connections) -> type["Timed
 
 class TimedProtocol(H11Protocol):
     """HTTP connections that cannot be held open for nothing: the head of a request comes in time or the connection is
-    closed, and when there are too many the one that waits for its head longest makes room. Neither uvicorn nor h11 has
-    such limits by itself."""
+    closed, and when there are too many one that is idle makes room. Neither uvicorn nor h11 has such limits by
+    itself."""
 
     seconds: float
     others: Connections
+    address: str = ""
     _late: asyncio.TimerHandle | None = None
     _seen: Any = None
     """The request that came last."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self.others.open += 1
+        peer = transport.get_extra_info("peername")
+        self.address = peer[0] if peer else ""
+        self.others.open[self.address] += 1
         self._wait()
-        self.others.make_room()
+        self.others.make_room(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.others.open -= 1
+        self.others.open[self.address] -= 1
+        if not self.others.open[self.address]:
+            del self.others.open[self.address]
+        self.others.idle.pop(self, None)
         self._stop_waiting()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         between = self.cycle is None or self.cycle.response_complete
+        self.others.idle.pop(self, None)
         super().data_received(data)
         if self.cycle is not self._seen:  # a head is complete
             self._seen = self.cycle
@@ -192,17 +210,24 @@ class TimedProtocol(H11Protocol):
         elif between and self._late is None:  # a head has begun; trickling does not make it longer
             self._wait()
 
+    def on_response_complete(self) -> None:
+        self.others.idle[self] = None
+        super().on_response_complete()  # which takes up a request that has come meanwhile
+        if not self.cycle.response_complete:
+            self.others.idle.pop(self, None)
+
     def drop(self) -> None:
+        self.others.idle.pop(self, None)
         self._stop_waiting()
         if not self.transport.is_closing():
             self.transport.abort()
 
     def _wait(self) -> None:
         self._late = self.loop.call_later(self.seconds, self.drop)
-        self.others.waiting[id(self)] = self
+        self.others.waiting[self] = None
 
     def _stop_waiting(self) -> None:
-        self.others.waiting.pop(id(self), None)
+        self.others.waiting.pop(self, None)
         if self._late is not None:
             self._late.cancel()
             self._late = None

@@ -78,6 +78,15 @@ def is_local(host: str, public_url: str) -> bool:
     return all(name == "localhost" or is_loopback_name(name) for name in names)
 
 
+def is_address(name: str) -> bool:
+    """Whether it is a number, as 192.168.1.7, and no name."""
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
 def is_loopback_name(name: str) -> bool:
     try:
         return ipaddress.ip_address(name.strip("[]")).is_loopback

@@ -8,6 +8,8 @@
   const page = `/s/${talk.dataset.study}/page`;
   let source = null;
   let busy = false;
+  let pressed = null;
+  document.addEventListener("click", (event) => { pressed = event.target.closest("button[type=submit]"); }, true);
 
   const draft = {
     key: () => `eqlab:${talk.dataset.study}:${talk.dataset.mark}:talk:${talk.dataset.step}:${talk.dataset.turn}`,
@@ -64,7 +66,7 @@
     if (busy) return;
     const form = event.target;
     const body = new URLSearchParams(new FormData(form));
-    const button = event.submitter;
+    const button = event.submitter || (pressed && form.contains(pressed) ? pressed : null); // browsers of 2021 do not say which it was
     if (button && button.name) body.set(button.name, button.value);
     const feel = document.getElementById("feel");
     if (feel && form.id === "turn" && body.get("do") !== "close") {
