@@ -21,7 +21,7 @@ from eqlab.benchmarks.options import Options, option
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored, Source
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Form
-from eqlab.core.results import Baseline, Estimate, Result, Table
+from eqlab.core.results import Baseline, Estimate, Result, Table, whiskers
 from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
 
@@ -143,7 +143,7 @@ class CuLEmo(Questions[CuLEmoOptions]):
         ]
         return sorted(asked, key=lambda one: str(one.key["question"]))
 
-    def told(self, question: Question, form: Form, *, structured: bool) -> str:
+    def told(self, question: Question, form: Form, options: CuLEmoOptions, *, structured: bool) -> str:
         told = how_to_fill_in(form, structured=structured)
         spoken = "eng" if question.condition == ENGLISH else str(question.key["language"])
         return told if structured else f"{told.rpartition(chr(10))[0]}\n{_WORDS[spoken][2]}"
@@ -298,7 +298,7 @@ def _table(marks: Sequence[Mark]) -> Table:
         "Balanced: every label counts the same. Majority and the American answer are plain accuracies. A difference "
         "between languages is one between groups of annotators."
     )
-    return Table("By language", columns, rows, note, whiskers="balanced accuracy")
+    return Table("By language", columns, rows, note, draw=(whiskers("balanced accuracy"),))
 
 
 def _effects(marks: Sequence[Mark]) -> list[Estimate]:

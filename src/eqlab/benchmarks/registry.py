@@ -14,6 +14,7 @@ _OURS = {
     "dialogue": "eqlab.benchmarks.dialogue.benchmark:Dialogue",
     "culemo": "eqlab.benchmarks.culemo:CuLEmo",
     "tombench": "eqlab.benchmarks.tombench:ToMBench",
+    "seceu": "eqlab.benchmarks.seceu.benchmark:Seceu",
 }
 _STARTED_BY_OTHERS = {
     "rating": "eqlab.benchmarks.rating.benchmark:Ratings",

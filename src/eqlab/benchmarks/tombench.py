@@ -21,7 +21,7 @@ from eqlab.benchmarks.options import Options, option
 from eqlab.core.benchmark import NO_CONTEXT, Context, Scored, Source
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Form
-from eqlab.core.results import Baseline, Estimate, Result, Table
+from eqlab.core.results import Baseline, Estimate, Result, Table, whiskers
 from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
 
@@ -161,7 +161,7 @@ class ToMBench(Questions[ToMBenchOptions]):
             asked += [_question(item, share) for item, share in zip(items, by_wording(items), strict=True)]
         return sorted(asked, key=lambda one: (one.condition, one.id)) if options.language == "both" else asked
 
-    def told(self, question: Question, form: Form, *, structured: bool) -> str:
+    def told(self, question: Question, form: Form, options: ToMBenchOptions, *, structured: bool) -> str:
         told = how_to_fill_in(form, structured=structured)
         return f"{told.rpartition(chr(10))[0]}\n{_ASK_ZH[structured]}" if question.key["language"] == "zh" else told
 
@@ -212,7 +212,7 @@ class ToMBench(Questions[ToMBenchOptions]):
             rows.append((ability, _accuracy("right", own), guess.value, best, longest.value, words.value))
         columns = ("ability", "right", "guess, %", "best place, %", "longest option, %", "favourite words, %")
         note = "Intervals over stories. Favourite words: the option right most often where other stories offer it."
-        return Table("By ability", columns, rows, note, whiskers="right")
+        return Table("By ability", columns, rows, note, draw=(whiskers("right"),))
 
 
 def _question(item: Item, wording: float) -> Question:
