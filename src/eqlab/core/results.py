@@ -73,6 +73,10 @@ class Norms:
     """The name of the estimate that people's scores are of; empty: the headline."""
     differs: str = ""
     """What people were asked otherwise than the subject. There is no percentile then, and this is why."""
+    caution: str = ""
+    """What people were asked a little otherwise: the percentile stands, and this is said with it."""
+    better: Better | None = None
+    """Which way `measure` is better; None: as the headline is."""
 
     @property
     def people(self) -> int:
