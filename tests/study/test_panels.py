@@ -1,4 +1,4 @@
-"""Panel ids without a server: what is one person, what is no id, and what a secret's uses have to do with each other."""
+"""Panel ids without a server: what is one person, what is no id, and whose a link or a tombstone is."""
 
 import pytest
 
