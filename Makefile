@@ -9,13 +9,14 @@ RUN := $(VENV)/.run-ready
 TEST := $(VENV)/.test-ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SLICE ?= tests/core tests/data tests/instruments tests/store tests/models tests/comparison
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal  # two processes share the cores; threads would too
+# Two processes share the cores; threads would too.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
 # Containers often forbid bytecode; tests start hundreds of processes, and each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run talk test claims slice lint docs docs-output bench audit sbom lock clean
+.PHONY: help setup run talk test tests claims slice lint docs docs-output bench audit sbom lock clean
 
 help:                ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 13
@@ -50,8 +51,9 @@ talk: $(RUN)         ## the embedded model in both seats of four short talks (se
 	@$(BIN)/eqlab run embedded -b dialogue --speaker embedded
 	@echo "Read the talks: eqlab-report-talks/index.html"
 
-test: setup          ## lint, types, import rules, tests
-	@$(MAKE) --no-print-directory lint
+test: lint tests     ## lint, types, import rules, tests
+
+tests: setup         ## tests alone
 	$(PYTEST) -m "not claims"
 
 claims: setup        ## tests that are slow by nature: repeated kills, Ray, coverage over repetitions, foreign oracles

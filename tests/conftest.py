@@ -26,8 +26,11 @@ from sqlalchemy.pool import Pool
 pytest_plugins = ["ending"]
 ROOT = Path(__file__).parent.parent
 
-# A slow machine is no failure: speed is measured in bench/.
-settings.register_profile("eqlab", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A slow machine is no failure: speed is measured in bench/. --hypothesis-profile thorough asks for more examples.
+for _name, _examples in (("eqlab", 50), ("thorough", 1000)):
+    settings.register_profile(
+        _name, max_examples=_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
 settings.load_profile("eqlab")
 
 

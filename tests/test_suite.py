@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
+PYTEST = [sys.executable, "-m", "pytest", "-p", "xdist.plugin", "-p", "no:cacheprovider"]
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""Plugins that these suites do not need take seconds."""
+
 
 def without_data(folder, ci, test):
     """A test in a suite of its own, where the published data are not."""
-    environment = os.environ | {"CI": ci, "EQLAB_DATA": str(folder / "none")}
-    command = [sys.executable, "-m", "pytest", "-rs", "-p", "no:cacheprovider", str(ROOT / "tests" / test)]
+    environment = os.environ | ALONE | {"CI": ci, "EQLAB_DATA": str(folder / "none")}
+    command = [*PYTEST, "-rs", str(ROOT / "tests" / test)]
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=120)
 
 
@@ -74,9 +78,9 @@ def test_a_test_that_hangs_or_dies_ends_the_run_with_its_name(tmp_path, body, wo
     """With the settings of this suite, but for the length of the limit; all other tests are done."""
     (tmp_path / "test_bad.py").write_text(f"import os, pytest, signal, threading\n{body}\n\ndef test_left(): pass\n")
     (tmp_path / "test_good.py").write_text("def test_fine(): pass\n")
-    command = [sys.executable, "-m", "pytest", "-p", "ending", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml"]
+    command = [*PYTEST, "-p", "ending", "-c", ROOT / "pyproject.toml"]
     limit = ["-o", "faulthandler_timeout=2", "--rootdir", tmp_path, "-n", str(workers), "--dist", "worksteal"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests" / "support")}
+    environment = os.environ | ALONE | {"PYTHONPATH": str(ROOT / "tests" / "support")}
     done = subprocess.run(
         [*command, *limit, tmp_path], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300
     )

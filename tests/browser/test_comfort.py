@@ -10,9 +10,10 @@ pytest.importorskip("fastapi")
 
 from playwright.sync_api import expect
 
+from browser.accessible import sound
 from browser.devices import PHONE
 from browser.served import served
-from browser.test_participant import answer, sound
+from browser.test_participant import answer
 
 OF_2021 = """
 delete AbortSignal.timeout;

@@ -10,9 +10,10 @@ from dataclasses import replace
 from made_studies import made, write_replies
 from playwright.sync_api import expect
 
+from browser.accessible import sound
 from browser.devices import DESK, PHONE
 from browser.served import PROLIFIC, served
-from browser.test_participant import send, sound
+from browser.test_participant import send
 from eqlab.store.store import Store
 from eqlab.study.results.participants import read_participants
 
@@ -79,7 +80,7 @@ def fits(page):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
 
 
-@pytest.mark.parametrize("device", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("device", [pytest.param(DESK, marks=pytest.mark.claims), PHONE], ids=["desk", "phone"])
 def test_own_questions_and_own_scales(site, visit, device):
     study = site("rating", tables=OWN + SCALES)
     page = visit(**device)

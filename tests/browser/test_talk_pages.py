@@ -12,9 +12,9 @@ pytest.importorskip("fastapi")
 from playwright.sync_api import expect
 from talk_case import HELP, talking
 
+from browser.accessible import sound
 from browser.devices import DESK, PHONE
 from browser.test_comfort import OF_2021
-from browser.test_participant import sound
 
 DEVICES = {"desk": DESK, "phone": PHONE, "dark": {**PHONE, "color_scheme": "dark"}, "large": DESK}
 SHOTS = os.environ.get("EQLAB_SHOTS", "")
@@ -47,7 +47,9 @@ def fits(page):
     assert small == 0, "a target is too small for a finger"
 
 
-@pytest.mark.parametrize("device", list(DEVICES))
+@pytest.mark.parametrize(
+    "device", ["desk", "phone", *(pytest.param(name, marks=pytest.mark.claims) for name in ("dark", "large"))]
+)
 def test_a_talk_from_beginning_to_end(tmp_path, server, visit, device):
     server.delay = 0.5
     server.reply = lambda body, number: f"That is answer {number}, and it is a rather long one, so that it can be seen."

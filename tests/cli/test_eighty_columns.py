@@ -106,7 +106,7 @@ def test_without_a_run(eqlab, command):
     check(done.out, ("gpt-4-0314", "gpt-4-0613", "TheBloke/Mistral-7B-Instruct-v0.2-GGUF", "lmsys/vicuna-7b-v1.1"))
 
 
-@pytest.mark.parametrize("study", ["emotionbench", "empathy", "sage"])
+@pytest.mark.parametrize("study", ["emotionbench", pytest.param("empathy", marks=pytest.mark.claims), "sage"])
 def test_reproductions_from_published_data(eqlab, published, study):
     done = eqlab("reproduce", study, COLUMNS="80", EQLAB_DATA=published)
     assert done.code == 0, done.err

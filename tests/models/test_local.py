@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,17 @@ def path() -> Path:
     return chat._path
 
 
+@pytest.fixture(scope="module")
+def known(path: Path) -> Iterator[LocalChat]:
+    """One for all tests to which it makes no difference what was asked before: loading takes a second."""
+    chat = LocalChat(path)
+    yield chat
+    asyncio.run(chat.close())
+
+
 @pytest.fixture
 def chat(path: Path) -> Iterator[LocalChat]:
+    """A new one."""
     chat = LocalChat(path)
     yield chat
     asyncio.run(chat.close())
@@ -62,8 +72,8 @@ def texts(chat: LocalChat, requests: list[ChatRequest], at_once: bool = False) -
     return [reply.text for reply in asyncio.run(ask())]
 
 
-def test_a_reply_follows_the_schema_and_says_what_it_took(chat: LocalChat) -> None:
-    reply = asyncio.run(chat.ask(prompted(TASK + LINES[0], schema=SCHEMA, max_tokens=60)))
+def test_a_reply_follows_the_schema_and_says_what_it_took(known: LocalChat) -> None:
+    reply = asyncio.run(known.ask(prompted(TASK + LINES[0], schema=SCHEMA, max_tokens=60)))
     values = json.loads(reply.text)
     assert list(values) == EMOTIONS
     assert all(value in range(11) for value in values.values())
@@ -89,6 +99,7 @@ def pieces(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return noted
 
 
+@pytest.mark.claims  # one prefix, shared or not, is quick: below
 def test_a_prompt_gives_the_same_bits_whatever_is_cached(chat: LocalChat, pieces: list[dict[str, Any]]) -> None:
     """Log-probabilities show what a text of a few tokens would hide."""
 
@@ -106,21 +117,28 @@ def test_a_prompt_gives_the_same_bits_whatever_is_cached(chat: LocalChat, pieces
     assert bits(prompt, prompt) == cold
 
 
-def test_the_text_depends_on_the_request_and_its_seed_alone(chat: LocalChat, path: Path) -> None:
+@pytest.mark.parametrize(
+    "requests",
+    [[replace(one, max_tokens=6) for one in REQUESTS[1:3]], pytest.param(REQUESTS, marks=pytest.mark.claims)],
+    ids=["two short ones", "all"],
+)
+def test_the_text_depends_on_the_request_and_its_seed_alone(
+    chat: LocalChat, path: Path, requests: list[ChatRequest]
+) -> None:
     """What was asked before or beside it, how many threads and slots: none of it may change a text."""
-    one_by_one = texts(chat, REQUESTS)
-    assert texts(chat, REQUESTS[::-1], at_once=True)[::-1] == one_by_one
+    one_by_one = texts(chat, requests)
+    assert texts(chat, requests[::-1], at_once=True)[::-1] == one_by_one
     several = LocalChat(path, slots=2, threads=2)
     try:
         assert several.concurrency == 2
-        assert texts(several, REQUESTS, at_once=True) == one_by_one
+        assert texts(several, requests, at_once=True) == one_by_one
     finally:
         asyncio.run(several.close())
 
 
-def test_another_seed_gives_another_text(chat: LocalChat) -> None:
+def test_another_seed_gives_another_text(known: LocalChat) -> None:
     requests = [prompted("Tell me about your day.", temperature=1.0, seed=seed, max_tokens=16) for seed in (1, 2)]
-    first, second = texts(chat, requests)
+    first, second = texts(known, requests)
     assert first != second
 
 
@@ -135,7 +153,7 @@ def test_a_prefix_that_is_shared_is_read_once(chat: LocalChat, pieces: list[dict
 
 def test_switched_off_nothing_is_reused_and_the_texts_stay(chat: LocalChat, path: Path) -> None:
     """The switches of bench/embedded.py: every prompt read from the start, and room for two requests in one runtime."""
-    requests = [prompted(TASK + line, schema=SCHEMA, max_tokens=40) for line in LINES[:2]]
+    requests = [prompted(TASK + line, schema=SCHEMA, max_tokens=12) for line in LINES[:2]]
     other = LocalChat(path, share_prefix=False, batch=2)
     assert other.concurrency == 2
     assert texts(other, requests) == texts(chat, requests)
@@ -144,9 +162,9 @@ def test_switched_off_nothing_is_reused_and_the_texts_stay(chat: LocalChat, path
     asyncio.run(other.close())
 
 
-def test_the_users_settings_win(chat: LocalChat) -> None:
+def test_the_users_settings_win(known: LocalChat) -> None:
     request = prompted("Count to twenty.", max_tokens=20, settings={"max_completion_tokens": 3})
-    reply = asyncio.run(chat.ask(request))
+    reply = asyncio.run(known.ask(request))
     assert (reply.tokens_out, reply.finish) == (3, "length")
 
 
@@ -172,16 +190,16 @@ def test_free_text_ends_where_the_model_is_told_to_unless_asked_otherwise(path: 
         (prompted("Hello.", max_tokens=40, schema={"type": "nonsense"}), "schema"),
     ],
 )
-def test_a_request_that_fails_is_lost_alone(chat: LocalChat, request_: ChatRequest, reason: str) -> None:
+def test_a_request_that_fails_is_lost_alone(known: LocalChat, request_: ChatRequest, reason: str) -> None:
     with pytest.raises(TransportError, match=reason):
-        asyncio.run(chat.ask(request_))
-    assert texts(chat, [prompted("Hello.", max_tokens=2)])[0]
+        asyncio.run(known.ask(request_))
+    assert texts(known, [prompted("Hello.", max_tokens=2)])[0]
 
 
-def test_the_event_loop_goes_on_during_a_request(chat: LocalChat) -> None:
+def test_the_event_loop_goes_on_during_a_request(known: LocalChat) -> None:
     async def ask() -> int:
         turns = 0
-        task = asyncio.create_task(chat.ask(prompted(TASK * 3, max_tokens=8)))
+        task = asyncio.create_task(known.ask(prompted(TASK * 3, max_tokens=8)))
         while not task.done():
             await asyncio.wait([task], timeout=0.01)
             turns += 1
@@ -191,17 +209,17 @@ def test_the_event_loop_goes_on_during_a_request(chat: LocalChat) -> None:
     assert asyncio.run(ask()) > 5
 
 
-def test_a_request_that_is_cancelled_frees_its_slot(chat: LocalChat) -> None:
+def test_a_request_that_is_cancelled_frees_its_slot(known: LocalChat) -> None:
     async def ask() -> ChatReply:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(chat.ask(prompted("Tell a story.", max_tokens=4000, settings=ENDLESS)), 0.3)
-        return await asyncio.wait_for(chat.ask(prompted("Hello.", max_tokens=2)), 60)
+            await asyncio.wait_for(known.ask(prompted("Tell a story.", max_tokens=4000, settings=ENDLESS)), 0.3)
+        return await asyncio.wait_for(known.ask(prompted("Hello.", max_tokens=2)), 60)
 
     assert asyncio.run(ask()).text
 
 
-def test_identity_names_weights_and_runtime(chat: LocalChat, path: Path) -> None:
-    identity = chat.identity()
+def test_identity_names_weights_and_runtime(known: LocalChat, path: Path) -> None:
+    identity = known.identity()
     assert identity["runtime"].startswith("xllamacpp 2")
     assert identity["sha256"][:12] in path.name
     assert (identity["slots"], identity["file"]) == (1, path.name)

@@ -5,12 +5,11 @@ import csv
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
-import time
 
 import pytest
+from killing import kill_after
 
 import eqlab as api
 from eqlab.benchmarks.rating.prompt import BETTER
@@ -105,43 +104,44 @@ def planned(store, run):
     return [one.trial.id for one in store.scored(run, "judge:j", "rating")]
 
 
-def test_killed_in_a_round_it_goes_on_with_the_same_choice(server, tmp_path, monkeypatch):
+IN_A_LATER_ROUND = (135,)
+IN_EVERY_ROUND = (60, 60, 15)
+"""In the first, at its end, in a later one."""
+
+
+@pytest.mark.parametrize(
+    "kills", [IN_A_LATER_ROUND, pytest.param(IN_EVERY_ROUND, marks=pytest.mark.claims)], ids=["once", "thrice"]
+)
+def test_killed_in_a_round_it_goes_on_with_the_same_choice(server, tmp_path, monkeypatch, kills):
     monkeypatch.chdir(tmp_path)
     server.reply = choose
     on = reply_file(tmp_path, prompts=60)
     command = [
         *(sys.executable, "-c", "from eqlab.cli.main import main; main()", "judge", "j", "--on", on, "--pairwise"),
-        *("--adaptive", "--width", "1.5", "--base-url", server.url, "--max-concurrency", "4", "--store"),
+        *("--adaptive", "--width", "1", "--base-url", server.url, "--max-concurrency", "4", "--store"),
     ]
 
-    def start(where):
+    def start():
         return subprocess.Popen([*command, where], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                 env=dict(os.environ))  # fmt: skip
 
-    whole = start(str(tmp_path / "whole.db"))
-    _, err = whole.communicate(timeout=120)
-    assert whole.returncode == 0, err
+    one = api.open_store(str(tmp_path / "whole.db"))
+    judge(server, one, [on], adaptive=True, width=1)
     asked = len(server.requests)
+    assert asked > 120 + 15, "a round after the first"
     server.requests.clear()
     where = str(tmp_path / "killed.db")
-    server.delay = 0.02
-    for stop in (60, 125, 150):  # in the first round, at its end, in a later one
-        worker = start(where)
-        deadline = time.monotonic() + 60
-        while worker.poll() is None and len(server.requests) < stop and time.monotonic() < deadline:
-            time.sleep(0.005)
-        worker.send_signal(signal.SIGKILL)
-        worker.communicate()
-    server.delay = 0.0
-    last = start(where)
+    for replies in kills:
+        kill_after(replies, server, where, start)
+    last = start()
     _, err = last.communicate(timeout=120)
     assert last.returncode == 0, err
-    one, other = (api.open_store(str(tmp_path / name)) for name in ("whole.db", "killed.db"))
+    other = api.open_store(where)
     (run,) = other.run_ids()
     assert one.run_ids() == [run]
     assert sorted(planned(one, run)) == sorted(planned(other, run))
     assert api.results(one, one.find_run(run))[0].tables == api.results(other, other.find_run(run))[0].tables
-    assert len(server.requests) <= asked + 3 * 12
+    assert asked < len(server.requests) <= asked + 4 * len(kills)  # what was under way
     one.close()
     other.close()
 

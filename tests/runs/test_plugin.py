@@ -4,15 +4,14 @@ import asyncio
 import csv
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
-import time
 from importlib import invalidate_caches
 from pathlib import Path
 
 import pytest
+from killing import kill_after
 
 import eqlab as api
 from eqlab.benchmarks import registry
@@ -251,30 +250,23 @@ def test_talks_do_not_wait_for_each_other(plugin, server, store):
     assert order[-2:] == [("Day 1, line 1.", 3), ("Day 1, line 1.", 5)]
 
 
-def test_killed_in_the_middle_of_talks(plugin, server, tmp_path):
-    """kill -9 again and again: every talk goes on where it was, and no answered turn is asked again."""
+@pytest.mark.parametrize("kills", [(20,), pytest.param((14, 25), marks=pytest.mark.claims)], ids=["once", "twice"])
+def test_killed_in_the_middle_of_talks(plugin, server, tmp_path, kills):
+    """kill -9: every talk goes on where it was, and no answered turn is asked again."""
     server.reply = choose
-    server.delay = 0.1
     where = str(tmp_path / "s.db")
     command = [sys.executable, "-c", "from eqlab.cli.main import main; main()", "run", "m", "-b", "smalltalk"]
     command += ["--base-url", server.url, "--profile", "full", "--store", where, "--repeats", "3", "--report", "r.html"]
     command += ["--max-concurrency", "4"]
-    kills = 0
-    for _ in range(12):
-        before = len(server.requests)
-        worker = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path, env=dict(os.environ)
-        )
-        deadline = time.monotonic() + 60
-        while worker.poll() is None and len(server.requests) < before + 14 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        if worker.poll() is not None:
-            break
-        worker.send_signal(signal.SIGKILL)
-        worker.wait()
-        kills += 1
-    assert worker.wait(60) == 0
-    assert kills >= 2
+
+    def start():
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=tmp_path, text=True)
+
+    for replies in kills:
+        kill_after(replies, server, where, start)
+    worker = start()
+    _, err = worker.communicate(timeout=120)
+    assert worker.returncode == 0, err
     with open_store(where) as store:
         run = store.find_run("last").id
         scored = list(store.scored(run, "model:m", "smalltalk"))
@@ -295,4 +287,4 @@ def test_killed_in_the_middle_of_talks(plugin, server, tmp_path):
             )
             assert one.trial.messages[-1].text == before
     asked_twice = len(server.requests) - len(scored)
-    assert asked_twice <= 8 * kills, "only what was under way, or not yet stored, when the process died"
+    assert 1 <= asked_twice <= 4 * len(kills), "what was under way when the process died"

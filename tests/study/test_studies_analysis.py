@@ -58,9 +58,10 @@ def test_a_big_effect_is_recovered(found):
     assert "b: only 2 of 37 ratings differ from its commonest" in table.note
 
 
-def test_small_studies_find_what_was_put_in_on_average():
+@pytest.mark.parametrize("studies", [2, pytest.param(6, marks=pytest.mark.claims)])
+def test_small_studies_find_what_was_put_in_on_average(studies):
     """One of them scatters by 0.9 (docs/evidence/coverage.md has the table); their mean is not off."""
-    values = [rehearsed(seed=seed).planned[0].estimate.value for seed in range(6)]
+    values = [rehearsed(seed=seed).planned[0].estimate.value for seed in range(studies)]
     assert sum(values) / len(values) == pytest.approx(2.0, abs=1.1)
 
 

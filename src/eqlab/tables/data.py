@@ -9,7 +9,7 @@ from typing import Any, Literal
 from msgspec import structs
 
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Cell, Column, Estimate, Table
+from eqlab.core.results import HEAT, Cell, Column, Estimate, Table
 from eqlab.core.spreadsheet import FORMULA
 
 FrameKind = Literal["polars", "pandas"]
@@ -26,9 +26,9 @@ def table_json(table: Table) -> dict[str, Any]:
         "kinds": [column.kind for column in table.columns],
         "rows": [[_json(cell) for cell in row] for row in table.rows],
         "note": table.note,
-        "whiskers": table.whiskers,
-        "stacked": list(table.stacked),
-        "heat": table.heat,
+        "whiskers": "".join(table.drawn("whiskers")),
+        "stacked": list(table.drawn("stacked")),
+        "heat": HEAT in table.draw,
     }
 
 

@@ -16,7 +16,7 @@ from eqlab.benchmarks.common.outcome import count_outcomes, is_valid
 from eqlab.benchmarks.emobench.items import TASKS
 from eqlab.core.answers import STATUSES, UNANSWERED, Answer, Status, final
 from eqlab.core.benchmark import Scored
-from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table
+from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table, whiskers
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.trials import Trial
 
@@ -207,7 +207,7 @@ def _by_category(read: Sequence[Mark], unit: Unit) -> list[Table]:
         if rows:
             note = "Right if emotion and cause both are." if task == "understanding" else ""
             columns = ("part", "of", "right", "by chance, %", "scenarios")
-            tables.append(Table(task.capitalize(), columns, rows, note, whiskers="right"))
+            tables.append(Table(task.capitalize(), columns, rows, note, draw=(whiskers("right"),)))
     return tables
 
 
