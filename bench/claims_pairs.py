@@ -72,11 +72,12 @@ def _contest(random: Random, truth: dict[str, float], prompts: int, width: float
     """(strengths, verdicts, rounds) of one adaptive run, by the code that the product runs."""
     from eqlab.benchmarks.rating.rated import RatedReply
     from eqlab.benchmarks.rating.strengths import first_round, fitted, next_round
+    from eqlab.benchmarks.rating.trials import RatingOptions
     from eqlab.core.answers import Answer
     from eqlab.core.benchmark import ReplyRow, Selection
     from eqlab.data.rubric_files import shipped
 
-    rubric, options = shipped("published"), {"pairwise": True, "adaptive": True, "width": f"{width:g}"}
+    rubric, options = shipped("published"), RatingOptions(pairwise=True, adaptive=True, width=f"{width:g}")
     rows = [ReplyRow(arm, f"p{prompt}", arm) for prompt in range(prompts) for arm in truth]
     own = {(f"p{p}", arm): level + random.normal(0, 0.7) for p in range(prompts) for arm, level in truth.items()}
     selection = Selection(seed=int(random.integers(1 << 30)))

@@ -1,6 +1,7 @@
 """The models of the documentation: a server on loopback that answers by rule, the same words to the same question
 always. `careful` is near the references, `careless` far; `warm` writes kind replies, `cold` short ones, `plain` some of
-both; `strict`, `mild` and `other` are judges; a published model's name says what that model said."""
+both; `by-place` deals out 4, 3, 2, 1; `strict`, `mild` and `other` are judges; a published model's name says what that
+model said."""
 
 import contextlib
 import random
@@ -24,6 +25,8 @@ class Known:
 
     references: dict[str, Mapping[str, float]] = field(default_factory=dict)
     """By dialogue, so that other words and another order of the same question have the same ones."""
+    dealt: dict[str, Mapping[str, float]] = field(default_factory=dict)
+    """Ten points over four words, by story."""
     said: dict[tuple[str, str], str] = field(default_factory=dict)
     """What a published model said to a prompt."""
     rubrics: tuple[tuple[str, ...], ...] = ()
@@ -36,6 +39,8 @@ def reply(body: dict[str, Any], known: Known) -> str:
         return known.said[model, prompt]
     if (asked := dialogue_in(prompt)) in known.references:
         return _near(model, known.references[asked], draw)
+    if (story := prompt.partition("\n\nDeal out ")[0]) in known.dealt:
+        return _deals(model, known.dealt[story], prompt, draw)
     if any("You play a person in a chat" in str(one["content"]) for one in body["messages"][:1]):
         return _speaks(model, body["messages"], draw)
     if "First, Tie or Second" in prompt:
@@ -69,6 +74,18 @@ def _near(model: str, reference: Mapping[str, float], draw: random.Random) -> st
     )
 
 
+def _deals(model: str, reference: Mapping[str, float], prompt: str, draw: random.Random) -> str:
+    """`careful` within a point or so of the reference, `careless` anyhow."""
+    words = [line for line in prompt.splitlines() if line in reference]
+    if model in ("flat", "by-place"):
+        points = [2.5] * 4 if model == "flat" else [4.0, 3.0, 2.0, 1.0]
+    else:
+        spread = 1.0 if NEAR.get(model, 0) > 0.5 else 4.0
+        points = [max(0.0, reference[word] + draw.gauss(0, spread)) for word in words]
+        points = [10 * value / (sum(points) or 1) for value in points]
+    return "\n".join(f"{word}: {value:.1f}" for word, value in zip(words, points, strict=True))
+
+
 def _speaks(model: str, messages: list[dict[str, Any]], draw: random.Random) -> str:
     """A speaker whom kind words help."""
     before = [found for one in messages[1:-1] for found in re.findall(r"Emotion: (\d+)", str(one["content"]))]
@@ -96,11 +113,20 @@ def load_known() -> Known:
         {dialogue_in(one.trial.prompt): one.trial.key["reference"] for one in open_items},
         rubrics=tuple(sorted(rubrics, key=len, reverse=True)),
     )
+    _add_dealt(known, "open")
     from eqlab.core.errors import DataError
 
     with contextlib.suppress(DataError):  # without the published data the blocks that need them cannot be made
         _add_published(known)
+        _add_dealt(known, "published")
     return known
+
+
+def _add_dealt(known: Known, items: str) -> None:
+    from eqlab.publish.tools.tasks import exported
+
+    for one in exported("seceu", items=items, profile="full").questions:
+        known.dealt[one.trial.stimulus] = one.trial.key["reference"]
 
 
 def _add_published(known: Known) -> None:

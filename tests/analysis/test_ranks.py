@@ -173,3 +173,12 @@ def test_near_copies_are_not_separated_and_spoil_nobody():
 
 def test_fewer_than_five_items_say_nothing():
     assert rank_ranges(np.array([[1.0, 2.0, 3.0, 1.5], [9.0, 8.0, 9.5, 9.0]])) == [(1, 2), (1, 2)]
+
+
+def test_who_may_be_first_is_asked_on_one_side():
+    """Being beaten is one side of a difference: some who cannot be first have a two-sided range that begins with 1."""
+    draw = np.random.default_rng(1)
+    table = np.round(draw.normal(0, 1, (3, 30)) + np.array([[0.45], [0.2], [0.0]]), 2)
+    found = rank_sets(table)
+    assert found.first == (True, True, False)
+    assert found.ranges[2] == (1, 3)

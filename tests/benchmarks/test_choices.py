@@ -91,6 +91,7 @@ def test_an_option_inside_another():
         '{"emotion": "B", "cause": "C"}',
         "**Emotion:** Gratitude\n**Cause:** It rained",
         "问题 1：B\n问题 2：C",
+        "For the emotion I first thought of A, for the cause of D.\nemotion: B\ncause: C",
     ],
 )
 def test_two_questions(text):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.core.results import Column, Estimate, Table
+from eqlab.core.results import Column, Estimate, Table, stacked, whiskers
 from eqlab.core.text import visible
 from eqlab.tables import svg
 from eqlab.tables.cells import cell_text
@@ -193,8 +193,7 @@ ARMS = Table(
     "Arms",
     ("arm", "Bad", "Good", "P"),
     (("a", 3, 7, Estimate("p", 70.0, 10, None, 40.0, 90.0)), ("b", 0, 0, Estimate("p", None, 0)), ("c", 1, 1, None)),
-    whiskers="P",
-    stacked=("Bad", "Good"),
+    draw=(whiskers("P"), stacked("Bad", "Good")),
 )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from eqlab.cli.output import print_table, say
 from eqlab.comparison.scores import ScoreLine, rules_words, score_table
 from eqlab.core.results import Estimate, Result, goodness
-from eqlab.core.text import is_number, percentile_sentence
+from eqlab.core.text import floor_text, is_number, percentile_sentence
 from eqlab.tables.cells import estimate_text
 
 if TYPE_CHECKING:
@@ -59,8 +59,10 @@ def _print_group(
         own = f"{_name(result)}: " if len(results) > 1 else ""
         if floors and (floor := _floor(result)):
             lines.append((f"{own}what takes no skill scores {floor}.", "dim"))
+        if result.proviso and result.proviso not in result.caveats:
+            lines.append((f"{_name(result)}: {result.proviso}.", ""))
         if result.percentile and result.norms:
-            placed = percentile_sentence(_name(result), result.percentile, result.norms.source)
+            placed = percentile_sentence(_name(result), result.percentile, result.norms.source, result.norms.caution)
             lines.append((placed, ""))
         if again := _again(result):
             lines.append((f"{own}asked again: {again}." if own else f"Asked again: {again}.", "dim"))
@@ -83,7 +85,9 @@ def _name(result: Result) -> str:
 def _floor(result: Result) -> str:
     if result.headline.value is None:  # there is nothing to compare with it
         return ""
-    return ", ".join(f"{baseline.name} {baseline.value:.1f}" for baseline in result.baselines)
+    return ", ".join(
+        f"{baseline.name} {floor_text(baseline.value, result.headline.digits)}" for baseline in result.baselines
+    )
 
 
 def _again(result: Result) -> str:

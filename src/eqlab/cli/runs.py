@@ -208,7 +208,9 @@ def _placed(opened: "Reader", stored: "StoredRun", pairs: "Sequence[tuple[str, B
     for who, asked in normed:
         found = result_of(known, (stored, who, asked))
         if found.percentile and found.norms:
-            yield percentile_sentence(who.removeprefix("model:"), found.percentile, found.norms.source)
+            yield percentile_sentence(
+                who.removeprefix("model:"), found.percentile, found.norms.source, found.norms.caution
+            )
 
 
 def _matches(

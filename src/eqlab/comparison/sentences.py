@@ -7,7 +7,7 @@ from eqlab.comparison.contender import REFERENCE, Contender
 from eqlab.comparison.verdict import Pair, Verdict, paired_on
 from eqlab.core.results import best_baseline, goodness
 from eqlab.core.runs import PEOPLE
-from eqlab.core.text import basis_of, number, short_name, value_of
+from eqlab.core.text import basis_of, floor_text, number, short_name, value_of
 
 _MOST_NAMES = 6
 
@@ -173,7 +173,7 @@ def _baselines(ranked: Sequence[Contender]) -> str:
             worst = one.score.low if one.better == "higher" else one.score.high
             if worst is None or goodness(worst, one.better) <= goodness(top.value, one.better):
                 weak.append(one)
-                floors.add((top.name, number(top.value, min(one.score.digits, 1))))
+                floors.add((top.name, floor_text(top.value, one.score.digits)))
     if not weak:
         return ""
     name, value = next(iter(floors))

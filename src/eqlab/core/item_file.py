@@ -123,6 +123,12 @@ def as_number(cell: Any) -> Any:
         return cell
 
 
+def numbered(cell: str) -> dict[str, Any]:
+    """Words with a number each in one cell: Sad 7 | Calm 2 | …"""
+    parts = [re.fullmatch(r"\s*(.*?)[\s=:]+(\S+)\s*", part) for part in cell.split(_BETWEEN)]
+    return {part.group(1): as_number(part.group(2)) for part in parts if part}
+
+
 def instruction(top: Section, needs: Sequence[str], may: Sequence[str] = (), key: str = "instruction") -> str:
     """The user's own words to the model, in whatever language, with {names} where parts of an item go in; empty: ours.
     A part that is needed and not there, or not known, is a problem."""

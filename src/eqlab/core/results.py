@@ -73,6 +73,10 @@ class Norms:
     """The name of the estimate that people's scores are of; empty: the headline."""
     differs: str = ""
     """What people were asked otherwise than the subject. There is no percentile then, and this is why."""
+    caution: str = ""
+    """What people were asked a little otherwise: the percentile stands, and this is said with it."""
+    better: Better | None = None
+    """Which way `measure` is better; None: as the headline is."""
 
     @property
     def people(self) -> int:
@@ -137,6 +141,27 @@ class Column:
     """What a reader must know to understand the column; shown below the table, or on the title."""
 
 
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A drawing of a table. Whiskers: a column of estimates as dots with whiskers on one axis (a forest plot). Stacked:
+    columns of counts as one bar a row, from worst to best. Heat: all estimates, of one kind, as a heat map."""
+
+    kind: Literal["whiskers", "stacked", "heat"]
+    columns: tuple[str, ...] = ()
+    """Their titles."""
+
+
+def whiskers(column: str) -> Drawing:
+    return Drawing("whiskers", (column,))
+
+
+def stacked(*columns: str) -> Drawing:
+    return Drawing("stacked", columns)
+
+
+HEAT = Drawing("heat")
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Table:
     """What people read: columns and rows of values. `eqlab.tables` makes text, pages and files of it.
@@ -148,12 +173,8 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str
-    whiskers: str
-    """The title of a column of estimates to draw as dots with whiskers on one axis (a forest plot)."""
-    stacked: tuple[str, ...]
-    """Titles of columns of counts to draw as one stacked bar per row, from worst to best."""
-    heat: bool
-    """Whether its estimates are of one kind and are drawn as a heat map; rows are named by emotion."""
+    draw: tuple[Drawing, ...]
+    """What is drawn beside the numbers, where there is room for it."""
     key: str
     """Its name for machines."""
 
@@ -163,9 +184,7 @@ class Table:
         columns: Iterable[Column | str],
         rows: Iterable[Sequence[Cell]],
         note: str = "",
-        whiskers: str = "",
-        stacked: tuple[str, ...] = (),
-        heat: bool = False,
+        draw: Iterable[Drawing] = (),
         key: str = "",
     ) -> None:
         body = tuple(map(tuple, rows))
@@ -178,14 +197,23 @@ class Table:
             for place, head in enumerate(heads)
         )
         for name, value in (
-            ("title", title), ("columns", named), ("rows", body), ("note", note), ("whiskers", whiskers),
-            ("stacked", stacked), ("heat", heat), ("key", key or _slug(title)),
+            ("title", title), ("columns", named), ("rows", body), ("note", note), ("draw", tuple(draw)),
+            ("key", key or _slug(title)),
         ):  # fmt: skip
             object.__setattr__(self, name, value)
 
     @property
     def titles(self) -> tuple[str, ...]:
         return tuple(column.title for column in self.columns)
+
+    @property
+    def heat(self) -> bool:
+        """Whether it is drawn as a heat map."""
+        return HEAT in self.draw
+
+    def drawn(self, kind: str) -> tuple[str, ...]:
+        """The titles of the columns that it draws in this way."""
+        return next((one.columns for one in self.draw if one.kind == kind), ())
 
     def column(self, title: str) -> tuple[Cell, ...]:
         """The cells under a title."""

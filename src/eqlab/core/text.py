@@ -121,6 +121,11 @@ def estimate_text(estimate: Estimate) -> str:
     return f"{value_of(estimate)}{error} ({basis_of(estimate)})"
 
 
+def floor_text(value: float, digits: int) -> str:
+    """What takes no skill: one digit after the point is enough, but for a score that lies between 0 and 1."""
+    return f"{value:.{digits if 0 < abs(value) < 1 else min(digits, 1)}f}"
+
+
 def percentile_text(place: Estimate | None) -> str:
     """Where among people: "62 % (48 to 75)", "at least 89 %"; the cell of every table, empty without norms."""
     if place is None:
@@ -132,12 +137,13 @@ def percentile_text(place: Estimate | None) -> str:
     return f"{beyond}{value_of(place)}{bounds}"
 
 
-def percentile_sentence(who: str, place: Estimate, source: str) -> str:
+def percentile_sentence(who: str, place: Estimate, source: str, caution: str = "") -> str:
     """The same in words, with whom the subject is held against, or why it cannot be."""
     people = f"{count_of(place)} ({source})"
     if not is_number(place.value):
         return f"Where {who} stands among {people} is undefined: {place.note}."
-    return f"{who} stands above {percentile_text(place)} of {people}."
+    but = f"; {caution}" if caution else ""
+    return f"{who} stands above {percentile_text(place)} of {people}{but}."
 
 
 def utc(timestamp: float) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from eqlab.core.results import Column, Estimate, Table
+from eqlab.core.results import Column, Drawing, Estimate, Table
 
 Row = dict[str, Any]
 Report = dict[str, Any]
@@ -157,11 +157,13 @@ def tables(title: str, report: Report) -> list[Table]:
     return [*made, table_of("Where print and data differ", f"{first} | why", differing)] if differing else made
 
 
-def table_of(title: str, columns: str, rows: Iterable[Mapping[str, Any]], note: str = "", whiskers: str = "") -> Table:
+def table_of(
+    title: str, columns: str, rows: Iterable[Mapping[str, Any]], note: str = "", draw: Sequence[Drawing] = ()
+) -> Table:
     """Rows with keys as a table: "key | key: title" names its columns; a key that a row lacks has nothing to say."""
     heads = [head.strip().partition(": ") for head in columns.split("|")]
     body = tuple(tuple(row.get(key, "") for key, _, _ in heads) for row in rows)
-    return Table(title, [_column(key, named or key) for key, _, named in heads], body, note, whiskers=whiskers)
+    return Table(title, [_column(key, named or key) for key, _, named in heads], body, note, draw=draw)
 
 
 def _column(key: str, title: str) -> Column | str:

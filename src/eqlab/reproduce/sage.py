@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import structs
 
 from eqlab.benchmarks.dialogue.facets import HALF_WIDTH
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import Estimate, Table, whiskers
 from eqlab.data import published
 from eqlab.reproduce.claims import Report, Row, Study, table_of
 from eqlab.reproduce.sage_talks import (
@@ -171,7 +171,7 @@ def _scores(rows: list[Row]) -> Table:
         "95 % intervals over personas. Success: final emotion of 100; failure: below 10. Rank: among the models "
         "that met the same simulator, all pairs tested at once."
     )
-    return table_of("SAGE: final emotion, recomputed from the talks", columns, shown, note, whiskers="score")
+    return table_of("SAGE: final emotion, recomputed from the talks", columns, shown, note, draw=(whiskers("score"),))
 
 
 def _interval(row: Row, name: str, digits: int = 1) -> Estimate:

@@ -2,6 +2,7 @@
 norm says of the order of the words, and what answers earn that read nothing, or that know only part of it."""
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,18 +19,18 @@ from eqlab.benchmarks.seceu.published import (
     NORM,
     PEOPLE,
     SD,
-    TABLE,
     TOTAL,
     WORDS,
+    broken,
     eq,
     read_norm,
-    read_table,
 )
 from eqlab.core.results import Estimate, Table
-from eqlab.data import published
+from eqlab.data import office, published
 from eqlab.reproduce.claims import Claim, Report, Row, Study, compare, summary, table_of, to_digits
 
 Array = NDArray[np.float64]
+_TABLE = "seceu/static/Results/LLMs’ EQ and representational patterns.xlsx"
 _ALPHA = 0.94
 _R_MEAN, _R_SD = 0.199, 0.166
 """People's pattern similarity, each against the template without the person."""
@@ -64,7 +65,26 @@ class Data:
 def read(folder: Path | None) -> Data:
     where = published.published_folder(folder)
     norm, template = read_norm(published.read(NORM, where))
-    return Data(np.array(norm), np.array(template), read_table(published.read(TABLE, where)))
+    return Data(np.array(norm), np.array(template), read_table(published.read(_TABLE, where)))
+
+
+def read_table(content: bytes, path: str = _TABLE) -> dict[str, tuple[float, float, float, float, float]]:
+    """(score, EQ, % of people below, pattern similarity r, % of people below in r) by model; without the failed."""
+    found: dict[str, tuple[float, float, float, float, float]] = {}
+    for row in office.rows(content, path)[1:]:
+        numbers = [row.get(column, "").rstrip("*") for column in "BCDEF"]
+        if all(re.fullmatch(r"-?[\d.]+", number) for number in numbers):
+            score, quotient, below, r, below_in_r = map(float, numbers)
+            found[row["A"].rstrip("# ")] = (
+                round(score, 2),
+                quotient,
+                round(100 * below),
+                round(r, 2),
+                round(100 * below_in_r),
+            )
+    if not found:
+        raise broken(path, "a table of models with their scores")
+    return found
 
 
 def claims(data: Data) -> Iterator[Claim]:

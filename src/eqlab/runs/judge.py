@@ -16,7 +16,7 @@ from eqlab.benchmarks.rating.rated import RatedReply, rated
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, choose, from_jsonl, in_all_arms, to_jsonl
 from eqlab.benchmarks.rating.score import same_scale, scaled
 from eqlab.benchmarks.rating.strengths import Anchors, anchors_of, as_anchors, fitted
-from eqlab.benchmarks.rating.trials import SCALES, designed, is_published, on_prompts
+from eqlab.benchmarks.rating.trials import SCALES, RatingOptions, designed, is_published, on_prompts
 from eqlab.benchmarks.registry import find
 from eqlab.core.benchmark import Rated, Source
 from eqlab.core.errors import DataError, UsageError
@@ -90,7 +90,7 @@ def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> P
     )
     prepared = Prepared(config, {benchmark.name: Asked(benchmark, options)}, {benchmark.name: content})
     if request.pairwise:
-        designed(rows, options)  # what cannot be compared is said before anything is stored
+        designed(rows, RatingOptions.of(options))  # what cannot be compared is said before anything is stored
     return prepared
 
 
@@ -99,7 +99,7 @@ def most_calls(prepared: Prepared) -> int:
     (asked,) = prepared.asked.values()
     rows = choose(from_jsonl(prepared.files[Ratings.name][FILE]), prepared.config.limit, prepared.config.seed)
     prompts = len(on_prompts(rows))
-    pairs = 2 * prompts * len(designed(rows, asked.options)) * (prepared.config.repeats or 1)
+    pairs = 2 * prompts * len(designed(rows, RatingOptions.of(asked.options))) * (prepared.config.repeats or 1)
     return pairs * len(prepared.config.models)
 
 
@@ -384,13 +384,14 @@ def _anchored(
                 f"Strengths belong to who judged: {known}. Use the same, with the same settings.",
             )
     given = {judge.subject: rated(store.scored(stored.id, judge.subject, asked.name)) for judge in judges}
+    typed = RatingOptions.of(asked.options)
     strengths = {
-        subject: _strengths(stored, {subject.removeprefix("judge:"): own}, anchors_of(asked.options, subject))
+        subject: _strengths(stored, {subject.removeprefix("judge:"): own}, anchors_of(typed, subject))
         for subject, own in given.items()
     }
     if len(given) > 1:
         everybody = {subject.removeprefix("judge:"): own for subject, own in given.items()}
-        strengths[PANEL] = _strengths(stored, everybody, anchors_of(asked.options, PANEL))
+        strengths[PANEL] = _strengths(stored, everybody, anchors_of(typed, PANEL))
     arms = sorted({arm for own in strengths.values() for arm in own})
     if not any(row.arm not in arms for row in rows):
         raise UsageError(f"All of these have strengths in run {stored.id} already.", "Name a new run with --on.")

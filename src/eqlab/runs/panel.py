@@ -16,6 +16,7 @@ def panel_of(store: Reader, stored: StoredRun) -> Result | None:
     from eqlab.benchmarks.rating.panel import panel_by_form
     from eqlab.benchmarks.rating.rated import rated
     from eqlab.benchmarks.rating.score import people_ratings, with_people
+    from eqlab.benchmarks.rating.trials import RatingOptions
 
     asked = next((one for one in stored.config.benchmarks if one.name == Ratings.name), None)
     if asked is None or asked.options["purpose"] == "calibration":
@@ -26,7 +27,7 @@ def panel_of(store: Reader, stored: StoredRun) -> Result | None:
     if not asked.options["pairwise"]:
         people = people_ratings(StoreContext(Known(store), asked, judges[0]))
         scored = {judge: with_people(own, people) for judge, own in scored.items()}
-    return panel_by_form({judge: rated(own) for judge, own in scored.items()}, asked.options)
+    return panel_by_form({judge: rated(own) for judge, own in scored.items()}, RatingOptions.of(asked.options))
 
 
 def with_panels(

@@ -78,7 +78,7 @@ def placed(result: Result, benchmark: Benchmark, asked: BenchmarkConfig, context
     measured = named[0] if named else result.headline
     if norms.measure and not named:
         norms = replace(norms, differs=norms.differs or f"there is no '{norms.measure}' of {result.subject}")
-    return replace(result, norms=norms, percentile=percentile(measured, norms, result.better))
+    return replace(result, norms=norms, percentile=percentile(measured, norms, norms.better or result.better))
 
 
 def counted(result: Result) -> Result:

@@ -26,8 +26,8 @@ def table_json(table: Table) -> dict[str, Any]:
         "kinds": [column.kind for column in table.columns],
         "rows": [[_json(cell) for cell in row] for row in table.rows],
         "note": table.note,
-        "whiskers": table.whiskers,
-        "stacked": list(table.stacked),
+        "whiskers": "".join(table.drawn("whiskers")),
+        "stacked": list(table.drawn("stacked")),
         "heat": table.heat,
     }
 

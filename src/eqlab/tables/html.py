@@ -159,18 +159,18 @@ def _drawings(table: Table) -> list[tuple[str, Callable[[Sequence[Cell]], Markup
     """What is drawn beside the first column: (head, from a row to its drawing)."""
     made: list[tuple[str, Callable[[Sequence[Cell]], Markup]]] = []
     titles = table.titles
-    if table.stacked:
+    if levels := table.drawn("stacked"):
         keys = "".join(
-            f"{svg.swatch(svg.level_texture(place, len(table.stacked)))}{escape(level)} "
-            for place, level in enumerate(table.stacked)
+            f"{svg.swatch(svg.level_texture(place, len(levels)))}{escape(level)} " for place, level in enumerate(levels)
         )
-        made.append((f'<th scope="col" class="draw">{keys}</th>', lambda cells: _stacked(table.stacked, titles, cells)))
-    if table.whiskers in titles:
-        place = titles.index(table.whiskers)
-        estimates = [cell for cell in table.column(table.whiskers) if isinstance(cell, Estimate)]
+        made.append((f'<th scope="col" class="draw">{keys}</th>', lambda cells: _stacked(levels, titles, cells)))
+    column = "".join(table.drawn("whiskers"))
+    if column in titles:
+        place = titles.index(column)
+        estimates = [cell for cell in table.column(column) if isinstance(cell, Estimate)]
         if any(estimate.value is not None for estimate in estimates):
             scale = svg.table_range([estimate for estimate in estimates if estimate.value is not None])
-            head = f'<th scope="col" class="draw">{escape(table.whiskers)}{svg.axis(scale)}</th>'
+            head = f'<th scope="col" class="draw">{escape(column)}{svg.axis(scale)}</th>'
             made.append((head, lambda cells: _whisker(str(cells[0]), cells[place], scale)))
     return made
 

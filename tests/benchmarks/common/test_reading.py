@@ -42,7 +42,9 @@ def test_numbers_by_name(text):
         ("joy: 3\nmild fear: 0\nfear: 60\nanger: 1", "unparseable"),
         ("joy:-3\nmild fear: 0\nfear: 6\nanger: 1", "unparseable"),
         ("joyful: 3\nmild fear: 0\nfear: 6\nanger: 1", "unparseable"),
+        ("killjoy: 3\nmild fear: 0\nfear: 6\nanger: 1", "unparseable"),
         ("I'm sorry, I cannot rate feelings.", "refused"),
+        ("A long look at the scene. " * 20 + "I'm sorry, I cannot say more.", "unparseable"),
         ("joy: 3, but I'm sorry, I can't go on.", "unparseable"),
     ],
 )

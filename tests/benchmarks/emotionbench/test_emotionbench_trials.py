@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
-from eqlab.benchmarks.emotionbench.items import OPEN, chosen, parse_open, parse_published
+from eqlab.benchmarks.emotionbench.items import OPEN, EmotionBenchOptions, chosen, parse_open, parse_published
 from eqlab.benchmarks.emotionbench.measures import EMOTIONS, FACTORS
 from eqlab.benchmarks.emotionbench.trials import Material, build_trial, order_seed, plan, select
 from eqlab.core.benchmark import Selection
@@ -178,7 +178,7 @@ def test_a_limit_is_shared_between_kinds():
 
 def test_plan_goes_through_all_situations_before_it_repeats():
     material = Material(PANAS, own_wording(PANAS), SITUATIONS[:3])
-    options = {"defaults": 2, "repeats": 2}
+    options = EmotionBenchOptions(defaults=2, repeats=2)
     found = [(trial.items[0], repeat) for trial, repeat in plan(material, options, Selection())]
     ids = [s.id for s in SITUATIONS[:3]]
     assert found == [("default", 0), ("default", 1), *((i, 0) for i in ids), *((i, 1) for i in ids)]

@@ -7,6 +7,7 @@ from eqlab.benchmarks.rating.panel import pairwise_panel
 from eqlab.benchmarks.rating.prompt import BETTER
 from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.strengths import fitted, strengths_tables
+from eqlab.benchmarks.rating.trials import RatingOptions
 from eqlab.core.answers import Answer
 from eqlab.core.forms import Form
 from eqlab.core.trials import Trial
@@ -47,7 +48,7 @@ def test_several_judges_are_one_ranking_that_counts_their_spread():
     torn = {**alike, "z": verdicts("z", 9, 40, worth={"a": -1.0, "b": 0.0, "c": 1.0})}
     one, other = fitted(alike)[0].difference("a", "c"), fitted(torn)[0].difference("a", "c")
     assert one.high - one.low < other.high - other.low
-    found = pairwise_panel(alike)
+    found = pairwise_panel(alike, RatingOptions())
     assert "a is preferred to c" in found.sentence
     assert [table.title for table in found.tables][-1] == "Who answered"
 
@@ -62,7 +63,7 @@ def test_who_wins_everything_has_a_finite_strength_and_it_is_said():
 
 def test_nothing_to_rank():
     assert strengths_tables({"j": []}) == ()
-    assert pairwise_panel({"j": verdicts("j", 1, 5)}) is None
+    assert pairwise_panel({"j": verdicts("j", 1, 5)}, RatingOptions()) is None
     assert pytest.approx(0) == sum(fitted({"j": verdicts("j", 1)})[0].ability)
 
 

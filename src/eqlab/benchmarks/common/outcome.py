@@ -13,6 +13,7 @@ from eqlab.analysis.intervals import proportion_estimate
 from eqlab.core.answers import OUTCOMES, UNANSWERED, Status
 from eqlab.core.forms import Form, random_points
 from eqlab.core.results import Baseline, Better, Estimate, best_baseline
+from eqlab.core.text import floor_text
 from eqlab.core.trials import Trial
 
 MIN_READABLE = 5 / 6
@@ -69,7 +70,7 @@ def against(score: Estimate, floor: Sequence[Baseline], better: Better = "higher
     best = best_baseline(floor, better)
     if best is None:
         return ""
-    where = f"what the answer '{best.name}' gets without any skill ({best.value:.{min(score.digits, 1)}f})"
+    where = f"what the answer '{best.name}' gets without any skill ({floor_text(best.value, score.digits)})"
     low, high = score.low, score.high
     if low is not None and low > best.value:
         return f"{'above' if better == 'higher' else 'worse than'} {where}."

@@ -3,7 +3,7 @@ its simulated people and its result; and how kinds correct and show the contrast
 
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files as resources
 from statistics import fmean
@@ -17,11 +17,11 @@ from eqlab.benchmarks.common import outcome
 from eqlab.benchmarks.common.selection import balanced_batches
 from eqlab.benchmarks.instructed import instructed
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Benchmark, Scored, Selection, Talks
+from eqlab.core.benchmark import Benchmark, Scored, Selection, Talks, item_sets_of
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale, problems
-from eqlab.core.results import Better, ItemScore, Norms, Result, Table, goodness
+from eqlab.core.results import Better, Estimate, ItemScore, Norms, Result, Table, goodness
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.studied import Analysed, Contrast, PeopleResult, Recovered, StudyForm, StudyPages, Truth
 from eqlab.core.study import Study
@@ -40,6 +40,8 @@ class BenchmarkStudy:
     def form(self) -> StudyForm:
         name, title = self.benchmark.name, self.benchmark.title
         text = template("eqlab.benchmarks.common").replace("@kind@", name).replace("@title@", title)
+        if "open" not in item_sets_of(self.benchmark):
+            text = text.replace('items = "open"', 'items = "published"')
         words = "share of items that the middle person knows; the others are answered by chance"
         return StudyForm(name, name, f"people take {title}", text, 0.7, words)
 
@@ -67,6 +69,8 @@ class BenchmarkStudy:
 
     def result(self, design: Design, people: Analysed) -> PeopleResult:
         (asked,) = design.run.benchmarks
+        if hasattr(self.benchmark, "people"):  # it says something of its own of people's result
+            return PeopleResult(self.benchmark.score(PEOPLE, people.scored, asked.options))
         return PeopleResult(people_result(self.benchmark, people.scored, asked.options))
 
     def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
@@ -85,6 +89,9 @@ class BenchmarkStudy:
         chance."""
         (asked,) = design.run.benchmarks
         draw, best = random.Random("expected score"), self._best(design)
+        first = design.batches[0].trials[0]
+        if math.isnan(worth(self.benchmark, first, best[first.id], asked.options)):
+            return self._expected_by_draws(design, Knowers(truth, best), draw)
         known = fmean(knows(truth, draw) for _ in range(_PEOPLE))
         means = []
         for batch in design.batches:
@@ -96,6 +103,18 @@ class BenchmarkStudy:
             )
             means.append(known * right + (1 - known) * chance)
         return fmean(means)
+
+    def _expected_by_draws(self, design: Design, people: "Knowers", draw: random.Random) -> float:
+        """The same where a single item is worth nothing by itself: the mean score of simulated people."""
+        (asked,) = design.run.benchmarks
+        scores = []
+        for batch in design.batches:
+            for _ in range(_DRAWS):
+                person = people.person(draw)
+                answers = [(trial, people.answer(person, trial, draw)) for trial in batch.trials]
+                items = [answered(self.benchmark, trial, values, asked.options) for trial, values in answers]
+                scores.append(own_score(self.benchmark, items))
+        return fmean(score for score in scores if score is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +143,14 @@ def knows(truth: Truth, draw: random.Random) -> float:
 
 def worth(benchmark: Benchmark, trial: Trial, values: Mapping[str, Any], options: Mapping[str, Any]) -> float:
     """The points of an answer, as the benchmark itself gives them; the worst where it gives none."""
-    answer = Answer("", trial.id, f"{PERSON}simulated", 0, 1, "", "ok", values)
-    points = benchmark.item(Scored(trial, 0, (answer,)), options).points
+    points = answered(benchmark, trial, values, options).points
     return math.nan if points is None else points
+
+
+def answered(benchmark: Benchmark, trial: Trial, values: Mapping[str, Any], options: Mapping[str, Any]) -> ItemScore:
+    """A trial as somebody who gave these values has it."""
+    answer = Answer("", trial.id, f"{PERSON}simulated", 0, 1, "", "ok", values)
+    return benchmark.item(Scored(trial, 0, (answer,)), options)
 
 
 def best_answer(benchmark: Benchmark, trial: Trial, options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -186,11 +210,11 @@ def people_result(benchmark: Benchmark, scored: Iterable[Scored], options: Mappi
     items stand with what people made of them. People's scores are norms for whoever is asked the same."""
     everything = list(scored)
     items = [(one, benchmark.item(one, options)) for one in everything]
-    own: dict[str, list[float]] = {}
+    own: dict[str, list[ItemScore]] = {}
     for one, item in items:
-        if item.points is not None:
-            own.setdefault(one.attempts[-1].subject, []).append(item.points)
-    scores = [fmean(points) for points in own.values()]
+        if item.score is not None:
+            own.setdefault(one.attempts[-1].subject, []).append(item)
+    scores = [score for each in own.values() if (score := own_score(benchmark, each)) is not None]
     like = benchmark.score(f"{PERSON}all", everything, options)  # names, ranges, baselines: as for any subject
     head, things = like.headline, f"people take {benchmark.title}"
     headline = structs.replace(
@@ -211,6 +235,15 @@ def people_result(benchmark: Benchmark, scored: Iterable[Scored], options: Mappi
     )
 
 
+def own_score(benchmark: Benchmark, items: Sequence[ItemScore]) -> float | None:
+    """One subject's headline: as the benchmark makes it of the items, else the mean of their points."""
+    together: Callable[[Sequence[ItemScore]], Estimate] | None = getattr(benchmark, "together", None)
+    if together is not None:
+        return together(items).value
+    points = [item.points for item in items if item.points is not None]
+    return fmean(points) if points else None
+
+
 def _inside(bounds: tuple[float, float], values: Sequence[float]) -> tuple[float, float] | None:
     return bounds if all(bounds[0] <= value <= bounds[1] for value in values) else None
 
@@ -221,9 +254,9 @@ def _together(items: Sequence[ItemScore]) -> Iterable[ItemScore]:
     for item in items:
         groups.setdefault(item.item, []).append(item)
     for name, group in sorted(groups.items()):
-        read = [item for item in group if item.points is not None]
-        points = [item.points for item in read if item.points is not None]
-        mean = fmean(points) if points else None
+        read = [item for item in group if item.score is not None]
+        scores = [item.score for item in read if item.score is not None]
+        mean = fmean(scores) if scores else None
         keys = dict.fromkeys(key for item in read for key in item.values)
         numbers = {key: [v for item in read if isinstance(v := item.values.get(key), int | float)] for key in keys}
         yield ItemScore(
@@ -236,7 +269,7 @@ def _together(items: Sequence[ItemScore]) -> Iterable[ItemScore]:
             values={key: round(fmean(given), 2) for key, given in numbers.items() if given},
             reference=group[0].reference,
             attempts=len(read),
-            points=mean,
+            points=None if any(item.points is None for item in read) else mean,
             shown=group[0].shown,
         )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.benchmarks.common import outcome
-from eqlab.benchmarks.common.choices import lettered, numbered, read_choices
+from eqlab.benchmarks.common.choices import choice, lettered, numbered, read_choices, turned
 from eqlab.benchmarks.common.reading import SCALED, read_json, read_numbers
 from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.options import Options
@@ -43,10 +43,18 @@ class Question:
     condition: str = "plain"
     shuffled: bool = False
     """Whether the scales stand in an order drawn by seed, item and repeat."""
+    turned: bool = False
+    """Whether the options of its choices stand in an order drawn by seed and item, and turned by one place from repeat
+    to repeat, so that over as many repeats as options each stands everywhere once. `key["correct"]`, by scale the place
+    of the right option, follows."""
+    drawn_by: str = ""
+    """What that order is drawn by; empty: its id. Items of one name (a question in two languages) have one order, and
+    count as one where a run is limited, so that they stay together."""
 
 
 class Questions(ABC, Generic[O]):
-    """The skeleton. The headline is the mean over items of `points`, repeats averaged first."""
+    """The skeleton. The headline is the mean over items of `points`, repeats averaged first; `together` and
+    `comparable` are for one that is no mean."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -63,6 +71,7 @@ class Questions(ABC, Generic[O]):
     """What a model is told after the stimulus; empty: how the form is filled in, in plain words."""
     quick_items: ClassVar[int] = 10
     repeats: ClassVar[int] = 1
+    """How often the full profile asks each item; the quick one asks once."""
     asked_with: ClassVar[Asking] = Asking(tries=3, temperature=0.0, temperature_step=0.15, max_tokens=256)
 
     # -- what a benchmark says --
@@ -79,8 +88,30 @@ class Questions(ABC, Generic[O]):
         """The item files; none where the items are in the code."""
         return ()
 
-    def more_estimates(self, items: Sequence[ItemScore], options: O) -> Sequence[Estimate]:
+    def instruct(self, form: Form, options: O, *, structured: bool) -> str:
+        """What a model is told after the stimulus."""
+        return self.instruction or how_to_fill_in(form, structured=structured)
+
+    def together(self, items: Sequence[ItemScore]) -> Estimate:
+        """The headline of one subject's items: the mean of their points."""
+        return mean_estimate(
+            self.headline, item_means(items), unit=self.unit, digits=self.digits, bounds=self.score_range
+        )
+
+    def comparable(self, items: Sequence[ItemScore]) -> Sequence[ItemScore]:
+        """The items with points whose mean is the headline: what comparisons pair. Here they have them."""
+        return items
+
+    def more_estimates(self, scored: Sequence[Scored], items: Sequence[ItemScore], options: O) -> Iterable[Estimate]:
         """What else is worth a number."""
+        return ()
+
+    def proviso(self, estimates: Sequence[Estimate]) -> str:
+        """What is said wherever the score stands, made of the estimates beside it."""
+        return ""
+
+    def caveats(self, options: O) -> Sequence[str]:
+        """What a reader must know whatever was answered."""
         return ()
 
     def people(self, result: Result, options: O) -> Result:
@@ -102,17 +133,25 @@ class Questions(ABC, Generic[O]):
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
     ) -> Iterator[tuple[Trial, int]]:
         asked = self.questions(files, self.option_class.of(options))
-        chosen = spread(asked, selection.limit or (self.quick_items if selection.profile == "quick" else len(asked)))
-        for repeat in range(selection.repeats or self.repeats):
+        names = list(dict.fromkeys(one.drawn_by or one.id for one in asked))
+        kept = set(spread(names, selection.limit or (self.quick_items if selection.profile == "quick" else len(names))))
+        chosen = [one for one in asked if (one.drawn_by or one.id) in kept]
+        for repeat in range(selection.repeats or (1 if selection.profile == "quick" else self.repeats)):
             for question in chosen:
-                yield self._trial(question, selection, repeat), repeat
+                yield self._trial(question, self.option_class.of(options), selection, repeat), repeat
 
-    def _trial(self, question: Question, selection: Selection, repeat: int) -> Trial:
-        scales = list(question.scales)
+    def _trial(self, question: Question, options: O, selection: Selection, repeat: int) -> Trial:
+        scales, key = list(question.scales), dict(question.key)
+        if question.turned:
+            name = f"{selection.seed} {question.drawn_by or question.id}"
+            orders = {scale.key: turned(scale.high, f"{name} {scale.key}", repeat) for scale in scales}
+            key["correct"] = {one: orders[one].index(int(right)) + 1 for one, right in key["correct"].items()}
+            labels = {scale.key: [dict(scale.anchors)[place] for place in orders[scale.key]] for scale in scales}
+            scales = [choice(scale.key, scale.text, labels[scale.key]) for scale in scales]
         if question.shuffled:
             random.Random(f"{selection.seed} {question.id} {repeat}").shuffle(scales)
         form = Form(tuple(scales), total=question.total)
-        told = self.instruction or how_to_fill_in(form, structured=selection.structured)
+        told = self.told(question, form, options, structured=selection.structured)
         return Trial(
             self.name,
             (question.id,),
@@ -121,9 +160,13 @@ class Questions(ABC, Generic[O]):
             form,
             f"{question.text}\n\n{told}".strip(),
             mode="json" if selection.structured else "text",
-            order_seed=repeat if question.shuffled else None,
-            key=question.key,
+            order_seed=repeat if question.shuffled or question.turned else None,
+            key=key,
         )
+
+    def told(self, question: Question, form: Form, options: O, *, structured: bool) -> str:
+        """What a model is told after this question."""
+        return self.instruct(form, options, structured=structured)
 
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         return self.asked_with
@@ -133,7 +176,8 @@ class Questions(ABC, Generic[O]):
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
         answer, trial = final(scored.attempts), scored.trial
-        given = answer.values if answer is not None and answer.status == "ok" else {}
+        read = answer.values if answer is not None and answer.status == "ok" else {}
+        given = {key: read[key] for key in trial.form.keys if key in read}  # as shown, whatever order the reply had
         points = self.points(trial, given) if given else None
         return ItemScore(
             trial.items[0],
@@ -142,7 +186,8 @@ class Questions(ABC, Generic[O]):
             answer.status if answer else None,
             points,
             text=answer.text if answer else "",
-            values=dict(given),
+            title="" if trial.condition == "plain" else trial.condition,
+            values=given,
             reference=trial.key.get("reference") or trial.key.get("correct") or {},
             attempts=len(scored.attempts),
             points=points,
@@ -161,12 +206,11 @@ class Questions(ABC, Generic[O]):
         counted = outcome.count_outcomes(item.status for item in items)
         valid = outcome.is_valid(counted)
         floor = self.baselines([one.trial for one in everything])
-        head = mean_estimate(
-            self.headline, item_means(items), unit=self.unit, digits=self.digits, bounds=self.score_range
-        )
+        head = self.together(items)
         flat = outcome.flatness([item.values[key] for key in item.values] for item in items)
         scaled = sum(1 for one in everything if (last := final(one.attempts)) and last.note.endswith(SCALED))
         who = subject.removeprefix("model:")
+        estimates = tuple(self.more_estimates(everything, items, typed))
         return Result(
             self.name,
             self.title,
@@ -175,9 +219,9 @@ class Questions(ABC, Generic[O]):
             outcome.sentence(who, head, self.title, self.noun, floor, self.better, valid=valid),
             head,
             self.score_range,
-            (*self.more_estimates(items, typed), *(flat.estimates if flat else ())),
+            (*estimates, *(flat.estimates if flat else ())),
             counted,
-            items,
+            tuple(self.comparable(items)),
             self.score_range,
             baselines=floor,
             valid=valid,
@@ -185,8 +229,10 @@ class Questions(ABC, Generic[O]):
                 *(flat.caveats if flat else ()),
                 *([f"{scaled} answers did not add up as asked and were {SCALED}."] if scaled else []),
                 *outcome.count_caveats(counted, self.noun),
+                *self.caveats(typed),
             ),
             noun=self.noun,
+            proviso=self.proviso(estimates),
             better=self.better,
         )
 
@@ -211,13 +257,18 @@ def _is_choice(form: Form) -> bool:
     return bool(form.scales) and all(len(scale.anchors) == scale.high - scale.low + 1 for scale in form.scales)
 
 
-def item_means(items: Sequence[ItemScore]) -> list[float]:
+def item_means(items: Iterable[ItemScore]) -> list[float]:
     """Points by item, repeats averaged: the independent units behind the interval."""
+    return list(by_item((item.item, item.points) for item in items).values())
+
+
+def by_item(values: Iterable[tuple[str, float | None]]) -> dict[str, float]:
+    """The mean of an item's values that are defined."""
     found: dict[str, list[float]] = {}
-    for item in items:
-        if item.points is not None:
-            found.setdefault(item.item, []).append(item.points)
-    return [fmean(points) for points in found.values()]
+    for item, value in values:
+        if value is not None:
+            found.setdefault(item, []).append(value)
+    return {item: fmean(own) for item, own in found.items()}
 
 
 def how_to_fill_in(form: Form, *, structured: bool = False) -> str:

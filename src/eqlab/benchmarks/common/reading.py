@@ -10,6 +10,8 @@ from typing import Any
 from eqlab.core.answers import Reading
 from eqlab.core.forms import Form, check_values
 
+NEAR = 0.05
+"""A sum of points that is so near to the total, as a share of it, is rounding: scaled, and not worth a word."""
 SCALED = "scaled to the total"
 """How the note of a reading ends whose points were dealt out in another number than asked for."""
 _REFUSAL = re.compile(
@@ -94,7 +96,7 @@ def _pairs(names: tuple[str, ...]) -> re.Pattern[str]:
     longest_first = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     number = r"(-?\d{1,6}(?:[.,]\d{1,6})?)(?!\d)"
     return re.compile(
-        rf"(?<!\w)({longest_first})(?!\w){marks}(?:[:=]|(?<=\s)[–—-](?=\s)){marks}{number}", re.IGNORECASE
+        rf"(?<!\w)({longest_first})(?!\w){marks}(?:[:：=]|(?<=\s)[–—-](?=\s)){marks}{number}", re.IGNORECASE
     )
 
 
@@ -105,15 +107,18 @@ def dealt_out(values: Mapping[str, Any], form: Form) -> Reading:
         why = check_values(form, values)
         return Reading("unparseable", note=why) if why else Reading("ok", values)
     known = {key: value for key, value in values.items() if key in form.keys}
-    if len(known) < len(form.keys) or not all(_is_number(value) and value >= 0 for value in known.values()):
+    if len(known) < len(form.keys) or not all(_is_number(value) for value in known.values()):
         return Reading("unparseable", note=check_values(form, values) or "a value is no number of points")
+    if min(known.values()) < 0:
+        return Reading("unparseable", known, note=check_values(form, values))
     given = sum(known.values())
     if not given:
         return Reading("unparseable", note="no points were dealt out")
     if given == form.total:
         return Reading("ok", known)
     scaled = {key: value * form.total / given for key, value in known.items()}
-    return Reading("ok", scaled, f"{given:g} points, {SCALED}")
+    near = abs(given - form.total) <= NEAR * form.total
+    return Reading("ok", scaled, "" if near else f"{given:g} points, {SCALED}")
 
 
 def _is_number(value: Any) -> bool:

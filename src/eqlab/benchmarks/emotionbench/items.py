@@ -6,11 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eqlab.benchmarks.emotionbench.measures import CONTROLS, FACTORS, Kind, MeasurePlace, factor_name, kind_of
+from eqlab.benchmarks.emotionbench.measures import CONTROLS, EMOTIONS, FACTORS, Kind, MeasurePlace, factor_name, kind_of
 from eqlab.benchmarks.emotionbench.published import EmotionResultFile
+from eqlab.benchmarks.options import Options, option
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.item_file import instruction, read_items
 from eqlab.core.toml_file import Section
+from eqlab.instruments.catalogue import INSTRUMENTS
 
 OPEN = "emotionbench.toml"
 SITUATIONS = "emotionbench/situations.json"
@@ -18,7 +20,23 @@ TESTED = "emotionbench/results/PANAS Test/gpt-3.5-turbo-PANAS-testing.csv"
 """The tested texts are the same in every result file; this one is complete."""
 
 _FETCH = "Run 'eqlab data verify', then 'eqlab data fetch emotionbench'."
+_AUTO = ("auto", "yes", "no")
 _QUOTED = re.compile(r'(?P<lead>.*?)"(?P<text>.*)"\s*', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class EmotionBenchOptions(Options):
+    """A user may write "auto"; a run stores what it became."""
+
+    instrument: str = option("PANAS", "the questionnaire", tuple(INSTRUMENTS))
+    emotion: str = option("all", "only situations of one emotion", ("all", *(name.lower() for name in EMOTIONS)))
+    factor: str = option("all", "only situations of one factor, by name or number (Anger-2)")
+    situations: str = option("tested", "published items: the 175 that were tested, or all 428", ("tested", "all"))
+    controls: str | bool = option("auto", "add positive and neutral controls (auto: with PANAS)", _AUTO)
+    people: str | bool = option("auto", "compare with people; needs published data (auto: with published items)", _AUTO)
+    wording: str = option("auto", "prompt: ours or the study's (auto: as the items)", ("auto", "own", "published"))
+    defaults: str | int = option("profile", "number of default runs (full 50, quick 3)")
+    repeats: str | int = option("profile", "repeats per situation, each in a fresh order (full 10, quick 1)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_
 from eqlab.analysis.moods import concordance
 from eqlab.analysis.two_samples import describe, hedges_g, paired_comparison
 from eqlab.benchmarks.emotionbench import tables
+from eqlab.benchmarks.emotionbench.items import EmotionBenchOptions
 from eqlab.benchmarks.emotionbench.measures import (
     DEFAULT,
     KINDS,
@@ -154,21 +155,22 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
     given = administrations(scored)
     found = pair(given)
     norms = norms_of(one.trial for one in given)
-    panas = options["instrument"] == "PANAS"
+    typed = EmotionBenchOptions.of(options)
+    panas = typed.instrument == "PANAS"
     changes = paired_changes(found)
     agreements = [agreement(changes, norms, name) for name in found.people.before] if norms else []
     measures = found.changes_as_measures()
     moved = align(measures) if panas and found.n_people else None
     every = three_numbers(measures, mood_changes(measures)) if moved else None
     three = every if every and every.headline.value is not None else None
-    headline = _headline(options["instrument"], found, changes, three)
+    headline = _headline(typed.instrument, found, changes, three)
     counts = Counter(one.status or "unanswered" for one in given)
     answered = len(given) - counts["unanswered"]
     valid = headline.value is not None and counts["ok"] >= MIN_READABLE * answered
     return Result(
         noun="situations",
         benchmark="emotionbench",
-        title="EmotionBench" if panas else f"EmotionBench, {options['instrument']}",
+        title="EmotionBench" if panas else f"EmotionBench, {typed.instrument}",
         subject=PEOPLE,
         rules={
             **options,
@@ -179,7 +181,7 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
         },
         sentence=_sentence(headline, found, three, agreements, valid),
         headline=headline,
-        score_range=(0.0, 100.0) if three else (-40.0, 40.0) if panas else scale_range(options["instrument"]),
+        score_range=(0.0, 100.0) if three else (-40.0, 40.0) if panas else scale_range(typed.instrument),
         estimates=tuple(_estimates(given, found, changes, moved, every, agreements)),
         counts={
             "planned": len(given),
@@ -189,10 +191,10 @@ def people_result(scored: Iterable[Scored], options: Mapping[str, Any]) -> Resul
             "people with the default measure only": found.n_dropped,
         },
         items=_situations_shown(given, found, moved, three, norms),
-        item_range=(-40.0, 40.0) if panas else scale_range(options["instrument"]),
+        item_range=(-40.0, 40.0) if panas else scale_range(typed.instrument),
         baselines=BASELINES if three else (),
         valid=valid,
-        caveats=_caveats(given, found, options, norms, three),
+        caveats=_caveats(given, found, typed, norms, three),
         tables=(
             *((beside_people(every, "these people"),) if every else ()),
             *_tables(given, found, changes, norms, agreements),
@@ -317,14 +319,14 @@ def _sentence(
 def _caveats(
     given: Sequence[Administration],
     found: Paired,
-    options: Mapping[str, Any],
+    options: EmotionBenchOptions,
     norms: Norms | None,
     three: ThreeNumbers | None,
 ) -> tuple[str, ...]:
     said = ["A questionnaire measures what people say of a situation they imagine, not what they would feel in it."]
-    if norms is not None and options["item_set"] == "open":
+    if norms is not None and options.item_set == "open":
         said.append("The published people had other texts of the same factors.")
-    if norms is None and options["instrument"] == "PANAS":
+    if norms is None and options.instrument == "PANAS":
         said.append(
             "Not compared with the published people: give the study the option people = yes (needs their data)."
         )

@@ -10,6 +10,7 @@ from msgspec import structs
 from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.common.outcome import flatness
 from eqlab.benchmarks.emotionbench import tables
+from eqlab.benchmarks.emotionbench.items import EmotionBenchOptions
 from eqlab.benchmarks.emotionbench.measures import KINDS, Measures
 from eqlab.benchmarks.emotionbench.moods import (
     PUBLISHED_PEOPLE,
@@ -39,25 +40,26 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
     given = administrations(scored)
     measures = measures_of(subject, given)
     norms = norms_of(one.trial for one in given)
-    panas = options["instrument"] == "PANAS"
+    typed = EmotionBenchOptions.of(options)
+    panas = typed.instrument == "PANAS"
     aligned = align(measures) if panas and measures.scores else None
     three = three_numbers(measures, mood_changes(measures)) if aligned else None
     found = situation_changes(measures, list(measures.scores))
     agreements = [agreement(found, norms, name) for name in measures.scores] if norms else []
     counts = Counter(one.status or "unanswered" for one in given)
-    headline = three.headline if three else scale_headline(options["instrument"], found)
+    headline = three.headline if three else scale_headline(typed.instrument, found)
     valid = headline.value is not None and _readable(given)
     shown = [one.shown for one in given if one.status == "ok"]
     flat = flatness(shown)
     return Result(
         noun="situations",
         benchmark="emotionbench",
-        title="EmotionBench" if panas else f"EmotionBench, {options['instrument']}",
+        title="EmotionBench" if panas else f"EmotionBench, {typed.instrument}",
         subject=subject,
         rules={**options, **_asked(given)},
         sentence=_sentence(subject, headline, three, agreements, valid),
         headline=headline,
-        score_range=(0.0, 100.0) if panas else scale_range(options["instrument"]),
+        score_range=(0.0, 100.0) if panas else scale_range(typed.instrument),
         estimates=(
             *_estimates(given, measures, found, aligned, three, agreements),
             *(repeat_estimates(given, measures) if aligned else ()),
@@ -69,10 +71,10 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
             "unanswered": counts.get("unanswered", 0),
         },
         items=situation_scores(given, aligned, three, norms),
-        item_range=(-40.0, 40.0) if panas else scale_range(options["instrument"]),
+        item_range=(-40.0, 40.0) if panas else scale_range(typed.instrument),
         baselines=BASELINES if aligned else (),
         valid=valid,
-        caveats=(*(flat.caveats if flat else ()), *_caveats(given, options, headline, norms, valid)),
+        caveats=(*(flat.caveats if flat else ()), *_caveats(given, typed, headline, norms, valid)),
         tables=(
             *((beside_people(three),) if three and found else ()),
             *_tables(given, shown, measures, found, norms, agreements),
@@ -241,17 +243,17 @@ def _bounds(one: Estimate) -> str:
 
 def _caveats(
     given: Sequence[Administration],
-    options: Mapping[str, Any],
+    options: EmotionBenchOptions,
     headline: Estimate,
     norms: Norms | None,
     valid: bool,
 ) -> tuple[str, ...]:
     said = ["A questionnaire measures what is said, not what is felt."]
-    if options["item_set"] == "open":
+    if options.item_set == "open":
         said.append("No human norm exists for these texts; people's changes are those of the same factors.")
-    if norms is None and options["instrument"] == "PANAS":
+    if norms is None and options.instrument == "PANAS":
         said.append("Not compared with people: add '-o people=yes' (needs the published data).")
-    if options["instrument"] == "PANAS" and headline.value is None:
+    if options.instrument == "PANAS" and headline.value is None:
         said.append("The concordance needs controls: add '-o controls=yes'.")
     if headline.value is not None and headline.low is None and headline.note:
         said.append(f"{headline.note[:1].upper()}{headline.note[1:]} (--profile full).")

@@ -13,7 +13,8 @@ from eqlab.analysis.intervals import FEWEST, t_bounds
 from eqlab.analysis.two_samples import describe, welch_comparison
 from eqlab.benchmarks.common.people import contrast_table, template
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
-from eqlab.benchmarks.emotionbench.items import Situation
+from eqlab.benchmarks.emotionbench.benchmark import material as material_of
+from eqlab.benchmarks.emotionbench.items import EmotionBenchOptions, Situation
 from eqlab.benchmarks.emotionbench.measures import defined, kind_of
 from eqlab.benchmarks.emotionbench.moods import NEGATIVE
 from eqlab.benchmarks.emotionbench.people import Paired, pair
@@ -77,7 +78,7 @@ class EvokedStudy:
 
     def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
         """Two trials each: the questionnaire now, and in the situation."""
-        material = EmotionBench().material(files, options)
+        material = material_of(files, EmotionBenchOptions.of(options))
         selection = Selection(limit=study.limit, seed=study.seed)
         situations = select(material.situations, selection)
         numbers: dict[str, int] = {}

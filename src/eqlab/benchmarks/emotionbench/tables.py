@@ -25,7 +25,7 @@ from eqlab.benchmarks.emotionbench.views import (
     cells,
     repeats_alike,
 )
-from eqlab.core.results import ByEmotion, Column, Estimate, Table
+from eqlab.core.results import ByEmotion, Column, Estimate, Table, whiskers
 
 Value = str | int | float | None | Estimate
 ARROWS = {"up": "↑", "down": "↓", "none": "–"}
@@ -63,7 +63,7 @@ def profile(changes: Sequence[MoodChange], norms: Norms | None, *, of_people: bo
         tuple(columns),
         tuple(rows),
         note + ("" if norms else missing),
-        whiskers=columns[-2 if norms else -1],
+        draw=(whiskers(columns[-2 if norms else -1]),),
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eqlab.benchmarks.common.selection import spread
-from eqlab.benchmarks.emotionbench.items import Situation
+from eqlab.benchmarks.emotionbench.items import EmotionBenchOptions, Situation
 from eqlab.benchmarks.emotionbench.measures import KINDS
 from eqlab.benchmarks.emotionbench.views import Norms
 from eqlab.core.benchmark import Selection
@@ -73,19 +73,19 @@ class Material:
     """The same before any situation."""
 
 
-def numbers(options: Mapping[str, Any], selection: Selection) -> tuple[int, int]:
+def numbers(options: EmotionBenchOptions, selection: Selection) -> tuple[int, int]:
     """(default runs, repeats per situation): the benchmark's own option, else `--repeats`, else the profile."""
     defaults, repeats = BY_PROFILE.get(selection.profile, BY_PROFILE["full"])
     if selection.repeats is not None:
         repeats = selection.repeats
-    asked_defaults, asked_repeats = options["defaults"], options["repeats"]
+    asked_defaults, asked_repeats = options.defaults, options.repeats
     return (
         defaults if asked_defaults == "profile" else int(asked_defaults),
         repeats if asked_repeats == "profile" else int(asked_repeats),
     )
 
 
-def plan(material: Material, options: Mapping[str, Any], selection: Selection) -> Iterator[tuple[Trial, int]]:
+def plan(material: Material, options: EmotionBenchOptions, selection: Selection) -> Iterator[tuple[Trial, int]]:
     """Default runs first, then every situation once, then again: a run that stops early has seen all situations."""
     defaults, repeats = numbers(options, selection)
     for repeat in range(defaults):

@@ -2,13 +2,14 @@
 people or judges, whose ratings are answers to trials of their own (`benchmarks/rating`)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from eqlab.benchmarks.common.selection import balanced_batches, spread
 from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, parse_open, parse_own
 from eqlab.benchmarks.empathy.published import BATCH_SIZE, PATH, from_published, parse_published
 from eqlab.benchmarks.empathy.replies import MEAN_WORDS, MOST_WORDS, read_reply
-from eqlab.benchmarks.options import read_options
+from eqlab.benchmarks.options import Options, option
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, ReplyRow, Scored, Selection, Source
 from eqlab.core.forms import Form
@@ -17,14 +18,16 @@ from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import OWN
 from eqlab.core.trials import Trial
 
-_OPTIONS = (
-    OptionHelp("style", "empathy", "empathy: say what empathy is; plain: do not", ("empathy", "plain")),
-    OptionHelp("situation", "no", "show the story behind the words too (the study seems not to have)", ("yes", "no")),
-    OptionHelp("batches", "published", "tens in the order of the file, or balanced by seed", ("published", "balanced")),
-)
 _TRIES, _TEMPERATURE, _TOKENS = 3, 0.7, 256
 QUICK_ITEMS = 4
 """Prompts in the quick profile: a reply is long, and two slow cores write one in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmpathyOptions(Options):
+    style: str = option("empathy", "empathy: say what empathy is; plain: do not", ("empathy", "plain"))
+    situation: bool = option(False, "show the story behind the words too (the study seems not to have)")
+    batches: str = option("published", "tens in the order of the file, or balanced by seed", ("published", "balanced"))
 
 
 class Empathy:
@@ -34,29 +37,24 @@ class Empathy:
     item_sets = ("open", "published", OWN)
 
     def option_help(self) -> Sequence[OptionHelp]:
-        return _OPTIONS
+        return EmpathyOptions.help()
 
     def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
-        return {**read_options(self.name, _OPTIONS, given), "item_set": item_set}
+        return EmpathyOptions.read(self.name, item_set, given).plain()
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
         shipped = {"open": (Source("open", OPEN_PATH),), "published": (Source("published", PATH),)}
         return shipped.get(item_set, ())
 
-    def prompts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> list[EmpathyItem]:
-        ((path, content),) = files.items()
-        if options["item_set"] == "published":
-            return from_published(parse_published(content, path).prompts)
-        return parse_own(content, path) if path.startswith("own/") else parse_open(content, path)
-
     def plan(
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
     ) -> Iterator[tuple[Trial, int]]:
-        items = self.prompts(files, options)
+        typed = EmpathyOptions.of(options)
+        items = prompts(files, typed)
         limit = selection.limit or (QUICK_ITEMS if selection.profile == "quick" else len(items))
         trials = [
-            _trial(item, batch, options)
-            for batch, group in enumerate(_batched(spread(items, limit), options["batches"], selection.seed))
+            _trial(item, batch, typed)
+            for batch, group in enumerate(_batched(spread(items, limit), typed.batches, selection.seed))
             for item in group
         ]
         for repeat in range(selection.repeats or 1):
@@ -90,12 +88,19 @@ class Empathy:
         return {}
 
     def texts(self, files: Mapping[str, bytes], options: Mapping[str, Any]) -> Mapping[str, str]:
-        return {item.id: f"{item.situation} {item.utterance}" for item in self.prompts(files, options)}
+        return {item.id: f"{item.situation} {item.utterance}" for item in prompts(files, EmpathyOptions.of(options))}
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
         from eqlab.benchmarks.empathy.result import reply_shown
 
         return reply_shown(scored)
+
+
+def prompts(files: Mapping[str, bytes], options: EmpathyOptions) -> list[EmpathyItem]:
+    ((path, content),) = files.items()
+    if options.item_set == "published":
+        return from_published(parse_published(content, path).prompts)
+    return parse_own(content, path) if path.startswith("own/") else parse_open(content, path)
 
 
 def _batched(items: Sequence[EmpathyItem], how: str, seed: int) -> list[list[EmpathyItem]]:
@@ -105,17 +110,17 @@ def _batched(items: Sequence[EmpathyItem], how: str, seed: int) -> list[list[Emp
     return [list(items[start : start + BATCH_SIZE]) for start in range(0, len(items), BATCH_SIZE)]
 
 
-def _trial(item: EmpathyItem, batch: int, options: Mapping[str, Any]) -> Trial:
-    background = f"What happened, in their words: {item.situation}\n\n" if options["situation"] else ""
+def _trial(item: EmpathyItem, batch: int, options: EmpathyOptions) -> Trial:
+    background = f"What happened, in their words: {item.situation}\n\n" if options.situation else ""
     stimulus = f"{background}They say to you: {item.utterance}"
     if item.instruction:
         prompt = filled(item.instruction, utterance=item.utterance, situation=item.situation)
     else:
-        prompt = f"{_instruction(options['style'])}\n\n{stimulus}\n\nYour reply:"
+        prompt = f"{_instruction(options.style)}\n\n{stimulus}\n\nYour reply:"
     return Trial(
         benchmark="empathy",
         items=(item.id,),
-        condition=options["style"],
+        condition=options.style,
         stimulus=stimulus,
         form=Form(),
         prompt=prompt,

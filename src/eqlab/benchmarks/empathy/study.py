@@ -10,7 +10,7 @@ from typing import Any
 from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.benchmarks.common.people import template
 from eqlab.benchmarks.common.selection import balanced_batches, spread
-from eqlab.benchmarks.empathy.benchmark import Empathy
+from eqlab.benchmarks.empathy.benchmark import Empathy, EmpathyOptions, prompts
 from eqlab.benchmarks.empathy.items import EmpathyItem
 from eqlab.benchmarks.empathy.replies import WrittenReply, moderation_marks
 from eqlab.benchmarks.empathy.result import given_replies
@@ -62,12 +62,13 @@ class ReplyStudy:
         )
 
     def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
-        items = Empathy().prompts(files, options)
+        typed = EmpathyOptions.of(options)
+        items = prompts(files, typed)
         chosen = spread(items, study.limit or len(items))
         dealt = balanced_batches(chosen, [item.emotion for item in chosen], study.places.batch_size, study.seed)
         asked = self._field(study)
         batches = tuple(
-            Batch(ARM, number, tuple(self._trial(item, asked, number, options) for item in own))
+            Batch(ARM, number, tuple(self._trial(item, asked, number, typed) for item in own))
             for number, own in enumerate(dealt)
         )
         return StudyPages(batches, self._checks(study.checks, asked))
@@ -78,11 +79,11 @@ class ReplyStudy:
         own = read_options("reply", _OPTIONS, given)
         return Writing(KEY, self.words["write"], own["least_words"], own["most_characters"])
 
-    def _trial(self, item: EmpathyItem, asked: Writing, batch: int, options: Mapping[str, Any]) -> Trial:
-        story = [(self.words["happened"], item.situation)] if options["situation"] else []
+    def _trial(self, item: EmpathyItem, asked: Writing, batch: int, options: EmpathyOptions) -> Trial:
+        story = [(self.words["happened"], item.situation)] if options.situation else []
         shown = "\n".join(f"{told}\n{_quoted(text)}" for told, text in (*story, (self.words["says"], item.utterance)))
         form = Form(fields=(asked,))
-        return Trial("empathy", (item.id,), options["style"], shown, form, "", key={**item.about, "batch": batch})
+        return Trial("empathy", (item.id,), options.style, shown, form, "", key={**item.about, "batch": batch})
 
     def _checks(self, checks: Checks, asked: Writing) -> tuple[Trial, ...]:
         """Pages that ask for one word instead of a reply."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eqlab.core.errors import DataError
-from eqlab.core.item_file import as_number, instruction, read_items
+from eqlab.core.item_file import as_number, instruction, numbered, read_items
 from eqlab.core.toml_file import Section
 
 
@@ -160,8 +160,7 @@ def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
     """The columns emotion1, reference1, reason1 … emotion4 as the list that TOML has; or one column, Sad 7 | …"""
     made = {key: value for key, value in row.items() if not re.fullmatch(r"(emotion|reference|reason)\d", key)}
     if isinstance(made.get("emotions"), str):
-        parts = [re.fullmatch(r"\s*(.*?)[\s=:]+(\S+)\s*", part) for part in made["emotions"].split("|")]
-        made["emotions"] = {part.group(1): as_number(part.group(2)) for part in parts if part}
+        made["emotions"] = numbered(made["emotions"])
     elif "emotions" not in made:
         made["emotions"] = [
             {

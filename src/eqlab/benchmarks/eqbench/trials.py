@@ -16,7 +16,7 @@ from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Form, Scale
 from eqlab.core.item_file import filled
-from eqlab.core.results import Estimate, ItemScore, Table
+from eqlab.core.results import Estimate, ItemScore, Table, whiskers
 from eqlab.core.trials import Trial
 
 # -- what is told ----------------------------------------------------------------------------------------------------
@@ -169,7 +169,11 @@ def tables(plain: Sequence[ItemScore], other: Mapping[str, Sequence[ItemScore]])
         )
     columns = ("asked", "score", "difference, paired", "answers", "not readable")
     note = "Mean of the questions' points; repeats are averaged first. Who is robust has differences around 0."
-    return (Table("Score by perturbation", columns, tuple(rows), f"{note} {_spread(known)}", "difference, paired"),)
+    return (
+        Table(
+            "Score by perturbation", columns, tuple(rows), f"{note} {_spread(known)}", (whiskers("difference, paired"),)
+        ),
+    )
 
 
 def _spread(known: Mapping[str, Mapping[str, float]]) -> str:

@@ -14,7 +14,7 @@ from eqlab.analysis.contingency import Counts, count_ratings
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.analysis.length import EqualLength, LengthReply, at_equal_length
 from eqlab.benchmarks.rating.rated import GOOD, GivenRating
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import HEAT, Estimate, Table, stacked, whiskers
 
 AT_EQUAL_LENGTH = "P(Good) at equal length"
 _COLUMNS = 3
@@ -150,8 +150,7 @@ def arm_table(shares: ArmShares, who: str) -> Table:
             (arm, counts.n, *counts.row, shares.good(arm), shares.mean(arm)) for arm, counts in shares.counts.items()
         ),
         "Bad 1, Okay 2, Good 3.",
-        whiskers="P(Good)",
-        stacked=("Bad", "Okay", "Good"),
+        draw=(whiskers("P(Good)"), stacked("Bad", "Okay", "Good")),
     )
 
 
@@ -174,7 +173,7 @@ def by_group(usable: Sequence[GivenRating], shares: ArmShares, by: str) -> tuple
             row.append(proportion_estimate(arm, own.count(GOOD), len(own)))
         rows.append(tuple(row))
     note = "Wilson's interval takes ratings for independent; a difference here is a hint, not a finding."
-    return (Table(f"P(Good) by {by}", (by, *shares.arms), tuple(rows), note, heat=True),)
+    return (Table(f"P(Good) by {by}", (by, *shares.arms), tuple(rows), note, draw=(HEAT,)),)
 
 
 def length_table(
@@ -208,7 +207,7 @@ def length_table(
             f"called Good {slope.value:+.1f} points more often (95 % CI {slope.low:.1f} to {slope.high:.1f}) than "
             "another by the same writer, prompts taken out: Good = writer + prompt + slope · log2(words). Linear, cut "
             "at 0 and 100 %. An association, not a cause.",
-            whiskers=AT_EQUAL_LENGTH,
+            draw=(whiskers(AT_EQUAL_LENGTH),),
         ),
     )
 

@@ -5,12 +5,11 @@ import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from eqlab.benchmarks.options import read_options
 from eqlab.benchmarks.rating.prompt import prompt_sha256
 from eqlab.benchmarks.rating.rated import item_of, rated
 from eqlab.benchmarks.rating.read import read_scales
 from eqlab.benchmarks.rating.reply_rows import FILE, choose, from_jsonl
-from eqlab.benchmarks.rating.trials import ALL, designed, is_published, judged, pairs
+from eqlab.benchmarks.rating.trials import RatingOptions, designed, is_published, judged, pairs
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
 from eqlab.core.errors import UsageError
@@ -20,19 +19,6 @@ from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
 from eqlab.data.rubric_files import PUBLISHED, shipped
 
-PURPOSES = ("judging", "calibration", "people")
-_OPTIONS = (
-    OptionHelp("pairwise", "no", "two replies at a time, in both orders", ("yes", "no")),
-    OptionHelp("purpose", "judging", "what the ratings are for", PURPOSES),
-    OptionHelp(
-        "pairs",
-        ALL,
-        "which are compared: all, ring (each with the next), or the name of one that all are compared with",
-        late=True,
-    ),
-    OptionHelp("adaptive", "no", "ask the pairs that narrow the ranks most, in rounds", ("yes", "no"), late=True),
-    OptionHelp("width", "", "adaptive: mean width of the rank ranges at which to stop", late=True),
-)
 RUBRIC_FILE = "rubric.json"
 _TRIES, _TEMPERATURE_STEP, _TOKENS, _A_SCALE = 3, 0.15, 256, 64
 """Tokens: room for a reply, and for each scale of a long rubric, for judges who add a word of why."""
@@ -46,11 +32,10 @@ class Ratings:
     way_out = "Start a judge with 'eqlab judge MODEL --on RUN'."
 
     def option_help(self) -> Sequence[OptionHelp]:
-        return _OPTIONS
+        return RatingOptions.help()
 
     def options(self, item_set: str, given: Mapping[str, str]) -> Mapping[str, Any]:
-        options = read_options(self.name, _OPTIONS, given)
-        return with_rubric({**options, "item_set": item_set}, shipped(PUBLISHED))
+        return with_rubric(RatingOptions.read(self.name, item_set, given).plain(), shipped(PUBLISHED))
 
     def sources(self, item_set: str, options: Mapping[str, Any]) -> Sequence[Source]:
         raise UsageError("Ratings need replies to rate.", self.way_out)
@@ -59,15 +44,16 @@ class Ratings:
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
     ) -> Iterator[tuple[Trial, int]]:
         """In a shuffled order, so that no rater sees one arm after the other."""
-        rubric, rows = rubric_of(files, options), choose(from_jsonl(files[FILE]), selection.limit, selection.seed)
-        if not options["pairwise"]:
+        typed = RatingOptions.of(options)
+        rubric, rows = rubric_of(files, typed), choose(from_jsonl(files[FILE]), selection.limit, selection.seed)
+        if not typed.pairwise:
             trials = [judged(row, rubric, selection) for row in rows]
-        elif options.get("adaptive"):
+        elif typed.adaptive:
             from eqlab.benchmarks.rating.strengths import first_round
 
-            trials = first_round(rows, rubric, options, selection)
+            trials = first_round(rows, rubric, typed, selection)
         else:
-            trials = pairs(rows, rubric, selection, designed(rows, options))
+            trials = pairs(rows, rubric, selection, designed(rows, typed))
         random.Random(selection.seed).shuffle(trials)
         for repeat in range(selection.repeats or 1):
             for trial in trials:
@@ -81,11 +67,12 @@ class Ratings:
         scored: Iterable[Scored],
     ) -> Sequence[tuple[Trial, int]]:
         """The pairs to ask next, where they are chosen by what is known."""
-        if not options.get("adaptive"):
+        typed = RatingOptions.of(options)
+        if not typed.adaptive:
             return ()
         from eqlab.benchmarks.rating.strengths import next_round
 
-        return next_round(from_jsonl(files[FILE]), rubric_of(files, options), options, selection, rated(scored))
+        return next_round(from_jsonl(files[FILE]), rubric_of(files, typed), typed, selection, rated(scored))
 
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         """Temperature 0: a judge's rating should not hang on a die. Raised only after a reply that was no rating."""
@@ -117,8 +104,8 @@ def with_rubric(options: Mapping[str, Any], rubric: Rubric) -> dict[str, Any]:
     return {**hashed, "rubric": rubric.name, "rubric_title": rubric.title, "rubric_sha256": rubric.sha256}
 
 
-def rubric_of(files: Mapping[str, bytes], options: Mapping[str, Any]) -> Rubric:
+def rubric_of(files: Mapping[str, bytes], options: RatingOptions) -> Rubric:
     """The rubric that a run is asked with."""
     if RUBRIC_FILE not in files:
         return shipped(PUBLISHED)
-    return from_json(files[RUBRIC_FILE].decode(), str(options["rubric"]), str(options["rubric_title"]))
+    return from_json(files[RUBRIC_FILE].decode(), options.rubric, options.rubric_title)

@@ -7,7 +7,7 @@ is the mean of the scales from 0 to 100."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from eqlab.benchmarks.rating import calibration, powered
 from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares, arm_table, by_group, length_table, shares_of
 from eqlab.benchmarks.rating.rated import GOOD, GivenRating, RatedReply, arms_of, given, snapshots
 from eqlab.benchmarks.rating.result import HUMAN, Outcome, counted, unread_caveats
+from eqlab.benchmarks.rating.trials import RatingOptions
 from eqlab.core.forms import Scale
-from eqlab.core.results import POINTS, Estimate, OfOthers, Table
+from eqlab.core.results import POINTS, Estimate, OfOthers, Table, whiskers
 
 ONE_RATER = (
     "Judge-only: one judge is one rater, so the intervals say how the result would vary over other prompts, not over "
@@ -37,13 +38,13 @@ R = TypeVar("R", RatedReply, GivenRating)
 # -- the published form --------------------------------------------------------------------------------------------
 
 
-def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> Outcome:
+def published_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOptions) -> Outcome:
     judge = subject.removeprefix("judge:")
     usable, arms = given(ratings), arms_of(ratings)
     shares = arm_shares(usable, arms, lambda one: one.prompt)
     found = calibration.published(ratings, judge)
     rules = {"calibration_pairs": found.pairs if found else 0}
-    if options["purpose"] == "calibration":
+    if options.purpose == "calibration":
         return Outcome(
             title="Judge calibration",
             sentence=f"{judge}: {calibration.verdict(found)}" if found else calibration.NOTHING.format(judge=judge),
@@ -113,7 +114,7 @@ def _good_gaps(gaps: Sequence[Gap]) -> Table:
         ("replies by", "against", "difference in P(Good), points"),
         tuple(gaps),
         "Paired over the prompts that both replied to; n counts them. Each pair by itself: not corrected for others.",
-        whiskers="difference in P(Good), points",
+        draw=(whiskers("difference in P(Good), points"),),
     )
 
 
@@ -131,8 +132,8 @@ def _repeats(ratings: Sequence[RatedReply]) -> tuple[Estimate, ...]:
 # -- a rubric ------------------------------------------------------------------------------------------------------
 
 
-def rubric_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> Outcome:
-    judge, title = subject.removeprefix("judge:"), str(options["rubric_title"])
+def rubric_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOptions) -> Outcome:
+    judge, title = subject.removeprefix("judge:"), options.rubric_title
     scales, arms = ratings[0].trial.form.scales, arms_of(ratings)
     on = {scale.key: given(ratings, scale) for scale in scales}
     by_scale = {key: _by_prompt(own, lambda one: one.value) for key, own in on.items()}
@@ -140,7 +141,7 @@ def rubric_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping
     shares = {arm: _overall(arm, list(overall.get(arm, {}).values())) for arm in arms}
     gaps = _gaps("overall", overall, arms, digits=1, bounds=(0.0, 100.0))
     found = calibration.by_scale(ratings, scales, judge)
-    calibrating = options["purpose"] == "calibration"
+    calibrating = options.purpose == "calibration"
     means = _means_table(scales, by_scale, arms)
     return Outcome(
         title=f"Judge calibration, {title}" if calibrating else f"{title}, rated by a judge",
@@ -161,7 +162,7 @@ def rubric_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping
                 tuple(shares.items()),
                 "The mean of the scales, each from 0 to 100, over prompts; only ratings that could be read on every "
                 "scale.",
-                whiskers="overall, 0 to 100",
+                draw=(whiskers("overall, 0 to 100"),),
             ),
             means,
             *((_gap_table(scales, by_scale, gaps, arms),) if gaps and not calibrating else ()),

@@ -5,7 +5,6 @@ first place that may count for something, errors over prompts and people togethe
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -21,8 +20,9 @@ from eqlab.benchmarks.rating.powered import wins_table
 from eqlab.benchmarks.rating.rated import RatedReply, arms_of
 from eqlab.benchmarks.rating.result import HUMAN, Outcome, unread_caveats
 from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables, verdicts_of, width_of
+from eqlab.benchmarks.rating.trials import ALL, RatingOptions
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Baseline, Estimate, OfOthers, Table
+from eqlab.core.results import Baseline, Estimate, OfOthers, Table, whiskers
 from eqlab.core.studied import Contrast
 
 _OTHERS = OfOthers("Empathy", "replies called Good", (), HUMAN)
@@ -59,17 +59,17 @@ class Duel:
         return self.points[0] == self.points[1]
 
 
-def judge_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> Outcome:
+def judge_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOptions) -> Outcome:
     judge, arms = subject.removeprefix("judge:"), arms_of(ratings)
     met = {(arm, reference): duels(ratings, arm, reference) for reference, arm in combinations(arms, 2)}
-    met = {pair: own for pair, own in met.items() if own or not options.get("pairs")}
+    met = {pair: own for pair, own in met.items() if own or options.pairs == ALL}
     preferred = {pair: _preference(pair, own) for pair, own in met.items()}
     bias = _first_place(ratings)
     every = [duel for own in met.values() for duel in own]
     beside_people = wins_table(ratings, arms)
     anchors = anchors_of(options, subject)
     return Outcome(
-        title=f"{options.get('rubric_title', 'Empathy')}, replies in pairs",
+        title=f"{options.rubric_title}, replies in pairs",
         sentence=_preference_sentence(judge, preferred, bias),
         headline=_preference_headline(preferred),
         score_range=(0.0, 100.0),
@@ -82,7 +82,7 @@ def judge_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[
         ),
         tables=(
             _preference_table(met, preferred),
-            *strengths_tables({judge: ratings}, anchors, str(options.get("anchors", {}).get("run", ""))),
+            *strengths_tables({judge: ratings}, anchors, str(options.anchors.get("run", ""))),
             *beside_people,
             _by_place("Verdicts by place", "verdict", ratings, "Every pair was shown in both orders."),
         ),
@@ -111,15 +111,15 @@ def duels(ratings: Sequence[RatedReply], arm: str, reference: str) -> list[Duel]
     ]
 
 
-def _adaptive_note(ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> tuple[str, ...]:
+def _adaptive_note(ratings: Sequence[RatedReply], options: RatingOptions) -> tuple[str, ...]:
     """Where an adaptive run stands, and that it chose its pairs itself."""
-    if not options.get("adaptive"):
+    if not options.adaptive:
         return ()
     subject = next((one.rater for one in ratings if one.rater), "")
     fit, _ = fitted({"": ratings}, anchors_of(options, subject))
     if fit is None:
         return ("Adaptive: no strengths can be told yet.",)
-    width, wanted = width_of(fit), float(options["width"])
+    width, wanted = width_of(fit), float(options.width)
     reached = "reached" if width <= wanted else "not reached: nothing that is left would narrow them, or it was stopped"
     return (
         f"Adaptive: pairs were chosen by what was known, until rank ranges would be {wanted:g} ranks wide on average; "
@@ -210,8 +210,8 @@ def _preferring(arm: str, reference: str, share: Estimate, even: float, ending: 
 # -- people --------------------------------------------------------------------------------------------------------
 
 
-def people_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> Outcome:
-    choices, arms, reference = _readable(ratings), arms_of(ratings), options.get("reference", "")
+def people_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOptions) -> Outcome:
+    choices, arms, reference = _readable(ratings), arms_of(ratings), options.reference
     people = len({one.rater for one in choices})
     fit, why = _people_fitted(choices)
     contrasts, _ = pair_contrasts(choices, reference if reference in arms else (arms[0] if arms else ""), 0.05)
@@ -314,5 +314,5 @@ def _strengths_table(fit: Strengths) -> Table:
         ("replies by", "log-odds, mean 0", "rank, 95 %"),
         tuple(row for _, row in sorted(rows, key=lambda row: -row[0])),
         "The difference of two is the log-odds that the one is chosen over the other, ties aside.",
-        whiskers="log-odds, mean 0",
+        draw=(whiskers("log-odds, mean 0"),),
     )

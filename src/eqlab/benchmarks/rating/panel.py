@@ -5,8 +5,6 @@ Under a rubric the panel pools all scales together, then every scale by itself; 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from msgspec import structs
@@ -28,10 +26,11 @@ from eqlab.benchmarks.rating.prompt import RATING
 from eqlab.benchmarks.rating.rated import RatedReply, snapshots
 from eqlab.benchmarks.rating.result import HUMAN
 from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables
+from eqlab.benchmarks.rating.trials import RatingOptions
 from eqlab.core import answered_as
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Scale
-from eqlab.core.results import POINTS, Estimate, ItemScore, OfOthers, Result, Table
+from eqlab.core.results import POINTS, Estimate, ItemScore, OfOthers, Result, Table, whiskers
 
 SUBJECT = "judge:panel"
 DISPUTED = 5
@@ -64,13 +63,13 @@ def _on(scale: Scale, title: str = "Empathy") -> Measure:
     return Measure(scale.low, scale.high, lambda one: one.on(scale), lambda one: one.people_on(scale), title=title)
 
 
-def panel_by_form(given: Given, options: Mapping[str, Any]) -> Result | None:
+def panel_by_form(given: Given, options: RatingOptions) -> Result | None:
     """The judges of a run as one, on the run's form; None for fewer than two, or where they cannot be pooled: then each
     has a result of its own and no more."""
-    if options["pairwise"]:
+    if options.pairwise:
         return pairwise_panel(given, options)
-    if "rubric_sha256" in options:
-        return rubric_panel(given, str(options["rubric_title"]))
+    if options.rubric_sha256:
+        return rubric_panel(given, options.rubric_title)
     return panel_result(given)
 
 
@@ -140,7 +139,7 @@ def panel_result(given: Given, measure: Measure | None = None) -> Result | None:
                 ("replies by", measure.label),
                 tuple((one.name, one) for one in arms),
                 "Each judge's severity is taken out; prompts are the units.",
-                whiskers=measure.label,
+                draw=(whiskers(measure.label),),
             ),
             _differences(pooled),
             _worth_table(panel, _panel(given, replies, measure, first=True), people, measure),
@@ -385,7 +384,7 @@ def replaced(given: Given) -> Iterator[str]:
 # -- pairs ---------------------------------------------------------------------------------------------------------
 
 
-def pairwise_panel(given: Given, options: Mapping[str, Any] = MappingProxyType({})) -> Result | None:
+def pairwise_panel(given: Given, options: RatingOptions) -> Result | None:
     """The verdicts of several judges on replies in pairs as one ranking."""
     anchors = anchors_of(options, SUBJECT)
     found, _ = fitted(given, anchors)
@@ -401,7 +400,7 @@ def pairwise_panel(given: Given, options: Mapping[str, Any] = MappingProxyType({
             sure.append(f"{one} is preferred to {other}")
     return Result(
         benchmark="rating",
-        title=f"{options.get('rubric_title', 'Empathy')}, replies in pairs, by a panel",
+        title=f"{options.rubric_title}, replies in pairs, by a panel",
         subject=SUBJECT,
         rules={"judges": ", ".join(given), "pairwise": True},
         sentence=f"Judge-only: a panel of {len(given)} gives strengths of {said} (log odds). "
@@ -413,7 +412,7 @@ def pairwise_panel(given: Given, options: Mapping[str, Any] = MappingProxyType({
         ranked=False,
         caveats=tuple(replaced(given)),
         tables=(
-            *strengths_tables(given, anchors, str(options.get("anchors", {}).get("run", ""))),
+            *strengths_tables(given, anchors, str(options.anchors.get("run", ""))),
             snapshots_table(given),
         ),
         noun="prompts",

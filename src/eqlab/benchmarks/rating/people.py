@@ -3,7 +3,7 @@ a cumulative-link mixed model with crossed raters, prompts and replies where it 
 correction, effects per emotion. On scales of a study's own: means per arm, and how the scales go together."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -23,8 +23,9 @@ from eqlab.benchmarks.rating.judge import correlation_table
 from eqlab.benchmarks.rating.planned import contrasts_from, left_out, planned_words
 from eqlab.benchmarks.rating.rated import GOOD, GivenRating, RatedReply, arms_of, given
 from eqlab.benchmarks.rating.result import HUMAN, Outcome, unread_caveats
+from eqlab.benchmarks.rating.trials import RatingOptions
 from eqlab.core.forms import Scale
-from eqlab.core.results import Estimate, OfOthers, Table
+from eqlab.core.results import Estimate, OfOthers, Table, whiskers
 
 FOLLOWS = (
     "This tells how people like these raters see these replies to these prompts. It does not tell whether anybody "
@@ -40,9 +41,8 @@ MARGIN = 1.2
 # -- the published form --------------------------------------------------------------------------------------------
 
 
-def published_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> Outcome:
-    """`reference` of the options is the arm that others are compared with, where a study's plan names it."""
-    usable, arms = given(ratings), first_arm(arms_of(ratings), options.get("reference", ""))
+def published_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOptions) -> Outcome:
+    usable, arms = given(ratings), first_arm(arms_of(ratings), options.reference)
     shares = arm_shares(usable, arms, lambda one: one.rater)
     raters = len({one.rater for one in usable})
     reference, others = (shares.arms[0], shares.arms[1:]) if shares.arms else ("", ())
@@ -216,7 +216,7 @@ def _pooled_tables(ratings: Sequence[GivenRating], reference: str, others: Seque
                 rows,
                 f"Partial pooling: emotions share information (SD between emotions {fit.sd['arm|emotion']:.2f}), so "
                 "few ratings do not make large effects.",
-                whiskers="log-odds of a better rating",
+                draw=(whiskers("log-odds of a better rating"),),
             )
         )
     return tuple(tables)
@@ -309,8 +309,8 @@ def several_raters(ratings: Sequence[GivenRating]) -> Table | None:
 # -- scales of a study's own ---------------------------------------------------------------------------------------
 
 
-def scales_outcome(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> Outcome:
-    return on_scales(ratings, ratings[0].trial.form.scales, options.get("reference", ""))
+def scales_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOptions) -> Outcome:
+    return on_scales(ratings, ratings[0].trial.form.scales, options.reference)
 
 
 def on_scales(ratings: Sequence[RatedReply], scales: Sequence[Scale], reference: str) -> Outcome:

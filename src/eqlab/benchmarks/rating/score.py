@@ -9,14 +9,14 @@ from eqlab.benchmarks.rating import judge, pairs, people
 from eqlab.benchmarks.rating.prompt import prompt_sha256
 from eqlab.benchmarks.rating.rated import RatedReply, rated
 from eqlab.benchmarks.rating.result import Outcome, as_result, is_people
-from eqlab.benchmarks.rating.trials import ABSOLUTE, PAIRWISE, SCALES
+from eqlab.benchmarks.rating.trials import ABSOLUTE, PAIRWISE, SCALES, RatingOptions
 from eqlab.core.benchmark import Context, Scored
 from eqlab.core.forms import Scale
 from eqlab.core.results import Result, Table
 from eqlab.core.runs import PEOPLE, ModelConfig
 from eqlab.data.rubric_files import PUBLISHED, shipped
 
-Maker = Callable[[str, Sequence[RatedReply], Mapping[str, Any]], Outcome]
+Maker = Callable[[str, Sequence[RatedReply], RatingOptions], Outcome]
 MAKERS: Mapping[tuple[Literal["judge", "people"], str], Maker] = {
     ("judge", ABSOLUTE): judge.published_outcome,
     ("judge", SCALES): judge.rubric_outcome,
@@ -30,18 +30,20 @@ MAKERS: Mapping[tuple[Literal["judge", "people"], str], Maker] = {
 
 def result(subject: str, ratings: Sequence[RatedReply], options: Mapping[str, Any]) -> Result:
     raters: Literal["judge", "people"] = "people" if is_people(subject) else "judge"
-    form = PAIRWISE if options["pairwise"] else ABSOLUTE
+    typed = RatingOptions.of(options)
+    form = PAIRWISE if typed.pairwise else ABSOLUTE
     if ratings and ratings[0].trial.condition == SCALES:
         form = SCALES
     who = PEOPLE if (raters, form) == ("people", SCALES) else subject
-    return as_result(who, ratings, options, MAKERS[raters, form](subject, ratings, options), form)
+    return as_result(who, ratings, options, MAKERS[raters, form](subject, ratings, typed), form)
 
 
 def judged_beside_people(
     model: ModelConfig, scored: Iterable[Scored], options: Mapping[str, Any], context: Context
 ) -> Result:
     """One judge's result with what other runs know."""
-    if options["pairwise"]:
+    typed = RatingOptions.of(options)
+    if typed.pairwise:
         scored = with_choices(scored, context.once("people's choices", lambda: people_choices(context)))
     else:
         scored = with_people(scored, context.once("people's ratings", lambda: people_ratings(context)))
@@ -49,7 +51,7 @@ def judged_beside_people(
     if model.spec == "embedded":
         caveat = "The embedded model is a tiny one (135M parameters): as a judge it proves the pipeline works, no more."
         found = replace(found, caveats=(caveat, *found.caveats))
-    return found if options["purpose"] == "calibration" else _with_calibration(context, model, options, found)
+    return found if typed.purpose == "calibration" else _with_calibration(context, model, typed, found)
 
 
 # -- what people said of the same replies --------------------------------------------------------------------------
@@ -136,13 +138,13 @@ _ENOUGH_PAIRS = 100
 """People's ratings of the judged replies themselves with which a result needs no other calibration."""
 
 
-def _with_calibration(context: Context, model: ModelConfig, options: Mapping[str, Any], result: Result) -> Result:
+def _with_calibration(context: Context, model: ModelConfig, options: RatingOptions, result: Result) -> Result:
     """The newest calibration of the same judge, under the same prompt and settings; or that there is none."""
-    rubric = str(options.get("rubric_sha256", ""))
+    rubric = options.rubric_sha256
     found = context.once(f"calibration of {model}, {rubric}", lambda: find_calibration(context, model, options))
     command = f"eqlab judge calibrate {model.spec}"
     if rubric:
-        command += f" --rubric {options['rubric']} --against RUN"
+        command += f" --rubric {options.rubric} --against RUN"
     if found is None and result.rules.get("calibration_pairs", 0) >= _ENOUGH_PAIRS:
         return replace(result, rules={**result.rules, "calibration": "on the same replies"})
     if found is None:
@@ -153,7 +155,7 @@ def _with_calibration(context: Context, model: ModelConfig, options: Mapping[str
     used, then = result.rules["snapshot"], known.rules["snapshot"]
     if used != then:
         said.append(f"It was calibrated as {then} and answers now as {used}: calibrate again with '{command}'.")
-    if options["pairwise"]:
+    if options.pairwise:
         said.append("The calibration is of single ratings; no people's choices between pairs are known.")
     fine = [index for index, table in enumerate(result.tables) if table.title.startswith("P(Good) by")]
     place = fine[0] if fine else len(result.tables)  # before the finer tables, which few read
@@ -165,20 +167,20 @@ def _with_calibration(context: Context, model: ModelConfig, options: Mapping[str
     )
 
 
-def find_calibration(context: Context, model: ModelConfig, asked: Mapping[str, Any]) -> tuple[str, Result] | None:
+def find_calibration(context: Context, model: ModelConfig, asked: RatingOptions) -> tuple[str, Result] | None:
     """(run, result) of the newest calibration with at least one rating: of this judge with these settings, under this
     rubric and in these words."""
-    rubric = asked.get("rubric_sha256", "")
+    rubric = asked.rubric_sha256
     if rubric:
-        words = None if asked["pairwise"] else asked["prompt_sha256"]
+        words = None if asked.pairwise else asked.prompt_sha256
     else:
         words = prompt_sha256(shipped(PUBLISHED), pairwise=False)
     for run in context.others():
-        options: Mapping[str, Any] = run.asked.options
-        if options.get("purpose") != "calibration" or options.get("rubric_sha256", "") != rubric:
+        options = RatingOptions.of(run.asked.options)
+        if options.purpose != "calibration" or options.rubric_sha256 != rubric:
             continue
-        if model in run.config.models and words in (None, options.get("prompt_sha256")):
-            known = result(model.subject, rated(run.scored(model.subject)), options)
+        if model in run.config.models and words in (None, options.prompt_sha256):
+            known = result(model.subject, rated(run.scored(model.subject)), run.asked.options)
             if known.headline.n:
                 return run.config.id, known
     return None

@@ -15,10 +15,10 @@ from eqlab.analysis.bradley_terry import Strengths, Verdicts, next_pairs, streng
 from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.reply_rows import ReplyRow, choose
-from eqlab.benchmarks.rating.trials import Design, designed, on_prompts, pair
+from eqlab.benchmarks.rating.trials import Design, RatingOptions, designed, on_prompts, pair
 from eqlab.core.benchmark import Selection
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import Estimate, Table, whiskers
 from eqlab.core.rubric import Rubric
 from eqlab.core.trials import Trial
 
@@ -45,9 +45,9 @@ Anchors = Mapping[str, Mapping[str, Any]]
 """By arm, as an earlier run had it: `value`, `low`, `high`, `prompts`, and who is certainly `above` and `below` it."""
 
 
-def anchors_of(options: Mapping[str, Any], subject: str) -> Anchors | None:
+def anchors_of(options: RatingOptions, subject: str) -> Anchors | None:
     """The strengths that a judge's earlier run gave, if this run was added to one."""
-    known: Mapping[str, Anchors] = options.get("anchors", {}).get("strengths", {})
+    known: Mapping[str, Anchors] = options.anchors.get("strengths", {})
     return known.get(subject)
 
 
@@ -96,7 +96,7 @@ def strengths_tables(
         rows,
         f"Bradley–Terry with ties (Davidson), mean 0; intervals and ranks over {over}, not verdicts "
         f"({found.verdicts}). {note}".strip(),
-        whiskers="strength, log odds",
+        draw=(whiskers("strength, log odds"),),
     )
     return (ranking, *_place(found), *_next(found))
 
@@ -199,9 +199,7 @@ PAIRS = 4
 """Pairs of a round at most."""
 
 
-def first_round(
-    rows: Sequence[ReplyRow], rubric: Rubric, options: Mapping[str, Any], selection: Selection
-) -> list[Trial]:
+def first_round(rows: Sequence[ReplyRow], rubric: Rubric, options: RatingOptions, selection: Selection) -> list[Trial]:
     by_prompt = on_prompts(rows)
     order = prompt_order(by_prompt, selection.seed)
     met = designed(rows, options)
@@ -217,7 +215,7 @@ def prompt_order(prompts: Mapping[str, object], seed: int) -> list[str]:
 def next_round(
     rows: Sequence[ReplyRow],
     rubric: Rubric,
-    options: Mapping[str, Any],
+    options: RatingOptions,
     selection: Selection,
     ratings: Sequence[RatedReply],
 ) -> list[tuple[Trial, int]]:
@@ -234,13 +232,13 @@ def next_round(
     return [(trial, repeat) for repeat in range(selection.repeats or 1) for trial in asked]
 
 
-def _wanted(ratings: Sequence[RatedReply], options: Mapping[str, Any], open_: Design) -> Design:
+def _wanted(ratings: Sequence[RatedReply], options: RatingOptions, open_: Design) -> Design:
     subject = next((one.rater for one in ratings if one.rater), "")
     found, _ = fitted({"": ratings}, anchors_of(options, subject))
     if found is None or found.table.shape[1] < 2 or not np.isfinite(found.table).all():
         return open_[:PAIRS]  # nothing can be told yet: more of everything
     known = [one for one in open_ if set(one) <= set(found.names)]
-    plan = next_pairs(found, PAIRS, batch=2 * STEP, width=float(options["width"]), only=known)
+    plan = next_pairs(found, PAIRS, batch=2 * STEP, width=float(options.width), only=known)
     if plan.stop:
         return []
     return list(dict.fromkeys((one.first, one.second) for one in plan.pairs))

@@ -2,9 +2,11 @@
 in each order, and which arms meet at all. Who wrote a reply is in the trial's key, which no rater sees."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
+from eqlab.benchmarks.options import Options, option
 from eqlab.benchmarks.rating import prompt as wording
 from eqlab.benchmarks.rating.reply_rows import ReplyRow, order_arms, prompt_key
 from eqlab.core.benchmark import Selection
@@ -19,6 +21,31 @@ ABSOLUTE, SCALES, PAIRWISE = "absolute", "scales", "pairwise"
 ALL, RING = "all", "ring"
 Design = Sequence[tuple[str, str]]
 """Which two arms meet."""
+PURPOSES = ("judging", "calibration", "people")
+
+
+@dataclass(frozen=True, slots=True)
+class RatingOptions(Options):
+    """What a user may ask for, and below it what a run of ratings keeps beside."""
+
+    pairwise: bool = option(False, "two replies at a time, in both orders")
+    purpose: str = option("judging", "what the ratings are for", PURPOSES)
+    pairs: str = option(
+        ALL,
+        "which are compared: all, ring (each with the next), or the name of one that all are compared with",
+        late=True,
+    )
+    adaptive: bool = option(False, "ask the pairs that narrow the ranks most, in rounds", late=True)
+    width: str = option("", "adaptive: mean width of the rank ranges at which to stop", late=True)
+    rubric: str = ""
+    """Its name; empty: the published form."""
+    rubric_title: str = "Empathy"
+    rubric_sha256: str = ""
+    prompt_sha256: str = ""
+    reference: str = ""
+    """The arm that others are compared with, where a study's plan names it."""
+    anchors: Mapping[str, Any] = field(default_factory=dict)
+    """Where this run was added to an earlier one: that `run`, its `arms`, and the `strengths` that its judges gave."""
 
 
 def judged(row: ReplyRow, rubric: Rubric, selection: Selection) -> Trial:
@@ -66,14 +93,13 @@ def single(
     )
 
 
-def designed(rows: Sequence[ReplyRow], options: Mapping[str, Any]) -> Design:
+def designed(rows: Sequence[ReplyRow], options: RatingOptions) -> Design:
     """All pairs of arms; or every arm with its next in a ring; or every arm with one. Arms whose strength is known are
     not compared again."""
     arms = order_arms(row.arm for row in rows)
     if len(arms) < 2:
         raise UsageError("A pairwise comparison needs replies of two models.", "Name a second run or file with --on.")
-    wanted = str(options.get("pairs", ALL))
-    known = options.get("anchors", {}).get("arms", ())
+    wanted, known = options.pairs, options.anchors.get("arms", ())
     if wanted == RING and len(arms) > 2:
         met = [(one, arms[(place + 1) % len(arms)]) for place, one in enumerate(arms)]
     elif wanted in (ALL, RING):

@@ -1,6 +1,6 @@
 """SECEU's published files (Wang et al. 2023, arXiv 2307.09042), which are fetched and never shipped: the stories with
-their words in English and Chinese, people's mean answers (the norm) and mean distances (the template), the models'
-table; and the numbers that the paper prints."""
+their words in English and Chinese, people's mean answers (the norm) and mean distances (the template); and the numbers
+that the paper prints of people."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ _FOLDER = "seceu/static"
 STORIES = {language: f"{_FOLDER}/SECEU/SECEU_40items_{name}.docx" for language, name in
            (("en", "English"), ("zh", "Chinese"))}  # fmt: skip
 NORM = f"{_FOLDER}/SECEU/SECEU_norm.docx"
-TABLE = f"{_FOLDER}/Results/LLMs’ EQ and representational patterns.xlsx"
 ITEMS, WORDS, TOTAL = 40, 4, 10
 MEAN, SD, PEOPLE = 2.79, 0.822, 541
 """Distances of the people who gave the norm: printed, and not to be had from the files but for the mean."""
@@ -43,7 +42,7 @@ def read_stories(content: bytes, path: str, language: str) -> list[Story]:
     lines = [line.strip() for line in office.paragraphs(content, path)]
     found = _english(lines) if language == "en" else _chinese(lines)
     if len(found) != ITEMS or any(len(words) != WORDS for _, words in found):
-        raise _broken(path, f"{ITEMS} stories with {WORDS} words each")
+        raise broken(path, f"{ITEMS} stories with {WORDS} words each")
     return [Story(str(place), text, words) for place, (text, words) in enumerate(found, start=1)]
 
 
@@ -70,28 +69,9 @@ def read_norm(content: bytes, path: str = NORM) -> tuple[list[tuple[float, ...]]
     norm = [tuple(numbers) for numbers in lines if len(numbers) == WORDS]
     template = [number for numbers in lines if len(numbers) == ITEMS // 4 for number in numbers]
     if (len(norm), len(template)) != (ITEMS, ITEMS):
-        raise _broken(path, f"{ITEMS} norms and a template of {ITEMS} distances")
+        raise broken(path, f"{ITEMS} norms and a template of {ITEMS} distances")
     return norm, template
 
 
-def read_table(content: bytes, path: str = TABLE) -> dict[str, tuple[float, float, float, float, float]]:
-    """(score, EQ, % of people below, pattern similarity r, % of people below in r) by model; without the failed."""
-    found: dict[str, tuple[float, float, float, float, float]] = {}
-    for row in office.rows(content, path)[1:]:
-        numbers = [row.get(column, "").rstrip("*") for column in "BCDEF"]
-        if all(re.fullmatch(r"-?[\d.]+", number) for number in numbers):
-            score, quotient, below, r, below_in_r = map(float, numbers)
-            found[row["A"].rstrip("# ")] = (
-                round(score, 2),
-                quotient,
-                round(100 * below),
-                round(r, 2),
-                round(100 * below_in_r),
-            )
-    if not found:
-        raise _broken(path, "a table of models with their scores")
-    return found
-
-
-def _broken(path: str, wanted: str) -> DataError:
+def broken(path: str, wanted: str) -> DataError:
     return DataError(f"{path} does not hold {wanted}.", "Run 'eqlab data verify', then 'eqlab data fetch seceu'.")
