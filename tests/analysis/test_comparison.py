@@ -172,3 +172,10 @@ def test_on_a_bounded_scale_alike_is_no_certainty():
     assert same.high == pytest.approx(100 * (1 - 0.025 ** (1 / 20)))
     best = paired(np.full(8, 100.0), np.zeros(8), bounds=(0, 100))
     assert 0 < best.low < 100 == best.high
+
+
+def test_the_effect_of_few_items_is_corrected():
+    """Hedges: g = d·(1 − 3/(4·df − 1)), here with five items and df = 4."""
+    a, b = np.array([3.0, 5.0, 4.0, 6.0, 2.0]), np.array([1.0, 4.0, 4.0, 3.0, 3.0])
+    spread = np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2)
+    assert paired(a, b).effect == pytest.approx((a - b).mean() / spread * (1 - 3 / 15))

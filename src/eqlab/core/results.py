@@ -208,6 +208,11 @@ class Table:
     def titles(self) -> tuple[str, ...]:
         return tuple(column.title for column in self.columns)
 
+    @property
+    def heat(self) -> bool:
+        """Whether it is drawn as a heat map."""
+        return HEAT in self.draw
+
     def drawn(self, kind: str) -> tuple[str, ...]:
         """The titles of the columns that it draws in this way."""
         return next((one.columns for one in self.draw if one.kind == kind), ())
