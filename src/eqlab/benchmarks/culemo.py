@@ -1,10 +1,29 @@
 """CuLEmo (Belay et al. 2025, arXiv 2503.10688): 400 questions about how one would feel, in six languages, each with
 the one of six labels that people of one country gave. The items are fetched, never shipped."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any
 
+import numpy as np
+from msgspec import structs
+
+from eqlab.analysis.arrays import Floats
+from eqlab.analysis.bootstrap import interval, shared_totals
+from eqlab.analysis.intervals import mean_estimate
+from eqlab.benchmarks.common.choices import choice
+from eqlab.benchmarks.common.marks import Mark, accuracy, bias_estimates, bias_table, mark
+from eqlab.benchmarks.common.outcome import sentence
+from eqlab.benchmarks.common.questions import Question, Questions, how_to_fill_in
+from eqlab.benchmarks.options import Options, option
+from eqlab.core.benchmark import NO_CONTEXT, Context, Scored, Source
 from eqlab.core.errors import DataError
+from eqlab.core.forms import Form
+from eqlab.core.results import Baseline, Estimate, Result, Table, whiskers
+from eqlab.core.runs import PEOPLE
+from eqlab.core.trials import Trial
 
 LABELS = ("anger", "fear", "sadness", "joy", "guilt", "neutral")
 LANGUAGES = ("eng", "amh", "ara", "deu", "hin", "spn")
@@ -69,3 +88,232 @@ def _rows(files: Mapping[str, bytes], language: str) -> list[dict[str, str]]:
     if not wanted <= set(columns) or not rows or any(len(row) < len(columns) for row in rows):
         raise DataError(f"{path} is not a table of questions.", _FETCH)
     return rows
+
+
+# -- the benchmark ---------------------------------------------------------------------------------------------------
+
+OWN, ENGLISH, WITHOUT = "own language, country named", "English, country named", "without country"
+_SETTINGS = {"country": OWN, "english": ENGLISH, "none": WITHOUT}
+_DRAWS = 2_000
+_WORDS = {
+    "eng": ("You live in the United States.", "Which of these comes nearest?", "Answer with the letter."),
+    "amh": ("የሚኖሩት በኢትዮጵያ ነው።", "ከእነዚህ ውስጥ ይበልጥ የሚቀርበው የትኛው ነው?", "በፊደሉ ብቻ ይመልሱ (A, B, C …)።"),
+    "ara": ("أنت تعيش في الإمارات العربية المتحدة.", "أي من هذه هو الأقرب؟", "أجب بالحرف فقط (A, B, C …)."),
+    "deu": ("Sie leben in Deutschland.", "Was davon kommt dem am nächsten?", "Antworten Sie mit dem Buchstaben."),
+    "hin": ("आप भारत में रहते हैं।", "इनमें से सबसे क़रीब कौन-सा है?", "केवल अक्षर से उत्तर दें (A, B, C …)।"),
+    "spn": ("Usted vive en México.", "¿Cuál de estas opciones se acerca más?", "Responda con la letra."),
+}
+"""In our own words: where one lives, what is asked, how to answer."""
+_COUNTRIES = {"amh": "Ethiopia", "ara": "the United Arab Emirates", "deu": "Germany", "hin": "India", "spn": "Mexico"}
+
+
+@dataclass(frozen=True, slots=True)
+class CuLEmoOptions(Options):
+    language: str = option("eng", "eng, amh, ara, deu, hin, spn, or all six", (*LANGUAGES, "all"))
+    setting: str = option(
+        "country",
+        "country: its language, country named; english: asked in English, country named; none: no country; all: each, "
+        "for paired effects",
+        (*_SETTINGS, "all"),
+    )
+
+
+class CuLEmo(Questions[CuLEmoOptions]):
+    name, title = "culemo", "CuLEmo"
+    option_class = CuLEmoOptions
+    item_sets = ("published",)
+    headline, unit, digits, noun = "balanced accuracy", "%", 1, "questions"
+    quick_items = 40
+
+    def files(self, item_set: str, options: CuLEmoOptions) -> Sequence[Source]:
+        names = LANGUAGES if options.language == "all" else dict.fromkeys(("eng", options.language))
+        return tuple(Source("published", source(name)) for name in names)
+
+    def questions(self, files: Mapping[str, bytes], options: CuLEmoOptions) -> Sequence[Question]:
+        """Question by question, each in all languages and settings, so that a part of them is paired too."""
+        names = LANGUAGES if options.language == "all" else (options.language,)
+        settings = _SETTINGS.values() if options.setting == "all" else (_SETTINGS[options.setting],)
+        read = [read_language(files, name) for name in names]
+        asked = [
+            _question(item, language, setting)
+            for language in read
+            for item in language.items
+            for setting in settings
+            if setting != ENGLISH or language.name != "eng" or settings == (ENGLISH,)
+        ]
+        return sorted(asked, key=lambda one: str(one.key["question"]))
+
+    def told(self, question: Question, form: Form, options: CuLEmoOptions, *, structured: bool) -> str:
+        told = how_to_fill_in(form, structured=structured)
+        spoken = "eng" if question.condition == ENGLISH else str(question.key["language"])
+        return told if structured else f"{told.rpartition(chr(10))[0]}\n{_WORDS[spoken][2]}"
+
+    def points(self, trial: Trial, values: Mapping[str, float]) -> float:
+        return 100.0 * bool(values["answer"] == trial.key["correct"]["answer"])
+
+    def baselines(self, trials: Sequence[Trial]) -> tuple[Baseline, ...]:
+        """Where every label counts the same, any constant answer gets a sixth; what the Americans said gets more."""
+        if not trials:
+            return ()
+        labels = {str(trial.key["gold"]) for trial in trials}
+        constant = Baseline("always the same label", 100 / len(labels))
+        abroad = [trial for trial in trials if trial.key["language"] != "eng" and trial.key["american"]]
+        if not abroad:
+            return (constant,)
+        answers = [(_cell(one), str(one.key["question"]), one.key["american"] == one.key["gold"]) for one in abroad]
+        return (constant, Baseline("the American answer", _balanced("", answers).value or 0.0))
+
+    def people(self, result: Result, options: CuLEmoOptions) -> Result:
+        """Plain accuracy: a person's few questions do not have every label."""
+        norms = None if result.norms is None else replace(result.norms, measure="accuracy")
+        return replace(result, headline=structs.replace(result.headline, name="accuracy"), norms=norms)
+
+    def score(
+        self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
+    ) -> Result:
+        everything = list(scored)
+        found = super().score(subject, everything, options, context)
+        read = [one for one in map(mark, everything) if one.all_right is not None]
+        if subject == PEOPLE or not read:
+            return found
+        head, who = _headline(self.headline, read), subject.removeprefix("model:")
+        weights = _weights([_cell(one.trial) for one in read])
+        cells = {one.trial.id: _cell(one.trial) for one in read}
+        items = tuple(
+            item if item.points is None else structs.replace(item, points=item.points * weights[cells[item.trial]])
+            for item in found.items
+        )
+        plain = structs.replace(_accuracy(read), note=_beside(read))
+        return replace(
+            found,
+            headline=head,
+            items=items,
+            item_range=(0.0, 100.0 * max(weights.values())),
+            sentence=sentence(who, head, self.title, self.noun, found.baselines, self.better, valid=found.valid),
+            tables=(_table(read), *bias_table(read)),
+            estimates=(plain, *_effects(read), *bias_estimates(read), *found.estimates),
+        )
+
+
+def _question(item: Item, language: Language, setting: str) -> Question:
+    spoken = "eng" if setting == ENGLISH else item.language
+    country, ask, _ = _WORDS[spoken]
+    if setting == ENGLISH and item.language != "eng":
+        country = f"You live in {_COUNTRIES[item.language]}."
+    text = item.english if setting == ENGLISH else item.text
+    key = {
+        "correct": {"answer": LABELS.index(item.gold) + 1},
+        "gold": item.gold,
+        "american": item.american or "",
+        "language": item.language,
+        "question": item.id,
+    }
+    words = {label: label for label in LABELS} if spoken == "eng" else language.words
+    scale = choice("answer", ask, [words[label] for label in LABELS])
+    shown = text if setting == WITHOUT else f"{country}\n\n{text}"
+    return Question(f"{item.id}-{item.language}", shown, (scale,), key, None, setting, turned=True, drawn_by=item.id)
+
+
+# -- every label counts the same -------------------------------------------------------------------------------------
+
+Cell = tuple[str, str]
+"""A language in a setting, and the gold label."""
+
+
+def _group(trial: Trial) -> str:
+    return f"{trial.key['language']}, {trial.condition}"
+
+
+def _cell(trial: Trial) -> Cell:
+    return _group(trial), str(trial.key["gold"])
+
+
+def _weights(cells: Sequence[Cell]) -> dict[Cell, float]:
+    """By which an answer counts so that the plain mean is the mean over languages of the mean recall over labels."""
+    counts, groups = Counter(cells), Counter(group for group, _ in set(cells))
+    return {cell: len(cells) / (len(groups) * groups[cell[0]] * count) for cell, count in counts.items()}
+
+
+def _headline(name: str, marks: Sequence[Mark]) -> Estimate:
+    answers = [(_cell(one.trial), str(one.trial.key["question"]), bool(one.all_right)) for one in marks]
+    return _balanced(name, answers)
+
+
+def _balanced(name: str, answers: Sequence[tuple[Cell, str, bool]]) -> Estimate:
+    """The mean recall over labels, averaged over languages and settings; questions are drawn again, each with all its
+    answers. `answers`: cell, question, whether right."""
+    order = list(dict.fromkeys(cell for cell, _, _ in answers))
+    units = {unit: place for place, unit in enumerate(dict.fromkeys(unit for _, unit, _ in answers))}
+    rows = np.zeros((len(units), 2 * len(order)))
+    for cell, unit, right in answers:
+        rows[units[unit], order.index(cell)] += 1
+        rows[units[unit], len(order) + order.index(cell)] += right
+    groups = [[order.index(cell) for cell in order if cell[0] == group] for group in dict.fromkeys(g for g, _ in order)]
+    found = interval([rows], lambda totals: _mean_recall(totals[0], groups), totals=shared_totals([rows], _DRAWS))
+    value, low, high = (None if one is None else 100 * one for one in (found.value, found.low, found.high))
+    return Estimate(name, value, len(rows), None, low, high, "%", digits=1)
+
+
+def _mean_recall(totals: Floats, groups: Sequence[Sequence[int]]) -> Floats:
+    """A label that no drawn question has counts for nothing."""
+    counts, hits = np.split(np.asarray(totals), 2, axis=-1)
+    recall = np.divide(hits, counts, out=np.zeros_like(hits), where=counts > 0)
+    found = [recall[..., own].sum(axis=-1) / (counts[..., own] > 0).sum(axis=-1) for own in groups]
+    return np.asarray(np.mean(found, axis=0))
+
+
+def _accuracy(marks: Sequence[Mark]) -> Estimate:
+    return accuracy("accuracy", marks, lambda one: one.trial.items[0])
+
+
+def _majority(marks: Sequence[Mark]) -> tuple[str, float]:
+    (label, count), *_ = Counter(str(one.trial.key["gold"]) for one in marks).most_common(1)
+    return label, 100 * count / len(marks)
+
+
+def _american(marks: Sequence[Mark]) -> float | None:
+    paired = [one.trial.key for one in marks if one.trial.key["american"] and one.trial.key["language"] != "eng"]
+    return 100 * fmean(key["american"] == key["gold"] for key in paired) if paired else None
+
+
+def _beside(marks: Sequence[Mark]) -> str:
+    label, share = _majority(marks)
+    american = _american(marks)
+    return f"always {label} {share:.1f}" + ("" if american is None else f", the American answer {american:.1f}")
+
+
+def _table(marks: Sequence[Mark]) -> Table:
+    """Language by language: accuracy never without what it takes to beat."""
+    rows = []
+    for group in dict.fromkeys(_group(one.trial) for one in marks):
+        own = [one for one in marks if _group(one.trial) == group]
+        label, share = _majority(own)
+        american = _american(own)
+        language, _, setting = group.partition(", ")
+        abroad = "" if american is None else american
+        found = _headline("balanced", own), _accuracy(own)
+        rows.append((language, setting, *found, f"{share:.1f} ({label})", abroad))
+    columns = ("language", "setting", "balanced accuracy", "accuracy", "majority, %", "the American answer, %")
+    note = (
+        "Balanced: every label counts the same. Majority and the American answer are plain accuracies. A difference "
+        "between languages is one between groups of annotators."
+    )
+    return Table("By language", columns, rows, note, draw=(whiskers("balanced accuracy"),))
+
+
+def _effects(marks: Sequence[Mark]) -> list[Estimate]:
+    """What naming the country does, and asking in its language, in points of accuracy, on the same questions."""
+    right: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for one in marks:
+        own = right.setdefault((str(one.trial.key["question"]), str(one.trial.key["language"])), {})
+        own.setdefault(one.trial.condition, []).append(100.0 * bool(one.all_right))
+    found = []
+    for name, first, second in (("country named − not named", OWN, WITHOUT), ("own language − English", OWN, ENGLISH)):
+        gaps: dict[str, list[float]] = {}
+        for (question, _), own in right.items():
+            if first in own and second in own:
+                gaps.setdefault(question, []).append(fmean(own[first]) - fmean(own[second]))
+        if gaps:
+            values = [fmean(some) for some in gaps.values()]
+            found.append(mean_estimate(f"{name}, paired", values, unit="points", digits=1, bounds=(-100.0, 100.0)))
+    return found

@@ -12,6 +12,8 @@ _OURS = {
     "empathy": "eqlab.benchmarks.empathy.benchmark:Empathy",
     "emobench": "eqlab.benchmarks.emobench.benchmark:EmoBench",
     "dialogue": "eqlab.benchmarks.dialogue.benchmark:Dialogue",
+    "culemo": "eqlab.benchmarks.culemo:CuLEmo",
+    "tombench": "eqlab.benchmarks.tombench:ToMBench",
     "seceu": "eqlab.benchmarks.seceu.benchmark:Seceu",
 }
 _STARTED_BY_OTHERS = {

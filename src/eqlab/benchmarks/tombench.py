@@ -1,15 +1,29 @@
 """ToMBench's emotion part (Chen et al., ACL 2024, arXiv 2402.15052): 420 questions of seven abilities, each with a
 story and two to four options, in English and in Chinese. The items are fetched, never shipped."""
 
+import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
+from msgspec import structs
+
+from eqlab.analysis.intervals import clustered_share
+from eqlab.benchmarks.common.choices import choice
+from eqlab.benchmarks.common.marks import Mark, bias_estimates, bias_table, languages, mark
+from eqlab.benchmarks.common.outcome import sentence
+from eqlab.benchmarks.common.questions import Question, Questions, how_to_fill_in
+from eqlab.benchmarks.options import Options, option
+from eqlab.core.benchmark import NO_CONTEXT, Context, Scored, Source
 from eqlab.core.errors import DataError
+from eqlab.core.forms import Form
+from eqlab.core.results import Baseline, Estimate, Result, Table, whiskers
+from eqlab.core.runs import PEOPLE
+from eqlab.core.trials import Trial
 
 FILES = {
     "Unexpected Outcome Test": "uot",
@@ -99,16 +113,16 @@ def by_wording(items: Sequence[Item]) -> list[float]:
     offered: Counter[tuple[str, str]] = Counter()
     right: Counter[tuple[str, str]] = Counter()
     for item in items:
-        for place, option in enumerate(item.options):
-            for key in ((option, ""), (option, item.story)):
+        for place, wording in enumerate(item.options):
+            for key in ((wording, ""), (wording, item.story)):
                 offered[key] += 1
                 right[key] += place == item.right
 
-    def elsewhere(option: str, story: str) -> float:
-        told = right[option, ""] - right[option, story]
-        return (told + 0.25) / (offered[option, ""] - offered[option, story] + 1)
+    def elsewhere(wording: str, story: str) -> float:
+        told = right[wording, ""] - right[wording, story]
+        return (told + 0.25) / (offered[wording, ""] - offered[wording, story] + 1)
 
-    return [_shared([elsewhere(option, item.story) for option in item.options], item.right) for item in items]
+    return [_shared([elsewhere(wording, item.story) for wording in item.options], item.right) for item in items]
 
 
 def _shared(worth: Sequence[float], right: int) -> float:
@@ -116,5 +130,115 @@ def _shared(worth: Sequence[float], right: int) -> float:
     return (worth[right] == best) / worth.count(best)
 
 
-def chance(items: Sequence[Item]) -> float:
-    return fmean(1 / len(item.options) for item in items)
+# -- the benchmark ---------------------------------------------------------------------------------------------------
+
+PRINTED_PEOPLE = 86.4
+"""Per cent right on the emotion items, as printed; whose, and how far apart they lie, is not said."""
+_ASK_ZH = ("请只回答一个选项的字母（例如“答案：A”）。", '请只回答一个 JSON 对象，键为 "answer"，值为选项的编号。')
+"""In free text, and for a structured answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToMBenchOptions(Options):
+    language: str = option("en", "en, zh, or both for a paired difference", (*LANGUAGES, "both"))
+
+
+class ToMBench(Questions[ToMBenchOptions]):
+    name, title = "tombench", "ToMBench, emotion"
+    option_class = ToMBenchOptions
+    item_sets = ("published",)
+    headline, unit, digits, noun = "right answers", "%", 1, "questions"
+    quick_items, repeats = 35, 2
+
+    def files(self, item_set: str, options: ToMBenchOptions) -> Sequence[Source]:
+        return tuple(Source("published", source(file)) for file in FILES)
+
+    def questions(self, files: Mapping[str, bytes], options: ToMBenchOptions) -> Sequence[Question]:
+        """Ability after ability, so that a part of them, evenly spaced, has all seven."""
+        asked = []
+        for language in LANGUAGES if options.language == "both" else (options.language,):
+            items = sorted((one for one in read_items(files, language) if one.emotion), key=lambda one: one.ability)
+            asked += [_question(item, share) for item, share in zip(items, by_wording(items), strict=True)]
+        return sorted(asked, key=lambda one: (one.condition, one.id)) if options.language == "both" else asked
+
+    def told(self, question: Question, form: Form, options: ToMBenchOptions, *, structured: bool) -> str:
+        told = how_to_fill_in(form, structured=structured)
+        return f"{told.rpartition(chr(10))[0]}\n{_ASK_ZH[structured]}" if question.key["language"] == "zh" else told
+
+    def points(self, trial: Trial, values: Mapping[str, float]) -> float:
+        return 100.0 * bool(values["answer"] == trial.key["correct"]["answer"])
+
+    def baselines(self, trials: Sequence[Trial]) -> tuple[Baseline, ...]:
+        """What reads no story: a place, the longest option, words that are right elsewhere, a guess."""
+        if not trials:
+            return ()
+        places = {place: fmean(trial.key["correct"]["answer"] == place for trial in trials) for place in range(1, 5)}
+        best = max(places, key=places.__getitem__)
+        return (
+            Baseline("a guess", 100 * fmean(1 / trial.form.scales[0].high for trial in trials)),
+            Baseline(f"always {'ABCD'[best - 1]}", 100 * places[best]),
+            Baseline("always the longest option", 100 * fmean(trial.key["longest"] for trial in trials)),
+            Baseline("the option right most often elsewhere", 100 * fmean(trial.key["wording"] for trial in trials)),
+        )
+
+    def score(
+        self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
+    ) -> Result:
+        everything = list(scored)
+        found = super().score(subject, everything, options, context)
+        read = [one for one in map(mark, everything) if one.all_right is not None]
+        if subject == PEOPLE or not read:
+            return found
+        head = _accuracy(self.headline, read)
+        who = subject.removeprefix("model:")
+        abilities = {ability: _own(read, ability) for ability in sorted({one.trial.condition for one in read})}
+        means = [_accuracy(ability, own).value or 0.0 for ability, own in abilities.items()]
+        more = Estimate("mean over abilities", fmean(means), len(means), unit="%", digits=1, of="abilities")
+        people = f"People got {PRINTED_PEOPLE} % in print; who they are and how they differ is not said."
+        return replace(
+            found,
+            headline=head,
+            sentence=sentence(who, head, self.title, self.noun, found.baselines, self.better, valid=found.valid),
+            estimates=(more, *languages([_paired(one) for one in read]), *bias_estimates(read), *found.estimates),
+            tables=(self._by_ability(abilities), *bias_table(read)),
+            caveats=(*found.caveats, people),
+        )
+
+    def _by_ability(self, abilities: Mapping[str, Sequence[Mark]]) -> Table:
+        rows = []
+        for ability, own in abilities.items():
+            guess, place, longest, words = self.baselines([one.trial for one in own])
+            best = f"{place.value:.1f} ({place.name[-1]})"
+            rows.append((ability, _accuracy("right", own), guess.value, best, longest.value, words.value))
+        columns = ("ability", "right", "guess, %", "best place, %", "longest option, %", "favourite words, %")
+        note = "Intervals over stories. Favourite words: the option right most often where other stories offer it."
+        return Table("By ability", columns, rows, note, draw=(whiskers("right"),))
+
+
+def _question(item: Item, wording: float) -> Question:
+    name = item.id if item.language == "en" else f"{item.id}-{item.language}"
+    key = {
+        "correct": {"answer": item.right + 1},
+        "language": item.language,
+        "story": hashlib.sha256(item.story.encode()).hexdigest()[:10],
+        "item": item.id,
+        "longest": round(by_length(item, longest=True), 6),
+        "wording": round(wording, 6),
+    }
+    scale = choice("answer", item.question, item.options)
+    return Question(name, item.story, (scale,), key, condition=item.ability, turned=True, drawn_by=item.id)
+
+
+def _accuracy(name: str, marks: Sequence[Mark]) -> Estimate:
+    """The share right; the interval is over stories, of which several questions may be asked, in several orders."""
+    found = clustered_share(name, [bool(one.all_right) for one in marks], [one.trial.key["story"] for one in marks])
+    return structs.replace(found, n=len({one.trial.items for one in marks}))
+
+
+def _own(marks: Sequence[Mark], ability: str) -> list[Mark]:
+    return [one for one in marks if one.trial.condition == ability]
+
+
+def _paired(one: Mark) -> Mark:
+    """Under the name that both languages share."""
+    return replace(one, trial=replace(one.trial, items=(str(one.trial.key["item"]),)))

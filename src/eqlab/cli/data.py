@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="The published studies' own data: list, fetch, verify.", no_args_is_help=True)
 
 Source = Annotated[
-    list[str] | None, typer.Argument(metavar="[SOURCE]…", help="eqbench, emotionbench, empathy, sage or emobench.")
+    list[str] | None, typer.Argument(metavar="[SOURCE]…", help="A study by its name, such as eqbench; all without one.")
 ]
 
 _REASONS = 3

@@ -16,13 +16,12 @@ import numpy as np
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import interval, shared_totals
 from eqlab.analysis.intervals import mean_estimate, proportion_bounds
-from eqlab.benchmarks.culemo import LABELS, LANGUAGES, Language, read_language, source
+from eqlab.benchmarks.culemo import ENGLISH, LABELS, LANGUAGES, OWN, WITHOUT, Language, read_language, source
 from eqlab.core.errors import DataError
 from eqlab.core.results import Estimate, Table
 from eqlab.data import published
 from eqlab.reproduce.claims import Report, Row, Study, table_of
 
-OWN, ENGLISH, WITHOUT = "own language, country named", "English, country named", "without country"
 SETTINGS = (OWN, ENGLISH, WITHOUT)
 _COUNTRIES = {"eth": "amh", "uae": "ara", "deu": "deu", "ind": "hin", "mex": "spn"}
 AMERICAN = "answer of the people in the United States"

@@ -13,7 +13,7 @@ import numpy as np
 from eqlab.analysis.arrays import codes
 from eqlab.analysis.bootstrap import interval, shared_totals
 from eqlab.analysis.intervals import clustered_share
-from eqlab.benchmarks.tombench import FILES, LANGUAGES, Item, by_length, by_wording, chance, read_items, source
+from eqlab.benchmarks.tombench import FILES, LANGUAGES, Item, by_length, by_wording, read_items, source
 from eqlab.core.results import Estimate, Table
 from eqlab.data import published
 from eqlab.reproduce.claims import Claim, Compared, Report, Row, Study, compare, summary, table_of
@@ -71,7 +71,7 @@ def _quantities(items: Sequence[Item], language: str) -> Iterator[tuple[str, flo
     apart = "items of one story are not independent: intervals by story"
     yield "distinct stories", len(set(stories)), apart
     yield "items with two options only", sum(len(item.options) == 2 for item in items), ""
-    yield "chance", chance(items), "mean of 1 / number of options"
+    yield "chance", fmean(1 / len(item.options) for item in items), "mean of 1 / number of options"
     for place, letter in enumerate("ABCD"):
         yield f"always {letter}", _by_story([item.right == place for item in items], stories), "order of the file"
     longest = [by_length(item, longest=True) for item in items]

@@ -33,6 +33,13 @@ def shuffled(options: Sequence[T], seed: str) -> tuple[T, ...]:
     return tuple(order)
 
 
+def turned(count: int, seed: str, order: int) -> tuple[int, ...]:
+    """Places from 1 to `count` in the order that a seed draws, turned by `order` places."""
+    drawn = shuffled(range(1, count + 1), seed)
+    start = order % count
+    return (*drawn[start:], *drawn[:start])
+
+
 def choice(key: str, text: str, options: Sequence[str]) -> Scale:
     """One question with its options, counted from 1."""
     return Scale(key, text, 1, len(options), tuple(enumerate(options, start=1)))

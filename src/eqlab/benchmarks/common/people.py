@@ -18,7 +18,7 @@ from eqlab.benchmarks.common import outcome
 from eqlab.benchmarks.common.selection import balanced_batches
 from eqlab.benchmarks.instructed import instructed
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Normed, Scored, Selection, Talks
+from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Normed, Scored, Selection, Talks, item_sets_of
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale, problems
@@ -41,6 +41,8 @@ class BenchmarkStudy:
     def form(self) -> StudyForm:
         name, title = self.benchmark.name, self.benchmark.title
         text = template("eqlab.benchmarks.common").replace("@kind@", name).replace("@title@", title)
+        if "open" not in item_sets_of(self.benchmark):
+            text = text.replace('items = "open"', 'items = "published"')
         words = "share of items that the middle person knows; the others are answered by chance"
         return StudyForm(name, name, f"people take {title}", text, 0.7, words)
 
@@ -68,6 +70,8 @@ class BenchmarkStudy:
 
     def result(self, design: Design, people: Analysed) -> PeopleResult:
         (asked,) = design.run.benchmarks
+        if hasattr(self.benchmark, "people"):  # it says something of its own of people's result
+            return PeopleResult(self.benchmark.score(PEOPLE, people.scored, asked.options))
         return PeopleResult(people_result(self.benchmark, people.scored, asked.options))
 
     def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.benchmarks.common import outcome
-from eqlab.benchmarks.common.choices import lettered, numbered, read_choices
+from eqlab.benchmarks.common.choices import choice, lettered, numbered, read_choices, turned
 from eqlab.benchmarks.common.reading import SCALED, read_json, read_numbers
 from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.options import Options
@@ -43,6 +43,13 @@ class Question:
     condition: str = "plain"
     shuffled: bool = False
     """Whether the scales stand in an order drawn by seed, item and repeat."""
+    turned: bool = False
+    """Whether the options of its choices stand in an order drawn by seed and item, and turned by one place from repeat
+    to repeat, so that over as many repeats as options each stands everywhere once. `key["correct"]`, by scale the place
+    of the right option, follows."""
+    drawn_by: str = ""
+    """What that order is drawn by; empty: its id. Items of one name (a question in two languages) have one order, and
+    count as one where a run is limited, so that they stay together."""
 
 
 class Questions(ABC, Generic[O]):
@@ -126,17 +133,25 @@ class Questions(ABC, Generic[O]):
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
     ) -> Iterator[tuple[Trial, int]]:
         asked = self.questions(files, self.option_class.of(options))
-        chosen = spread(asked, selection.limit or (self.quick_items if selection.profile == "quick" else len(asked)))
+        names = list(dict.fromkeys(one.drawn_by or one.id for one in asked))
+        kept = set(spread(names, selection.limit or (self.quick_items if selection.profile == "quick" else len(names))))
+        chosen = [one for one in asked if (one.drawn_by or one.id) in kept]
         for repeat in range(selection.repeats or (1 if selection.profile == "quick" else self.repeats)):
             for question in chosen:
                 yield self._trial(question, self.option_class.of(options), selection, repeat), repeat
 
     def _trial(self, question: Question, options: O, selection: Selection, repeat: int) -> Trial:
-        scales = list(question.scales)
+        scales, key = list(question.scales), dict(question.key)
+        if question.turned:
+            name = f"{selection.seed} {question.drawn_by or question.id}"
+            orders = {scale.key: turned(scale.high, f"{name} {scale.key}", repeat) for scale in scales}
+            key["correct"] = {one: orders[one].index(int(right)) + 1 for one, right in key["correct"].items()}
+            labels = {scale.key: [dict(scale.anchors)[place] for place in orders[scale.key]] for scale in scales}
+            scales = [choice(scale.key, scale.text, labels[scale.key]) for scale in scales]
         if question.shuffled:
             random.Random(f"{selection.seed} {question.id} {repeat}").shuffle(scales)
         form = Form(tuple(scales), total=question.total)
-        told = self.instruct(form, options, structured=selection.structured)
+        told = self.told(question, form, options, structured=selection.structured)
         return Trial(
             self.name,
             (question.id,),
@@ -145,9 +160,13 @@ class Questions(ABC, Generic[O]):
             form,
             f"{question.text}\n\n{told}".strip(),
             mode="json" if selection.structured else "text",
-            order_seed=repeat if question.shuffled else None,
-            key=question.key,
+            order_seed=repeat if question.shuffled or question.turned else None,
+            key=key,
         )
+
+    def told(self, question: Question, form: Form, options: O, *, structured: bool) -> str:
+        """What a model is told after this question."""
+        return self.instruct(form, options, structured=structured)
 
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         return self.asked_with

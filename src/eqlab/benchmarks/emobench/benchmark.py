@@ -69,7 +69,8 @@ class EmoBench:
         return result(subject, scored, options)
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
-        from eqlab.benchmarks.emobench.result import mark, shown
+        from eqlab.benchmarks.common.marks import mark
+        from eqlab.benchmarks.emobench.result import shown
 
         return shown(mark(scored))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from eqlab.benchmarks.common.choices import choice, lettered, numbered, shuffled
+from eqlab.benchmarks.common.choices import choice, lettered, numbered, turned
 from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.options import Options, option
 from eqlab.core.benchmark import Selection
@@ -211,9 +211,8 @@ def build_trial(
     scales = []
     right: dict[str, int] = {}
     for asked in scenario.questions:
-        drawn = shuffled(range(len(asked.options)), f"{seed} {scenario.id} {asked.key}")
-        turn = order % len(drawn)
-        told = [asked.options[place] for place in (*drawn[turn:], *drawn[:turn])]
+        places = turned(len(asked.options), f"{seed} {scenario.id} {asked.key}", order)
+        told = [asked.options[place - 1] for place in places]
         scales.append(choice(asked.key, question(scenario, asked.key), told))
         right[asked.key] = told.index(asked.right) + 1
     form = Form(tuple(scales))

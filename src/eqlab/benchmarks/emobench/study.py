@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
+from eqlab.benchmarks.common.marks import guessed_share
 from eqlab.benchmarks.common.people import Knowers, knows, template
 from eqlab.benchmarks.common.selection import balanced_batches, spread
 from eqlab.benchmarks.emobench.items import (
@@ -16,7 +17,7 @@ from eqlab.benchmarks.emobench.items import (
     chosen_scenarios,
     question,
 )
-from eqlab.benchmarks.emobench.result import guessed_share, result
+from eqlab.benchmarks.emobench.result import result
 from eqlab.benchmarks.instructed import instructed
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
