@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, ttest_ind, ttest_rel
+from scipy.stats import binomtest, permutation_test, ttest_ind, ttest_rel
 from statsmodels.stats.power import TTestPower
 
 from eqlab.analysis.comparison import items_needed, paired, unpaired
@@ -110,6 +110,21 @@ def test_the_same_gap_on_every_item_is_judged_by_its_signs():
     assert binomtest(needed, needed).pvalue <= 0.05 < binomtest(needed - 1, needed - 1).pvalue
 
 
+@given(st.lists(st.sampled_from([-1.0, 1.0]), min_size=1, max_size=7))
+def test_few_differing_items_of_one_size_are_mcnemars_exact_test(signs):
+    a = np.concatenate([np.array(signs), np.zeros(30)])
+    wins = sum(one > 0 for one in signs)
+    found = paired(a, np.zeros(len(a)))
+    assert found.p == pytest.approx(binomtest(wins, len(signs)).pvalue)
+    assert (found.differ, found.low) == (len(signs), None)
+
+
+def test_few_differing_items_are_the_permutation_test_of_scipy():
+    gaps = np.concatenate([[3.0, -1.0, 7.0, 2.5, 0.4, 6.0], np.zeros(20)])
+    theirs = permutation_test((gaps[:6],), np.mean, permutation_type="samples", n_resamples=np.inf).pvalue
+    assert paired(gaps, np.zeros(26)).p == pytest.approx(theirs)
+
+
 def test_the_effect_is_in_standard_deviations():
     random = np.random.default_rng(5)
     a, b = random.normal(1.0, 2.0, 4000), random.normal(0.0, 2.0, 4000)
@@ -157,3 +172,10 @@ def test_on_a_bounded_scale_alike_is_no_certainty():
     assert same.high == pytest.approx(100 * (1 - 0.025 ** (1 / 20)))
     best = paired(np.full(8, 100.0), np.zeros(8), bounds=(0, 100))
     assert 0 < best.low < 100 == best.high
+
+
+def test_the_effect_of_few_items_is_corrected():
+    """Hedges: g = d·(1 − 3/(4·df − 1)), here with five items and df = 4."""
+    a, b = np.array([3.0, 5.0, 4.0, 6.0, 2.0]), np.array([1.0, 4.0, 4.0, 3.0, 3.0])
+    spread = np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2)
+    assert paired(a, b).effect == pytest.approx((a - b).mean() / spread * (1 - 3 / 15))

@@ -28,3 +28,23 @@ def test_half_of_the_smaller_side_is_enough():
 def test_many_are_one_table_where_every_two_share_half(shared, together):
     table = _table([sharing("a", 10), sharing("b", 10), sharing("c", shared)])
     assert (table is not None) is together
+
+
+def test_a_difference_stays_on_the_scale():
+    """Five clear wins and a clear loss: Student's interval alone would reach beyond what can be."""
+    won, lost = [1.0, 1.0, 1.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    a, b = (
+        Contender(
+            name,
+            Estimate("score", sum(own) / 6, 6),
+            {str(place): value for place, value in enumerate(own)},
+            "s",
+            bounds=(0.0, 1.0),
+        )
+        for name, own in (("a", won), ("b", lost))
+    )
+    found = pair(a, b).difference
+    assert found.value == pytest.approx(2 / 3)
+    assert found.high == 1.0
+    assert found.low is not None
+    assert found.low > -1.0

@@ -3,7 +3,6 @@ against browsers that say what they please."""
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from eqlab.study.results.bundle import redo
 from eqlab.study.results.export import export_all, export_table
 from eqlab.study.results.lock_file import lock_file, read_lock_file, write_lock_file
 from eqlab.study.results.participants import read_participants
-from eqlab.study.results.public import coarse_people, merged, publish
+from eqlab.study.results.public import publish
 
 
 def rate(participation, name, values):
@@ -352,20 +351,4 @@ def test_the_public_release_has_no_pseudonym_no_time_and_no_rare_cell(locked, tm
     assert "1970-01" not in whole
     assert "100000" not in whole  # seconds since 1970, as the clock of the test has them
     answers = (tmp_path / "public" / "answers.csv").read_text().splitlines()
-    where = answers[0].split(",").index("seconds")
-    assert all("." not in line.split(",")[where] for line in answers[1:])
-
-
-def test_rare_values_are_merged_until_nobody_stands_alone():
-    assert merged(["a"] * 6 + ["b"] * 2 + ["c"] * 3, "other", 5) == ["a"] * 6 + ["other"] * 5
-    assert merged(["a"] * 6 + ["b"], "other", 5) == ["other"] * 7
-    assert merged(["a"] * 9 + ["b"] * 5 + ["c"], "other", 5) == ["a"] * 9 + ["other"] * 6
-    assert merged(["a"], "other", 5) == ["other"]
-
-
-def test_coarse_people_share_language_and_device_with_enough_others(locked):
-    participation, _ = locked
-    people = list(read_participants(participation).people)
-    people[0] = replace(people[0], language="is", device="tablet")
-    rows = coarse_people(people, {one.person: str(n) for n, one in enumerate(people)}, 5)
-    assert {(row["language"], row["device"]) for row in rows} == {("other", "other")}
+    assert "seconds" not in answers[0]

@@ -1,13 +1,17 @@
 """The release for everybody: what is common one by one may be rare together."""
 
 import csv
+import json
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from small_study import small_design, take
 
+from eqlab.core.errors import DataError, UsageError
 from eqlab.core.forms import Form, Scale
 from eqlab.core.moves import Arrival
 from eqlab.core.trials import Trial
@@ -15,7 +19,15 @@ from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.studies import create_study
 from eqlab.study.results.participants import read_participants
-from eqlab.study.results.public import coarse_answers, coarse_people, publish
+from eqlab.study.results.public import Trait, check_groups, coarsen, public_answers, publish, traits_of
+
+
+def groups(path, traits=None):
+    """How many people share all that could tell who they are, by that."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    columns = traits or [name for name in rows[0] if name not in ("person", "arm", "simulated")]
+    return Counter(tuple(row[name] for name in columns) for row in rows)
 
 
 def test_rare_combinations_of_answers_about_oneself_are_left_empty(tmp_path):
@@ -24,26 +36,57 @@ def test_rare_combinations_of_answers_about_oneself_are_left_empty(tmp_path):
         (Scale("gender", "Gender", 1, 2, ((1, "w"), (2, "m"))), Scale("town", "Town", 1, 2, ((1, "a"), (2, "b"))))
     )
     page = Trial("question", ("before",), "before", "", own, "")
-    store = Store(str(tmp_path / "s.db"))
     design = replace(small_design(batches=10), before=page)
-    create_study(store, design, "", "test", {})
-    participation = Participation(store, design)
-    chosen = [(1, 1)] * 6 + [(2, 2)] * 6 + [(1, 2)]
-    for number, (gender, town) in enumerate(chosen):
-        person = participation.arrive(f"h{number}", "en")
-        take(participation, person, until="question")
-        view = participation.look(person)
-        participation.save(person, view.number, 1, {"gender": gender, "town": town})
-    people = list(read_participants(participation).people)
-    rows = coarse_answers(people, {one.person: one.person for one in people}, 5)
-    told = {}
-    for row in rows:
-        if row["kind"] == "question":
-            told.setdefault(row["person"], []).append(row["value"])
-    found = Counter(map(tuple, told.values()))
+    with Store(str(tmp_path / "s.db")) as store:
+        create_study(store, design, "", "test", {})
+        participation = Participation(store, design)
+        for number, (gender, town) in enumerate([(1, 1)] * 6 + [(2, 2)] * 6 + [(1, 2)]):
+            person = participation.arrive(f"h{number}", "en")
+            take(participation, person, until="question")
+            view = participation.look(person)
+            participation.save(person, view.number, 1, {"gender": gender, "town": town})
+        publish(participation, tmp_path / "public")
+    found = groups(tmp_path / "public" / "people.csv", ["about_gender", "about_town"])
     assert sorted(found.values()) == [6, 7]
-    assert found[None, None] == 7  # the one, and a common combination with them: nobody is told apart by a gap
-    store.close()
+    assert found["*", "*"] == 7  # the one, and a common combination with them: nobody is told apart by a gap
+    answers = (tmp_path / "public" / "answers.csv").read_text()
+    assert "gender" not in answers
+
+
+TRAITS = st.integers(1, 60).flatmap(
+    lambda people: st.lists(
+        st.lists(st.lists(st.sampled_from("abcd"), min_size=people, max_size=people), min_size=1, max_size=3),
+        min_size=0,
+        max_size=6,
+    )
+)
+
+
+@given(TRAITS, st.integers(2, 7))
+def test_whatever_people_are_like_nobody_stands_alone(values, smallest):
+    traits = [Trait(f"t{number}", tuple(map(tuple, ladder))) for number, ladder in enumerate(values)]
+    people = len(values[0][0]) if values else 0
+    assume(people >= smallest)
+    found = coarsen(traits, smallest)
+    sizes = Counter(zip(*found.values(), strict=True))
+    assert all(size >= smallest for size in sizes.values())
+    for trait in traits:  # what is told is true
+        told = found.get(trait.name, ())
+        assert not told or any(
+            all(value in ("*", step[number]) for number, value in enumerate(told)) for step in trait.ladder
+        )
+
+
+def test_what_everybody_shares_is_told():
+    alike = [Trait("a", (("x",) * 9,)), Trait("b", (("y",) * 4 + ("z",) * 5,))]
+    assert coarsen(alike, 4) == {"a": ("x",) * 9, "b": ("y",) * 4 + ("z",) * 5}
+
+
+def test_the_finished_table_is_held_against_the_promise():
+    table = b"person,device\np1,phone\np2,phone\np3,tablet\n"
+    check_groups(table, ["device"], 1)
+    with pytest.raises(DataError, match="1 people would share a combination of device, and 2 must"):
+        check_groups(table, ["device"], 2)
 
 
 @pytest.fixture
@@ -63,12 +106,12 @@ def finished(participation, devices):
 
 def devices_in(path):
     with path.open(encoding="utf-8", newline="") as file:
-        return Counter(row["device"] for row in csv.DictReader(file))
+        return Counter(row["device"] for row in csv.DictReader(file) if "device" in row)
 
 
 @pytest.mark.parametrize(
     ("tablets", "told"),
-    [(5, {"computer": 6, "tablet": 5}), (4, {"other": 10})],  # four would be the gap that tells who they are
+    [(5, {"computer": 6, "tablet": 5}), (4, {})],  # four would be the gap that tells who they are
 )
 def test_a_release_names_what_five_share_and_nothing_rarer(participation, tmp_path, tablets, told):
     finished(participation, ["computer"] * 6 + ["tablet"] * tablets)
@@ -78,21 +121,47 @@ def test_a_release_names_what_five_share_and_nothing_rarer(participation, tmp_pa
 
 def test_the_command_asks_for_five_too(participation, tmp_path, eqlab, monkeypatch):
     asked = []
-    monkeypatch.setattr("eqlab.study.results.public.publish", lambda *given: asked.append(given[2]) or [])
+    monkeypatch.setattr("eqlab.study.results.public.publish", lambda *given, times: asked.append(given[2]) or [])
     monkeypatch.setattr("eqlab.cli.study_data.begun_study", lambda *_: nullcontext(participation))
     assert eqlab("study", "publish", "study.toml").code == 0
     assert eqlab("study", "publish", "study.toml", "--smallest", 1).code == 2  # one person is no group
     assert asked == [5]
 
 
-def test_a_release_caps_the_time_of_a_visit_and_of_a_page(participation):
+def test_nobody_is_found_by_how_they_got_on(participation, tmp_path):
+    """Tries at the quiz, failed checks, haste and devices are rare together where each is common."""
+    for number in range(40):
+        person = participation.admit(Arrival(f"h{number}", "en", device=("phone", "computer", None)[number % 3]))
+        take(participation, person, until="quiz")
+        if number % 4 == 0:
+            view = participation.look(person)
+            participation.save(person, view.number, 1, {"quiz1": 2})
+        if number % 5:
+            take(participation, person)
+    publish(participation, tmp_path / "public")
+    assert min(groups(tmp_path / "public" / "people.csv").values()) >= 5
+    told = json.loads((tmp_path / "public" / "release.json").read_text())
+    assert "nobody differs from at least 4 others" in told["protected"]
+    assert "whoever knows how somebody answered" in told["unprotected"]
+
+
+def test_too_few_people_are_not_released(participation, tmp_path):
+    finished(participation, [None] * 4)
+    with pytest.raises(UsageError, match="has 4 people; a release needs at least 5"):
+        publish(participation, tmp_path / "public")
+    assert not (tmp_path / "public").exists()
+
+
+def test_times_are_told_only_where_asked_for_and_in_steps(participation, tmp_path):
     """A visit of three hours, or a page left open over lunch, would be as good as a name."""
     finished(participation, [None])
     (person,) = read_participants(participation).people
-    for minutes, told in ((119.0, 119), (120.4, 120), (187.0, 120)):
-        visit = replace(person, consented_at=0.0, ended_at=60 * minutes)
-        (row,) = coarse_people([visit], {person.person: "p"}, 1)
-        assert row["minutes"] == told
-    for seconds, told in ((599.0, 599), (601.0, 600), (5000.0, 600)):
+    for minutes, told in ((0, "0 to 5"), (4.9, "0 to 5"), (5, "5 to 10"), (39.9, "20 to 40"), (187, "40 or more")):
+        visit = replace(person, consented_at=0.0, ended_at=60.0 * minutes)
+        (found,) = [one for one in traits_of([visit]) if one.name == "minutes"]
+        assert found.ladder == ((told,),)
+    names = {person.person: "p"}
+    for seconds, told in ((4.0, 0), (14.0, 10), (599.0, 600), (5000.0, 600)):
         slow = replace(person, given=tuple(replace(one, seconds=seconds) for one in person.given))
-        assert {row["seconds"] for row in coarse_answers([slow], {person.person: "p"}, 1)} == {told}
+        assert {row["seconds"] for row in public_answers([slow], names, times=True)} == {told}
+        assert not any("seconds" in row for row in public_answers([slow], names, times=False))

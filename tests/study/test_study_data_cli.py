@@ -48,11 +48,11 @@ def test_lock_walk_analyse_export_erase(eqlab, study, tmp_path, monkeypatch):
     assert "will be confirmatory" in said
     assert "! study.toml still says 'CHANGE ME': people will read it" in said
     assert "Was locked before" in eqlab("study", "lock", "study.toml")[1]
-    one, two, _ = study("PANEL-ID-ONE", "PANEL-ID-TWO", "PANEL-ID-THREE")
+    one, two, *_ = study("PANEL-ID-ONE", "PANEL-ID-TWO", "PANEL-ID-THREE", "PANEL-ID-FOUR", "PANEL-ID-FIVE")
 
     code, said, _ = eqlab("study", "analyze", "study.toml", "--report", "report.html")
     assert code == 0
-    assert "Interim: 3 people score" in said
+    assert "Interim: 5 people score" in said
     assert "assigned: finished" in said
     page = (tmp_path / "report.html").read_text()
     for words in ("Interim", "Who came", "Who is analysed", "Checks", "If nobody were excluded"):

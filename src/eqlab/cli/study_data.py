@@ -107,17 +107,21 @@ def publish(
         "study-public"
     ),
     smallest: Annotated[
-        int, typer.Option("--smallest", min=2, help="People who must share a value for it to be said.")
+        int, typer.Option("--smallest", min=2, help="People who must share all that could tell who they are.")
     ] = 5,
+    times: Annotated[
+        bool, typer.Option("--times", help="With the seconds on each page, in tens; nothing protects them.")
+    ] = False,
     store: StoreFlag = "",
     data: DataFlag = None,
 ) -> None:
-    """Write a release for everybody: names and order at random, no dates, whole seconds, rare values merged, nothing
-    that people wrote themselves."""
+    """Write a release for everybody: names and order at random, no dates, nothing that people wrote themselves, and
+    nobody who differs from at least four others in state, device, language, quality of answering and what they said of
+    themselves, all together."""
     from eqlab.study.results.public import publish as release
 
     with begun_study(file, store, data) as participation:
-        for path in release(participation, output, smallest):
+        for path in release(participation, output, smallest, times=times):
             print_text(str(path))
 
 

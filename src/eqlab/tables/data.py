@@ -9,7 +9,7 @@ from typing import Any, Literal
 from msgspec import structs
 
 from eqlab.core.errors import UsageError
-from eqlab.core.results import HEAT, Cell, Column, Estimate, Table
+from eqlab.core.results import Cell, Column, Estimate, Table
 from eqlab.core.spreadsheet import FORMULA
 
 FrameKind = Literal["polars", "pandas"]
@@ -28,7 +28,7 @@ def table_json(table: Table) -> dict[str, Any]:
         "note": table.note,
         "whiskers": "".join(table.drawn("whiskers")),
         "stacked": list(table.drawn("stacked")),
-        "heat": HEAT in table.draw,
+        "heat": table.heat,
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from eqlab.core.results import HEAT, Cell, Column, Estimate, Table
+from eqlab.core.results import Cell, Column, Estimate, Table
 from eqlab.core.text import is_number, visible
 from eqlab.tables import svg
 from eqlab.tables.cells import RIGHT, cell_text
@@ -20,11 +20,7 @@ Link = Callable[[str], str]
 def html_table(table: Table, links: Link = lambda name: "") -> Markup:
     """The whole table; `links` are of the first column."""
     drawings = _drawings(table)
-    tint = (
-        tints([cell for row in table.rows for cell in row if isinstance(cell, Estimate)])
-        if HEAT in table.draw
-        else None
-    )
+    tint = tints([cell for row in table.rows for cell in row if isinstance(cell, Estimate)]) if table.heat else None
     first, *rest = table.columns
     heads = [_head(first), *(head for head, _ in drawings), *map(_head, rest)]
     rows = []

@@ -1,13 +1,22 @@
-"""A study's data made coarse enough to be published: new names in a new order, no time of day, whole seconds, no rare
-combination of what could tell who somebody is. Irreversible: nothing here leads back to the export."""
+"""A study's data made coarse enough to be published: new names in a new order, no dates, no page times, and nobody who
+differs from at least four others in what could tell who they are. Irreversible: nothing here leads back to the export.
 
+What could tell who somebody is are *traits*: state, language, device, how long the visit took, how checks went, and
+what people said of themselves. Each has a ladder from fine to nothing. Traits are made coarser, all over, until nearly
+everybody shares all of them with enough others; the few that are left show none of theirs, and as many others with
+them as it takes. So it is the joint of all columns that is safe, and an empty cell tells nothing."""
+
+import csv
 import json
 import secrets
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from eqlab.core.errors import DataError, UsageError
 from eqlab.core.moves import is_simulated
 from eqlab.core.spreadsheet import safe_csv
 from eqlab.core.trials import Trial
@@ -18,153 +27,218 @@ from eqlab.study.results.bundle import summary
 from eqlab.study.results.export import public_talk_rows
 from eqlab.study.results.participants import Participant, read_participants
 
-T = TypeVar("T")
 SMALLEST = 5
-"""People who must share a value, or a combination of values, for it to be published."""
-MERGED = "other"
-_LONGEST = 600
-"""Seconds on a page above which only that is said: very long times are as good as a name."""
-_LONGEST_VISIT = 120
-"""The same in minutes, of the whole visit."""
+"""People who must share all traits for them to be published."""
+HIDDEN = "*"
+"""Every trait of the few whose combination is too rare."""
+_FEW = 0.1
+"""The share of people whose traits may be hidden rather than making them coarser for all."""
+_LONG_VISITS = (5, 10, 20, 40)
+"""Minutes between which the length of a visit is told."""
+_UNPROTECTED = (
+    "the answers themselves and the arm: whoever knows how somebody answered a few pages can find the rest of their "
+    "answers; people are told so in the consent, or the answers are not published"
+)
 
 
-def publish(participation: Participation, folder: Path, smallest: int = SMALLEST, who: str = "") -> list[Path]:
-    """Write the public release: people, answers, what was asked, and what came of the analysis."""
+def publish(
+    participation: Participation, folder: Path, smallest: int = SMALLEST, who: str = "", *, times: bool = False
+) -> list[Path]:
+    """Write the public release: people, answers, what was asked, and what came of the analysis. `times`: with the
+    seconds on each page, in tens, which nothing protects."""
     import polars as pl
 
     found = analyse(participation, who, "published")
     people = [person for person in read_participants(participation).people if person.consented_at is not None]
+    if len(people) < smallest:
+        raise UsageError(
+            f"Study '{participation.study.id}' has {len(people)} people; a release needs at least {smallest}, so that "
+            "nobody stands alone.",
+            "Wait for more people, or pass the whole export on to somebody you trust.",
+        )
     secrets.SystemRandom().shuffle(people)  # the order of arrival would tell the time
     names = {person.person: f"p{number:04d}" for number, person in enumerate(people, start=1)}
+    traits = coarsen(traits_of(people), smallest)
     tables = {
-        "people": coarse_people(people, names, smallest),
-        "answers": coarse_answers(people, names, smallest),
+        "people": public_people(people, names, traits),
+        "answers": public_answers(people, names, times=times),
         "questions": [_question(trial) for trial in participation.design.trials.values()],
     }
     if participation.design.talks:
         tables["talks"] = public_talk_rows(people, names)
-    written = []
-    for name, rows in tables.items():
-        path = folder / f"{name}.csv"
-        write_whole(path, safe_csv(pl.DataFrame(rows, infer_schema_length=None)))
-        written.append(path)
+    content = {name: safe_csv(pl.DataFrame(rows, infer_schema_length=None)) for name, rows in tables.items()}
+    check_groups(content["people"], traits, smallest)
     told = {
         "study": participation.study.id,
         "simulated": found.standing.simulated,
-        "coarsened": f"cells of fewer than {smallest} people merged; whole seconds up to {_LONGEST}; no dates; names "
-        "and order drawn anew; nothing that people wrote, and no number that they gave of themselves",
+        "protected": f"nobody differs from at least {smallest - 1} others in all of these together: "
+        + ", ".join(traits),
+        "unprotected": _UNPROTECTED + ("; the seconds on each page, in tens" if times else ""),
+        "left out": "dates, what people wrote, numbers that they gave of themselves"
+        + ("" if times else ", the seconds on each page"),
         **{name: value for name, value in summary(found).items() if name != "excluded"},
     }
+    written = []
+    for name, text in content.items():
+        path = folder / f"{name}.csv"
+        write_whole(path, text)
+        written.append(path)
     about = folder / "release.json"
     write_whole(about, json.dumps(told, ensure_ascii=False, indent=1) + "\n")
     return [*written, about]
 
 
-def coarse_people(people: Sequence[Participant], names: dict[str, str], smallest: int) -> list[dict[str, Any]]:
-    """Each person with what can be said of them. Language and device are said only where enough others share both,
-    states only where enough others have them."""
-    pairs = merged([(person.language, person.device or "") for person in people], (MERGED, MERGED), smallest)
-    states = merged([person.state for person in people], MERGED, smallest)
-    rows = []
-    for person, (language, device), state in zip(people, pairs, states, strict=True):
-        minutes = None if person.duration is None else min(round(person.duration / 60), _LONGEST_VISIT)
-        rows.append(
-            {
-                "person": names[person.person],
-                "state": state,
-                "arm": person.arm,
-                "language": language,
-                "device": device,
-                "minutes": minutes,
-                "attention_failed": person.checks(False),
-                "quiz_attempts": person.quiz_attempts,
-                "straight_lining": person.straight_lining,
-                "too_fast": person.too_fast,
-                "simulated": is_simulated(person.person),
-            }
+# -- traits ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """Something that could tell who somebody is, of everybody, from fine to nothing."""
+
+    name: str
+    ladder: tuple[tuple[str, ...], ...]
+    """Everybody's values, coarser with every step; below the last step the trait is left out."""
+
+
+def traits_of(people: Sequence[Participant]) -> list[Trait]:
+    """The least needed for an analysis first: where two would do, that one is made coarser."""
+
+    def trait(name: str, *steps: Callable[[Participant], Any]) -> Trait:
+        return Trait(name, tuple(tuple(str(step(one)) for one in people) for step in steps))
+
+    return [
+        trait("minutes", _minutes),
+        trait("too_fast", lambda one: one.too_fast, lambda one: one.too_fast > 0),
+        trait("quiz_attempts", lambda one: one.quiz_attempts, lambda one: one.quiz_attempts > 1),
+        trait("straight_lining", lambda one: bool(one.straight_lining)),
+        trait("attention_failed", lambda one: one.checks(False), lambda one: one.checks(False) > 0),
+        trait("device", lambda one: one.device or ""),
+        trait("language", lambda one: one.language),
+        *_questions(people),
+        trait("state", lambda one: one.state, lambda one: "finished" if one.complete else "other"),
+    ]
+
+
+def _minutes(person: Participant) -> str:
+    if person.duration is None:
+        return ""
+    minutes = person.duration / 60
+    above = [most for most in _LONG_VISITS if minutes >= most]
+    below = [most for most in _LONG_VISITS if minutes < most]
+    return f"{above[-1] if above else 0} to {below[0]}" if below else f"{above[-1]} or more"
+
+
+def _questions(people: Sequence[Participant]) -> list[Trait]:
+    """What people said of themselves by choosing; numbers and words of their own are never published."""
+    given = [_said(person) for person in people]
+    keys = {key: None for said in given for key in said}  # in the order of asking
+    short = Counter(scale for _, scale in keys)
+    return [
+        Trait(
+            f"about_{scale}" if short[scale] == 1 else f"about_{trial}_{scale}",
+            (tuple("" if (value := said.get((trial, scale))) is None else str(value) for said in given),),
         )
-    return rows
+        for trial, scale in keys
+    ]
 
 
-def merged(values: Sequence[T], other: T, smallest: int) -> list[T]:
-    """Values that fewer people share become `other`. If too few are left under that name, so does the rarest of the
-    rest, until nobody stands alone; of very few people nothing is said."""
-    found = list(values)
-    while True:
-        counts = Counter(found)
-        rare = {value for value, count in counts.items() if count < smallest and value != other}
-        if not rare and 0 < counts[other] < smallest and len(counts) > 1:
-            rare = {min((value for value in counts if value != other), key=lambda value: counts[value])}
-        if not rare:
-            return found
-        found = [other if value in rare else value for value in found]
+def _said(person: Participant) -> dict[tuple[str, str], int]:
+    return {
+        (one.trial.id, scale.key): value
+        for one in person.counted
+        if one.kind == "question"
+        for scale in one.trial.form.scales
+        if isinstance(value := one.values.get(scale.key), int)
+    }
 
 
-def coarse_answers(people: Sequence[Participant], names: dict[str, str], smallest: int) -> list[dict[str, Any]]:
-    """The answers that count, of every scale. Of questions about the person (age group, gender) a rare answer is left
-    empty, and so are all of them where their combination, with language and device, is rare. What people wrote
-    themselves is never published, and no number that they gave of themselves."""
-    rare = _rare(people, smallest)
-    alone = _alone(people, rare, smallest)
+def coarsen(traits: Sequence[Trait], smallest: int) -> dict[str, tuple[str, ...]]:
+    """The traits that are left, everybody's values by name: each combination is that of at least `smallest` people."""
+    at = dict.fromkeys(range(len(traits)), 0)  # which trait is on which step; those left out are missing
+    count = len(traits[0].ladder[0]) if traits else 0
+
+    def combined(steps: Mapping[int, int]) -> list[tuple[str, ...]]:
+        return list(zip(*(traits[trait].ladder[step] for trait, step in steps.items()), strict=True)) or [()] * count
+
+    def too_rare(steps: Mapping[int, int]) -> int:
+        return sum(size for size in Counter(combined(steps)).values() if size < smallest)
+
+    while too_rare(at) > _FEW * count:
+        at = min((_coarser(traits, at, trait) for trait in at), key=too_rare)
+    sizes = Counter(combined(at))
+    gone = {one for one, size in sizes.items() if size < smallest}
+    for one in sorted(sizes.keys() - gone, key=lambda one: (sizes[one], one)):
+        if not 0 < sum(sizes[rare] for rare in gone) < smallest:
+            break
+        gone.add(one)  # a few alone would be told by what they do not show
+    hidden = [one in gone for one in combined(at)]
+    return {
+        traits[trait].name: tuple(
+            HIDDEN if hide else value for hide, value in zip(hidden, traits[trait].ladder[step], strict=True)
+        )
+        for trait, step in at.items()
+    }
+
+
+def _coarser(traits: Sequence[Trait], at: Mapping[int, int], trait: int) -> dict[int, int]:
+    step = at[trait] + 1
+    return {one: old for one, old in at.items() if one != trait} | (
+        {trait: step} if step < len(traits[trait].ladder) else {}
+    )
+
+
+def check_groups(people_csv: bytes, traits: Collection[str], smallest: int) -> None:
+    """Hold the finished table against the promise, without a word of how it was made."""
+    sizes = Counter(tuple(row[name] for name in traits) for row in csv.DictReader(StringIO(people_csv.decode())))
+    least = min(sizes.values(), default=0)
+    if least < smallest:
+        raise DataError(
+            f"The release was not written: {least} people would share a combination of {', '.join(traits)}, and "
+            f"{smallest} must.",
+            "This is a fault of EQ Lab; please report it.",
+        )
+
+
+# -- the tables --------------------------------------------------------------------------------------------------------
+
+
+def public_people(
+    people: Sequence[Participant], names: Mapping[str, str], traits: Mapping[str, Sequence[str]]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "person": names[person.person],
+            "arm": person.arm,
+            **{name: values[number] for name, values in traits.items()},
+            "simulated": is_simulated(person.person),
+        }
+        for number, person in enumerate(people)
+    ]
+
+
+def public_answers(people: Sequence[Participant], names: Mapping[str, str], *, times: bool) -> list[dict[str, Any]]:
+    """The answers that count, of every scale; what people said of themselves is among the traits."""
     rows: list[dict[str, Any]] = []
     for person in people:
         for one in person.counted:
+            if one.kind == "question":
+                continue
             for scale in one.trial.form.scales:
                 value = one.values.get(scale.key)
                 if not isinstance(value, int):
                     continue
-                if (one.trial.id, scale.key, value) in rare or (one.kind == "question" and person.person in alone):
-                    value = None
-                seconds = None if one.seconds is None else min(round(one.seconds), _LONGEST)
-                rows.append(
-                    {
-                        "person": names[person.person],
-                        "position": one.page,
-                        "kind": one.kind,
-                        "trial": one.trial.id,
-                        "scale": scale.key,
-                        "value": value,
-                        "seconds": seconds,
-                    }
-                )
+                row: dict[str, Any] = {
+                    "person": names[person.person],
+                    "position": one.page,
+                    "kind": one.kind,
+                    "trial": one.trial.id,
+                    "scale": scale.key,
+                    "value": value,
+                }
+                if times:
+                    row["seconds"] = None if one.seconds is None else min(10 * round(one.seconds / 10), 600)
+                rows.append(row)
     return sorted(rows, key=lambda row: (row["person"], row["position"], row["scale"]))
-
-
-def _rare(people: Sequence[Participant], smallest: int) -> set[tuple[str, str, int]]:
-    """(question, scale, value) of answers about oneself that too few people have given. Where one is rare, so is the
-    next rarest: otherwise it could be worked out which was left empty."""
-    counts: dict[tuple[str, str], Counter[int]] = {}
-    for person in people:
-        for one in person.counted:
-            if one.kind == "question":
-                for scale in one.trial.form.scales:
-                    value = one.values.get(scale.key)
-                    if isinstance(value, int):
-                        counts.setdefault((one.trial.id, scale.key), Counter())[value] += 1
-    found = set()
-    for (trial, key), values in counts.items():
-        given = list(values.elements())
-        found |= {
-            (trial, key, value) for value, kept in zip(given, merged(given, -1, smallest), strict=True) if kept == -1
-        }
-    return found
-
-
-def _alone(people: Sequence[Participant], rare: set[tuple[str, str, int]], smallest: int) -> set[str]:
-    """Whose answers about themselves, together with language and device, too few others have."""
-    pairs = merged([(person.language, person.device or "") for person in people], (MERGED, MERGED), smallest)
-    told: list[tuple[Any, ...]] = []
-    for person, pair in zip(people, pairs, strict=True):
-        answers = sorted(
-            (one.trial.id, scale.key, value)
-            for one in person.counted
-            if one.kind == "question"
-            for scale in one.trial.form.scales
-            if isinstance(value := one.values.get(scale.key), int)
-        )
-        told.append((*pair, *(one for one in answers if one not in rare)))
-    kept = merged(told, (), smallest)
-    return {person.person for person, one in zip(people, kept, strict=True) if one == ()}
 
 
 def _question(trial: Trial) -> dict[str, Any]:
