@@ -224,9 +224,36 @@ def refusals(times: int) -> None:
     )
 
 
+def after(times: int) -> None:
+    """Twelve of equal skill: how often the first sentence says of some that they come after others."""
+    from eqlab.comparison.contender import contender
+    from eqlab.comparison.verdict import rank
+
+    table, _ = published()
+    rows = Rows()
+    for n in (20, 60, 171):
+        random = np.random.default_rng(n)
+        said = before = 0
+        for _ in range(times):
+            chosen = random.integers(0, table.shape[1], n)
+            who = random.choice(30, 12, replace=False)
+            every = [contender(f"m{k}", _result(table[k][chosen] - table[k].mean() + 70)) for k in who]
+            found = rank(every)
+            first = {one.name for one in found.first}
+            before += len(first) < 12
+            said += any(a in first and b not in first for a, b in found.jointly_apart)
+        rows.append((n, share(before, times), share(said, times)))
+    show(
+        f"Twelve of equal skill: some are said to come after others, {times} tables a row (should be ≤ .05)",
+        ("questions", "each range by itself (0.2)", "all at once"),
+        rows,
+    )
+
+
 VERDICTS: dict[str, tuple[Callable[[int], None], int]] = {
     "gate_alarms": (gate_alarms, 2000),
     "gate_losses": (gate_losses, 1000),
     "gate_misses": (gate_misses, 1000),
     "refusals": (refusals, 2000),
+    "after": (after, 1000),
 }

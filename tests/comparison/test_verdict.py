@@ -314,3 +314,22 @@ def test_a_perfect_model_is_better_than_what_takes_no_skill():
     assert "Not clearly better" not in conclusion(rank([full, one("b", drawn(1, n=60))]))
     weak = replace(full, points=dict.fromkeys(map(str, range(60)), 43.0), score=Estimate("s", 43.0, 60, 0.0))
     assert "Not clearly better than 'always 4'" in conclusion(rank([weak]))  # 60 answers cannot tell 43 from 42
+
+
+def test_who_comes_after_is_said_of_all_at_once():
+    """Twelve alike, of which one range by itself leaves out the first place: no sentence may make a claim of it."""
+    seed = next(seed for seed in range(200) if len(rank(equals(seed)).first) < 12)
+    found = rank(equals(seed))
+    left = {one.contender.name for one in found.ranked} - {one.name for one in found.first}
+    assert left
+    assert found.jointly_apart < found.apart
+    behind = {worse for _, worse in found.jointly_apart}
+    text = conclusion(found)
+    assert left - behind
+    assert "beyond chance when all are compared at once." in text
+    assert " come after" not in text
+    assert " comes after" not in text
+
+
+def equals(seed):
+    return [one(f"m{k}", drawn(1000 * seed + k, n=20)) for k in range(12)]

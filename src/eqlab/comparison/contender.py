@@ -125,7 +125,7 @@ class Lost:
     @property
     def words(self) -> str:
         """ "2 refused and 1 unreadable"."""
-        named = [f"{count} {_STATUS[status]}" for status, count in self.counts.items() if count]
+        named = [f"{count} {_STATUS.get(status, 'without a score')}" for status, count in self.counts.items() if count]
         return " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
 
 
@@ -158,7 +158,9 @@ def lost_of(items: Sequence[ItemScore], result: Result) -> Lost | None:
     statuses: dict[str, set[str]] = {}
     for item in lost:
         statuses.setdefault(item.item, set()).add(str(item.status))
-    counts = {status: sum(item.status == status for item in lost) for status in _STATUS}
+    counts = dict.fromkeys(_STATUS, 0)
+    for item in lost:  # an answer may be read and still have no score: four zeros
+        counts[str(item.status)] = counts.get(str(item.status), 0) + 1
     named = {item: frozenset(own) for item, own in statuses.items()}
     return Lost(counts, named, means["worst"], means["best"], means["wrong"])
 

@@ -37,20 +37,22 @@ def _first(verdict: Verdict, things: str) -> str:
     if len(ranked) == 2:
         return pair_sentence(verdict.pair(ranked[0].name, ranked[1].name), things)
     rest = [one for one in ranked if one not in first]
-    clear = all((a.name, b.name) in verdict.apart for a in first for b in rest)
+    jointly = verdict.jointly_apart if rest else frozenset()  # a sentence about several holds for all of them at once
+    clear = all((a.name, b.name) in jointly for a in first for b in rest)
+    after = [b for b in rest if any((a.name, b.name) in jointly for a in first)]
     alike = not any((a.name, b.name) in verdict.apart for a, b in permutations(first, 2))
     sizes = {size for a, b in combinations(first, 2) if (size := paired_on(a, b))}
     if len(first) == 1:
         opening = f"{_name(first[0])} is best: it scores {_score(first[0])}"
         more = "more" if first[0].better == "higher" else "less"
-        found = f"{opening}, {more} than {_others(rest)}." if clear else f"{opening}; {_others(rest)} come after it."
+        found = f"{opening}, {more} than {_others(rest)}." if clear else f"{opening}{_behind(rest, after, 'it')}"
     elif alike:
         found = f"{_listed_scores(first)} cannot be told apart{_with(sizes, things)}"
-        found += _before(first, rest, clear) if rest else "."
+        found += _before(first, rest, clear, after) if rest else "."
     else:
         found = f"{_listed_scores(first, 'or')} may be best{_with(sizes, things)}: when {len(ranked)} are compared"
         found += " at once, a lead of this size can be chance"
-        found += _before(first, rest, clear) if rest else "."
+        found += _before(first, rest, clear, after) if rest else "."
     return " ".join(part for part in (found, _neighbours(verdict)) if part)
 
 
@@ -58,16 +60,22 @@ def _not_given(verdict: Verdict) -> list[str]:
     """Who leads by answers that it did not give; of two alone the sentence on the pair says it."""
     if len(verdict.ranked) < 3:
         return []
-    said = []
+    leading: list[tuple[Contender, list[Contender]]] = []
     for one in verdict.ranked:
-        own = one.contender
-        behind = [other.contender for other in verdict.ranked if (own.name, other.contender.name) in verdict.leads]
-        if behind and own.lost:
-            said.append(
-                f"{_name(own)} is better than {_others(behind)} on what it answered only, and not with "
-                f"{own.lost.words} counted as the worst answers."
-            )
-    return said
+        behind = [two.contender for two in verdict.ranked if (one.contender.name, two.contender.name) in verdict.leads]
+        if behind and one.contender.lost:
+            leading.append((one.contender, behind))
+    if len(leading) > 1:
+        named = [f"{_name(own)} ({own.lost.words})" for own, _ in leading if own.lost]
+        return [
+            f"Better than some others on what they answered only, and not with the rest as the worst: {listed(named)}."
+        ]
+    return [
+        f"{_name(own)} is better than {_others(behind)} on what it answered only, and not with {own.lost.words} "
+        "counted as the worst answers."
+        for own, behind in leading
+        if own.lost
+    ]
 
 
 def _rated(verdict: Verdict, things: str, rater: str) -> str:
@@ -103,10 +111,19 @@ def _with(sizes: set[int], things: str) -> str:
     return f" with these {min(sizes)} {things}" if len(sizes) == 1 else f" with these {things}"
 
 
-def _before(first: Sequence[Contender], rest: Sequence[Contender], clear: bool) -> str:
+def _before(first: Sequence[Contender], rest: Sequence[Contender], clear: bool, after: Sequence[Contender]) -> str:
     who = "both" if len(first) == 2 else f"all {len(first)}"
-    verb = "comes" if len(rest) == 1 else "come"
-    return f"; {who} are better than {_others(rest)}." if clear else f"; {_others(rest)} {verb} after them."
+    return f"; {who} are better than {_others(rest)}." if clear else _behind(rest, after, "them")
+
+
+def _behind(rest: Sequence[Contender], after: Sequence[Contender], whom: str) -> str:
+    """Those who may not be first: who comes after the first ones with all compared at once, and who only seems to."""
+    if len(after) == len(rest):
+        return f"; {_others(rest)} {'comes' if len(rest) == 1 else 'come'} after {whom}."
+    count = "" if len(rest) == 1 else f", {len(after)} of them" if after else ", none of them"
+    verb = "stands" if len(rest) == 1 else "stand"
+    count = count or ", not"
+    return f"; {_others(rest)} {verb} lower{count} beyond chance when all are compared at once."
 
 
 def _others(rest: Sequence[Contender]) -> str:

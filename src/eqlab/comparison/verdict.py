@@ -226,6 +226,17 @@ class Verdict:
     def _by_name(self) -> dict[str, Standing]:
         return {one.contender.name: one for one in self.standings}
 
+    @cached_property
+    def jointly_apart(self) -> frozenset[tuple[str, str]]:
+        """(better, worse) by name: those of `apart` that hold all at once with 95 %, as sentences about all must."""
+        own = [one.contender for one in self.ranked]
+        if len(own) <= 2:
+            return self.apart
+        table = _table(own)
+        above = rank_sets(table, claim="all").above if table is not None else _holm_all(_alone(own)[0].p)
+        pairs = {(own[j].name, own[k].name) for j, k in np.argwhere(above).tolist()}
+        return self.apart & pairs
+
     def of(self, name: str) -> Standing:
         return self._by_name[name]
 
