@@ -17,6 +17,7 @@ from claims_pairs import PAIRS
 from claims_people import ppi, strengths
 from claims_ratings import against_r, effects, replies
 from claims_tables import Rows, share, show
+from claims_verdicts import VERDICTS
 
 Floats = npt.NDArray[np.float64]
 Random = np.random.Generator
@@ -225,6 +226,7 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "speakers": (claims_talks.speakers, 400),
     "people": (claims_talks.people, 300),
     **PAIRS,
+    **VERDICTS,
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, ttest_ind, ttest_rel
+from scipy.stats import binomtest, permutation_test, ttest_ind, ttest_rel
 from statsmodels.stats.power import TTestPower
 
 from eqlab.analysis.comparison import items_needed, paired, unpaired
@@ -108,6 +108,21 @@ def test_the_same_gap_on_every_item_is_judged_by_its_signs():
     assert (found.p, found.probability) == pytest.approx((theirs, 1 - theirs / 2))
     needed = items_needed(found)
     assert binomtest(needed, needed).pvalue <= 0.05 < binomtest(needed - 1, needed - 1).pvalue
+
+
+@given(st.lists(st.sampled_from([-1.0, 1.0]), min_size=1, max_size=7))
+def test_few_differing_items_of_one_size_are_mcnemars_exact_test(signs):
+    a = np.concatenate([np.array(signs), np.zeros(30)])
+    wins = sum(one > 0 for one in signs)
+    found = paired(a, np.zeros(len(a)))
+    assert found.p == pytest.approx(binomtest(wins, len(signs)).pvalue)
+    assert (found.differ, found.low) == (len(signs), None)
+
+
+def test_few_differing_items_are_the_permutation_test_of_scipy():
+    gaps = np.concatenate([[3.0, -1.0, 7.0, 2.5, 0.4, 6.0], np.zeros(20)])
+    theirs = permutation_test((gaps[:6],), np.mean, permutation_type="samples", n_resamples=np.inf).pvalue
+    assert paired(gaps, np.zeros(26)).p == pytest.approx(theirs)
 
 
 def test_the_effect_is_in_standard_deviations():

@@ -89,7 +89,7 @@ def test_sweep(eqlab, server, tmp_path):
     "command",
     [
         ("reproduce", "eqbench"),
-        ("reproduce", "short-forms"),
+        pytest.param(("reproduce", "short-forms"), marks=pytest.mark.claims),  # ten seconds
         ("items", "report", "published"),
         ("leaderboard", "build", "site", "--published", "--no-runs"),
         ("compare", "published:gpt-4-0314", "published:gpt-4-0613", "published:lmsys/vicuna-7b-v1.1"),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.comparison.contender import REFERENCE, Contender, contender, told_apart, why_no_rank
+from eqlab.comparison.contender import REFERENCE, Contender, contender, lost_of, told_apart, why_no_rank
 from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import ALPHA, pair, paired_on, rank
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result
@@ -141,13 +141,21 @@ def test_the_same_answers_share_every_rank():
     assert "cannot be told apart" in conclusion(found)
 
 
-def test_near_copies_are_never_told_apart_however_small_p_is():
+def test_near_copies_are_told_apart_by_the_signs_of_their_few_differences():
     base = drawn(1, n=100)
     other = base.copy()
     other[:7] += 5.0
     found = pair(one("a", other), one("b", base))
-    assert (found.separated, found.why, found.difference.low) == (False, "they differ on 7 of 100", None)
-    assert set(ranks(rank([one("a", other), one("b", base)])).values()) == {(1, 2)}
+    assert (found.separated, found.difference.differ, found.difference.low) == (True, 7, None)
+    assert found.difference.p == 2 / 2**7
+    assert ranks(rank([one("a", other), one("b", base)])) == {"a": (1, 1), "b": (2, 2)}
+    assert "(exact test of the 7 on which they differ, p = 0.0156, 100 shared items)" in conclusion(
+        rank([one("a", other), one("b", base)])
+    )
+    other[0] -= 10.0  # six of seven: p = 16/128
+    found = pair(one("a", other), one("b", base))
+    assert (found.separated, found.why) == (False, "they differ on 7 of 100")
+    assert found.difference.p == 16 / 2**7
 
 
 def test_the_same_gap_on_every_item_is_told_by_its_signs():
@@ -229,3 +237,69 @@ def test_a_rater_with_too_few_prompts_still_tells_the_shares():
     text = conclusion(rank(few), "prompts", "j")
     assert text.startswith("Judge-only: j gives a 100.00, b 0.00 overall.")
     assert text.endswith("Too few items: 4, at least 5 are needed.")
+
+
+def answered(name, points, refused=(), status="refused", worst=None, **more):
+    """A contender made of a result, with some answers lost."""
+    items = tuple(
+        ItemScore(
+            str(k), str(k), 0, status if k in refused else "ok", None,
+            points=None if k in refused else float(value), worst=worst,
+        )
+        for k, value in enumerate(points)
+    )  # fmt: skip
+    left = [item.points for item in items if item.points is not None]
+    head = Estimate("s", float(np.mean(left)), len(left), low=0, high=100)
+    return contender(name, Result("b", "B", f"model:{name}", {}, "", head, (0.0, 100.0), items=items, **more))
+
+
+def test_lost_answers_are_worth_what_the_ends_of_the_scale_say():
+    own = answered("m", [80.0, 60.0, 40.0, 90.0, 30.0, 100.0], refused=(4, 5))
+    assert (own.lost.at_worst, own.lost.at_best, own.lost.as_wrong) == (45.0, pytest.approx(470 / 6), 45.0)
+    assert (own.lost.words, own.certain) == ("2 refused", 45.0)
+    below = answered("m", [80.0, -60.0, 40.0, 90.0, 30.0], refused=(4,))  # no end: nothing worse than it has shown
+    assert below.lost.worst["4"] == -60.0
+    assert below.lost.wrong["4"] == 0.0
+    known = answered("m", [80.0, -60.0, 40.0, 90.0, 30.0], refused=(4,), worst=-140.0)
+    assert known.lost.worst["4"] == -140.0
+    near = answered("m", [3.0, 1.0, 2.0, 4.0, 5.0], refused=(4,), better="lower")
+    assert (near.lost.worst["4"], near.lost.best["4"]) == (100.0, 0.0)
+    assert answered("m", drawn(1)).lost is None
+    assert lost_of((), Result("b", "B", "model:m", {}, "", Estimate("s", None, 0), (0, 1))) is None
+
+
+def test_who_leads_by_answers_not_given_is_not_better():
+    base = np.clip(drawn(5), 0, 100)
+    other = np.clip(base + np.random.default_rng(6).normal(0, 6, 40), 0, 100)
+    hard = np.argsort(base - other)[:12]  # where it would lose most
+    gamer, rival = answered("gamer", np.minimum(base + 1, 100), refused=set(hard.tolist())), answered("rival", other)
+    found = pair(gamer, rival)
+    assert found.difference.p < ALPHA
+    assert (found.separated, found.better, found.leads) == (False, None, gamer)
+    assert ranks(rank([gamer, rival])) == {"rival": (1, 2), "gamer": (1, 2)}
+    assert [one.contender.name for one in rank([gamer, rival]).standings] == ["rival", "gamer"]
+    assert [one.at_worst for one in rank([gamer, rival]).standings] == [(1, 1), (2, 2)]
+    assert conclusion(rank([gamer, rival])).startswith("gamer is better than rival on what it answered, by ")
+    assert "; with 12 refused counted as the worst answers rival is better." in conclusion(rank([gamer, rival]))
+    third = answered("third", base - 40)
+    assert "gamer is better than rival on what it answered only, and not with 12 refused" in conclusion(
+        rank([gamer, rival, third])
+    )
+    clear = answered("clear", np.clip(base + 30, 0, 100), refused={0})
+    assert pair(clear, third).better is clear  # a lead that one refusal does not undo stands
+    assert pair(clear, third).at_worst.value < pair(clear, third).difference.value
+
+
+@given(st.integers(0, 10**6), st.integers(0, 12), st.integers(3, 5))
+def test_refusing_never_raises_what_tables_are_sorted_by(seed, count, size):
+    random = np.random.default_rng(seed)
+    points = random.uniform(0, 100, 30)
+    lost = set(random.choice(30, count, replace=False).tolist())
+    assert answered("m", points, refused=lost).certain <= answered("m", points).certain + 1e-9
+    every = [answered("m0", points, refused=lost)]
+    every += [answered(f"m{k}", np.clip(points + random.normal(k - 2, 9, 30), 0, 100)) for k in range(1, size)]
+    found = rank(every)
+    both = [found.pair(a.name, b.name) for j, a in enumerate(every) for b in every[j + 1 :]]
+    leads = {(one.leads.name, (one.b if one.leads is one.a else one.a).name) for one in both if one.leads}
+    apart = {(one.better.name, (one.b if one.better is one.a else one.a).name) for one in both if one.better}
+    assert (found.leads, found.apart) == (leads, apart)  # all at once as one by one

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,16 @@ def kill_after(replies: int, server: Any, where: str | Path, start: Callable[[],
     finally:
         worker.kill()
         worker.communicate()
+        _settle(server)
         server.before = None
         over.set()
     assert stored(where) == wanted
+
+
+def _settle(server: Any) -> None:
+    """Until everything that the dead process sent has been taken in, or it would use up replies of the next one: what
+    it sent lies before these requests."""
+    for _ in range(3):
+        with closing(HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)) as connection:
+            connection.request("GET", "/settled")
+            assert connection.getresponse().status == 404

@@ -8,6 +8,7 @@ for one subject's range, by the test of its own row (claim `each`)."""
 
 import math
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,10 @@ from scipy.special import ndtri, stdtr, stdtrit
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import FEWEST, mean_bounds
 from eqlab.core.errors import UsageError
+
+DIFFER = 8
+"""Items on which two must differ for Student's t. Near copies agree on most items: the few others have too little
+spread to be judged by, and are judged by their signs, exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,9 @@ class Difference:
     """Difference over the root mean of the two variances over items, with Hedges' correction (g_av; Lakens 2013)."""
     superiority: float | None = None
     """Share of items (of pairs of items, if unpaired) on which A scores higher, ties half (Vargha & Delaney 2000)."""
+    differ: int | None = None
+    """Items on which the two differ, where they are so few that p is exact (`signs_p`) and there is no interval; None:
+    Student's test."""
 
 
 def paired(
@@ -64,12 +72,28 @@ def paired(
     effect = _effect(float(gaps.mean()), one, other, n - 1)
     if n < FEWEST:
         return Difference(float(gaps.mean()), n, "paired", se, n - 1, effect=effect, superiority=won)
+    if bounds is None and 0 < (differ := int(np.count_nonzero(gaps))) < min(DIFFER, n):
+        p, gap = signs_p(gaps), float(gaps.mean())
+        chance = 1 - p / 2 if gap > 0 else p / 2
+        return Difference(gap, n, "paired", se, n - 1, None, None, p, chance, effect, won, differ)
     found = _tested(float(gaps.mean()), n, "paired", se, n - 1, effect, won, level)
     if bounds is None:
         return found
     reach = bounds[1] - bounds[0]
     low, high = mean_bounds(gaps.tolist(), (-reach, reach), level) or (None, None)
     return replace(found, low=low, high=high)
+
+
+def signs_p(gaps: npt.ArrayLike) -> float:
+    """Fisher's (1935) exact test of random signs: the share of all 2ᵏ ways to give the k gaps that are not 0 a sign in
+    which their sum is as far from 0. Gaps of one size (right and wrong) make it McNemar's exact test. For few gaps."""
+    sizes = np.abs(np.asarray(gaps, dtype=float))
+    sizes = sizes[sizes > 0]
+    if len(sizes) == 0:
+        return 1.0
+    seen = abs(float(np.sum(gaps)))
+    sums = np.abs(np.array(list(product((-1.0, 1.0), repeat=len(sizes)))) @ sizes)
+    return float((sums >= seen - 1e-9 * sizes.sum()).mean())
 
 
 def unpaired(

@@ -21,6 +21,8 @@ import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
 from eqlab.analysis.arrays import Flags, Floats
+from eqlab.analysis.comparison import DIFFER as DIFFER
+from eqlab.analysis.comparison import signs_p
 from eqlab.analysis.intervals import FEWEST
 from eqlab.core.errors import UsageError
 
@@ -31,9 +33,6 @@ _AT_ONCE = 20_000_000
 """Numbers in memory at once."""
 _MANY = 600
 """Items from which on normal weights do (the central limit theorem has set in); they cost less."""
-DIFFER = 8
-"""Items on which two models must differ. Near copies agree on most items; what is left is too little for a t test, and
-no test by signs could separate them among dozens of others either (2/2⁸ = .008)."""
 CLAIMS: dict[str, str] = {
     "each": "For any one model, its true rank among these lies in its range with {level:.0%} confidence.",
     "all": "All true ranks lie in their ranges at once, with {level:.0%} confidence.",
@@ -50,6 +49,8 @@ class Pairwise:
     se: Floats
     p: Floats
     n: npt.NDArray[np.int64]
+    few: Flags | None = None
+    """Pairs that differ on so few items that p is by their signs, exactly; None: nobody looked."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,8 +82,8 @@ def rank_sets(
     found: Pairwise | None = None,
 ) -> RankSets:
     """Ranges under one claim, and who may be first, for a models × items array (NaN: missing; higher is better). A
-    model without scores may have any rank; a pair with too few items, or near copies, is never separated. `found`:
-    pairs tested elsewhere, where more than the items varies (judges, say)."""
+    model without scores may have any rank; a pair with too few items is never separated, and near copies by the signs
+    of their few gaps. `found`: pairs tested elsewhere, where more than the items varies (judges, say)."""
     scores = as_matrix(matrix)
     found = pairwise(scores) if found is None else found
     tested, by_signs = _testable(scores, found)
@@ -154,20 +155,54 @@ def pairwise(matrix: npt.ArrayLike) -> Pairwise:
         p = np.where(gap == 0, 1.0, 2 * stdtr(np.maximum(n - 1, 1), -np.abs(gap / se)))
     same = (se == 0) & (gap != 0)  # as in `paired`: all signs agree
     p[same] = 2.0 ** (1 - n[same])
+    differ = _differing(scores)
+    few = (n >= FEWEST) & (differ > 0) & (differ < np.minimum(DIFFER, n))
+    for one, other in np.argwhere(np.triu(few)).tolist():
+        gaps = scores[one] - scores[other]
+        p[one, other] = p[other, one] = signs_p(gaps[np.isfinite(gaps)])
     p[np.isnan(se) | (n < FEWEST)] = np.nan
-    return Pairwise(gap, se, p, n.astype(np.int64))
+    return Pairwise(gap, se, p, n.astype(np.int64), np.asarray(few))
+
+
+def one_against(row: npt.ArrayLike, matrix: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """(difference, p) of one row against every row of a table, each pair as in `pairwise`; NaN where there is none."""
+    scores = as_matrix(matrix)
+    gaps = np.asarray(row, dtype=float)[None, :] - scores
+    known = np.isfinite(gaps)
+    n = known.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gap = np.where(known, gaps, 0.0).sum(axis=1) / n
+        spread = (np.where(known, gaps - gap[:, None], 0.0) ** 2).sum(axis=1)
+        size = (np.where(known, np.abs(gaps), 0.0) ** 2).sum(axis=1)
+        spread[spread < 1e-12 * size] = 0.0
+        se = np.sqrt(spread / (n - 1) / n)
+        p = np.where(gap == 0, 1.0, 2 * stdtr(np.maximum(n - 1, 1), -np.abs(gap / se)))
+    same = (se == 0) & (gap != 0)
+    p[same] = 2.0 ** (1.0 - n[same])
+    differ = (known & (gaps != 0)).sum(axis=1)
+    for place in np.flatnonzero((differ > 0) & (differ < np.minimum(DIFFER, n))):
+        p[place] = signs_p(gaps[place][known[place]])
+    p[n < FEWEST] = np.nan
+    return gap, p
 
 
 def comparable(matrix: npt.ArrayLike, found: Pairwise) -> npt.NDArray[np.bool_]:
-    """Pairs of which something can be said: enough shared items, and enough of them on which the two differ."""
-    scores = as_matrix(matrix)
-    differ = np.zeros(found.n.shape, dtype=np.int64)
+    """Pairs of which something can be said: enough shared items, and some of them on which the two differ; as many as
+    Student's t needs, where nobody looked at the signs of fewer."""
+    differ = _differing(as_matrix(matrix))
+    needed = np.minimum(DIFFER, found.n) if found.few is None else 1
+    enough = np.asarray((found.n >= FEWEST) & (differ >= needed))
+    np.fill_diagonal(enough, False)
+    return enough
+
+
+def _differing(scores: Floats) -> npt.NDArray[np.int64]:
+    """By pair, on how many shared items the two differ."""
+    differ = np.zeros((len(scores), len(scores)), dtype=np.int64)
     for row, one in enumerate(scores):
         gaps = scores - one
         differ[row] = (np.isfinite(gaps) & (gaps != 0)).sum(axis=1)
-    enough = np.asarray((found.n >= FEWEST) & (differ >= np.minimum(DIFFER, found.n)))
-    np.fill_diagonal(enough, False)
-    return enough
+    return differ
 
 
 def as_matrix(matrix: npt.ArrayLike) -> Floats:
@@ -230,9 +265,9 @@ class BootstrapT:
 
 
 def _testable(scores: Floats, found: Pairwise) -> tuple[Flags, Flags]:
-    """(pairs with a t statistic, pairs with the same gap on every item, of which only signs can tell)."""
+    """(pairs with a t statistic, pairs of which only signs can tell: the same gap on every item, or few gaps)."""
     enough = comparable(scores, found) & np.isfinite(found.p)
-    constant = enough & (found.se == 0)
+    constant = enough & ((found.se == 0) if found.few is None else (found.se == 0) | found.few)
     return enough & ~constant, constant & (found.difference != 0)
 
 

@@ -10,6 +10,7 @@ from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 
 if TYPE_CHECKING:
     from eqlab.comparison.entries import Missing
+    from eqlab.comparison.gate import IfUnsure
 
 
 class CompareFlags(TypedDict):
@@ -66,9 +67,23 @@ def compare(
     fail_if_worse: Annotated[
         bool, typer.Option("--fail-if-worse", help="With --baseline: exit code 3 if the candidate is worse.")
     ] = False,
+    if_unsure: Annotated[
+        str,
+        typer.Option(
+            metavar="pass|fail",
+            help="With --fail-if-worse: what becomes of a gate that cannot say; `fail` is exit code 5.",
+            show_default="pass",
+        ),
+    ] = "",
     margin: Annotated[
-        float, typer.Option(min=0, metavar="POINTS", help="With --baseline: a loss that is allowed.")
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="POINTS",
+            help="With --baseline: a loss that is allowed; `no worse` means within it.",
+            show_default="2 % of the scale",
+        ),
+    ] = None,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With --baseline: write JUnit XML for a CI server.")
     ] = None,
@@ -91,10 +106,14 @@ def compare(
 
     if missing not in ("drop", "zero"):
         raise UsageError(f"--missing '{missing}' is unknown.", "Choose drop or zero.")
-    gate_only = {"--fail-if-worse": fail_if_worse, "--margin": margin, "--junit": junit}
+    gate_only = {"--fail-if-worse": fail_if_worse, "--margin": margin is not None, "--junit": junit}
     for flag, value in gate_only.items():
         if value and not baseline:
             raise UsageError(f"{flag} needs something to compare with.", "Add --baseline RUN.")
+    if if_unsure not in ("", "pass", "fail"):
+        raise UsageError(f"--if-unsure '{if_unsure}' is unknown.", "Choose pass or fail.")
+    if if_unsure and not fail_if_worse:
+        raise UsageError("--if-unsure says how a gate ends that may fail.", "Add --fail-if-worse.")
     check_writable(junit, markdown)
     named = [*(sources or ()), *(_runs_of(sweep, store, data) if sweep else ())] or ["last"]
     missing_is: Missing = "zero" if missing == "zero" else "drop"
@@ -103,7 +122,8 @@ def compare(
         _speakers(named, speakers, chosen, as_json)
         return
     if baseline:
-        _gate(named, baseline, chosen, missing_is, margin, fail_if_worse, junit, markdown, as_json)
+        ends: IfUnsure | None = None if not fail_if_worse else "fail" if if_unsure == "fail" else "pass"
+        _gate(named, baseline, chosen, missing_is, margin, ends, junit, markdown, as_json)
         return
     own, undefined = entries(read_sources(named, **chosen, pool=not each_run), missing_is)
     if not own:
@@ -155,13 +175,14 @@ def _gate(
     baseline: str,
     chosen: "CompareFlags",
     missing: "Missing",
-    margin: float,
-    fail_if_worse: bool,
+    margin: float | None,
+    if_unsure: "IfUnsure | None",
     junit: Path | None,
     markdown: Path | None,
     as_json: bool,
 ) -> None:
-    """Candidate against baseline, A and B in the order given; exit code 3 if it is worse."""
+    """Candidate against baseline, A and B in the order given. `if_unsure`: of a gate that may fail; else it only
+    tells."""
     from eqlab.cli.output import print_json, say
     from eqlab.comparison.entries import entries
     from eqlab.comparison.gate import as_data, gate, junit_xml, markdown_page, sentences
@@ -174,18 +195,17 @@ def _gate(
     reference, _ = entries(read_sources([baseline], **chosen), missing)
     found = gate(candidate, reference, margin, names=(named[0], baseline))
     if junit:
-        write_file(junit, junit_xml(found))
+        write_file(junit, junit_xml(found, if_unsure or "pass"))
     if markdown:
         write_file(markdown, markdown_page(found))
     if as_json:
-        print_json(as_data(found))
+        print_json(as_data(found, if_unsure or "pass"))
     else:
-        for text, style in sentences(found):
+        for text, style in sentences(found, if_unsure):
             say(text, style=style)
-    if found.undecided:
-        raise typer.Exit(1)
-    if found.worse and fail_if_worse:
-        raise typer.Exit(3)
+    code = found.code(if_unsure or "pass")
+    if code and (if_unsure or found.undecided):
+        raise typer.Exit(code)
 
 
 def _runs_of(sweep: Path, store: str, data: Path | None) -> list[str]:

@@ -76,16 +76,40 @@ def export(
             "-o", "--output", metavar="FILE", help="Ends in .parquet, .csv or .jsonl.", show_default="RUN.parquet"
         ),
     ] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="`table`, or `every-eval-ever`: records for that exchange, in a folder.")
+    ] = "table",
+    organisation: Annotated[str, typer.Option(help="every-eval-ever: who made the run.")] = "unknown",
+    relationship: Annotated[
+        str,
+        typer.Option(help="every-eval-ever: first_party, third_party, collaborative or other, to the model's maker."),
+    ] = "third_party",
+    instances: Annotated[bool, typer.Option(help="every-eval-ever: a line for every item, too.")] = True,
+    errors_as_wrong: Annotated[
+        bool,
+        typer.Option("--errors-as-wrong", help="every-eval-ever: lines for answers that could not be read, score 0."),
+    ] = False,
     store: StoreFlag = "",
 ) -> None:
     """Export every attempt with its trial: one row each, as Parquet, CSV or JSONL by the file's ending.
 
-    CSV is made safe for spreadsheets: text that a spreadsheet would run as a formula gets a leading apostrophe."""
+    CSV is made safe for spreadsheets: text that a spreadsheet would run as a formula gets a leading apostrophe.
+    `--format every-eval-ever` writes records of scores and items to a folder instead. Nothing is sent anywhere."""
+    from eqlab.core.errors import UsageError
     from eqlab.publish.export import write_answers
     from eqlab.store.access import open_reader
 
+    if form not in ("table", "every-eval-ever"):
+        raise UsageError(f"There is no format '{form}'.", "Write table or every-eval-ever.")
     with open_reader(store) as opened:
         stored = opened.find_run(run)
+        if form == "every-eval-ever":
+            from eqlab.publish.every_eval_ever import Sender, write_records
+
+            sender = Sender(organisation, relationship, instances, errors_as_wrong)  # type: ignore[arg-type]
+            for written in write_records(opened, stored, output or Path("every-eval-ever"), sender):
+                print_text(str(written))
+            return
         path = output or Path(f"{stored.id}.parquet")
         check_writable(path)
         rows = write_answers(opened, stored, path)

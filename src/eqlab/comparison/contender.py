@@ -1,10 +1,10 @@
 """Who is compared: a subject with its score as it is displayed and its points item by item; or why it has no rank."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
-from eqlab.analysis.intervals import FEWEST
+from eqlab.analysis.intervals import FEWEST, mean_estimate
 from eqlab.core.results import Baseline, Better, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON, RunConfig
 from eqlab.core.text import is_number, short_name
@@ -28,10 +28,25 @@ class Contender:
     bounds: tuple[float, float] | None = None
     """The ends of the scale, where it has two."""
     better: Better = "higher"
+    lost: "Lost | None" = None
+    """Its answers that cannot be used; None where there are none, or where the score is no mean over items."""
 
     @property
     def ranked(self) -> bool:
         return not self.why_no_rank
+
+    @property
+    def certain(self) -> float | None:
+        """The score that refusing cannot raise, by which tables are sorted: with every lost answer as the worst."""
+        return self.lost.at_worst if self.lost else self.score.value
+
+    @property
+    def at_worst(self) -> "Contender":
+        """The same with every lost answer as the worst that its form allows."""
+        if self.lost is None:
+            return self
+        score = mean_estimate(self.score.name, list(self.lost.worst.values()), digits=self.score.digits)
+        return replace(self, points=self.lost.worst, score=score, bounds=None, lost=None)
 
 
 def contender(name: str, result: Result, item_set: str = "") -> Contender:
@@ -45,7 +60,8 @@ def contender(name: str, result: Result, item_set: str = "") -> Contender:
         why = "the score tells of those who are rated"
     why = REFERENCE if people and not why else why
     bounds = bounds_of(result, points)
-    return Contender(name, score, points, item_set, why, people, baselines, bounds, result.better)
+    lost = lost_of(own, result) if points else None
+    return Contender(name, score, points, item_set, why, people, baselines, bounds, result.better, lost)
 
 
 def bounds_of(result: Result, points: Mapping[str, float]) -> tuple[float, float] | None:
@@ -74,6 +90,77 @@ def item_means(items: Sequence[ItemScore]) -> dict[str, float]:
         if item.points is not None:
             found.setdefault(item.item, []).append(item.points)
     return {item: fmean(points) for item, points in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Answers that were refused, could not be read or did not come, and what they are worth at the worst and at the
+    best: the bounds between which the score lies whatever they would have been."""
+
+    counts: Mapping[str, int]
+    """Answers by status."""
+    items: Mapping[str, frozenset[str]]
+    """The statuses of the answers lost, by item."""
+    worst: Mapping[str, float]
+    """Points by item, of all items, with every lost answer as the worst that the form allows: refusing cannot raise
+    their mean."""
+    best: Mapping[str, float]
+    wrong: Mapping[str, float]
+    """The same with every lost answer as 0 points; as the worst, where that is better than 0."""
+
+    @property
+    def at_worst(self) -> float:
+        """The score that refusing cannot raise."""
+        return fmean(self.worst.values())
+
+    @property
+    def at_best(self) -> float:
+        return fmean(self.best.values())
+
+    @property
+    def as_wrong(self) -> float:
+        """The score with errors counted as wrong."""
+        return fmean(self.wrong.values())
+
+    @property
+    def words(self) -> str:
+        """ "2 refused and 1 unreadable"."""
+        named = [f"{count} {_STATUS[status]}" for status, count in self.counts.items() if count]
+        return " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+
+
+_STATUS = {"refused": "refused", "unparseable": "unreadable", "error": "failed"}
+
+
+def lost_of(items: Sequence[ItemScore], result: Result) -> Lost | None:
+    """None where every answer that was given counts."""
+    lost = [item for item in items if item.points is None and item.status is not None]
+    given = [item.points for item in items if item.points is not None]
+    if not lost or not given:
+        return None
+    low, high = result.score_range
+    worst, best = (low, high) if result.better == "higher" else (high, low)
+    if not low <= min(given) <= max(given) <= high:  # no end is known: nothing worse or better than it has shown
+        worst, best = (
+            (min(worst, *given), max(best, *given))
+            if result.better == "higher"
+            else (max(worst, *given), min(best, *given))
+        )
+    ends: dict[str, dict[str, list[float]]] = {"worst": {}, "best": {}, "wrong": {}}
+    for item in items:
+        if item.status is None:
+            continue
+        floor = worst if item.worst is None else item.worst
+        wrong = floor if result.better == "lower" else max(0.0, floor)
+        for name, end in (("worst", floor), ("best", best), ("wrong", wrong)):
+            ends[name].setdefault(item.item, []).append(end if item.points is None else item.points)
+    means = {name: {item: fmean(points) for item, points in own.items()} for name, own in ends.items()}
+    statuses: dict[str, set[str]] = {}
+    for item in lost:
+        statuses.setdefault(item.item, set()).add(str(item.status))
+    counts = {status: sum(item.status == status for item in lost) for status in _STATUS}
+    named = {item: frozenset(own) for item, own in statuses.items()}
+    return Lost(counts, named, means["worst"], means["best"], means["wrong"])
 
 
 def told_apart(names: Sequence[str], *marks: Sequence[str]) -> list[str]:

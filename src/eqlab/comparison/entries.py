@@ -11,7 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.analysis.intervals import mean_estimate
-from eqlab.comparison.contender import REFERENCE, Contender, bounds_of, rater, shares, told_apart, why_no_rank
+from eqlab.comparison.contender import (
+    REFERENCE,
+    Contender,
+    Lost,
+    bounds_of,
+    lost_of,
+    rater,
+    shares,
+    told_apart,
+    why_no_rank,
+)
 from eqlab.core.results import POINTS, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON
 
@@ -57,6 +67,8 @@ class Entry:
     """Items × repeats: which trial it was; another trial of the same item is another order or wording."""
     counts_zero: bool = False
     """Whether answers that could not be used count as 0 points, so that a score stands however few could be read."""
+    lost: Lost | None = None
+    """Answers that could not be used; None where there are none, where they count as 0, and in what a rater says."""
 
     @property
     def kind(self) -> tuple[str, str, str]:
@@ -82,8 +94,9 @@ class Entry:
             bounds = result.others.score_range if result.others else None
             return Contender(self.name, self.score, points, self.item_set, why, bounds=bounds)
         bounds = bounds_of(result, points)
+        lost = self.lost if points else None
         return Contender(
-            self.name, self.score, points, self.item_set, why, people, result.baselines, bounds, result.better
+            self.name, self.score, points, self.item_set, why, people, result.baselines, bounds, result.better, lost
         )
 
     @property
@@ -186,6 +199,7 @@ def _entry(
         unused=sum(item.points is None and item.status is not None for item in own),
         trials=tuple(tuple(trials[name]) for name in kept),
         counts_zero=missing == "zero" and bool(kept),
+        lost=None if group or missing == "zero" else lost_of(own, result),
     )
     if missing == "drop" and (not group or share is not None):
         return entry

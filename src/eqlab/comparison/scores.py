@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from eqlab.analysis.intervals import mean_estimate
+from eqlab.comparison.contender import Lost, lost_of
 from eqlab.core.answered_as import in_words, replaced
 from eqlab.core.answers import OUTCOMES
 from eqlab.core.results import Cell, Column, Estimate, Rank, Result, Table, best_baseline
@@ -18,6 +19,11 @@ from eqlab.tables.data import records
 
 Surface = Literal["terminal", "page", "board", "file"]
 RANK = "Rank: for any one of them, its true rank among these lies in its range with 95 % confidence."
+AT_WORST = (
+    "At worst, at best: with every refused, unreadable or failed answer as the worst, or best, that its form allows. "
+    "Tables are in the order of the first, which refusing cannot raise."
+)
+AS_WRONG = "Errors as wrong: with every such answer as 0 points."
 USAGE = (
     "All attempts. Cost: by the list prices of today, or as the provider said; ≥: some were not counted. "
     "Seconds: median."
@@ -45,6 +51,7 @@ class ScoreLine:
     rank_at_equal_length: Rank | None = None
     words_per_reply: float | None = None
     """Mean length of a reply, where it is known already."""
+    rank_at_worst: Rank | None = None
 
     @property
     def valid(self) -> bool:
@@ -60,6 +67,13 @@ class ScoreLine:
         """A result's own line."""
         kind: Any = "people" if result.subject == PEOPLE else "model"
         return cls(name or result.subject.removeprefix("model:"), result.headline, result, kind=kind, **more)
+
+    @cached_property
+    def lost(self) -> Lost | None:
+        """Answers that cannot be used, and the bounds between which the score lies whatever they would have been."""
+        if self.result is None or self.kind != "model":
+            return None
+        return lost_of([item for item in self.result.items if not item.group], self.result)
 
     @cached_property
     def words(self) -> Estimate:
@@ -81,6 +95,8 @@ class ScoreColumn:
     """What readers see instead, where the value alone does not say it."""
     always: bool = False
     """Whether it is shown even where it says nothing of any line."""
+    matters: Callable[[ScoreLine], bool] | None = None
+    """Of which lines it must be true of one for the column to be shown; None: those with a value."""
 
     def cell(self, line: ScoreLine) -> Cell:
         value: Cell = (self.words or self.value)(line)
@@ -161,6 +177,21 @@ def _equal_rank(end: int) -> Callable[[ScoreLine], int | None]:
     return lambda line: line.rank_at_equal_length[end] if line.rank_at_equal_length else None
 
 
+def _bounded(name: str) -> Callable[[ScoreLine], float | None]:
+    """One of the scores that count lost answers; the score itself where none is lost."""
+
+    def value(line: ScoreLine) -> float | None:
+        if line.lost is None:
+            return line.score.value if line.kind == "model" else None
+        return float(getattr(line.lost, name))
+
+    return value
+
+
+def _has_lost(line: ScoreLine) -> bool:
+    return line.lost is not None
+
+
 def _currency(line: ScoreLine) -> str | None:
     return line.usage.currency if line.usage and line.usage.cost is not None else None
 
@@ -183,6 +214,19 @@ COLUMNS: tuple[ScoreColumn, ...] = (
     ScoreColumn(Column("measure", "measure"), lambda line: line.score.name, "f"),
     ScoreColumn(Column("score", "score", "number"), _bound("value"), "tpbf", _score, always=True),
     ScoreColumn(Column("interval", "95 % interval"), _bound("low"), "tpb", _interval, always=True),
+    ScoreColumn(
+        Column("score_at_worst", "at worst", "number", note=AT_WORST), _bounded("at_worst"), "tpbf", matters=_has_lost
+    ),
+    ScoreColumn(
+        Column("rank_at_worst", "rank at worst", "rank"), lambda line: line.rank_at_worst, "tpbf", matters=_has_lost
+    ),
+    ScoreColumn(Column("score_at_best", "at best", "number"), _bounded("at_best"), "pf", matters=_has_lost),
+    ScoreColumn(
+        Column("score_errors_as_wrong", "errors as wrong", "number", note=AS_WRONG),
+        _bounded("as_wrong"),
+        "pbf",
+        matters=_has_lost,
+    ),
     ScoreColumn(Column("low", "low", "number"), _bound("low"), "f"),
     ScoreColumn(Column("high", "high", "number"), _bound("high"), "f"),
     ScoreColumn(Column("se", "standard error", "number"), _bound("se"), "f"),
@@ -308,6 +352,8 @@ def _shown(lines: Sequence[ScoreLine], surface: Surface) -> list[ScoreColumn]:
 
 
 def _says_something(column: ScoreColumn, lines: Sequence[ScoreLine]) -> bool:
+    if column.matters is not None and not any(map(column.matters, lines)):
+        return False
     values = [column.value(line) for line in lines]
     if column.column.key == "rules":
         kinds: dict[str, set[Any]] = {}

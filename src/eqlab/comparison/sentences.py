@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from itertools import combinations, permutations
 
 from eqlab.comparison.contender import REFERENCE, Contender
-from eqlab.comparison.verdict import Pair, Verdict, paired_on
+from eqlab.comparison.verdict import ALPHA, Pair, Verdict, paired_on
 from eqlab.core.results import best_baseline, goodness
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import basis_of, floor_text, number, short_name, value_of
+from eqlab.tables.cells import p_text
 
 _MOST_NAMES = 6
 
@@ -21,6 +22,7 @@ def conclusion(verdict: Verdict, things: str = "items", rater: str = "") -> str:
     else:
         some = any(one.contender.score.value is not None for one in verdict.standings)
         parts = [_first(verdict, things)] if ranked else ["No score can be compared."] if some else []
+        parts += _not_given(verdict)
     parts += [_people(verdict, one.contender) for one in verdict.standings if one.contender.why_no_rank == REFERENCE]
     parts.append(_baselines(ranked))
     parts += _left_out([one.contender for one in verdict.standings if not one.rank], bool(ranked))
@@ -49,6 +51,22 @@ def _first(verdict: Verdict, things: str) -> str:
         found += " at once, a lead of this size can be chance"
         found += _before(first, rest, clear) if rest else "."
     return " ".join(part for part in (found, _neighbours(verdict)) if part)
+
+
+def _not_given(verdict: Verdict) -> list[str]:
+    """Who leads by answers that it did not give; of two alone the sentence on the pair says it."""
+    if len(verdict.ranked) < 3:
+        return []
+    said = []
+    for one in verdict.ranked:
+        own = one.contender
+        behind = [other.contender for other in verdict.ranked if (own.name, other.contender.name) in verdict.leads]
+        if behind and own.lost:
+            said.append(
+                f"{_name(own)} is better than {_others(behind)} on what it answered only, and not with "
+                f"{own.lost.words} counted as the worst answers."
+            )
+    return said
 
 
 def _rated(verdict: Verdict, things: str, rater: str) -> str:
@@ -115,10 +133,20 @@ def pair_sentence(pair: Pair, things: str) -> str:
         low, high, size = (None if high is None else -high), (None if low is None else -low), -size
     digits = 2 if 0 < size < 0.05 else 1
     bounds = "the same on each" if low is None or high is None else f"95 % interval {_range(low, high, digits)}"
+    if gap.differ is not None and gap.p is not None:
+        bounds = f"exact test of the {gap.differ} on which they differ, p = {p_text(gap.p)}"
     basis = f"{bounds}, {_counted(pair, things)}"
     if pair.better is not None:
         worse = b if pair.better is a else a
         return f"{_name(pair.better)} is better than {_name(worse)} by {number(size, digits)} points ({basis})."
+    if pair.leads is not None and pair.leads.lost is not None:
+        other, less = (b if pair.leads is a else a), pair.at_worst
+        turned = less is not None and less.p is not None and less.p < ALPHA and less.value != 0
+        left = f"{_name(other)} is better" if turned else "the two cannot be told apart"
+        return (
+            f"{_name(pair.leads)} is better than {_name(other)} on what it answered, by {number(size, digits)} points "
+            f"({basis}); with {pair.leads.lost.words} counted as the worst answers {left}."
+        )
     if pair.why and gap.value:  # near copies
         apart = f"{number(size, digits)} points in all"
         return f"{_both(pair)} cannot be told apart: {pair.why} shared {things} only ({apart})."

@@ -5,11 +5,13 @@ from typing import Any
 
 from eqlab.analysis.components import RESIDUAL, MeasurementDesign
 from eqlab.comparison.compare import Comparison, Spread, caveats
+from eqlab.comparison.contender import Contender
 from eqlab.comparison.disagreement import disagreement, furthest_apart
 from eqlab.comparison.entries import OVERALL, SHARE
+from eqlab.comparison.scores import AT_WORST
 from eqlab.comparison.sentences import conclusion, pair_sentence, round_up
 from eqlab.comparison.speakers import over_speakers, over_speakers_table
-from eqlab.comparison.verdict import Pair, Verdict
+from eqlab.comparison.verdict import Pair, Standing, Verdict
 from eqlab.core.answers import OUTCOMES
 from eqlab.core.records import as_dict
 from eqlab.core.results import POINTS, Cell, Column, Estimate, Table
@@ -26,6 +28,7 @@ FIRST = "May be first: the truly best is among these with 95 % confidence."
 JOINTLY = "Rank, jointly: all true ranks lie in these ranges at once, with 95 % confidence."
 RANK_COLUMN = Column("rank", "rank", "rank", note=RANK)
 FIRST_COLUMN = Column("may_be_first", "may be first", "flag", note=FIRST)
+AT_WORST_COLUMN = Column("rank_at_worst", "rank at worst", "rank")
 JOINTLY_COLUMN = Column("rank_jointly", "rank, jointly", "rank", note=JOINTLY)
 SEPARATED_ALONE = "Told apart: this pair by itself, with 95 % confidence; p_jointly corrects for all pairs."
 SEPARATED = "Told apart: this pair by itself at 95 %; p, all pairs: corrected for the {pairs} of them."
@@ -68,11 +71,14 @@ def _standings(found: Comparison) -> Table:
     counted = any(len(entry.items) != entry.score.n for entry in found.entries)  # else n says it
     repeated = any(entry.asked > 1 for entry in found.entries)
     lost = [status for status in OUTCOMES[1:] if any(entry.counts.get(status) for entry in found.entries)]
+    bounded = any(one.contender.lost for one in found.verdict.standings)
     rows: list[tuple[Cell, ...]] = []
     for one, entry in zip(found.verdict.standings, found.entries, strict=True):
         row: list[Cell] = [one.rank, one.may_be_first] if several else []
         row += [one.jointly] if joint else []
+        row += [one.at_worst] if several and bounded else []
         row += [entry.name, entry.score]
+        row += [one.contender.certain, _certain_best(one.contender)] if bounded else []
         row += [len(entry.items)] if counted else []
         row += [entry.asked] if repeated else []
         row += [entry.counts.get(status, 0) for status in lost]
@@ -80,12 +86,23 @@ def _standings(found: Comparison) -> Table:
         rows.append(tuple([*row, spread.variation, spread.agreement] if again else row))
     columns: list[Column | str] = [RANK_COLUMN, FIRST_COLUMN] if several else []
     columns += [JOINTLY_COLUMN] if joint else []
+    columns += [AT_WORST_COLUMN] if several and bounded else []
     columns += ["who", Column("score", _measure(found), "estimate")]
+    columns += (
+        [Column("score_at_worst", "at worst", "number"), Column("score_at_best", "at best", "number")]
+        if (bounded)
+        else []
+    )
     columns += [*([found.things] if counted else []), *(["repeats"] if repeated else []), *lost]
     columns += ["CV over repeats, %", "agreement of repeats (ICC)"] if again else []
     note = " ".join([RANK, FIRST, *([JOINTLY] if joint else [])]) if several else ""
+    note = " ".join([*([note] if note else []), *([AT_WORST] if bounded else [])])
     title = f"{found.title}: {found.rater}" if found.rater else found.title
     return Table(title, tuple(columns), tuple(rows), note)
+
+
+def _certain_best(one: Contender) -> float | None:
+    return one.lost.at_best if one.lost else one.score.value
 
 
 def _measure(found: Comparison) -> str:
@@ -145,7 +162,7 @@ def _pair_row(pair: Pair, several: bool, *, with_basis: bool) -> tuple[Cell, ...
         "" if alike else pair.gain.probability,
         None if gap.effect is None else f"{gap.effect:+.2f}",
         gap.superiority,
-        "" if alike else gap.p,
+        "" if alike and gap.differ is None else gap.p,
         *(("" if alike else pair.p_jointly,) if several else ()),
         "too few" if pair.separated is None else pair.separated,
         *((_basis(pair),) if with_basis else ()),
@@ -217,6 +234,7 @@ def as_data(found: Comparison, missing: str) -> dict[str, Any]:
                 "rank_jointly": list(one.jointly) if one.jointly else None,
                 "why_no_rank": one.contender.why_no_rank,
                 "score": as_dict(entry.score),
+                "lost": lost_data(one),
                 "items": len(entry.items),
                 "repeats": entry.asked,
                 "counts": dict(entry.counts),
@@ -238,6 +256,20 @@ def as_data(found: Comparison, missing: str) -> dict[str, Any]:
     }
 
 
+def lost_data(one: Standing) -> dict[str, Any] | None:
+    """What was refused, unreadable or failed, and the bounds between which the score lies; None where nothing was."""
+    lost = one.contender.lost
+    if lost is None:
+        return None
+    return {
+        "counts": dict(lost.counts),
+        "score_at_worst": lost.at_worst,
+        "score_at_best": lost.at_best,
+        "score_errors_as_wrong": lost.as_wrong,
+        "rank_at_worst": list(one.at_worst) if one.at_worst else None,
+    }
+
+
 def pair_data(pair: Pair, things: str) -> dict[str, Any]:
     return {
         "a": pair.a.name,
@@ -247,6 +279,8 @@ def pair_data(pair: Pair, things: str) -> dict[str, Any]:
         "p_jointly": pair.p_jointly,
         "separated": pair.separated,
         "better": pair.better.name if pair.better else None,
+        "leads": pair.leads.name if pair.leads else None,
+        "at_worst": as_dict(pair.at_worst) if pair.at_worst else None,
         "items_needed": pair.needed,
         "designs": [as_dict(design) for design in pair.designs],
         "sentence": pair_sentence(pair, things),
@@ -266,6 +300,7 @@ def verdict_data(verdict: Verdict, things: str, rater: str = "") -> dict[str, An
                 "rank": list(one.rank) if one.rank else None,
                 "may_be_first": one.may_be_first,
                 "why_no_rank": one.contender.why_no_rank,
+                "lost": lost_data(one),
             }
             for one in verdict.standings
         ],

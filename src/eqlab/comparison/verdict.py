@@ -5,7 +5,9 @@ Each statement is made for what it claims, at 95 %:
 - a rank range: the rank of any one contender that you look at (Mogstad, Romano, Shaikh & Wilhelm 2024);
 - may be first: the truly best one is among these, which are those whose range begins with 1;
 - joint ranges, on request: all ranks at once.
-None is claimed that the pair itself does not bear out: nobody loses a rank to one whom it cannot be told apart from."""
+None is claimed that the pair itself does not bear out: nobody loses a rank to one whom it cannot be told apart from.
+And none that rests on answers which were not given: who is better must be so with its own refused, unreadable or
+failed answers as the worst that their forms allow (`Pair.leads`, ranks `at_worst`), so that refusing is no gain."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +24,7 @@ from eqlab.analysis.comparison import Difference, items_needed, paired, unpaired
 from eqlab.analysis.components import MeasurementDesign
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.multiplicity import holm
-from eqlab.analysis.ranks import DIFFER, adjusted_p, comparable, pairwise, rank_sets
+from eqlab.analysis.ranks import adjusted_p, comparable, one_against, pairwise, rank_sets
 from eqlab.comparison.contender import Contender
 from eqlab.core.results import Estimate, Rank, goodness
 from eqlab.core.text import is_number
@@ -54,20 +56,15 @@ class Pair:
     """Corrected for all pairs that were compared together."""
     designs: tuple[MeasurementDesign, ...] = ()
     """Standard errors of the difference under other designs; empty unless both were asked repeatedly."""
+    leads: Contender | None = None
+    """Who is better on what it answered, and not with its lost answers as the worst: then the two are not separated."""
+    at_worst: Difference | None = None
+    """A minus B with the lost answers of the better one as the worst; None where it lost none that the other has."""
 
     def turned(self) -> "Pair":
         """B minus A."""
-        gap = self.difference
-        other = replace(
-            gap,
-            value=None if gap.value is None else -gap.value,
-            low=None if gap.high is None else -gap.high,
-            high=None if gap.low is None else -gap.low,
-            probability=None if gap.probability is None else 1 - gap.probability,
-            effect=None if gap.effect is None else -gap.effect,
-            superiority=None if gap.superiority is None else 1 - gap.superiority,
-        )
-        return replace(self, a=self.b, b=self.a, difference=other)
+        at_worst = None if self.at_worst is None else _turned(self.at_worst)
+        return replace(self, a=self.b, b=self.a, difference=_turned(self.difference), at_worst=at_worst)
 
     @property
     def better(self) -> Contender | None:
@@ -82,15 +79,47 @@ class Pair:
         return self.difference if self.a.better == "higher" else self.turned().difference
 
 
+def _turned(gap: Difference) -> Difference:
+    return replace(
+        gap,
+        value=None if gap.value is None else -gap.value,
+        low=None if gap.high is None else -gap.high,
+        high=None if gap.low is None else -gap.low,
+        probability=None if gap.probability is None else 1 - gap.probability,
+        effect=None if gap.effect is None else -gap.effect,
+        superiority=None if gap.superiority is None else 1 - gap.superiority,
+    )
+
+
 def pair(a: Contender, b: Contender) -> Pair:
+    """A minus B on what both answered; who is better there must be so with its lost answers as the worst too."""
+    found = _answered(a, b)
+    first, second = (a, b) if found.better is a else (b, a)
+    if found.better is None or not _loses(first, second):
+        return found
+    less = _answered(first.at_worst, second)
+    gap = less.difference if first is a else _turned(less.difference)
+    if less.better is not None and less.better is not second:
+        return replace(found, at_worst=gap)
+    return replace(found, separated=False, why=NOT_GIVEN, leads=first, at_worst=gap)
+
+
+NOT_GIVEN = "one of them leads by answers that it did not give"
+
+
+def _loses(one: Contender, other: Contender) -> bool:
+    """Whether it has no answer, or not all, where the other has."""
+    return one.lost is not None and not other.points.keys().isdisjoint(one.lost.items)
+
+
+def _answered(a: Contender, b: Contender) -> Pair:
     if not (a.points and b.points):
         return _judged(a, b, from_intervals(a.score, b.score), 0)
     # in one order, so that the same two have the same difference to the last digit wherever they are compared
     shared = sorted(item for item in a.points if item in b.points) if a.item_set == b.item_set else []
     one, other = np.array([a.points[i] for i in shared]), np.array([b.points[i] for i in shared])
     if are_paired(len(shared), len(a.points), len(b.points)):
-        differ = int((one != other).sum())
-        return _judged(a, b, paired(one, other), len(shared), differ)
+        return _judged(a, b, paired(one, other), len(shared))
     overlap = (one, other) if shared else None
     difference = unpaired(list(a.points.values()), list(b.points.values()), overlap=overlap)
     return _judged(a, b, difference, len(shared))
@@ -124,7 +153,7 @@ def from_intervals(a: Estimate, b: Estimate) -> Difference:
     return Difference(gap, n, "unpaired", low=gap - down, high=gap + up, p=p)
 
 
-def _judged(a: Contender, b: Contender, gap: Difference, shared: int, differ: int | None = None) -> Pair:
+def _judged(a: Contender, b: Contender, gap: Difference, shared: int) -> Pair:
     if gap.value is None:
         return Pair(a, b, gap, shared, None, "one of them has no score")
     if a.bounds and a.bounds == b.bounds and gap.low is not None and gap.high is not None:
@@ -136,11 +165,13 @@ def _judged(a: Contender, b: Contender, gap: Difference, shared: int, differ: in
         return Pair(a, b, bare, shared, None, f"too few for a comparison: at least {FEWEST} are needed")
     if gap.p is None:
         return Pair(a, b, gap, shared, None, "neither varies, so there is nothing to test the difference with")
-    if differ is not None and differ < min(DIFFER, gap.n):  # too little is left for a t test
-        bare = replace(gap, low=None, high=None, p=None, probability=None)
-        return Pair(a, b, bare, shared, False, f"they differ on {differ} of {gap.n}" if differ else "they are the same")
     if gap.p < ALPHA:
         return Pair(a, b, gap, shared, True)
+    if gap.differ is not None:  # too few for an interval
+        return Pair(a, b, gap, shared, False, f"they differ on {gap.differ} of {gap.n}")
+    if gap.method == "paired" and gap.se == 0 and gap.value == 0:
+        bare = replace(gap, p=None, probability=None)
+        return Pair(a, b, bare, shared, False, "they are the same")
     return Pair(a, b, gap, shared, False, needed=items_needed(gap, ALPHA, POWER) if a.points and b.points else None)
 
 
@@ -155,14 +186,18 @@ class Standing:
     may_be_first: bool = False
     jointly: Rank | None = None
     """The range that holds together with those of all others; None unless asked for."""
+    at_worst: Rank | None = None
+    """The range with all lost answers as the worst that their forms allow; None where nobody has lost any."""
 
 
 @dataclass(frozen=True)
 class Verdict:
     standings: tuple[Standing, ...]
-    """Ranked ones first, by the score that is displayed, best first; then the others."""
+    """Ranked ones first, by the score that refusing cannot raise (`Contender.certain`), best first; then the others."""
     apart: frozenset[tuple[str, str]] = frozenset()
     """(better, worse) by name: every two of the ranked ones that `pair` tells apart."""
+    leads: frozenset[tuple[str, str]] = frozenset()
+    """(first, second) by name: first is better on what it answered, and not with its lost answers as the worst."""
 
     @cached_property
     def ranked(self) -> tuple[Standing, ...]:
@@ -210,21 +245,28 @@ def rank(contenders: Sequence[Contender], *, joint: bool = False) -> Verdict:
     ranked = sorted((one for one in contenders if one.ranked), key=_order)
     found: list[Rank] = []
     apart: frozenset[tuple[str, str]] = frozenset()
+    leads: frozenset[tuple[str, str]] = frozenset()
     together: Sequence[Rank | None] = [None] * len(ranked)
+    less: Sequence[Rank | None] = [None] * len(ranked)
     if ranked:
         alone, table = _alone(ranked)
         apart = frozenset((ranked[j].name, ranked[k].name) for j, k in np.argwhere(alone.above).tolist())
+        leads = frozenset((ranked[j].name, ranked[k].name) for j, k in np.argwhere(alone.leads).tolist())
         found = _each(len(ranked), alone, table)
         together = _jointly(alone, table) if joint else together
+    if any(one.lost for one in ranked):
+        places = {one.contender.name: one.rank for one in rank([one.at_worst for one in ranked]).standings}
+        less = [places[one.name] for one in ranked]
     standings = [
-        Standing(one, rank, rank[0] == 1, whole) for one, rank, whole in zip(ranked, found, together, strict=True)
+        Standing(one, rank, rank[0] == 1, whole, worst)
+        for one, rank, whole, worst in zip(ranked, found, together, less, strict=True)
     ]
     rest = sorted((one for one in contenders if not one.ranked), key=_order)
-    return Verdict((*standings, *(Standing(one, None) for one in rest)), apart)
+    return Verdict((*standings, *(Standing(one, None) for one in rest)), apart, leads)
 
 
 def _order(one: Contender) -> tuple[bool, float, str]:
-    return one.score.value is None, -goodness(one.score.value or 0.0, one.better), one.name
+    return one.certain is None, -goodness(one.certain or 0.0, one.better), one.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,6 +276,8 @@ class _Alone:
     above: Flags
     """above[j, k]: j is better than k."""
     p: npt.NDArray[np.float64]
+    leads: Flags
+    """leads[j, k]: j is better than k on what it answered, and not with its lost answers as the worst."""
 
 
 def _alone(ranked: Sequence[Contender]) -> tuple[_Alone, npt.NDArray[np.float64] | None]:
@@ -241,16 +285,39 @@ def _alone(ranked: Sequence[Contender]) -> tuple[_Alone, npt.NDArray[np.float64]
     table = _table(ranked)
     if table is not None:
         found = pairwise(table)
-        apart = comparable(table, found) & (found.p < ALPHA)
-        return _Alone(apart & (found.difference > 0), found.p), table
+        above = comparable(table, found) & (found.p < ALPHA) & (found.difference > 0)
+        leads = above & ~_stands(ranked, table, above)
+        return _Alone(above & ~leads, found.p, leads), table
     size = len(ranked)
     above, p = np.zeros((size, size), dtype=bool), np.full((size, size), np.nan)
+    leads = above.copy()
     for j, k in combinations(range(size), 2):
         one = pair(ranked[j], ranked[k])
         p[j, k] = p[k, j] = np.nan if one.difference.p is None or one.separated is None else one.difference.p
         if one.better is not None:
             above[(j, k) if one.better is ranked[j] else (k, j)] = True
-    return _Alone(above, p), None
+        if one.leads is not None:
+            leads[(j, k) if one.leads is ranked[j] else (k, j)] = True
+    return _Alone(above, p, leads), None
+
+
+def _stands(ranked: Sequence[Contender], table: npt.NDArray[np.float64], above: Flags) -> Flags:
+    """stands[j, k]: whether j would be better than k with its lost answers as the worst; True where it lost none."""
+    stands = np.ones(above.shape, dtype=bool)
+    items = _items(ranked)
+    sign = 1.0 if ranked[0].better == "higher" else -1.0
+    for j, one in enumerate(ranked):
+        if one.lost is None or not above[j].any():
+            continue
+        row = sign * np.array([one.lost.worst.get(item, np.nan) for item in items])
+        gap, p = one_against(row, table)
+        touched = np.array([_loses(one, other) for other in ranked])
+        stands[j] = ~touched | ((p < ALPHA) & (gap > 0))
+    return stands
+
+
+def _items(ranked: Sequence[Contender]) -> list[str]:
+    return sorted({item for one in ranked for item in one.points})
 
 
 def _table(ranked: Sequence[Contender]) -> npt.NDArray[np.float64] | None:
@@ -258,7 +325,7 @@ def _table(ranked: Sequence[Contender]) -> npt.NDArray[np.float64] | None:
     (`are_paired`)."""
     if not all(one.points for one in ranked) or len({one.item_set for one in ranked}) > 1:
         return None
-    items = sorted({item for one in ranked for item in one.points})
+    items = _items(ranked)
     table = np.array([[one.points.get(item, np.nan) for item in items] for one in ranked], dtype=float)
     known = np.isfinite(table).astype(float)
     shared, sizes = known @ known.T, known.sum(axis=1)

@@ -109,6 +109,8 @@ class ItemScore(msgspec.Struct, frozen=True):
     """What the subject was shown: the dialogue, situation or prompt; empty where only figures are here."""
     words_absent: int | None = None
     """Length of a reply whose text is not here: published figures tell how long it was, and no more."""
+    worst: float | None = None
+    """The points of the worst answer that its form allows; None: the end of the result's `score_range`."""
 
     def __repr__(self) -> str:
         score = "undefined" if self.score is None else f"{self.score:g}"

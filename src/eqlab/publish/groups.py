@@ -54,6 +54,8 @@ class Row:
     rank: tuple[int, int] | None
     letters: tuple[tuple[str, str, float], ...]
     """Baselines as (letter, name, value)."""
+    rank_at_worst: tuple[int, int] | None = None
+    """The same with lost answers as the worst."""
     again: bool = False
     """Whether an earlier table has this result too: people stand in every table of the same questions."""
 
@@ -64,7 +66,7 @@ class Row:
     @cached_property
     def line(self) -> ScoreLine:
         """As the score table has it."""
-        return ScoreLine.of(self.result, self.name, rank=self.rank)
+        return ScoreLine.of(self.result, self.name, rank=self.rank, rank_at_worst=self.rank_at_worst)
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Group:
     @cached_property
     def lines(self) -> list[ScoreLine]:
         """As the score table has them; one row alone has no rank."""
-        return [row.line if self.ranks else replace(row.line, rank=None) for row in self.rows]
+        return [row.line if self.ranks else replace(row.line, rank=None, rank_at_worst=None) for row in self.rows]
 
     @property
     def compares(self) -> bool:
@@ -162,7 +164,7 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -
     results = [result for _, result in pairs]
     names = _names(pairs)
     verdicts = _verdicts(results, [replace(own, name=name) for name, (_, own) in zip(names, ordered, strict=True)])
-    found = {one.contender.name: one.rank for rater, verdict in verdicts if not rater for one in verdict.standings}
+    found = {one.contender.name: one for rater, verdict in verdicts if not rater for one in verdict.standings}
     letters = {name: _letter(i) for i, name in enumerate(dict.fromkeys(b.name for r in results for b in r.baselines))}
     rows = tuple(
         Row(
@@ -170,8 +172,9 @@ def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -
             result,
             name,
             anchors.setdefault(id(pair), f"subject-{len(anchors) + 1}"),
-            found.get(name),
+            found[name].rank if name in found else None,
             tuple((letters[baseline.name], baseline.name, baseline.value) for baseline in result.baselines),
+            found[name].at_worst if name in found else None,
             id(pair) in known,
         )
         for pair, name in zip(pairs, names, strict=True)
@@ -217,8 +220,8 @@ def _sentence(results: Sequence[Result], verdicts: Sequence[tuple[str, Verdict]]
 
 
 def _order(pair: tuple[RunRecord, Result], own: Contender) -> tuple[bool, float]:
-    """Best score first; what cannot be ranked comes last, in the order of the run."""
-    value = pair[1].headline.value if own.ranked or own.why_no_rank == REFERENCE else None
+    """Best first, by the score that refusing cannot raise; what cannot be ranked is last, in the order of the run."""
+    value = own.certain if own.ranked or own.why_no_rank == REFERENCE else None
     return (value is None, -goodness(value or 0.0, own.better))
 
 

@@ -21,6 +21,7 @@ from eqlab.benchmarks.eqbench.score import (
     baselines,
     item_score,
     run_score,
+    worst_score,
 )
 from eqlab.benchmarks.eqbench.short import as_short, is_short
 from eqlab.benchmarks.eqbench.trials import perturbation_of
@@ -211,6 +212,7 @@ def _item(question: Chosen, version: str, rules: EqBenchRules, used: Pass | None
         points=None if counted is None else 10 * counted,
         words_absent=question.answer.values["words"] if question.answer and question.answer.run == FIGURES else None,
         topics=topics(trial.form.keys) if trial.key["language"] == "en" else (),
+        worst=10 * worst_score(trial.key["reference"], version, rules),
     )
 
 

@@ -81,6 +81,14 @@ def item_score_v2(answer: Mapping[str, float], reference: Mapping[str, float], r
     return 10 - _SCALE * sum([_penalty(abs(answer[name] - level), five) for name, level in reference.items()])
 
 
+def worst_score(reference: Mapping[str, float], version: str, rules: EqBenchRules) -> float:
+    """The item score of the worst answer from 0 to 10: in v1 everything on the emotion that is felt least."""
+    levels = reference.values()
+    if version == "v1":
+        return 10 - max(sum(levels) - level + abs(10 - level) for level in levels)
+    return 10 - _SCALE * sum(_penalty(max(level, 10 - level), rules.five) for level in levels)
+
+
 def item_score(
     answer: Mapping[str, float] | None, reference: Mapping[str, float], version: str, rules: EqBenchRules
 ) -> float | None:

@@ -105,6 +105,7 @@ def _score_only(item: ItemScore) -> ItemScore:
         points=item.points,
         group=item.group,
         topics=item.topics,
+        worst=item.worst,
     )
 
 

@@ -177,7 +177,7 @@ def _entry_files(site: BoardSite, board: Board, line: BoardLine, entry: BoardEnt
     items = entry.result.items
     pages = item_pages(f"{entry.id}-items", len(items))
     letters = tuple((chr(ord("a") + i), b.name, b.value) for i, b in enumerate(entry.result.baselines))
-    row = Row(entry.record, entry.result, line.name, "subject", line.rank, letters)
+    row = Row(entry.record, entry.result, line.name, "subject", line.rank, letters, line.rank_at_worst)
     yield (
         f"models/{entry.id}.html",
         _page(

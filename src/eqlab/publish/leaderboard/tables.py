@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eqlab.benchmarks.registry import place
-from eqlab.comparison.contender import REFERENCE, Contender, bounds_of, settings_of, told_apart, why_no_rank
+from eqlab.comparison.contender import REFERENCE, Contender, bounds_of, lost_of, settings_of, told_apart, why_no_rank
 from eqlab.comparison.equal_length import LengthLine, LengthView, length_view
 from eqlab.comparison.scores import ScoreLine
 from eqlab.comparison.sentences import conclusion
@@ -35,6 +35,9 @@ class BoardLine:
     rank: tuple[int, int] | None = None
     may_be_first: bool = False
     why_no_rank: str = ""
+    certain: float | None = None
+    """The score that refusing cannot raise, by which rows are sorted; None: as displayed."""
+    rank_at_worst: tuple[int, int] | None = None
     study: bool = False
     """People of a published study, who are no entry: their number is known, or why there is none."""
 
@@ -47,6 +50,10 @@ class BoardLine:
     @property
     def valid(self) -> bool:
         return self.entry is None or self.entry.result.valid
+
+    @property
+    def sorted_by(self) -> float | None:
+        return self.estimate.value if self.certain is None else self.certain
 
     def score_line(self, equal: LengthLine | None = None) -> ScoreLine:
         """As the score table has it; `equal`: the same row at equal length."""
@@ -66,6 +73,7 @@ class BoardLine:
             at_equal_length=equal.estimate if equal else None,
             rank_at_equal_length=equal.rank if equal else None,
             words_per_reply=entry.words if entry else None,
+            rank_at_worst=self.rank_at_worst,
         )
 
 
@@ -80,7 +88,7 @@ class Board:
     sentence: str
     scale: Range
     lines: tuple[BoardLine, ...]
-    """Best score first, baselines and people among the models."""
+    """Best first, by the score that refusing cannot raise; baselines and people among the models."""
     items: tuple[str, ...]
     """The items behind the scores; empty where scores are no means over items and are compared by their intervals."""
     caveats: tuple[str, ...]
@@ -150,7 +158,7 @@ def _board(key: str, members: Sequence[BoardEntry]) -> Board:
     lines += [BoardLine(estimate.name, estimate) for estimate in _baselines(members)]
     lines += _people_of_a_study(members)
     by = first.result.better
-    lines.sort(key=lambda line: (not is_number(line.estimate.value), -goodness(line.estimate.value, by), line.name))
+    lines.sort(key=lambda line: (not is_number(line.estimate.value), -goodness(line.sorted_by, by), line.name))
     return Board(
         key=hashlib.sha256(key.encode()).hexdigest()[:8],
         benchmark=first.result.benchmark,
@@ -173,12 +181,17 @@ def _contender(entry: BoardEntry, name: str, why: str) -> Contender:
         return Contender(name, head, entry.item_scores, "", why, bounds=(0.0, 100.0))
     bounds = bounds_of(entry.result, entry.item_scores)
     found = entry.result
-    return Contender(name, head, entry.item_scores, "", why, entry.people, found.baselines, bounds, found.better)
+    own = [item for item in found.items if not item.group]
+    lost = None if entry.people or not entry.item_scores else lost_of(own, found)
+    return Contender(name, head, entry.item_scores, "", why, entry.people, found.baselines, bounds, found.better, lost)
 
 
 def _line(verdict: Verdict, name: str, entry: BoardEntry) -> BoardLine:
     found = verdict.of(name)
-    return BoardLine(name, entry.result.headline, entry, found.rank, found.may_be_first, found.contender.why_no_rank)
+    own = found.contender
+    return BoardLine(
+        name, own.score, entry, found.rank, found.may_be_first, own.why_no_rank, own.certain, found.at_worst
+    )
 
 
 def _without_copies(verdict: Verdict, copies: Mapping[str, BoardEntry], named: Mapping[str, str]) -> Verdict:

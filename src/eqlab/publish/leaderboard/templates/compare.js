@@ -35,8 +35,25 @@ function paired(table, a, b) {
   }
   // the same gap on every item: no spread to judge it by, but all signs agree (2/2ⁿ)
   found.apart = found.se > 0 ? found.low > 0 || found.high < 0 : found.value !== 0 && 2 ** (1 - n) < 0.05;
-  if (differ < Math.min(data.differ, n)) Object.assign(found, { apart: false, low: null, high: null, why: differ ? `they differ on ${differ} of ${n}` : "they are the same" });
+  if (!differ) Object.assign(found, { apart: false, low: null, high: null, why: "they are the same" });
+  else if (differ < Math.min(data.differ, n)) {
+    const p = signs(items.map((one) => one.gap));
+    Object.assign(found, { apart: p < 0.05, low: null, high: null, exact: `exact test of the ${differ} on which they differ, p = ${p.toFixed(4)}`, why: `they differ on ${differ} of ${n}` });
+  }
   return found;
+}
+
+// the exact test of random signs: in what share of all ways to give the gaps a sign is their sum as far from 0
+function signs(gaps) {
+  const sizes = gaps.map(Math.abs).filter((size) => size > 0);
+  const whole = sizes.reduce((total, size) => total + size, 0);
+  const seen = Math.abs(gaps.reduce((total, gap) => total + gap, 0)) - 1e-9 * whole;
+  let far = 0;
+  for (let way = 0; way < 2 ** sizes.length; way += 1) {
+    const sum = sizes.reduce((total, size, place) => total + ((way >> place) & 1 ? size : -size), 0);
+    if (Math.abs(sum) >= seen) far += 1;
+  }
+  return far / 2 ** sizes.length;
 }
 
 function fromIntervals(a, b) {
@@ -58,7 +75,7 @@ function sentence(a, b, found, digits) {
   const size = shown(Math.abs(found.value), digits);
   if (found.apart === null) return `${a[NAME]} and ${b[NAME]} differ by ${size} points: ${found.why || "without intervals this cannot be tested"}.`;
   const [low, high] = found.value < 0 ? [-found.high, -found.low] : [found.low, found.high];
-  const basis = found.low === null ? `the same on each, n = ${found.n}` : `95 % interval ${shown(low, digits)} to ${shown(high, digits)}, n = ${found.n}`;
+  const basis = found.low === null ? `${found.exact || "the same on each"}, n = ${found.n}` : `95 % interval ${shown(low, digits)} to ${shown(high, digits)}, n = ${found.n}`;
   if (!found.apart && found.why) return `${a[NAME]} and ${b[NAME]} cannot be told apart: ${found.why} shared items (${size} points in all).`;
   if (!found.apart) return `${a[NAME]} and ${b[NAME]} cannot be told apart: a difference of ${size} points (${basis}).`;
   const [better, worse] = found.value > 0 ? [a, b] : [b, a];

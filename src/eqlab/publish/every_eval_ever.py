@@ -1,0 +1,327 @@
+"""A run as records of Every Eval Ever (arXiv 2606.14516, schema 0.3.0): of each model and benchmark an aggregate with
+our intervals and baselines, and one line an item. Written to a folder, byte for byte the same each time; nothing is
+sent."""
+
+import hashlib
+import json
+import math
+import re
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+from eqlab.benchmarks.registry import load
+from eqlab.core.answers import final
+from eqlab.core.benchmark import Scored
+from eqlab.core.errors import DataError, UsageError
+from eqlab.core.results import Estimate, Result
+from eqlab.core.runs import BenchmarkConfig, ModelConfig
+from eqlab.data.files import write_whole
+from eqlab.data.published import manifest
+from eqlab.runs.score import results
+from eqlab.store.reader import Reader, StoredRun
+
+SCHEMA = "0.3.0"
+Relationship = Literal["first_party", "third_party", "collaborative", "other"]
+RELATIONSHIPS: tuple[Relationship, ...] = ("first_party", "third_party", "collaborative", "other")
+_LOCAL = ("embedded", "gguf:", "ollama/", "vllm/", "llamacpp/")
+_HOME = "https://github.com/{repository}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """What a record says of who made it."""
+
+    organisation: str = "unknown"
+    relationship: Relationship = "third_party"
+    instances: bool = True
+    errors_as_wrong: bool = False
+
+
+def write_records(store: Reader, stored: StoredRun, folder: Path, sender: Sender) -> list[Path]:
+    """The files written, aggregates first. A file that is there with other content is left alone, and said."""
+    if sender.relationship not in RELATIONSHIPS:
+        raise UsageError(f"'{sender.relationship}' is no relationship.", f"Choose {', '.join(RELATIONSHIPS)}.")
+    models = {model.subject: model for model in stored.config.models if model.role == "model"}
+    asked = {one.name: one for one in stored.config.benchmarks}
+    made: dict[Path, bytes] = {}
+    for result in results(store, stored):
+        if result.subject in models and result.headline.value is not None:
+            made |= _files(store, stored, result, models[result.subject], asked[result.benchmark], folder, sender)
+    if not made:
+        raise UsageError(
+            f"Run {stored.id} has no model with a score.", "Answers of people and ratings by judges are not exported."
+        )
+    for path, content in made.items():
+        if path.exists() and path.read_bytes() != content:
+            raise DataError(f"{path} is there with other content.", "Name another folder with -o, or move it away.")
+    for path, content in made.items():
+        write_whole(path, content)
+    return sorted(made, key=lambda path: (path.suffix != ".json", path))
+
+
+def _files(
+    store: Reader,
+    stored: StoredRun,
+    result: Result,
+    model: ModelConfig,
+    asked: BenchmarkConfig,
+    folder: Path,
+    sender: Sender,
+) -> dict[Path, bytes]:
+    scored = list(store.scored(stored.id, result.subject, asked.name))
+    about = _model_info(model)
+    place = "/".join(_part(part) for part in ("eqlab", *_developer(model)))
+    name = str(uuid.UUID(bytes=_digest(stored.id, result.subject, asked.name)[:16], version=4))
+    evaluation = f"{asked.name}/{about['id']}/{int(stored.created_at)}/{stored.id}"
+    head = f"eqlab.{asked.name}.{_slug(result.headline.name)}"
+    lines: list[dict[str, Any]] = []
+    if sender.instances and not result.transcripts:
+        lines = list(_lines(scored, result, asked, evaluation, about["id"], head, sender))
+    record = {
+        "schema_version": SCHEMA,
+        "evaluation_id": evaluation,
+        "evaluation_timestamp": str(int(stored.created_at)),
+        "retrieved_timestamp": str(int(max((a.at for one in scored for a in one.attempts), default=stored.created_at))),
+        "source_metadata": {
+            "source_name": "EQ Lab",
+            "source_type": "evaluation_run",
+            "source_organization_name": sender.organisation,
+            "evaluator_relationship": sender.relationship,
+        },
+        "model_info": about,
+        "eval_library": {
+            "name": "eqlab",
+            "version": version("eqlab"),
+            "additional_details": _texts(
+                protocol=asked.protocol,
+                seed=stored.config.seed,
+                profile=stored.config.profile,
+                item_set=asked.item_set,
+                items_sha256=asked.items_sha256,
+                run=stored.id,
+            ),
+        },
+        "evaluation_results": list(_results(result, asked, model, scored, sender)),
+    }
+    files = {}
+    if lines:
+        content = "".join(_json(line) + "\n" for line in lines).encode()
+        path = f"data/{place}/{name}_samples.jsonl"
+        record["detailed_evaluation_results"] = {
+            "format": "jsonl",
+            "file_path": path,
+            "hash_algorithm": "sha256",
+            "checksum": hashlib.sha256(content).hexdigest(),
+            "total_rows": len(lines),
+        }
+        files[folder / path] = content
+    return {folder / f"data/{place}/{name}.json": (_json(record, indent=1) + "\n").encode(), **files}
+
+
+def _results(
+    result: Result, asked: BenchmarkConfig, model: ModelConfig, scored: list[Scored], sender: Sender
+) -> Iterator[dict[str, Any]]:
+    """The headline first. What is undefined is named, never written as 0."""
+    estimates = [result.headline, *result.estimates]
+    undefined = [one.name for one in estimates if one.value is None or not math.isfinite(one.value)]
+    counts = {name: count for name, count in result.counts.items() if count}
+    seen = Counter[str]()
+    for one in estimates:
+        name = f"eqlab.{asked.name}.{_slug(one.name)}"
+        seen[name] += 1
+        if one.value is None or not math.isfinite(one.value) or seen[name] > 1:
+            continue
+        first = one is result.headline
+        low, high = _bounds(one, result.score_range if first else None)
+        details = _texts(note=one.note, unit=one.unit)
+        if first:
+            wrong = "counted as wrong in the lines" if sender.errors_as_wrong else "left out of score and lines"
+            details |= _texts(**counts, valid=result.valid, undefined=", ".join(undefined), not_read=wrong)
+        yield {
+            "evaluation_result_id": name,
+            "evaluation_name": f"{result.title}: {one.name}",
+            "source_data": _source_data(result, asked),
+            "metric_config": {
+                "metric_name": one.name,
+                "lower_is_better": result.better == "lower" and first,
+                "score_type": "continuous",
+                "min_score": low,
+                "max_score": high,
+                "additional_details": _beside(result) if first else {},
+            },
+            "score_details": {"score": one.value, "details": details, "uncertainty": _uncertainty(one)},
+            "generation_config": _generation(model, scored, result),
+        }
+
+
+def _bounds(one: Estimate, known: tuple[float, float] | None) -> tuple[float | str, float | str]:
+    if known is not None and one.value is not None and known[0] <= one.value <= known[1]:
+        return known
+    if one.unit == "%" and one.value is not None and 0 <= one.value <= 100:
+        return 0.0, 100.0
+    return "-Infinity", "Infinity"
+
+
+def _uncertainty(one: Estimate) -> dict[str, Any]:
+    found: dict[str, Any] = {"num_samples": one.n}
+    if one.se is not None and math.isfinite(one.se):
+        found["standard_error"] = {"value": one.se, "method": "over items"}
+    if one.low is not None and one.high is not None:
+        found["confidence_interval"] = {"lower": one.low, "upper": one.high, "confidence_level": 0.95}
+    return found
+
+
+def _beside(result: Result) -> dict[str, str]:
+    """What has no field of its own: answers without skill, and where among people."""
+    found = {f"baseline_{_slug(one.name)}": one.value for one in result.baselines}
+    people = result.percentile
+    if people is not None and people.value is not None:
+        found |= {"people_below_percent": people.value, "people_n": people.n}
+    return _texts(**found)
+
+
+def _generation(model: ModelConfig, scored: list[Scored], result: Result) -> dict[str, Any]:
+    answers = [answer for one in scored if (answer := final(one.attempts)) is not None]
+    warm = [one.temperature for one in answers if one.temperature is not None]
+    most = [int(room) for one in answers if isinstance(room := one.sent.get("max_tokens"), int)]
+    given: dict[str, Any] = {"temperature": min(warm) if warm else None}
+    if most:
+        given["max_tokens"] = max(most)
+    more = {name: value for name, value in result.rules.items() if value not in (None, "")}
+    return {"generation_args": given, "additional_details": _texts(**more, **dict(model.settings))}
+
+
+def _source_data(result: Result, asked: BenchmarkConfig) -> dict[str, Any]:
+    pinned = next((one for one in manifest() if one.source == asked.name), None)
+    if asked.item_set == "published" and pinned is not None:
+        address = _HOME.format(repository=pinned.repository)
+        return {"dataset_name": result.title, "source_type": "url", "url": [f"{address}/tree/{pinned.commit}"]}
+    details = _texts(item_set=asked.item_set, sha256=asked.items_sha256)
+    return {
+        "dataset_name": f"{result.title} ({asked.item_set} items)",
+        "source_type": "other",
+        "additional_details": details,
+    }
+
+
+def _model_info(model: ModelConfig) -> dict[str, Any]:
+    local = model.spec.startswith(_LOCAL)
+    developer, name = _developer(model)
+    platform = "" if local else model.spec.partition("/")[0]
+    return {
+        "name": model.spec,
+        "id": f"{developer}/{name}",
+        **({"inference_platform": platform} if platform else {}),
+        "additional_details": {
+            "deployment_type": "self_deployed" if local else "unknown" if model.base_url else "externally_managed",
+            "model_availability": "open_weights" if local else "unknown",
+            **_texts(label=model.label),
+        },
+    }
+
+
+def _developer(model: ModelConfig) -> tuple[str, str]:
+    """Who a name says the model is of: what stands before its last slash, the path of a file apart."""
+    if model.spec.startswith("gguf:"):
+        return "unknown", Path(model.spec.removeprefix("gguf:")).stem
+    developer, _, name = model.spec.rpartition("/")
+    return developer.rpartition("/")[2] or "eqlab", name
+
+
+def _lines(
+    scored: list[Scored],
+    result: Result,
+    asked: BenchmarkConfig,
+    evaluation: str,
+    model: str,
+    head: str,
+    sender: Sender,
+) -> Iterator[dict[str, Any]]:
+    benchmark = load(asked.name)
+    shown = asked.item_set == "open"
+    for one in scored:
+        item, answer = benchmark.item(one, asked.options), final(one.attempts)
+        read = item.score is not None and math.isfinite(item.score)
+        if answer is None or not (read or sender.errors_as_wrong):
+            continue
+        graded = "correct" not in one.trial.key
+        raw = one.trial.prompt if shown else " ".join(one.trial.items)
+        key = one.trial.key.get("correct") or one.trial.key.get("reference") or {}
+        reference = [_json(key)] if shown and key else []
+        score = float(item.score or 0.0) if read else 0.0
+        metadata = _texts(
+            status=item.status,
+            repeat=one.repeat,
+            order=one.trial.order_seed,
+            condition=one.trial.condition,
+            text="" if shown else "withheld: licence",
+            is_correct_meaning="not applicable" if graded else "",
+        )
+        choices = [label for scale in one.trial.form.scales for _, label in scale.anchors]
+        counted = answer.tokens_in is not None and answer.tokens_out is not None
+        total = (answer.tokens_in or 0) + (answer.tokens_out or 0)
+        usage = {"input_tokens": answer.tokens_in, "output_tokens": answer.tokens_out, "total_tokens": total}
+        yield {
+            "schema_version": SCHEMA,
+            "evaluation_id": evaluation,
+            "model_id": model,
+            "evaluation_name": f"{result.title}: {result.headline.name}",
+            "evaluation_result_id": head,
+            "sample_id": f"{' '.join(one.trial.items)} {one.trial.condition} r{one.repeat}",
+            "sample_hash": hashlib.sha256(_json({"raw": raw, "reference": reference}).encode()).hexdigest(),
+            "interaction_type": "single_turn",
+            "input": {"raw": raw, "reference": reference, **({"choices": choices} if shown and not graded else {})},
+            "output": {"raw": [answer.text]},
+            "answer_attribution": [
+                {
+                    "turn_idx": 0,
+                    "source": "output.raw",
+                    "extracted_value": _json(dict(answer.values)),
+                    "extraction_method": f"eqlab {asked.name}",
+                    "is_terminal": True,
+                }
+            ],
+            "evaluation": {"score": score, "is_correct": not graded and score > 0},
+            **({"token_usage": usage} if counted else {}),
+            **({"performance": {"latency_ms": 1000 * answer.latency}} if answer.latency is not None else {}),
+            **({} if read else {"error": str(item.status)}),
+            "metadata": metadata,
+        }
+
+
+def _texts(**values: Any) -> dict[str, str]:
+    """Every `additional_details` holds texts only; what is empty is left out."""
+    return {
+        name: value if isinstance(value, str) else _json(value)
+        for name, value in values.items()
+        if value is not None and value != ""
+    }
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    spaces = (",", ": ") if indent else (",", ":")
+    return json.dumps(
+        value, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=indent, separators=spaces, default=_plain
+    )
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def _digest(*parts: str) -> bytes:
+    return hashlib.sha256("\n".join(parts).encode()).digest()
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", name.casefold()).strip("_") or "score"
+
+
+def _part(name: str) -> str:
+    """As a folder's name."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "unknown"
