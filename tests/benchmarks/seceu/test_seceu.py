@@ -158,6 +158,25 @@ def test_no_answer_is_left_out_and_zeros_in_the_paper():
     assert paper == pytest.approx(fmean(sum(p**2 for p in item.reference.values()) ** 0.5 for item in found.items))
 
 
+def test_each_person_of_a_study_has_a_place():
+    options, asked = planned(limit=8, repeats=1)
+    people = []
+    for number, points in enumerate(((4, 3, 2, 1), (1, 2, 3, 4), (10, 0, 0, 0), (0, 0, 0, 10), None)):
+        for trial, _ in asked:
+            values = dict(zip(trial.form.keys, points, strict=True)) if points else dict(trial.key["reference"])
+            answer = Answer("", trial.id, f"person:{number}", 0, 1, "", "ok", values)
+            people.append(Scored(trial, 0, (answer,)))
+    found = SECEU.score("people", people, options)
+    assert found.headline.n == 5
+    assert len(found.norms.values) == 5
+    (table,) = [one for one in found.tables if one.title == "Where each person stands"]
+    assert table.titles == ("person", "shape", "above people")
+    first, last = table.rows[0], table.rows[-1]
+    assert (first[0], first[1].value, first[2].value) == ("1", pytest.approx(1), 90)
+    assert last[2].value == 10
+    assert not any("person:" in str(row) for row in table.rows)
+
+
 def test_an_own_file_as_csv():
     body = b"id,text,words\na,One.,Sad 6 | Angry 3 | Calm 1 | Proud 0\n"
     (asked,) = SECEU.questions({"own/mine.csv": body}, SECEU.option_class(item_set="own"))

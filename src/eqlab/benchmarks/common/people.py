@@ -13,15 +13,16 @@ from msgspec import structs
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.analysis.multiplicity import holm
+from eqlab.analysis.norms import percentile
 from eqlab.benchmarks.common import outcome
 from eqlab.benchmarks.common.selection import balanced_batches
 from eqlab.benchmarks.instructed import instructed
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Benchmark, Scored, Selection, Talks, item_sets_of
+from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Normed, Scored, Selection, Talks, item_sets_of
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale, problems
-from eqlab.core.results import Better, Estimate, ItemScore, Norms, Result, Table, goodness
+from eqlab.core.results import Better, Cell, Estimate, ItemScore, Norms, Result, Table, goodness
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.studied import Analysed, Contrast, PeopleResult, Recovered, StudyForm, StudyPages, Truth
 from eqlab.core.study import Study
@@ -211,9 +212,11 @@ def people_result(benchmark: Benchmark, scored: Iterable[Scored], options: Mappi
     everything = list(scored)
     items = [(one, benchmark.item(one, options)) for one in everything]
     own: dict[str, list[ItemScore]] = {}
+    answers: dict[str, list[Scored]] = {}
     for one, item in items:
         if item.score is not None:
             own.setdefault(one.attempts[-1].subject, []).append(item)
+            answers.setdefault(one.attempts[-1].subject, []).append(one)
     scores = [score for each in own.values() if (score := own_score(benchmark, each)) is not None]
     like = benchmark.score(f"{PERSON}all", everything, options)  # names, ranges, baselines: as for any subject
     head, things = like.headline, f"people take {benchmark.title}"
@@ -231,7 +234,42 @@ def people_result(benchmark: Benchmark, scored: Iterable[Scored], options: Mappi
         counts=outcome.count_outcomes(item.status for _, item in items),
         items=tuple(_together([item for _, item in items])),
         caveats=tuple(outcome.count_caveats(outcome.count_outcomes(item.status for _, item in items), like.noun)),
-        norms=Norms(tuple(scores), f"people of this study, {benchmark.title}") if scores else None,
+        norms=(norms := Norms(tuple(scores), f"people of this study, {benchmark.title}") if scores else None),
+        tables=_persons(benchmark, list(answers.values()), options, norms),
+    )
+
+
+MOST_PERSONS = 200
+"""Rows of the table of persons: beyond that a distribution says more."""
+
+
+def _persons(
+    benchmark: Benchmark, answers: Sequence[Sequence[Scored]], options: Mapping[str, Any], here: Norms | None
+) -> tuple[Table, ...]:
+    """Each person's score and place: among the people of the published study where the benchmark has their scores, else
+    among the people of this one. Persons are numbered from the best on, so that nobody is named."""
+    if here is None or len(answers) > MOST_PERSONS:
+        return ()
+    norms = benchmark.norms(options, NO_CONTEXT) if isinstance(benchmark, Normed) else None
+    rows = []
+    for own in answers:
+        found = benchmark.score(f"{PERSON}one", own, options)
+        against = norms or here
+        measured = next((one for one in found.estimates if one.name == against.measure), found.headline)
+        place = percentile(measured, against, against.better or found.better)
+        rows.append((goodness(measured.value, against.better or found.better), found.headline, measured, place))
+    rows.sort(key=lambda row: -row[0])
+    against = norms or here
+    heads = ["person", rows[0][1].name, *([rows[0][2].name] if norms and norms.measure else []), "above people"]
+    body: list[tuple[Cell, ...]] = [
+        (str(number), head, *([measured] if norms and norms.measure else []), place)
+        for number, (_, head, measured, place) in enumerate(rows, start=1)
+    ]
+    note = f"Above people: the share of {against.people} {against.source} who do worse"
+    return (
+        Table(
+            "Where each person stands", heads, body, f"{note}; {against.caution}." if against.caution else f"{note}."
+        ),
     )
 
 

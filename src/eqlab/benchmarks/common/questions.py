@@ -186,7 +186,7 @@ class Questions(ABC, Generic[O]):
             answer.status if answer else None,
             points,
             text=answer.text if answer else "",
-            title="" if trial.condition == "plain" else trial.condition,
+            title="" if trial.condition == "plain" else f"{trial.items[0]}, {trial.condition}",
             values=given,
             reference=trial.key.get("reference") or trial.key.get("correct") or {},
             attempts=len(scored.attempts),

@@ -119,7 +119,7 @@ class Seceu(Questions[SeceuOptions]):
         self, scored: Sequence[Scored], items: Sequence[ItemScore], options: SeceuOptions
     ) -> Iterator[Estimate]:
         orders = {
-            order: [pair for pair in zip(scored, items, strict=True) if pair[1].title == order]
+            order: [pair for pair in zip(scored, items, strict=True) if pair[0].trial.condition == order]
             for order in (SHUFFLED, PUBLISHED)
         }
         main = orders[SHUFFLED] or orders[PUBLISHED]
@@ -198,7 +198,7 @@ def _strongest(points: Mapping[str, float]) -> str:
 def _counting(items: Sequence[ItemScore]) -> list[ItemScore]:
     """Answers in drawn order where there are some, else all."""
     read = [item for item in items if item.values]
-    return [item for item in read if item.title == SHUFFLED] or read
+    return [item for item in read if item.title.endswith(SHUFFLED)] or read
 
 
 def _sums_of(item: ItemScore) -> tuple[float, float, float]:
