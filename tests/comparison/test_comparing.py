@@ -72,13 +72,19 @@ def test_a_clear_difference_is_said():
 
 
 def test_no_difference_says_how_many_questions_would_do():
-    (found,) = compared(result("model:a", draw(3, gap=0.8)), result("model:b", draw(4)))
+    gap = compared(result("model:a", draw(3)), result("model:b", draw(4)))[0].pairs[0].difference
+    away = {errors: draw(3, gap=errors * gap.se - gap.value) for errors in (0.5, 1.5)}  # standard errors apart
+    (found,) = compared(result("model:a", away[1.5]), result("model:b", draw(4)))
     assert found.pairs[0].separated is False
     assert [rank for _, rank in ranks(found)] == [(1, 2), (1, 2)]
     assert "cannot be told apart" in sentence(found)
-    assert f"about {round_up(found.pairs[0].needed):,} questions" in sentence(found)
-    assert f"about {round_up(found.pairs[0].needed):,}" in tables(found)[1].rows[0]  # the table and the sentence agree
-    assert found.pairs[0].needed > 40
+    low, high = found.pairs[0].needed_range
+    assert low < found.pairs[0].needed < high
+    assert f"it would take some {round_up(low):,} to {round_up(high):,} questions to tell" in sentence(found)
+    assert f"{round_up(low):,} to {round_up(high):,}" in tables(found)[1].rows[0]  # the table and the sentence agree
+    (close,) = compared(result("model:a", away[0.5]), result("model:b", draw(4)))
+    assert close.pairs[0].needed_range is None  # within its error: nothing can be said
+    assert "it would take" not in sentence(close)
 
 
 def test_the_same_answers_can_never_be_separated():

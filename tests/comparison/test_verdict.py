@@ -1,5 +1,7 @@
 """The verdict: what each statement claims, that none contradicts another, and what happens at the edges."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -303,3 +305,12 @@ def test_refusing_never_raises_what_tables_are_sorted_by(seed, count, size):
     leads = {(one.leads.name, (one.b if one.leads is one.a else one.a).name) for one in both if one.leads}
     apart = {(one.better.name, (one.b if one.better is one.a else one.a).name) for one in both if one.better}
     assert (found.leads, found.apart) == (leads, apart)  # all at once as one by one
+
+
+def test_a_perfect_model_is_better_than_what_takes_no_skill():
+    floor = (Baseline("always 4", 42.0),)
+    full = Contender("full", Estimate("s", 100.0, 60, 0.0), dict.fromkeys(map(str, range(60)), 100.0), "s")
+    full = replace(full, baselines=floor, bounds=(0.0, 100.0))
+    assert "Not clearly better" not in conclusion(rank([full, one("b", drawn(1, n=60))]))
+    weak = replace(full, points=dict.fromkeys(map(str, range(60)), 43.0), score=Estimate("s", 43.0, 60, 0.0))
+    assert "Not clearly better than 'always 4'" in conclusion(rank([weak]))  # 60 answers cannot tell 43 from 42

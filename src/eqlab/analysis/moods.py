@@ -1,5 +1,5 @@
-"""Do situations move a subject as they move people? Three numbers, none of which a default mood or a scale's ceiling
-can cap, each with its interval and, for people, with the value that people have themselves.
+"""Do situations move a subject as they move people? Three numbers that a default mood cannot cap (a ceiling can: ties
+count half), each with its interval and, for people, with the value that people have themselves.
 
 1. `concordance`: is the mood after good news higher than after nothing, and that higher than after bad news?
 2. `profile`: do the same factors move the subject more, and less, as they move people?

@@ -163,10 +163,10 @@ def caveats(found: Comparison, missing: str) -> list[str]:
             f"{len(apart) - loose} of {len(found.pairs)} pairs are compared by the two displayed scores and their "
             f"intervals: their scores are not means over the same {things}."
         )
-    if any(pair.needed for pair in found.pairs):
+    if any(pair.needed_range for pair in found.pairs):
         said.append(
-            f"How many it would take: for a power of {100 * POWER:.0f} % if the difference seen is the true one, "
-            "asked as often as now."
+            f"How many it would take: for a power of {100 * POWER:.0f} %, asked as often as now, if the true "
+            "difference is up to a standard error larger or smaller than the one seen, as it is in two cases of three."
         )
     return said
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import combinations, permutations
 
+from eqlab.analysis.intervals import mean_bounds
 from eqlab.comparison.contender import REFERENCE, Contender
 from eqlab.comparison.verdict import ALPHA, Pair, Verdict, paired_on
 from eqlab.core.results import best_baseline, goodness
@@ -153,9 +154,18 @@ def pair_sentence(pair: Pair, things: str) -> str:
     if pair.why:
         return f"{_both(pair)} cannot be told apart: {pair.why} on {gap.n} shared {things}."
     text = f"{_both(pair)} cannot be told apart: a difference of {number(size, digits)} points ({basis})"
-    if pair.needed is None:
-        return f"{text}." if gap.value else f"{text}; they score the same."
-    return f"{text}; it would take about {round_up(pair.needed):,} {things} to tell."
+    if not gap.value:
+        return f"{text}; they score the same."
+    words = needed_words(pair)
+    return f"{text}; it would take some {words} {things} to tell." if words else f"{text}."
+
+
+def needed_words(pair: Pair) -> str:
+    """How many items would separate two, as far as that can be said: nothing of a difference within its error."""
+    if pair.needed_range is None:
+        return ""
+    low, high = map(round_up, pair.needed_range)
+    return f"{low:,} to {high:,}" if low < high else f"{low:,}"
 
 
 def _counted(pair: Pair, things: str) -> str:
@@ -198,7 +208,7 @@ def _baselines(ranked: Sequence[Contender]) -> str:
     weak, floors = [], set()
     for one in ranked:
         if top := best_baseline(one.baselines, one.better):
-            worst = one.score.low if one.better == "higher" else one.score.high
+            worst = _worst(one)
             if worst is None or goodness(worst, one.better) <= goodness(top.value, one.better):
                 weak.append(one)
                 floors.add((top.name, floor_text(top.value, one.score.digits)))
@@ -207,6 +217,17 @@ def _baselines(ranked: Sequence[Contender]) -> str:
     name, value = next(iter(floors))
     which = f"'{name}', which takes no skill ({value})" if len(floors) == 1 else "the best answer that takes no skill"
     return f"Not clearly better than {which}: {listed([_name(one) for one in weak])}."
+
+
+def _worst(one: Contender) -> float | None:
+    """The worse end of the interval. Answers all alike have none of their own, and the one that their number allows
+    between the ends of the scale."""
+    place = 0 if one.better == "higher" else 1
+    end = (one.score.low, one.score.high)[place]
+    if end is None and one.bounds and one.points:
+        bounds = mean_bounds(list(one.points.values()), one.bounds)
+        return bounds[place] if bounds else None
+    return end
 
 
 def _left_out(rest: Sequence[Contender], some_ranked: bool) -> list[str]:

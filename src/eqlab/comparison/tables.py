@@ -9,7 +9,7 @@ from eqlab.comparison.contender import Contender
 from eqlab.comparison.disagreement import disagreement, furthest_apart
 from eqlab.comparison.entries import OVERALL, SHARE
 from eqlab.comparison.scores import AT_WORST
-from eqlab.comparison.sentences import conclusion, pair_sentence, round_up
+from eqlab.comparison.sentences import conclusion, needed_words, pair_sentence
 from eqlab.comparison.speakers import over_speakers, over_speakers_table
 from eqlab.comparison.verdict import Pair, Standing, Verdict
 from eqlab.core.answers import OUTCOMES
@@ -166,7 +166,7 @@ def _pair_row(pair: Pair, several: bool, *, with_basis: bool) -> tuple[Cell, ...
         *(("" if alike else pair.p_jointly,) if several else ()),
         "too few" if pair.separated is None else pair.separated,
         *((_basis(pair),) if with_basis else ()),
-        "" if pair.needed is None else f"about {round_up(pair.needed):,}",
+        needed_words(pair),
     )
 
 
@@ -282,6 +282,7 @@ def pair_data(pair: Pair, things: str) -> dict[str, Any]:
         "leads": pair.leads.name if pair.leads else None,
         "at_worst": as_dict(pair.at_worst) if pair.at_worst else None,
         "items_needed": pair.needed,
+        "items_needed_range": list(pair.needed_range) if pair.needed_range else None,
         "designs": [as_dict(design) for design in pair.designs],
         "sentence": pair_sentence(pair, things),
     }

@@ -51,7 +51,11 @@ class Pair:
     why: str = ""
     """Why nothing can be said, or why the two are taken for alike whatever the interval."""
     needed: int | None = None
-    """Items that would separate them with a power of 80 %; None if they are separated, or no number would."""
+    """Items that would separate them with a power of 80 % if the difference seen is the true one; None if they are
+    separated, or no number would."""
+    needed_range: tuple[int, int] | None = None
+    """The same if the true difference is a standard error larger, and smaller: what can be said of it. None where the
+    difference lies within its error, so that nothing can."""
     p_jointly: float | None = None
     """Corrected for all pairs that were compared together."""
     designs: tuple[MeasurementDesign, ...] = ()
@@ -172,7 +176,17 @@ def _judged(a: Contender, b: Contender, gap: Difference, shared: int) -> Pair:
     if gap.method == "paired" and gap.se == 0 and gap.value == 0:
         bare = replace(gap, p=None, probability=None)
         return Pair(a, b, bare, shared, False, "they are the same")
-    return Pair(a, b, gap, shared, False, needed=items_needed(gap, ALPHA, POWER) if a.points and b.points else None)
+    if not (a.points and b.points):
+        return Pair(a, b, gap, shared, False)
+    return Pair(a, b, gap, shared, False, needed=items_needed(gap, ALPHA, POWER), needed_range=_needed_range(gap))
+
+
+def _needed_range(gap: Difference) -> tuple[int, int] | None:
+    if not gap.se or gap.value is None or abs(gap.value) <= gap.se:
+        return None
+    ends = (items_needed(replace(gap, value=abs(gap.value) + away), ALPHA, POWER) for away in (gap.se, -gap.se))
+    low, high = ends
+    return (low, high) if low is not None and high is not None else None
 
 
 Flags = npt.NDArray[np.bool_]
