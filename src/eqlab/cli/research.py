@@ -214,6 +214,9 @@ def reproduce(
     as_json: JsonFlag = False,
     markdown: _MarkdownFlag = False,
     csv: _CsvFlag = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="Also write its picture, an SVG (no-skill).")
+    ] = None,
 ) -> None:
     """Recompute a study's published numbers and explain every difference."""
     from eqlab.cli.output import print_json
@@ -224,10 +227,15 @@ def reproduce(
     if as_json and markdown:
         raise UsageError("--json and --markdown exclude each other.", "Choose one.")
     found = load(study)
+    if picture is not None and found.picture is None:
+        raise UsageError(f"{study} has no picture.", "Leave out --picture.")
     check_writable(csv)
+    check_writable(picture)
     report = found.reproduce(data)
     if csv is not None:
         _write(csv, as_csv(found.rows_of(report)))
+    if picture is not None and found.picture is not None:
+        _write(picture, found.picture(report).encode())
     if as_json:
         print_json(report)
     elif markdown:
