@@ -95,7 +95,9 @@ def test_a_judge_is_calibrated_with_one_command(eqlab, server, published):
     assert json.loads(done.out)
 
 
-@pytest.mark.parametrize(("name", "said"), [("kumar:nobody", "no framework"), ("kumar:perceived_empathy", "perceived_empathy")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("kumar:nobody", "no framework"), ("kumar:perceived_empathy", "perceived_empathy")]
+)
 def test_what_cannot_be_judged_is_said(published, name, said):
     with pytest.raises(DataError, match=said):
         expert_replies(asked_framework(name), published)
