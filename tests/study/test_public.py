@@ -19,7 +19,7 @@ from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.studies import create_study
 from eqlab.study.results.participants import read_participants
-from eqlab.study.results.public import Trait, check_groups, coarsen, public_answers, publish, traits_of
+from eqlab.study.results.public import HIDDEN, Trait, check_groups, coarsen, public_answers, publish, traits_of
 
 
 def groups(path, traits=None):
@@ -184,3 +184,9 @@ def test_a_release_has_no_times_of_pages_unless_asked_for(participation, tmp_pat
         publish(participation, tmp_path / folder, times=times)
         head, *_ = (tmp_path / folder / "answers.csv").read_text(encoding="utf-8").splitlines()
         assert ("seconds" in head) is times
+
+
+def test_the_few_who_are_hidden_are_joined_by_the_next_smallest_group():
+    values = ("a",) * 30 + ("b",) * 4 + ("c",) * 40
+    (found,) = coarsen([Trait("device", (values,))], 5).values()
+    assert Counter(found) == {HIDDEN: 34, "c": 40}
