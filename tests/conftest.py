@@ -261,7 +261,8 @@ def new_database(postgres: str) -> Iterator[Callable[[str], str]]:
     def make(like: str) -> str:
         name = f"t{uuid4().hex}"
         with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {like}"))
+            # Copied file by file: 22 ms instead of 50.
+            connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {like} STRATEGY FILE_COPY"))
         return uri.set(database=name, drivername="postgresql").render_as_string(hide_password=False)
 
     yield make

@@ -41,5 +41,8 @@ def test_no_network_fails_nothing(monkeypatch, capsys):
 
 
 def test_ci_audits():
-    assert "\nmake audit\n" in (ROOT / ".ci" / "run").read_text()
+    """Beside other work, and what comes of it is waited for."""
+    script = (ROOT / ".ci" / "run").read_text()
+    assert "\naside audit make audit\n" in script
+    assert "\njoined audit " in script
     assert all(file.is_file() for file in audit.EVERY)

@@ -81,7 +81,7 @@ def test_a_benchmark_in_one_file(registered, server, tmp_path, eqlab):
     done = eqlab("run", "near", "flat", "sums", *asked)
     assert done.code == 0, done.err
     assert "above people" in done.out
-    assert "near stands above 100 %" in done.out
+    assert "near would stand above 100 %" in done.out
     assert "the same to each 4.1, falling by place" in done.out
     assert "8 answers did not add up as asked and were scaled to the total." in done.out
     near, flat, _ = json.loads(eqlab("run", "near", "flat", "sums", *asked, "--json").out)["results"]
@@ -90,7 +90,12 @@ def test_a_benchmark_in_one_file(registered, server, tmp_path, eqlab):
     assert 10 < flat["percentile"]["value"] < 40
     assert flat["percentile"]["low"] < flat["percentile"]["value"] < flat["percentile"]["high"]
     shown = eqlab("show", "--limit", 1).out
-    assert "near stands above 100 %" in shown
+    assert "near would stand above 100 %" in shown
+    drawn = eqlab("plot", "--kind", "people", "-o", "among.svg")
+    assert drawn.code == 0, drawn.err
+    picture = (tmp_path / "among.svg").read_text()
+    assert "people who do worse, %" in picture
+    assert all(f">{name}<" in picture for name in ("near", "flat", "sums"))
     compared = eqlab("compare", "last").out
     assert compared.index("near") < compared.index("flat")
     assert "near is better than" in compared or "near is best" in compared

@@ -66,7 +66,11 @@ def test_undefined_where_norm_and_form_differ():
     assert (found.value, found.low, found.note) == (None, None, "people saw one order")
     assert percentile_text(found) == "undefined"
     assert percentile_sentence("m", found, "students") == (
-        "Where m stands among 100 people (students) is undefined: people saw one order."
+        "Where m stands among the 100 people who answered (students) is undefined: people saw one order."
+    )
+    placed = percentile(scored(50.0, 40.0, 60.0), Norms(PEOPLE, "a hundred"), "higher")
+    assert percentile_sentence("m", placed, "students", "they saw one order").endswith(
+        "of the 100 people who answered (students); they saw one order."
     )
     few = percentile(scored(3.0), Norms((1.0, 2.0, 3.0), "three"), "higher")
     assert few.value is None

@@ -125,3 +125,34 @@ def test_the_drawing_is_a_picture_of_the_points():
 
 def test_nothing_to_draw_is_still_a_drawing():
     ET.fromstring(scatter([correlate(ours(), External("x", {"stranger": 1.0}, {}))]))
+
+
+def test_scores_that_ship_need_no_file(eqlab, published):
+    """The published results with MMLU as reported: the r, n and families of the recomputed study."""
+    import json
+
+    found = json.loads(eqlab("correlate", "--external", "mmlu", "--json", "--data", published).out)
+    (one,) = found
+    assert (one["name"], one["association"]["n"], one["shipped"]) == ("MMLU", 45, True)
+    assert round(one["association"]["pearson"]["value"], 4) == 0.8624
+    assert one["families"]["n"] == 13
+    assert one["families"]["low"] == pytest.approx(0.7094, abs=0.03)
+    assert one["unmatched"] == []
+    least = [part["least"] for part in one["ranges"]]
+    assert least == sorted(least)
+    assert one["ranges"][-1]["pearson"]["n"] < 45
+    assert one["ranges"][-1]["pearson"]["value"] < one["association"]["pearson"]["value"]
+
+
+def test_the_range_is_drawn_too(eqlab, published, tmp_path):
+    eqlab("correlate", "--external", "mmlu", "-o", "r.svg", "--data", published)
+    drawn = (tmp_path / "r.svg").read_text(encoding="utf-8")
+    assert "r by range" in drawn
+    assert "only models with MMLU of at least" in drawn
+
+
+@pytest.mark.parametrize(("given", "said"), [((), "Name a file"), (("--external", "iq"), "No scores of 'iq'")])
+def test_nothing_to_correlate_with_is_said(eqlab, given, said):
+    done = eqlab("correlate", *given)
+    assert done.code
+    assert said in done.err

@@ -33,7 +33,8 @@ reverse = true
 
 
 def test_ours():
-    assert rubric_names() == ["dialogue", "empathy", "published"]
+    kumar = [f"kumar-{name}" for name in ("empatheticdialogues", "epitome", "lend_an_ear")]
+    assert rubric_names() == ["dialogue", "empathy", *kumar, "published"]
     assert [scale.key for scale in shipped("empathy").scales] == ["cognitive", "affective", "motivational"]
     assert len(shipped("dialogue").scales) == 6
     assert shipped("dialogue").of == "talk"

@@ -127,5 +127,5 @@ def test_an_unknown_relationship_is_refused(store, stored, tmp_path):
 
 def test_the_command_writes_the_folder(eqlab, store, stored, tmp_path):
     said = eqlab("export", stored.id, "--format", "every-eval-ever", "-o", str(tmp_path / "x"), "--store", store.where)
-    assert "data/eqlab/openai/m" in said.stdout
+    assert "data/eqlab/openai/m" in said.out
     assert list((tmp_path / "x/data/eqlab/openai/m").glob("*.json"))

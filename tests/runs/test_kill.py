@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from killing import settle
 from small_sweep import good
 
 import eqlab as api
@@ -33,6 +34,12 @@ def start(server, store, *more, pipe=subprocess.PIPE):
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=dict(os.environ))
 
 
+def answered(where, run):
+    """The prompts of a run whose answers are stored."""
+    with api.open_store(where) as store:
+        return {one.trial.prompt for one in store.scored(run, "model:m", "eqbench") if one.attempts}
+
+
 @pytest.mark.parametrize(
     ("engine", "times"),
     [("sqlite", 1), *(pytest.param(engine, 3, marks=pytest.mark.claims) for engine in ("sqlite", "postgresql"))],
@@ -44,6 +51,10 @@ def test_killed_again_and_again(server, tmp_path, request, engine, times, monkey
     server.delay = 0.15
     draw = random.Random(4)
     kills = 0
+    run = api.prepare(
+        api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, seed=77)
+    ).config.id
+    at_each_kill = []
     for _ in range(20):
         worker = start(server, where, "--max-concurrency", "4", "--seed", "77", pipe=subprocess.DEVNULL)
         before = len(server.requests)
@@ -56,21 +67,22 @@ def test_killed_again_and_again(server, tmp_path, request, engine, times, monkey
         worker.send_signal(signal.SIGKILL)
         worker.wait()
         kills += 1
+        settle(server)  # what it sent is taken in
+        at_each_kill.append((len(server.requests), answered(where, run)))
         if kills == times:
             break
     out, err = start(server, where, "--max-concurrency", "4", "--seed", "77").communicate(timeout=120)
     assert "60" in out, err
     assert kills == times
     store = api.open_store(where)
-    run = api.prepare(
-        api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, seed=77)
-    ).config.id
     (result,) = api.results(store, store.find_run(run))
     store.close()
     assert result.counts["ok"] == 60
-    # Only what was under way, or had just arrived, when the process died may be asked again: at most
-    # 4 in flight plus what 4 slots can bring in the writer's linger, per kill.
-    assert len(server.requests) <= 60 + kills * 8
+    for before, stored in at_each_kill:  # what was stored when the process died is not asked again
+        asked = [body["messages"][-1]["content"] for body in server.requests]
+        assert stored
+        assert stored <= set(asked[:before])
+        assert stored.isdisjoint(asked[before:])
 
 
 def test_an_answer_is_on_disk_soon(server, tmp_path, monkeypatch):

@@ -1,8 +1,10 @@
 """How carefully a person took part, from pages alone."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from eqlab.study.results.participants import Page, straight_lining, timed, too_fast
+from eqlab.study.results.participants import Given, Page, _impossible_sum, _pages, straight_lining, timed, too_fast
 
 
 def page(values, kind="trial", seconds=10.0):
@@ -30,3 +32,20 @@ def test_pages_below_the_least_time_are_too_fast():
     pages = [page([1], seconds=one) for one in (1.9, 2.0, 2.1, None)]
     assert (too_fast(pages, 2.0), timed(pages)) == (1, 3)
     assert too_fast([page([1], kind="quiz", seconds=0.1)], 2.0) == 0
+
+
+@pytest.mark.parametrize(("seen_at", "odd"), [(160.0, 1), (169.0, 0)])
+def test_pages_together_take_no_longer_than_the_visit(seen_at, odd):
+    row = SimpleNamespace(person="somebody", consented_at=100.0, seen_at=seen_at)
+    given = [SimpleNamespace(seconds=seconds) for seconds in (40.0, 30.0, None)]
+    assert _impossible_sum(given, row) == odd
+
+
+def test_a_page_that_was_changed_has_the_time_of_its_first_answer_and_the_values_of_its_last():
+    trial = SimpleNamespace(id="t", key={})
+    first, last = (
+        Given(0, "trial", trial, attempt, {"a": attempt}, seconds, 0.0, 0.0)
+        for attempt, seconds in ((1, 12.0), (2, None))
+    )
+    (found,) = _pages([first, last], [SimpleNamespace(kind="trial")])
+    assert (found.seconds, found.values, found.attempts) == (12.0, {"a": 2}, 2)

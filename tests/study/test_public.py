@@ -19,7 +19,7 @@ from eqlab.store.store import Store
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.studies import create_study
 from eqlab.study.results.participants import read_participants
-from eqlab.study.results.public import Trait, check_groups, coarsen, public_answers, publish, traits_of
+from eqlab.study.results.public import HIDDEN, Trait, check_groups, coarsen, public_answers, publish, traits_of
 
 
 def groups(path, traits=None):
@@ -165,3 +165,28 @@ def test_times_are_told_only_where_asked_for_and_in_steps(participation, tmp_pat
         slow = replace(person, given=tuple(replace(one, seconds=seconds) for one in person.given))
         assert {row["seconds"] for row in public_answers([slow], names, times=True)} == {told}
         assert not any("seconds" in row for row in public_answers([slow], names, times=False))
+
+
+def test_a_release_that_breaks_the_promise_is_not_written(participation, tmp_path, monkeypatch):
+    """Whatever is wrong with making traits coarser: the finished table is looked at first."""
+    finished(participation, ["computer"] * 5)
+    monkeypatch.setattr(
+        "eqlab.study.results.public.coarsen", lambda traits, smallest: {"device": ("a", "b", "c", "d", "e")}
+    )
+    with pytest.raises(DataError, match="was not written"):
+        publish(participation, tmp_path / "public")
+    assert not (tmp_path / "public").exists()
+
+
+def test_a_release_has_no_times_of_pages_unless_asked_for(participation, tmp_path):
+    finished(participation, ["computer"] * 5)
+    for folder, times in (("plain", False), ("timed", True)):
+        publish(participation, tmp_path / folder, times=times)
+        head, *_ = (tmp_path / folder / "answers.csv").read_text(encoding="utf-8").splitlines()
+        assert ("seconds" in head) is times
+
+
+def test_the_few_who_are_hidden_are_joined_by_the_next_smallest_group():
+    values = ("a",) * 30 + ("b",) * 4 + ("c",) * 40
+    (found,) = coarsen([Trait("device", (values,))], 5).values()
+    assert Counter(found) == {HIDDEN: 34, "c": 40}

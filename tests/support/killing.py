@@ -52,13 +52,13 @@ def kill_after(replies: int, server: Any, where: str | Path, start: Callable[[],
     finally:
         worker.kill()
         worker.communicate()
-        _settle(server)
+        settle(server)
         server.before = None
         over.set()
     assert stored(where) == wanted
 
 
-def _settle(server: Any) -> None:
+def settle(server: Any) -> None:
     """Until everything that the dead process sent has been taken in, or it would use up replies of the next one: what
     it sent lies before these requests."""
     for _ in range(3):

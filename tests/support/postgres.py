@@ -16,8 +16,8 @@ from typing import Any
 _WAIT = "120"
 """Seconds that starting and stopping may take on a busy machine."""
 _OPTIONS = "-c max_connections=200"
-_FLEETING = "-c fsync=off -c max_wal_size=128MB"
-"""Nobody pulls the plug of a test."""
+_FLEETING = "-c fsync=off -c full_page_writes=off -c autovacuum=off -c max_wal_size=128MB"
+"""Nobody pulls the plug of a test; servers are killed, though, so a commit is in the log before it is said."""
 _PLENTY = 10e9
 """Bytes: twice what two processes of a suite fill."""
 
@@ -25,9 +25,7 @@ _PLENTY = 10e9
 class OwnPostgres:
     def __init__(self, folder: Path, *, durable: bool) -> None:
         self._folder = folder
-        self._options = (
-            _OPTIONS if durable else f"{_OPTIONS} -c fsync=off -c max_wal_size=128MB"
-        )  # nobody pulls the plug of a test
+        self._options = _OPTIONS if durable else f"{_OPTIONS} {_FLEETING}"
         self._data = folder / "data"
         self._user = _database_user()
         self.uri = f"postgresql://postgres@/postgres?host={folder}"

@@ -64,13 +64,17 @@ def _pearson(x: Floats, y: Floats, draws: int, seed: int) -> Estimate:
     n = len(x)
     if n < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return Estimate("Pearson's r", None, n, note="undefined: fewer than three, or one side does not vary")
-    a, b = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()  # r does not change, rounding does
-    rows = np.column_stack([np.ones(n), a, b, a * a, b * b, a * b])
-    found = interval([rows], _r_of_totals, draws=draws, seed=seed, method="bca")
+    found = interval([r_rows(x, y)], r_of_totals, draws=draws, seed=seed, method="bca")
     return Estimate("Pearson's r", found.value, n, None, found.low, found.high, note=_few(n))
 
 
-def _r_of_totals(totals: Sequence[Floats]) -> Floats:
+def r_rows(x: Floats, y: Floats) -> Floats:
+    """One row a subject, whose totals are all that `r_of_totals` needs."""
+    a, b = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()  # r does not change, rounding does
+    return np.column_stack([np.ones(len(x)), a, b, a * a, b * b, a * b])
+
+
+def r_of_totals(totals: Sequence[Floats]) -> Floats:
     n, a, b, aa, bb, ab = np.moveaxis(np.asarray(totals[0]), -1, 0)
     spread = np.maximum(aa - a * a / n, 0.0) * np.maximum(bb - b * b / n, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -71,8 +71,9 @@ def judge(
     against: Annotated[
         str,
         typer.Option(
-            metavar="RUN|published",
-            help="With `calibrate`: whose ratings by people, those of a finished study (its run) or the published.",
+            metavar="RUN|published|kumar:NAME",
+            help="With `calibrate`: whose ratings by people: those of a finished study (its run), the published, or "
+            "the experts' of Kumar et al. (kumar:lend_an_ear, kumar:epitome, kumar:empatheticdialogues).",
         ),
     ] = "published",
     rubric: Annotated[
@@ -218,12 +219,22 @@ def judge(
             as_json=as_json,
             tables=0 if len(judges) > 1 else _SHOWN,
             together=panel_of,
-            beside=partial(_still_missing, within) if within is not None else None,
+            beside=_table_beside(within, against if calibrating else "", data),
         )
 
 
 _SHOWN = 3
 """Tables on the terminal; the report has them all."""
+
+
+def _table_beside(within: float | None, against: str, data: Path | None) -> "Callable[[Result], Table] | None":
+    """What stands beside a calibration: how many ratings are lacking, or how a judge stands among experts."""
+    from eqlab.runs.kumar import asked_framework, beside_experts
+
+    if within is not None:
+        return partial(_still_missing, within)
+    framework = asked_framework(against)
+    return None if framework is None else partial(beside_experts, framework, data)
 
 
 def _still_missing(within: float, result: "Result") -> "Table":

@@ -114,12 +114,12 @@ def plot(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="An .svg, .png or .pdf file.")] = Path(
         "eqlab.svg"
     ),
-    kind: Annotated[str, typer.Option("--kind", help="`forest`, `profile`, `heat` or `cost`.")] = "forest",
+    kind: Annotated[str, typer.Option("--kind", help="`forest`, `profile`, `heat`, `cost` or `people`.")] = "forest",
     store: StoreFlag = "",
     data: DataFlag = None,
 ) -> None:
-    """Draw results for a slide: everybody on one axis, a profile, a heat map by emotion, or score
-    against cost.
+    """Draw results for a slide: everybody on one axis, a profile, a heat map by emotion, score
+    against cost, or models among people.
 
     SVG needs nothing else; PNG and PDF are made by Chromium, if it is installed."""
     from eqlab.core.errors import UsageError

@@ -28,14 +28,28 @@ if TYPE_CHECKING:
 
 def correlate(
     scores: Annotated[
-        Path, typer.Argument(metavar="SCORES.csv", help="Columns: model, then one per score; NAME_se for its errors.")
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="[SCORES.csv]",
+            help="Columns: model, then one per score; NAME_se for its errors. Left out with --external.",
+            show_default=False,
+        ),
+    ] = None,
     sources: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[SOURCE]…",
             help="Our side: run ids, `last`, `published:MODEL`, `published` (all models), result files (*.json).",
             show_default="published",
+        ),
+    ] = None,
+    external: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--external",
+            metavar="NAME",
+            help="A score that ships: mmlu, arc, hellaswag, truthfulqa, winogrande, gsm8k, mt-bench, elo (repeatable).",
+            show_default="none",
         ),
     ] = None,
     benchmark: BenchmarkFlag = None,
@@ -56,23 +70,31 @@ def correlate(
     """Correlate scores with external ones (MMLU, Arena, …): bootstrap intervals over models, corrected for the
     reliability of both sides."""
     from eqlab.cli.output import print_json, print_table, say
-    from eqlab.comparison.correlate import as_data, notes, read_scores, scatter, sentence, table
+    from eqlab.comparison.correlate import as_data, notes, read_scores, scatter, sentence, shipped_scores, table
     from eqlab.comparison.correlate import correlate as correlate_with
     from eqlab.comparison.entries import entries
     from eqlab.comparison.sources import read_sources
     from eqlab.core.errors import UsageError
+    from eqlab.data.external import benchmark_of
     from eqlab.data.files import write_whole
 
     check_writable(output)
-    external = read_scores(scores)
-    given = _reliabilities(reliability or [], [one.name for one in external])
+    named = list(sources or [])
+    if external and scores is not None:  # without a file, the first name is one of ours
+        named, scores = [str(scores), *named], None
+    if scores is None and not external:
+        raise UsageError("Nothing to correlate with.", "Name a file of scores, or --external mmlu.")
+    theirs = read_scores(scores) if scores is not None else []
+    names = [one.name for one in theirs] or [benchmark_of(name) for name in external or []]
+    given = _reliabilities(reliability or [], names)
     own, undefined = entries(
-        read_sources(sources or ["published"], store, data, benchmarks=benchmark or (), subject=subject)
+        read_sources(named or ["published"], store, data, benchmarks=benchmark or (), subject=subject)
     )
     if not own:
         said = "; ".join(f"{name}: {why}" for name, why in undefined[:3])
         raise UsageError(f"Nothing here has a score to correlate. {said}.")
-    found = [correlate_with(own, one, reliability=given.get(one.name), seed=seed) for one in external]
+    theirs = theirs or shipped_scores(external or [], own)
+    found = [correlate_with(own, one, reliability=given.get(one.name), seed=seed) for one in theirs]
     if output:
         write_whole(output, scatter(found))
     if as_json:
@@ -192,6 +214,9 @@ def reproduce(
     as_json: JsonFlag = False,
     markdown: _MarkdownFlag = False,
     csv: _CsvFlag = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="Also write its picture, an SVG (no-skill).")
+    ] = None,
 ) -> None:
     """Recompute a study's published numbers and explain every difference."""
     from eqlab.cli.output import print_json
@@ -202,10 +227,15 @@ def reproduce(
     if as_json and markdown:
         raise UsageError("--json and --markdown exclude each other.", "Choose one.")
     found = load(study)
+    if picture is not None and found.picture is None:
+        raise UsageError(f"{study} has no picture.", "Leave out --picture.")
     check_writable(csv)
+    check_writable(picture)
     report = found.reproduce(data)
     if csv is not None:
         _write(csv, as_csv(found.rows_of(report)))
+    if picture is not None and found.picture is not None:
+        _write(picture, found.picture(report).encode())
     if as_json:
         print_json(report)
     elif markdown:

@@ -2,19 +2,23 @@
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from eqlab.analysis.arrays import codes
+from eqlab.analysis.bootstrap import interval
 from eqlab.analysis.components import alpha
-from eqlab.analysis.correlation import Association, associate, reliability_from_errors
+from eqlab.analysis.correlation import FEW, Association, associate, r_of_totals, r_rows, reliability_from_errors
 from eqlab.comparison.entries import Entry
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.records import as_dict
-from eqlab.core.results import Table
+from eqlab.core.results import Estimate, Table
+from eqlab.data.external import SNAPSHOTS, base_weights, benchmark_of, external_scores, values
+from eqlab.data.figures import published_figures
 from eqlab.tables.cells import interval_text
 from eqlab.tables.scatter import Dot, Scatter, scatter_file
 
@@ -29,6 +33,8 @@ class External:
     scores: Mapping[str, float]
     errors: Mapping[str, float]
     """Standard errors; empty unless every score has one."""
+    shipped: bool = False
+    """Whether it comes with eqlab: then only models that we have a score of are in it."""
 
 
 def read_scores(path: Path) -> list[External]:
@@ -59,6 +65,19 @@ def read_scores(path: Path) -> list[External]:
         External(name, found[name], errors if set(errors := found.get(f"{name}_se", {})) >= set(found[name]) else {})
         for name in scores
     ]
+
+
+def shipped_scores(names: Sequence[str], entries: Sequence[Entry]) -> list[External]:
+    """Scores that ship with eqlab (`mmlu`, `elo` …), as reported, of the models that have one and are among the
+    entries."""
+    models = list(dict.fromkeys([*(one.model for one in external_scores()), *SNAPSHOTS]))
+    found = []
+    for name in names:
+        benchmark = benchmark_of(name)
+        known = values(benchmark, models)
+        there = set(match([entry.name for entry in entries], list(known))[0].values())
+        found.append(External(benchmark, {model: known[model].value for model in known if model in there}, {}, True))
+    return found
 
 
 def _is_error(name: str, found: Mapping[str, object]) -> bool:
@@ -96,6 +115,14 @@ class Reliability:
 
 
 @dataclass(frozen=True, slots=True)
+class Range:
+    """r among the models whose external score is at least so much."""
+
+    least: float
+    pearson: Estimate
+
+
+@dataclass(frozen=True, slots=True)
 class Correlation:
     """One external score against one benchmark."""
 
@@ -109,6 +136,11 @@ class Correlation:
     """Models of the file without a score of ours."""
     left: int
     """Scores of ours without an external one."""
+    families: Estimate | None = None
+    """r with families (base weights) drawn together: fine-tunes of one base are no independent models."""
+    ranges: tuple[Range, ...] = ()
+    """r again, without the models below a value of the external score."""
+    shipped: bool = False
 
 
 def correlate(
@@ -137,8 +169,45 @@ def correlate(
         seed=seed,
     )
     return Correlation(
-        titles[0], external.name, points, found, ours, theirs, tuple(unmatched), len(entries) - len(points)
+        titles[0],
+        external.name,
+        points,
+        found,
+        ours,
+        theirs,
+        tuple(unmatched),
+        len(entries) - len(points),
+        _families(points, seed),
+        tuple(_ranges(points, seed)),
+        external.shipped,
     )
+
+
+def _families(points: Sequence[Point], seed: int) -> Estimate | None:
+    """Percentiles over families drawn with replacement; None where every model is a family of its own."""
+    known = {one.model: base_weights(one.model, one.family) for one in published_figures().models}
+    groups = codes([known.get(point.model, point.model) for point in points])
+    count = int(groups.max()) + 1 if len(groups) else 0
+    if count < 4 or count == len(points):
+        return None
+    x, y = (np.array([getattr(point, side) for point in points]) for side in ("theirs", "ours"))
+    rows = r_rows(x, y)
+    together = np.zeros((count, rows.shape[1]))
+    np.add.at(together, groups, rows)
+    found = interval([together], r_of_totals, seed=seed)
+    return Estimate("r, families drawn together", found.value, count, None, found.low, found.high, of="families")
+
+
+def _ranges(points: Sequence[Point], seed: int) -> Iterator[Range]:
+    """From all models to the better half, by the external score."""
+    order = sorted(point.theirs for point in points)
+    if len(order) < FEW:
+        return
+    for least in dict.fromkeys(order[len(order) * part // 12] for part in range(7)):
+        kept = [point for point in points if point.theirs >= least]
+        if len(kept) >= FEW:
+            x, y = [point.ours for point in kept], [point.theirs for point in kept]
+            yield Range(least, associate(x, y, draws=2_000, seed=seed).pearson)
 
 
 def match(ours: Sequence[str], theirs: Sequence[str]) -> tuple[dict[str, str], list[str]]:
@@ -217,6 +286,8 @@ def table(found: Sequence[Correlation]) -> Table:
                 one.name,
                 one.association.n,
                 one.association.pearson,
+                one.families,
+                one.ranges[-1].pearson if one.ranges else None,
                 one.association.spearman,
                 _reliability(one.ours),
                 _reliability(one.theirs),
@@ -224,11 +295,21 @@ def table(found: Sequence[Correlation]) -> Table:
                 swing,
             )
         )
-    columns = ("score", "models", "Pearson's r", "Spearman's ρ", "our reliability", "its reliability")
+    columns = (
+        "score",
+        "models",
+        "Pearson's r",
+        "families drawn together",
+        "without the weakest",
+        "Spearman's ρ",
+        "our reliability",
+        "its reliability",
+    )
     return Table(
         f"{found[0].title} against other scores",
         (*columns, "r without measurement error", "r with one model left out"),
         tuple(rows),
+        "Without the weakest: of the external score, up to half, as long as ten are left. "
         "Intervals: bootstrap over models. They speak of models like these; a wide range of models raises "
         "r, a narrow one lowers it.",
     )
@@ -239,8 +320,28 @@ def _reliability(one: Reliability) -> str:
 
 
 def scatter(found: Sequence[Correlation]) -> str:
-    """A picture of every correlation, as one file."""
-    return scatter_file([_panel(one) for one in found], width=720, height=460)
+    """A picture of every correlation, and of what its range of models makes of it, as one file."""
+    panels = [panel for one in found for panel in (_panel(one), _range_panel(one)) if panel is not None]
+    return scatter_file(panels, width=720, height=460)
+
+
+def _range_panel(one: Correlation) -> Scatter | None:
+    dots = tuple(
+        Dot(
+            f"{part.pearson.n} models",
+            part.least,
+            part.pearson.value,
+            None,
+            None if part.pearson.low is None or part.pearson.high is None else (part.pearson.low, part.pearson.high),
+            f"{one.name} of {part.least:g} or more: r = {part.pearson.value:.2f}, {part.pearson.n} models",
+        )
+        for part in one.ranges
+        if part.pearson.value is not None
+    )
+    if len(dots) < 2 or not one.shipped:  # a file of one's own is drawn as it always was
+        return None
+    title = f"r by range: {one.title} with {one.name}"
+    return Scatter(title, "with fewer of the weaker models", f"only models with {one.name} of at least", "r", dots)
 
 
 def _panel(one: Correlation) -> Scatter:
@@ -274,6 +375,11 @@ def notes(found: Sequence[Correlation]) -> list[str]:
             said.append(f"{one.name}: no score of ours for {names}.")
         if one.left:
             said.append(f"{one.name}: {one.left} of our scores have no value in the file and are left out.")
+        if one.shipped:
+            said.append(
+                f"{one.name}: figures that ship with eqlab, as reported, of several protocols "
+                "('eqlab reproduce eqbench-mmlu' shows what each makes of it)."
+            )
         extra = (one.association.pearson.note, one.association.corrected.note)
         said += [f"{one.name}: {note}." for note in extra if note]
     return list(dict.fromkeys(said))

@@ -139,11 +139,11 @@ def percentile_text(place: Estimate | None) -> str:
 
 def percentile_sentence(who: str, place: Estimate, source: str, caution: str = "") -> str:
     """The same in words, with whom the subject is held against, or why it cannot be."""
-    people = f"{count_of(place)} ({source})"
+    people = f"{count_of(place)} who answered ({source})"
     if not is_number(place.value):
-        return f"Where {who} stands among {people} is undefined: {place.note}."
+        return f"Where {who} stands among the {people} is undefined: {place.note}."
     but = f"; {caution}" if caution else ""
-    return f"{who} stands above {percentile_text(place)} of {people}{but}."
+    return f"{who} would stand above {percentile_text(place)} of the {people}{but}."
 
 
 def utc(timestamp: float) -> str:

@@ -1,5 +1,5 @@
-"""Pictures to take away: forest plot, profile, heat map, or score against cost, as one drawing that needs nothing
-else."""
+"""Pictures to take away: forest plot, profile, heat map, score against cost, or models among people, as one drawing
+that needs nothing else."""
 
 import os
 import shutil
@@ -12,8 +12,9 @@ from typing import Literal
 
 from markupsafe import escape
 
+from eqlab.analysis.norms import percentile
 from eqlab.core.errors import UsageError
-from eqlab.core.results import Estimate
+from eqlab.core.results import Estimate, goodness
 from eqlab.core.text import is_number, number, short, short_name, visible
 from eqlab.core.usage import Usage
 from eqlab.data.files import write_whole
@@ -25,8 +26,8 @@ from eqlab.tables.heat import STEPS, HeatMap
 from eqlab.tables.scatter import Dot, Scatter, amount, scatter_file
 from eqlab.tables.svg import bounds_of
 
-Kind = Literal["forest", "profile", "heat", "cost"]
-KINDS: tuple[Kind, ...] = ("forest", "profile", "heat", "cost")
+Kind = Literal["forest", "profile", "heat", "cost", "people"]
+KINDS: tuple[Kind, ...] = ("forest", "profile", "heat", "cost", "people")
 ENDINGS = (".svg", ".png", ".pdf")
 WIDTH = 1280
 
@@ -68,6 +69,8 @@ def _charts(groups: Sequence[Group], kind: Kind) -> Iterator[str]:
                     yield standalone(forest, WIDTH)
     elif kind == "cost":
         yield from (chart for one in groups if (chart := _cost(one)))
+    elif kind == "people":
+        yield from (chart for one in groups if (chart := _among_people(one)))
     else:
         yield from (_heat(found, one.title) for one in groups if (found := heat_of(one)))
 
@@ -76,6 +79,39 @@ def _cost(one: Group) -> str | None:
     rows = [row for row in one.rows if row.result.ranked and not row.people]
     spent = [Spent(row.name, row.result.headline, row.result.usage) for row in rows]
     return cost_chart(one.title, rows[0].result.headline.name, spent, WIDTH) if rows else None
+
+
+MARKS = 12
+"""People whose place is drawn, spread evenly over them: the curve, not each of a thousand."""
+
+
+def _among_people(one: Group) -> str | None:
+    """People's scores against the share of them who do worse, and models on that curve."""
+    rows = [row for row in one.rows if row.result.percentile and is_number(row.result.percentile.value)]
+    placed = [row.result for row in rows]
+    if not placed or placed[0].norms is None:
+        return None
+    norms = placed[0].norms
+    better = norms.better or placed[0].better
+    known = sorted(norms.values, key=lambda value: goodness(value, better))
+    shown = [known[place * (len(known) - 1) // (MARKS - 1)] for place in range(MARKS)] if len(known) > MARKS else known
+    curve = [(value, percentile(Estimate("", value, 1), norms, better).value) for value in dict.fromkeys(shown)]
+    dots = [
+        Dot("", value, share, words=f"people {value:.2f}: {share:.0f} %") for value, share in curve if share is not None
+    ]
+    for row in rows:
+        result = row.result
+        own = next((made for made in result.estimates if made.name == norms.measure), result.headline)
+        place = result.percentile
+        if own.value is None or place is None or place.value is None:
+            continue
+        bounds = None if own.low is None or own.high is None else (own.low, own.high)
+        spread = None if place.low is None or place.high is None else (place.low, place.high)
+        dots.append(Dot(row.name, own.value, place.value, bounds, spread))
+    but = f"; {norms.caution}" if norms.caution else ""
+    under = f"Dots without a name: {norms.people} people ({norms.source}){but}"
+    label = norms.measure or placed[0].headline.name
+    return scatter_file([Scatter(one.title, under, label, "people who do worse, %", tuple(dots))], WIDTH)
 
 
 def _stacked(charts: Sequence[str]) -> tuple[str, int]:

@@ -20,6 +20,7 @@ STUDIES = (
     "tombench",
     "eqbench-mmlu",
     "seceu",
+    "no-skill",
 )
 
 

@@ -117,6 +117,8 @@ class Study:
     tables: Callable[[Report], list[Table]]
     rows_of: Callable[[Report], list[Row]] = lambda report: list(report["rows"])
     """The numbers as flat rows, for a spreadsheet."""
+    picture: Callable[[Report], str] | None = None
+    """What was found as an SVG file, where one picture tells it."""
 
 
 def study_of_claims(title: str, read: Callable[[Path | None], Any], claims: Callable[[Any], Iterable[Claim]]) -> Study:

@@ -100,7 +100,7 @@ def claims(data: Data) -> Iterator[Claim]:
     rule = "2.79 / sqrt(3): averaging alone, no skill added; EQ 122"
     yield _found("baseline", "mean of three independent people", "SECEU score, approximate", MEAN / math.sqrt(3), rule)
     for fill, name in ((_fixed((2.5,) * WORDS), "2.5 each"), (_fixed((4, 3, 2, 1)), "4, 3, 2, 1")):
-        for item, distance in enumerate(_distances(fill(data.norm), data.norm), start=1):
+        for item, distance in enumerate(distances(fill(data.norm), data.norm), start=1):
             yield _found("item", str(item), f"distance of {name}", float(distance))
 
 
@@ -260,7 +260,7 @@ def geometric_median(points: Array) -> Array:
     return np.asarray(found)
 
 
-def _distances(answers: Array, norm: Array) -> Array:
+def distances(answers: Array, norm: Array) -> Array:
     """By item, averaged over what is drawn."""
     if answers.ndim == 2:
         answers = answers[:, None]
@@ -278,19 +278,19 @@ def shape(answers: Array, norm: Array) -> float:
 
 
 def _baseline(trivial: Answering, data: Data) -> Iterator[Claim]:
-    distances = _distances(trivial.answers, data.norm)
-    score, error = float(distances.mean()), float(distances.std(ddof=1)) / math.sqrt(len(distances))
+    apart = distances(trivial.answers, data.norm)
+    score, error = float(apart.mean()), float(apart.std(ddof=1)) / math.sqrt(len(apart))
     found = partial(_found, "baseline", trivial.name)
-    score_estimate = Estimate("score", score, len(distances), error, score - 1.96 * error, score + 1.96 * error)
+    score_estimate = Estimate("score", score, len(apart), error, score - 1.96 * error, score + 1.96 * error)
     yield found("SECEU score", score_estimate, trivial.rule)
     yield found("standard error over items", error, "SD of the 40 distances / sqrt(40)")
     yield found("EQ", eq(score), "published formula")
     yield found("percent of people below", people_below(score), _BETWEEN)
     beaten = sum(model[0] > score for model in data.models.values())
     yield found(f"published models (of {len(data.models)}) it beats", beaten, "smaller is better")
-    nearer = int((distances < data.template).sum())
+    nearer = int((apart < data.template).sum())
     yield found("items nearer to the norm than the mean person", nearer, "against the template")
-    yield found("pattern similarity r", float(np.corrcoef(distances, data.template)[0, 1]),
+    yield found("pattern similarity r", float(np.corrcoef(apart, data.template)[0, 1]),
                 "40 distances against the template")  # fmt: skip
     yield found("shape", shape(trivial.answers, data.norm),
                 "sum of centred answer times centred norm over the product of their lengths, all items together; "
@@ -314,8 +314,8 @@ def reproduce(folder: Path | None) -> Report:
     data = read(folder)
     compared = compare(claims(data), data)
     best = min((one for one in no_skill(data) if not one.skill),
-               key=lambda one: float(_distances(one.answers, data.norm).mean()))  # fmt: skip
-    score = float(_distances(best.answers, data.norm).mean())
+               key=lambda one: float(distances(one.answers, data.norm).mean()))  # fmt: skip
+    score = float(distances(best.answers, data.norm).mean())
     beaten = sum(model[0] > score for model in data.models.values())
     told = {"best_no_skill": {"name": best.name, "score": score, "eq": eq(score), "models_beaten": beaten,
                               "models": len(data.models)}}  # fmt: skip

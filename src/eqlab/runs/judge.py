@@ -27,6 +27,7 @@ from eqlab.data.items import read_sources
 from eqlab.data.rubric_files import PUBLISHED, find_rubric
 from eqlab.models.runner import Asked
 from eqlab.runs.identity import configured
+from eqlab.runs.kumar import PREFIX, asked_framework, expert_replies, rubric_name
 from eqlab.runs.request import Prepared, check_counts
 from eqlab.store.store import Store, StoredRun
 
@@ -71,7 +72,10 @@ def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> P
     rubric = rubric_for(request, store)
     models = tuple(_judge(spec, request) for spec in dict.fromkeys(request.judges))
     anchored: Mapping[str, Any] = {}
-    if request.calibration and request.on != ("published",):
+    framework = asked_framework(request.on[0]) if request.calibration and request.on else None
+    if framework is not None:
+        rows = expert_replies(framework, request.data)
+    elif request.calibration and request.on != ("published",):
         rows = [row for name in request.on for row in study_replies(store, store.find_run(name), rubric)]
     else:
         found = collect(request.on, store, request.data, say)
@@ -133,8 +137,11 @@ def _given(request: JudgeRequest) -> dict[str, str]:
 
 def rubric_for(request: JudgeRequest, store: Store) -> Rubric:
     """The one that was asked for; else the one that the benchmark of the replies names; else the published one."""
+    framework = asked_framework(request.on[0]) if request.calibration and request.on else None
     if request.rubric:
         rubric = find_rubric(request.rubric)
+    elif framework is not None:
+        rubric = find_rubric(rubric_name(framework))
     else:
         rubric = find_rubric(PUBLISHED if request.calibration else _usual(request.on, store))
     if request.pairwise and not rubric.choose:
@@ -191,7 +198,7 @@ def collect(sources: Sequence[str], store: Store, data: Path | None, say: Say) -
 def from_store(against: str, on: Sequence[str]) -> bool:
     """Whether replies come from runs, so that the store must be there."""
     named = (against,) if against else on
-    return any(one not in ("published", "author") and not _is_file(one) for one in named)
+    return any(one not in ("published", "author") and not one.startswith(PREFIX) and not _is_file(one) for one in named)
 
 
 def _source(source: str, store: Store, data: Path | None, say: Say) -> list[ReplyRow]:

@@ -21,7 +21,7 @@ def ratings(shift=0.0, odd=0.0, raters=120, per_rater=10, seed=1):
 
 
 def test_alike_is_shown_only_where_it_is():
-    same = ratings(raters=400)
+    same = ratings(raters=250)
     fit, _ = fit_crossed(same, ["a", "b"])
     assert equivalence(fit.fit, ["a", "b"]).rows[0][3] == "yes"
     apart = ratings(shift=1.0)

@@ -1,0 +1,175 @@
+"""What no skill earns: of every published table that is at hand, the strongest answer that reads nothing, and how many
+of the published models it beats. One picture, and one line on what was done about it."""
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from eqlab.analysis.intervals import mean_estimate, proportion_bounds
+from eqlab.benchmarks.eqbench.score import PRESETS, item_score
+from eqlab.core.errors import DataError
+from eqlab.core.results import Better, Estimate, Table, goodness
+from eqlab.reproduce import culemo, seceu, tombench
+from eqlab.reproduce.claims import Report, Row, Study, table_of
+from eqlab.runs.published_results import PublishedReader
+from eqlab.tables.forest import Forest, ForestLine, standalone
+
+_DONE = {
+    "SECEU": "headline is shape, words in drawn order; EQ never without these answers on the same line",
+    "EQ-Bench": "the best constant answer stands beside every score",
+    "CuLEmo": "headline is balanced accuracy, with majority and the American answer beside it",
+    "ToMBench": "place, longest option and chance stand beside every accuracy",
+}
+
+
+def _row(
+    benchmark: str, table: str, answer: str, trivial: Estimate, models: Sequence[float], better: Better, measure: str
+) -> Row:
+    """Models that the answer beats; the range is that of its own interval."""
+
+    def beaten(value: float | None) -> int | None:
+        if value is None:
+            return None
+        return sum(goodness(value, better) > goodness(model, better) for model in models)
+
+    worst, best = (trivial.low, trivial.high) if better == "higher" else (trivial.high, trivial.low)
+    return {
+        "benchmark": benchmark,
+        "table": table,
+        "answer": answer,
+        "measure": measure,
+        "value": trivial.value,
+        "low": trivial.low,
+        "high": trivial.high,
+        "n": trivial.n,
+        "models": len(models),
+        "beats": beaten(trivial.value),
+        "beats_at_least": beaten(worst),
+        "beats_at_most": beaten(best),
+        "best_model": max(models, key=lambda model: goodness(model, better), default=None),
+        "done": _DONE[benchmark],
+    }
+
+
+def _seceu(folder: Path | None) -> Iterator[Row]:
+    data = seceu.read(folder)
+    models = [model[0] for model in data.models.values()]
+    shown = ("2.5 to each", "4, 3, 2, 1 by place", "best fixed answer by place", "random whole numbers")
+    for one in seceu.no_skill(data):
+        if one.name in shown:
+            distances = [float(value) for value in seceu.distances(one.answers, data.norm)]
+            yield _row("SECEU", "Table 1", one.name, mean_estimate("score", distances), models, "lower", "distance")
+
+
+def _eqbench(folder: Path | None) -> Iterator[Row]:
+    runs = list(PublishedReader(folder).runs())
+    models = [float(score) for run in runs if (score := run.facts.get("benchmark_score")) is not None]
+    references = list({one.trial.items[0]: one.trial.key["reference"] for one in runs[0].scored}.values())
+    rules = PRESETS["leaderboard"]
+
+    def scores(values: Sequence[float]) -> list[float]:
+        filled = [(dict(zip(one, values, strict=True)), one) for one in references]
+        found = (item_score(answer, one, "v2", rules) for answer, one in filled)
+        return [10 * score for score in found if score is not None]
+
+    best = max(range(11), key=lambda value: fmean(scores([value] * 4)))
+    by_place = [float(best)] * 4
+    for place in range(4):  # the score is a sum over words, so each place has a best number of its own
+        tried = [[*by_place[:place], float(value), *by_place[place + 1 :]] for value in range(11)]
+        by_place = max(tried, key=lambda values: fmean(scores(values)))
+    listed = ", ".join(f"{value:g}" for value in by_place)
+    for name, values in ((f"always {best}", [best] * 4), (f"{listed} by place", by_place)):
+        estimate = mean_estimate("score", scores(values))
+        yield _row("EQ-Bench", "v2, result files", name, estimate, models, "higher", "score")
+
+
+def _culemo(folder: Path | None) -> Iterator[Row]:
+    report = culemo.reproduce(folder)
+    rows = report["rows"]
+    for language in report["summary"]["languages"]:
+        own = [row for row in rows if row["language"] == language["language"]]
+        models = [100 * row["accuracy_exact"] for row in own if row["setting"] != "baseline"]
+        share, n = language["always_neutral"], max((row.get("n") or 0 for row in own), default=0)
+        if models and n:
+            low, high = proportion_bounds(share, n)
+            trivial = Estimate("accuracy", 100 * share, n, None, 100 * low, 100 * high, "%")
+            yield _row("CuLEmo", language["language"], "always neutral", trivial, models, "higher", "accuracy, %")
+
+
+def _tombench(folder: Path | None) -> Iterator[Row]:
+    report = tombench.reproduce(folder)
+    printed = [row for row in report["rows"] if row["quantity"] == "accuracy, emotion" and row["name"] != "people"]
+    for best in report["summary"]["strongest_without_reading"]:
+        models = [float(row["printed"]) for row in printed if row["language"] == best["language"]]
+        trivial = Estimate("accuracy", 100 * best["share"], 0, None, 100 * best["low"], 100 * best["high"], "%")
+        yield _row("ToMBench", f"emotion, {best['language']}", best["answer"], trivial, models, "higher", "accuracy, %")
+
+
+_TABLES = {"seceu": _seceu, "eqbench": _eqbench, "culemo": _culemo, "tombench": _tombench}
+
+
+def reproduce(folder: Path | None) -> Report:
+    rows: list[Row] = []
+    missing = []
+    for name, read in _TABLES.items():
+        try:
+            rows += read(folder)
+        except DataError as error:
+            missing.append(f"{name}: {error.message}")
+    return {"rows": rows, "summary": {"tables": len({(row["benchmark"], row["table"]) for row in rows}),
+                                      "beats_all": sum(row["beats"] == row["models"] for row in rows),
+                                      "missing": missing}}  # fmt: skip
+
+
+def picture(report: Report) -> str:
+    """Share of the published models that each answer beats, as an SVG file."""
+    rows = report["rows"]
+    ordered = sorted(rows, key=lambda row: -row["beats"] / max(row["models"], 1))
+    lines = tuple(ForestLine(f"{row['benchmark']} {row['table']}: {row['answer']}", _share(row)) for row in ordered)
+    return standalone(Forest("Published models that an answer beats which reads nothing", "%", lines, (0.0, 100.0)))
+
+
+def _share(row: Row) -> Estimate:
+    def share(count: int | None) -> float | None:
+        return None if count is None else 100 * count / row["models"] if row["models"] else math.nan
+
+    return Estimate(
+        "models beaten", share(row["beats"]), row["models"], None,
+        share(row["beats_at_least"]), share(row["beats_at_most"]), "%", digits=0, of="models",
+    )  # fmt: skip
+
+
+def findings(report: Report) -> list[str]:
+    rows = report["rows"]
+    whole = [row for row in rows if row["models"] and row["beats"] == row["models"]]
+    sentences = [
+        f"{len(whole)} of {len(rows)} answers that read nothing beat every published model of their table."
+        if rows
+        else "No published table is at hand: 'eqlab data fetch' gets them."
+    ]
+    sentences += [
+        f"{row['benchmark']}, {row['table']}: '{row['answer']}' gets {row['value']:.1f}, the best of {row['models']} "
+        f"models {row['best_model']:.1f}."
+        for row in whole
+    ]
+    return [*sentences, *(f"Not at hand: {one}" for one in report["summary"]["missing"])]
+
+
+def tables(report: Report) -> list[Table]:
+    shown = [
+        row | {"beaten": f"{row['beats']} of {row['models']}",
+               "range": "" if row["beats_at_least"] is None else f"{row['beats_at_least']} to {row['beats_at_most']}"}
+        for row in report["rows"]
+    ]  # fmt: skip
+    columns = (
+        "benchmark | table | answer | measure | value | low | high | best_model: best model | "
+        "beaten: models beaten | range | done: what was done"
+    )
+    note = (
+        "Range: models beaten at the ends of the answer's own 95 % interval over items; models' errors are not in it."
+    )
+    return [table_of("What no skill earns", columns, shown, note)]
+
+
+STUDY = Study("What no skill earns", reproduce, findings, tables, picture=picture)
