@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 from eqlab.benchmarks.registry import load
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import DataError, StoreError
-from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig
+from eqlab.core.runs import PEOPLE, BenchmarkConfig, ModelConfig, RunConfig
 from eqlab.data.items import items_sha256, read_sources
 from eqlab.store.reader import Reader
 
@@ -23,6 +23,9 @@ class StoredOther:
     asked: BenchmarkConfig
 
     def scored(self, subject: str) -> Iterable[Scored]:
+        """Nothing of people in a locked study that is under way."""
+        if subject == PEOPLE and self.store.shut(self.config.id):
+            return ()
         return self.store.scored(self.config.id, subject, self.asked.name)
 
 

@@ -137,8 +137,11 @@ class Reader(ABC):
         """Every planned trial with all its attempts, in the order of asking; of all persons for `people`.
 
         `trials` (ids) and `status` narrow down what is read, not exactly: the caller still looks at each."""
-        if subject == PEOPLE or subject.startswith(PERSON):
-            self._keep_shut(run)
+        if (subject == PEOPLE or subject.startswith(PERSON)) and (study := self.shut(run)):
+            raise StoreError(
+                f"Run {run} is {study}: what people answered is not shown here.",
+                "'eqlab study analyze' and 'eqlab study export' show it as interim, and keep that somebody looked.",
+            )
         where, values = _asked(run, subject, benchmark)
         if trials is not None and not trials:
             return
@@ -180,15 +183,13 @@ class Reader(ABC):
                     attempts.append(answer)
             yield from self._with_trials(page)
 
-    def _keep_shut(self, run: str) -> None:
-        """People's answers in a locked study that is under way have one door, which keeps that somebody looked."""
+    def shut(self, run: str) -> str:
+        """The locked study under way that a run is, in words, or nothing: people's answers there have one door, which
+        keeps that somebody looked."""
         for study, done, planned in self.rows(_LOCKED, {"run": run}):
             if done < planned:
-                raise StoreError(
-                    f"Run {run} is study '{study}', which is locked and has {done} of {planned} places filled: what "
-                    "people answered is not shown here.",
-                    "'eqlab study analyze' and 'eqlab study export' show it as interim, and keep that somebody looked.",
-                )
+                return f"study '{study}', which is locked and has {done} of {planned} places filled"
+        return ""
 
     def used(self, run: str, subject: str, benchmark: str = "", *, whole: bool = False) -> Iterator[Use]:
         """What each stored attempt took, without its text; of one benchmark, or of all. `whole`: with how long it is
