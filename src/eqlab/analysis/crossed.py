@@ -3,7 +3,8 @@
 Every answer touches one level of each random term, so the block of one term alone is diagonal. The term with most
 levels is eliminated (Schur complement). What is left, a few hundred raters, is factored as a sparse matrix while it
 is one (raters who share batches) and as a dense one otherwise; its inverse is small enough to be had in full, which
-gives the entries of H⁻¹ that an analytic gradient needs."""
+gives the entries of H⁻¹ that an analytic gradient needs. In a small study everything is dense: there a sparse matrix
+takes longer to be made than to be used."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,6 +55,13 @@ class Layout:
         self.small_index = np.concatenate(
             [np.arange(self.slices[i].start, self.slices[i].stop) for i in self.small] or [np.empty(0, int)]
         ).astype(np.intp)
+        n_big = terms[self.big].n_levels if terms else 0
+        self.dense = 0 < self.n_small * n_big <= _DENSE_UP_TO
+        if self.dense:  # where each pair of an answer's levels stands in a matrix laid out as a vector
+            self.flat_block = np.concatenate(
+                [first * self.n_small + second for first in self.small_codes for second in self.small_codes]
+            )
+            self.flat_cross = np.concatenate([first * n_big + terms[self.big].codes for first in self.small_codes])
 
     def spread(self, effects: Floats, sds: Floats, n: int) -> Floats:
         """ZΛ·effects."""
@@ -79,17 +87,27 @@ class Factor:
         n = layout.n_small
         if not n:
             return
-        rows, columns, data = [np.arange(n)], [np.arange(n)], [np.ones(n)]
-        cross_rows, cross_data = [], []
-        for one, first in zip(layout.small, layout.small_codes, strict=True):
-            for other, second in zip(layout.small, layout.small_codes, strict=True):
-                rows.append(first)
-                columns.append(second)
-                data.append(np.broadcast_to(weight * self._scaled[one] * self._scaled[other], weight.shape))
-            cross_rows.append(first)
-            cross_data.append(np.broadcast_to(weight * self._scaled[one] * self._scaled[layout.big], weight.shape))
-        block = _sparse(data, rows, columns, (n, n))
-        cross = _sparse(cross_data, cross_rows, [big.codes] * len(cross_rows), (n, big.n_levels))
+        data = [
+            np.broadcast_to(weight * self._scaled[one] * self._scaled[other], weight.shape)
+            for one in layout.small
+            for other in layout.small
+        ]
+        cross_data = [
+            np.broadcast_to(weight * self._scaled[one] * self._scaled[layout.big], weight.shape) for one in layout.small
+        ]
+        self._cross_over: Any
+        if layout.dense:
+            block = np.bincount(layout.flat_block, np.concatenate(data), n * n).reshape(n, n)
+            block[np.diag_indices(n)] += 1.0
+            size = n * big.n_levels
+            cross = np.bincount(layout.flat_cross, np.concatenate(cross_data), size).reshape(n, big.n_levels)
+            self._cross_over = cross / self.diagonal
+            self._schur: _SparseFactor | _DenseFactor = _DenseFactor(block - self._cross_over @ cross.T)
+            return
+        rows = [np.arange(n), *(first for first in layout.small_codes for _ in layout.small_codes)]
+        columns = [np.arange(n), *(second for _ in layout.small_codes for second in layout.small_codes)]
+        block = _sparse([np.ones(n), *data], rows, columns, (n, n))
+        cross = _sparse(cross_data, layout.small_codes, [big.codes] * len(cross_data), (n, big.n_levels))
         self._cross_over = sparse.csr_array(cross * (1.0 / self.diagonal)[None, :])
         self._schur = _small_factor(sparse.csc_array(block - self._cross_over @ cross.T))
 
@@ -125,7 +143,8 @@ class Factor:
         if layout.n_small:
             inverse = self._schur.inverse()
             joint = self._cross_over.T @ inverse  # big × small
-            big_inverse += np.asarray((self._cross_over.T.multiply(joint)).sum(axis=1), dtype=float).ravel()
+            product = self._cross_over.T * joint if layout.dense else self._cross_over.T.multiply(joint)
+            big_inverse += np.asarray(product.sum(axis=1), dtype=float).ravel()
             for one, first in zip(layout.small, layout.small_codes, strict=True):
                 entries[one, layout.big] = entries[layout.big, one] = -joint[big_codes, first]
                 for other, second in zip(layout.small, layout.small_codes, strict=True):
@@ -167,7 +186,7 @@ class _DenseFactor:
     """A dense positive definite matrix by Cholesky."""
 
     def __init__(self, matrix: Any) -> None:
-        self._chol, failed = lapack.dpotrf(matrix.toarray(), lower=1)
+        self._chol, failed = lapack.dpotrf(matrix, lower=1)
         if failed:
             raise np.linalg.LinAlgError(_NOT_DEFINITE)
         self.log_det = 2.0 * float(np.log(np.diag(self._chol)).sum())
@@ -183,12 +202,14 @@ class _DenseFactor:
 
 _NOT_DEFINITE = "the precision of the random effects is not positive definite"
 _DENSE_FROM = 0.25
+_DENSE_UP_TO = 30_000
+"""Entries of the matrix between the largest term and the others."""
 _FEW = 7
 
 
 def _small_factor(matrix: Any) -> _SparseFactor | _DenseFactor:
     """Dense algebra pays once a quarter of the entries is there."""
-    return _DenseFactor(matrix) if matrix.nnz > _DENSE_FROM * matrix.shape[0] ** 2 else _SparseFactor(matrix)
+    return _DenseFactor(matrix.toarray()) if matrix.nnz > _DENSE_FROM * matrix.shape[0] ** 2 else _SparseFactor(matrix)
 
 
 def _sparse(data: list[Floats], rows: list[Ints], columns: list[Ints], shape: tuple[int, int]) -> Any:
