@@ -69,7 +69,7 @@ def test_two_published_models_by_name_or_file(eqlab, tmp_path, published):
         (["compare", "none.json"], ["none.json"]),
         (["compare", "--missing", "guess"], ["guess", "drop or zero"]),
         (["correlate", "none.csv"], ["none.csv", "model"]),
-        (["correlate"], ["SCORES"]),
+        (["correlate"], ["file of scores", "--external"]),
     ],
 )
 def test_mistakes(eqlab, tmp_path, published, arguments, words):

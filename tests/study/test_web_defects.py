@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from small_study import small_design
-from web_case import BASE, CODES, PROLIFIC, Site, choices_of, enter, fields_of, fill, resume, rows, walk
+from web_case import CODES, PROLIFIC, Site, choices_of, enter, fields_of, fill, resume, rows, walk
 
 from eqlab.store.schema import answers, arrivals, events, participants, places
 from eqlab.study.results.export import TABLES, export_table
@@ -261,7 +261,9 @@ def test_10_the_last_place_has_one_holder(make_site):
     async def both():
         transport = httpx.ASGITransport(app=site.app)
         headers = {"Sec-Fetch-Site": "same-origin", "Accept": "application/json"}
-        people = [httpx.AsyncClient(transport=transport, base_url=BASE, headers=headers) for _ in range(8)]
+        people = [
+            httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) for _ in range(8)
+        ]
         await asyncio.gather(*(one.get("/s/small", params={"PROLIFIC_PID": f"p{n}"}) for n, one in enumerate(people)))
         agree = {"step": "0", "attempt": "1", "agree": "yes"}
         await asyncio.gather(*(one.post("/s/small/page", data=agree) for one in people))

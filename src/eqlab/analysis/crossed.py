@@ -97,8 +97,7 @@ class Factor:
         ]
         self._cross_over: Any
         if layout.dense:
-            block = np.bincount(layout.flat_block, np.concatenate(data), n * n).reshape(n, n)
-            block[np.diag_indices(n)] += 1.0
+            block = np.eye(n) + np.bincount(layout.flat_block, np.concatenate(data), n * n).reshape(n, n)
             size = n * big.n_levels
             cross = np.bincount(layout.flat_cross, np.concatenate(cross_data), size).reshape(n, big.n_levels)
             self._cross_over = cross / self.diagonal

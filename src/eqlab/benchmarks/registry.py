@@ -1,10 +1,10 @@
 """The benchmarks by name: ours, one line each, and those of other packages (entry point group `eqlab.benchmarks`)."""
 
 from importlib import import_module
-from importlib.metadata import entry_points
 
 from eqlab.core.benchmark import Benchmark
 from eqlab.core.errors import UsageError
+from eqlab.core.plugins import entry_points
 
 _OURS = {
     "eqbench": "eqlab.benchmarks.eqbench.benchmark:EqBench",

@@ -7,7 +7,9 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from eqlab.core.errors import DataError
@@ -19,11 +21,17 @@ T = TypeVar("T")
 _AT = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 
 
+@lru_cache(maxsize=32)
+def _parsed(text: str) -> dict[str, Any]:
+    """A study and its simulations, or several models, read the same files."""
+    return tomllib.loads(text)
+
+
 def read_toml(text: str, name: str, known: Sequence[str], make: "Callable[[Section], T]", hint: str = "") -> T:
     """What `make` makes of the file's top table, whose keys are `known`. Raises DataError with all that is wrong. Where
     keys stand is found out for a message only, so `make` may be called twice."""
     try:
-        data = tomllib.loads(text)
+        data = deepcopy(_parsed(text))
     except tomllib.TOMLDecodeError as error:
         at = _AT.search(str(error))
         line = at.group(1) if at and at.group(1) else str(text.count("\n") + 1)

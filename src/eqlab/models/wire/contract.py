@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, Literal, Protocol
 
 from eqlab.core.errors import UsageError
+from eqlab.core.plugins import entry_points
 from eqlab.models.chat import ChatReply, ChatRequest
 
 _OWN = {
