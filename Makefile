@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run-ready
 TEST := $(VENV)/.test-ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-SLICE ?= tests/core tests/data tests/instruments tests/store tests/models tests/comparison
+SLICE ?= tests/core tests/data tests/instruments tests/store
 # Two processes share the cores; threads would too.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
