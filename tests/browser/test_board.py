@@ -1,7 +1,10 @@
 """The leaderboard in a real browser, from disk: sorting, filtering, a model page, a comparison, and no network."""
 
 import re
+from collections import Counter
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 pytest.importorskip("playwright")
@@ -9,7 +12,12 @@ pytest.importorskip("playwright")
 from playwright.sync_api import expect
 
 from eqlab.analysis.comparison import paired
+from eqlab.analysis.intervals import mean_estimate
+from eqlab.comparison.contender import Contender, Lost
+from eqlab.comparison.verdict import pair
+from eqlab.core.results import Estimate
 from eqlab.publish.leaderboard.build import Sources, build
+from eqlab.publish.leaderboard.site import compare_data
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +78,17 @@ def test_the_front_page(page, built):
 @on("desktop")
 def test_sorting_by_keyboard(page, built):
     page.goto((built.folder / "index.html").as_uri())
+    (board,) = built.boards
     scores = names(page)
-    button = page.get_by_role("button", name="Score")
-    button.focus()
-    page.keyboard.press("Enter")
-    expect(shown(page)).to_have_text(scores)
-    page.keyboard.press("Enter")
-    expect(shown(page)).to_have_text(scores[::-1])
+    by_score = sorted(board.entered, key=lambda one: -one[0].estimate.value)
+    published = [line.name for line, _ in by_score]
+    assert scores != published  # refusing is no gain: the page comes in the order of the scores at worst
+    for title, order in (("score", published), ("at worst", scores)):
+        page.get_by_role("button", name=title, exact=True).focus()
+        page.keyboard.press("Enter")
+        expect(shown(page)).to_have_text(order)
+        page.keyboard.press("Enter")
+        expect(shown(page)).to_have_text(order[::-1])
     page.get_by_role("button", name="Who").click()
     expect(shown(page).first).to_have_text("allenai/tulu-2-dpo-70b")
     assert sorted(names(page)) == sorted(scores)
@@ -120,14 +132,81 @@ def test_the_browser_tells_every_pair_apart_as_the_verdict_does(page, built):
     told = page.evaluate(
         """() => { const table = data.tables[0], found = [];
         table.models.forEach((a, i) => table.models.slice(i + 1).forEach((b) => {
-          const one = paired(table, a, b); found.push([a[NAME], b[NAME], one.apart, one.value]); }));
+          const one = pair(table, a, b);
+          found.push([a[NAME], b[NAME], one.apart, one.value, one.leads?.[NAME], one.worst?.value]); }));
         return found; }"""
     )
     assert len(told) == 1431
-    for a, b, apart, value in told:
-        pair = board.verdict.pair(a, b)
-        assert apart == pair.separated, (a, b)
-        assert value == pytest.approx(pair.difference.value, abs=1e-9)
+    for a, b, apart, value, leads, worst in told:
+        found = board.verdict.pair(a, b)
+        assert apart == found.separated, (a, b)
+        assert value == pytest.approx(found.difference.value, abs=1e-9)
+        assert leads == (found.leads.name if found.leads else None), (a, b)
+        assert worst == (pytest.approx(found.at_worst.value, abs=1e-9) if found.at_worst else None), (a, b)
+    assert any(leads for *_, leads, _ in told)
+
+
+def made(better):
+    """Near copies, constant gaps, lost answers that undo a lead or do not, an item asked twice, and people by interval
+    alone; as a table of the site."""
+    draw = np.random.default_rng(7)
+    items = tuple(f"{number:02d}" for number in range(24))
+    base = draw.integers(20, 80, len(items)).astype(float)
+    found = [Contender("people", Estimate("score", 50.0, 9, low=44.0, high=55.0), people=True, better=better)]
+    for place in range(22):
+        points = base.copy()
+        if place % 3 == 0:  # a near copy
+            changed = draw.choice(len(items), {0: 0, 12: 7}.get(place, 3 + place % 7), replace=False)
+            signs = draw.choice([1] if place == 12 else [-1, 1, 1, 1], len(changed))  # 12: seven of one sign, p = 1/64
+            points[changed] += signs * draw.choice([2.0, 5.0, 9.0], len(changed))
+        else:
+            points += place - 11 + (place % 3 - 1) * draw.normal(0, 6, len(items))
+        whole = dict(zip(items, map(float, points), strict=True))
+        missing = items[place : place + place % 4]
+        answered = {item: value for item, value in whole.items() if item not in missing}
+        end = 0.0 if better == "higher" else 100.0
+        lost = None
+        if missing:
+            worst = whole | dict.fromkeys(missing, end) | {items[0]: (whole[items[0]] + end) / 2}
+            statuses = {item: frozenset({"refused"}) for item in (*missing, items[0])}
+            lost = Lost({"refused": len(statuses)}, statuses, worst, whole, worst)
+        score = mean_estimate("score", list(answered.values()))
+        found.append(Contender(f"m{place:02d}", score, answered, better=better, lost=lost))
+    lines = [SimpleNamespace(name=one.name, estimate=one.score) for one in found]
+    entered = [(line, SimpleNamespace(id=line.name)) for line in lines]
+    rows = {one.name: [one.points.get(item, np.nan) for item in items] for one in found}
+    told = {one.name: SimpleNamespace(contender=one) for one in found}
+    verdict = SimpleNamespace(of=told.__getitem__, standings=list(told.values()))
+    board = SimpleNamespace(label=better, lines=lines, items=items, entered=entered, verdict=verdict)
+    board.row = lambda entry: rows[entry.id]
+    return found, compare_data([board])
+
+
+@on("desktop")
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_the_browser_has_the_verdict_on_hard_cases(page, built, better):
+    contenders, data = made(better)
+    page.goto((built.folder / "compare.html").as_uri())
+    told = page.evaluate(
+        """(own) => { const table = own.tables[0], found = []; data.t = own.t;
+        for (const a of table.models) for (const b of table.models) if (a !== b) { const one = pair(table, a, b);
+          found.push([a[NAME], b[NAME], one.apart, one.better?.[NAME] ?? null, one.leads?.[NAME] ?? null,
+            one.worst?.value ?? null, sentence(a, b, one, 2)]); }
+        return found; }""",
+        data,
+    )
+    named = {one.name: one for one in contenders}
+    kinds = Counter()
+    for a, b, apart, wins, leads, worst, said in told:
+        found = pair(named[a], named[b])
+        assert apart == found.separated, (a, b)
+        assert wins == (found.better.name if found.better else None), (a, b)
+        assert leads == (found.leads.name if found.leads else None), (a, b)
+        assert worst == (pytest.approx(found.at_worst.value, abs=1e-9) if found.at_worst else None), (a, b)
+        assert ("is better than" in said) == bool(wins or leads)
+        few = found.difference.differ is not None
+        kinds.update({("few", apart): few, "leads": bool(leads), "holds": bool(wins) and worst is not None})
+    assert min(kinds[kind] for kind in (("few", True), ("few", False), "leads", "holds")) > 0, kinds
 
 
 def test_without_scripts_everything_but_the_comparison_is_there(visit, built):

@@ -3,7 +3,7 @@
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from scipy.special import stdtrit
 
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.ranks import DIFFER
+from eqlab.comparison.contender import Lost
 from eqlab.comparison.scores import score_records, score_table, score_types, sort_values
 from eqlab.comparison.verdict import Pair
 from eqlab.core import text
@@ -355,10 +356,11 @@ def whole(site: BoardSite, files: Sequence[str], tables: Sequence[Mapping[str, A
     return json.dumps(body, ensure_ascii=True, allow_nan=False).encode()
 
 
-# What the page that compares any two entries computes with: the rule of `comparison.pair`, done in the browser.
+# What the page that compares any two entries computes with: the rule of `verdict.pair`, done in the browser.
 def compare_data(boards: list[Board]) -> dict[str, Any]:
     """Everything the compare page computes with. Item scores take few different values, so each is kept once, in full
-    precision, and a row is a list of places in that list (−1: no score)."""
+    precision, and a row is a list of places in that list (−1: no score). Who lost answers has a second row,
+    with these as the worst."""
     most = max((len(board.items) for board in boards), default=0)
     reach = stdtrit(np.arange(1, max(most, 2)), 0.975)
     return {
@@ -373,16 +375,29 @@ def _table(board: Board) -> dict[str, Any]:
     values: dict[float, int] = {}
     models = []
     for line, entry in board.entered:
-        row = [values.setdefault(float(v), len(values)) if np.isfinite(v) else -1 for v in board.row(entry)]
-        head = line.estimate
-        models.append([entry.id, line.name, head.value, head.low, head.high, head.n, row])
+        row = _places(values, board.row(entry))
+        head, lost = line.estimate, board.verdict.of(line.name).contender.lost
+        models.append([entry.id, line.name, head.value, head.low, head.high, head.n, row, _lost(board, values, lost)])
     return {
         "title": board.label,
         "digits": board.lines[0].estimate.digits,
+        "better": board.verdict.standings[0].contender.better,
         "items": list(board.items),
         "values": list(values),
         "models": models,
     }
+
+
+def _places(values: dict[float, int], row: Iterable[float]) -> list[int]:
+    return [values.setdefault(float(v), len(values)) if np.isfinite(v) else -1 for v in row]
+
+
+def _lost(board: Board, values: dict[float, int], lost: Lost | None) -> dict[str, Any] | None:
+    if lost is None:
+        return None
+    worst = _places(values, (lost.worst.get(item, np.nan) for item in board.items))
+    places = [place for place, item in enumerate(board.items) if item in lost.items]
+    return {"words": lost.words, "items": places, "worst": worst}
 
 
 # The same table as CSV, JSON and Parquet, for every table of the site; what a row is in it.

@@ -1,8 +1,31 @@
-// The difference of two subjects by the rule of comparison/pair.py: paired over items (Student), or from both intervals
-// (MOVER); told apart if the 95 % interval leaves out 0.
+// The difference of two subjects by the rule of comparison/verdict.py (pair): paired over items (Student, or the exact
+// test of signs where few differ), or from both intervals (MOVER) where one has no points by item. Told apart: p below
+// 5 %, for the better one with its lost answers as the worst, too.
 const data = JSON.parse(document.getElementById("data").textContent);
 const at = (id) => document.getElementById(id);
-const [ID, NAME, VALUE, LOW, HIGH, N, ROW] = [0, 1, 2, 3, 4, 5, 6];
+const [ID, NAME, VALUE, LOW, HIGH, N, ROW, LOST] = [0, 1, 2, 3, 4, 5, 6, 7];
+const have = (model) => model[ROW].filter((place) => place >= 0).length;
+
+// A minus B on what both answered; who is better there must be so with its lost answers as the worst, too
+function pair(table, a, b) {
+  const found = answered(table, a, b);
+  found.better = better(table, a, b, found);
+  const [first, second] = found.better === a ? [a, b] : [b, a];
+  if (!found.better || !first[LOST] || !first[LOST].items.some((index) => second[ROW][index] >= 0)) return found;
+  const worst = Object.assign([...first], { [ROW]: first[LOST].worst, [LOST]: null });
+  const less = first === a ? answered(table, worst, b) : answered(table, a, worst);
+  const left = first === a ? better(table, worst, b, less) : better(table, a, worst, less);
+  found.worst = less;
+  if (left !== worst) Object.assign(found, { apart: false, better: null, leads: first, turned: left === second });
+  return found;
+}
+
+const answered = (table, a, b) => (have(a) && have(b) ? paired(table, a, b) : fromIntervals(a, b));
+
+function better(table, a, b, found) {
+  if (!found.apart || !found.value) return null;
+  return found.value > 0 === (table.better === "higher") ? a : b;
+}
 
 function paired(table, a, b) {
   const items = [];
@@ -16,7 +39,6 @@ function paired(table, a, b) {
   const n = items.length;
   const found = { n, items, value: null, low: null, high: null, se: null, above: null, apart: null, why: "" };
   if (!n) return found;
-  const have = (model) => model[ROW].filter((place) => place >= 0).length;
   const sum = (list) => list.reduce((total, value) => total + value, 0);
   found.value = sum(items.map((one) => one.gap)) / n;
   found.a = sum(items.map((one) => one.a)) / n;
@@ -65,6 +87,8 @@ function fromIntervals(a, b) {
   found.low = found.value - Math.hypot(a[VALUE] - a[LOW], b[HIGH] - b[VALUE]);
   found.high = found.value + Math.hypot(a[HIGH] - a[VALUE], b[VALUE] - b[LOW]);
   found.apart = found.low > 0 || found.high < 0;
+  const reach = found.value > 0 ? found.value - found.low : found.high - found.value;
+  if (found.value && !reach) Object.assign(found, { apart: null, why: "neither varies, so there is nothing to test the difference with" });
   return found;
 }
 
@@ -76,10 +100,15 @@ function sentence(a, b, found, digits) {
   if (found.apart === null) return `${a[NAME]} and ${b[NAME]} differ by ${size} points: ${found.why || "without intervals this cannot be tested"}.`;
   const [low, high] = found.value < 0 ? [-found.high, -found.low] : [found.low, found.high];
   const basis = found.low === null ? `${found.exact || "the same on each"}, n = ${found.n}` : `95 % interval ${shown(low, digits)} to ${shown(high, digits)}, n = ${found.n}`;
-  if (!found.apart && found.why) return `${a[NAME]} and ${b[NAME]} cannot be told apart: ${found.why} shared items (${size} points in all).`;
+  if (found.leads) {
+    const other = found.leads === a ? b : a;
+    const left = found.turned ? `${other[NAME]} is better` : "the two cannot be told apart";
+    return `${found.leads[NAME]} is better than ${other[NAME]} on what it answered, by ${size} points (${basis}); with ${found.leads[LOST].words} counted as the worst answers ${left}.`;
+  }
+  if (!found.apart && found.why && !found.value) return `${a[NAME]} and ${b[NAME]} cannot be told apart: ${found.why} on ${found.n} shared items.`;
+  if (!found.apart && found.why) return `${a[NAME]} and ${b[NAME]} cannot be told apart: ${found.why} shared items only (${size} points in all).`;
   if (!found.apart) return `${a[NAME]} and ${b[NAME]} cannot be told apart: a difference of ${size} points (${basis}).`;
-  const [better, worse] = found.value > 0 ? [a, b] : [b, a];
-  return `${better[NAME]} is better than ${worse[NAME]} by ${size} points (${basis}).`;
+  return `${found.better[NAME]} is better than ${(found.better === a ? b : a)[NAME]} by ${size} points (${basis}).`;
 }
 
 function line(name, value) {
@@ -104,15 +133,16 @@ function draw() {
   const table = data.tables[at("table").value];
   if (!table) return;
   const [a, b] = [table.models[at("a").value], table.models[at("b").value]];
-  const items = table.items.length > 0;
-  const found = items ? paired(table, a, b) : fromIntervals(a, b);
+  const items = have(a) > 0 && have(b) > 0;
+  const found = pair(table, a, b);
   const d = table.digits;
   at("said").textContent = a === b ? "Choose two different ones." : sentence(a, b, found, d);
   const facts = [["A on the shared items", shown(found.a, d)], ["B on the shared items", shown(found.b, d)], ["Difference A − B", shown(found.value, d)],
     ["95 % interval", found.low === null ? "undefined" : `${shown(found.low, d)} to ${shown(found.high, d)}`], [items ? "n (items that both have)" : "n (of both together)", String(found.n)]];
   if (items) facts.push(["Standard error", shown(found.se, d)], ["Items on which A is higher, ties half", found.above === null ? "undefined" : `${(100 * found.above).toFixed(0)} %`]);
+  if (found.worst) facts.push([`The same with ${(found.leads || found.better)[LOST].words} of ${(found.leads || found.better)[NAME]} as the worst answers`, `${shown(found.worst.value, d)}${found.worst.low === null ? "" : ` (${shown(found.worst.low, d)} to ${shown(found.worst.high, d)})`}`]);
   at("facts").replaceChildren(...facts.map(([name, value]) => line(name, value)));
-  at("how").textContent = (items ? "Paired over items, Student's t." : "From both intervals, taken for independent (Zou & Donner 2008); the score is not a mean over items.") + " This pair by itself: the rank ranges take into account how many are compared.";
+  at("how").textContent = (items ? "Paired over items: Student's t, or the exact test of signs where they differ on few. Who is better must be so with its own refused, unreadable or failed answers as the worst, too." : "From both intervals, taken for independent (Zou & Donner 2008); the score is not a mean over items.") + " This pair by itself: the rank ranges take into account how many are compared.";
   at("by-item").hidden = !items;
   const largest = [...found.items].sort((x, y) => Math.abs(y.gap) - Math.abs(x.gap)).slice(0, 20);
   at("gaps").replaceChildren(...largest.map((one) => gapRow(one, d)));
