@@ -109,9 +109,7 @@ class Admission:
 
     def _again(self, arrival: Arrival, person: str) -> Saved:
         """Whoever knows a panel's id is not yet that person."""
-        who = self._people.get(person)
-        if who is None:  # consented a moment ago, in this transaction
-            return Saved("", "turned_away", {"": "elsewhere"})
+        who = self._people[person]
         if who.consented_at is not None and not arrival.vouched and arrival.session != person:
             return Saved("", "turned_away", {"": "elsewhere"})
         if who.state == "full" and who.consented_at is None and self._may_enter(arrival.panel_hash):

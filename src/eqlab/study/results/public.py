@@ -37,7 +37,7 @@ _LONG_VISITS = (5, 10, 20, 40)
 """Minutes between which the length of a visit is told."""
 _UNPROTECTED = (
     "the answers themselves and the arm: whoever knows how somebody answered a few pages can find the rest of their "
-    "answers; people are told so in the consent, or the answers are not published"
+    "answers; whether the consent tells people so is not checked"
 )
 
 
