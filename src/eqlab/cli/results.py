@@ -123,13 +123,16 @@ def conclusions(scored: "Sequence[tuple[StoredRun, Sequence[Result]]]") -> list[
     """In the order of the report's tables."""
     from eqlab.comparison.tables import verdict_data
     from eqlab.publish.groups import RunRecord, group
+    from eqlab.publish.ladder import ladder, ladder_sentence
 
     records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in scored]
     found = []
     for one in group(records):
         verdicts = [verdict_data(verdict, one.things, rater) for rater, verdict in one.verdicts]
-        data = {"title": one.title, "sentence": one.sentence, "verdicts": verdicts}
-        found.append(Conclusion(one.sentence, data))
+        among = ladder(one)
+        sentence = f"{one.sentence} {ladder_sentence(one, among)}" if among else one.sentence
+        data = {"title": one.title, "sentence": sentence, "verdicts": verdicts}
+        found.append(Conclusion(sentence, data))
     return found
 
 

@@ -44,7 +44,10 @@ def run(
     benchmark: Annotated[
         list[str] | None, typer.Option("-b", "--benchmark", help="Benchmark; may be repeated.")
     ] = None,
-    items: Annotated[str, typer.Option(help="`open` (shipped), `published` (the studies') or a file.")] = "open",
+    items: Annotated[
+        str,
+        typer.Option(help="`published` (the studies'), `open` (shipped), `auto` (published if fetched) or a file."),
+    ] = "auto",
     profile: Annotated[str, typer.Option(help="`quick` (a few items) or `full` (all).")] = "quick",
     limit: Annotated[int | None, typer.Option(min=1, help="At most N items.")] = None,
     repeats: RepeatsFlag = None,

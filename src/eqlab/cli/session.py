@@ -54,6 +54,7 @@ def work(
     spending.look_up()
     say_size(prepared, store, spending, out)
     say_changed(prepared.changed, out)
+    say_items(prepared, out)
     progress = Progress(out)
     with progress:
         listener = Listener(progress.say, progress.stored, progress.begun, progress.extended, progress.grown)
@@ -121,6 +122,20 @@ def _next(run: str, prepared: "Prepared", found: "Sequence[Result]") -> str:
         own_items=any(asked.item_set == OWN for asked in prepared.config.benchmarks),
         to_be_rated=rated and all(result.headline.value is None for result in found),
     )
+
+
+def say_items(prepared: "Prepared", out: Any) -> None:
+    """Which questions are asked, and how to get a study's own where the shipped ones stand in for them."""
+    from eqlab.core.benchmark import item_sets_of
+
+    stand_ins = [
+        one.name
+        for one in prepared.config.benchmarks
+        if one.item_set == "open" and "published" in item_sets_of(prepared.asked[one.name].benchmark)
+    ]
+    sets = ", ".join(f"{one.name} {one.item_set}" for one in prepared.config.benchmarks)
+    get = f"; the published ones: eqlab data fetch {' '.join(stand_ins)}" if stand_ins else ""
+    out.print(f"Items: {sets}{get}.", markup=False, soft_wrap=True)
 
 
 def say_changed(names: Sequence[str], out: Any) -> None:

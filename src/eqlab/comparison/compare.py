@@ -45,6 +45,8 @@ class Comparison:
     spreads: Mapping[str, Spread] = field(default_factory=dict)
     """By name."""
     undefined: tuple[tuple[str, str], ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    """Models that answered other questions of the benchmark, and stand in another table."""
 
     def __repr__(self) -> str:
         return f"<Comparison {self.title}: {conclusion(self.verdict, self.things, self.rater)}>"
@@ -65,12 +67,44 @@ class Comparison:
 def compare(
     entries: Sequence[Entry], undefined: Sequence[tuple[str, str]] = (), *, joint: bool = False
 ) -> list[Comparison]:
-    """One comparison per benchmark and version, or rater, in the order in which they come up."""
-    kinds = dict.fromkeys(entry.kind for entry in entries)
-    found = [_compare(kind, [e for e in entries if e.kind == kind], joint) for kind in kinds]
+    """One comparison per benchmark, version and item set, or rater, in the order in which they come up: scores on other
+    items stand in another table."""
+    found = []
+    for kind in dict.fromkeys(entry.kind for entry in entries):
+        tables = _by_items([entry for entry in entries if entry.kind == kind])
+        for items, own in tables.items():
+            benchmark, title, rater = kind
+            named = f"{title} (items {items[:6]})" if len(tables) > 1 else title
+            made = _compare((benchmark, named, rater), own, joint)
+            found.append(replace(made, elsewhere=tuple(_elsewhere(entries, made))))
     if found and undefined:
         found[0] = replace(found[0], undefined=tuple(undefined))
     return found
+
+
+def _by_items(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """Entries by item set. What raters say is of replies, not of items; people stand beside whoever answered the same
+    questions, or beside everybody where there is one table."""
+    if entries[0].rater:
+        return {"": list(entries)}
+    tables: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if not entry.contender.people:
+            tables.setdefault(entry.item_set, []).append(entry)
+    for entry in entries:
+        if entry.contender.people:
+            place = next(iter(tables)) if len(tables) == 1 else entry.item_set
+            tables.setdefault(place, []).append(entry)
+    return tables
+
+
+def _elsewhere(entries: Sequence[Entry], made: Comparison) -> list[str]:
+    """Models that answered other questions of the same benchmark."""
+    if made.rater:
+        return []
+    here = {entry.item_set for entry in made.entries}
+    others = [one for one in entries if one.result.benchmark == made.benchmark and not one.rater]
+    return [one.name for one in others if one.item_set not in here and not one.contender.people]
 
 
 def _compare(kind: tuple[str, str, str], own: Sequence[Entry], joint: bool) -> Comparison:
@@ -140,6 +174,11 @@ def caveats(found: Comparison, missing: str) -> list[str]:
     said = [f"{one.name}: {one.result.proviso}" for one in entries if one.result.proviso and not one.rater]
     said += dict.fromkeys(text for one in entries for text in replaced(one.result.subject, one.result.answered_as))
     said += _rules(entries)
+    if found.elsewhere:
+        said.append(
+            f"Asked other questions, so not ranked here: {listed(found.elsewhere)}. Ask everybody the same (--items), or "
+            "put the two sets on one scale: eqlab items RUN --equate OTHER."
+        )
     lost = [f"{entry.name} {entry.unused}" for entry in entries if entry.unused]
     if lost:
         what = "count as 0" if missing == "zero" else f"are left out: a pair is compared on the {things} both answered"

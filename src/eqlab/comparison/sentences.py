@@ -221,30 +221,34 @@ def _people(verdict: Verdict, people: Contender) -> str:
 
 
 def _baselines(ranked: Sequence[Contender]) -> str:
-    """Who does not clearly beat the best answer that needs no skill."""
-    weak, floors = [], set()
+    """Who does not clearly beat the best answer that needs no skill, and who is clearly below it."""
+    weak: dict[str, list[Contender]] = {}
+    floors = set()
     for one in ranked:
-        if top := best_baseline(one.baselines, one.better):
-            worst = _worst(one)
-            if worst is None or goodness(worst, one.better) <= goodness(top.value, one.better):
-                weak.append(one)
-                floors.add((top.name, floor_text(top.value, one.score.digits)))
+        top = best_baseline(one.baselines, one.better)
+        if top is None:
+            continue
+        worst, best = _ends(one)
+        floor = goodness(top.value, one.better)
+        if worst is None or goodness(worst, one.better) <= floor:
+            below = best is not None and goodness(best, one.better) < floor
+            weak.setdefault("Below" if below else "Not clearly better than", []).append(one)
+            floors.add((top.name, floor_text(top.value, one.score.digits)))
     if not weak:
         return ""
     name, value = next(iter(floors))
     which = f"'{name}', which takes no skill ({value})" if len(floors) == 1 else "the best answer that takes no skill"
-    return f"Not clearly better than {which}: {listed([_name(one) for one in weak])}."
+    said = [f"{how} {which}: {listed([_name(one) for one in own])}." for how, own in sorted(weak.items())]
+    return " ".join(said)
 
 
-def _worst(one: Contender) -> float | None:
-    """The worse end of the interval. Answers all alike have none of their own, and the one that their number allows
-    between the ends of the scale."""
-    place = 0 if one.better == "higher" else 1
-    end = (one.score.low, one.score.high)[place]
-    if end is None and one.bounds and one.points:
-        bounds = mean_bounds(list(one.points.values()), one.bounds)
-        return bounds[place] if bounds else None
-    return end
+def _ends(one: Contender) -> tuple[float | None, float | None]:
+    """The worse and the better end of the interval. Answers all alike have none of their own, and the one that their
+    number allows between the ends of the scale."""
+    ends = (one.score.low, one.score.high)
+    if ends[0] is None and one.bounds and one.points:
+        ends = mean_bounds(list(one.points.values()), one.bounds) or ends
+    return ends if one.better == "higher" else ends[::-1]
 
 
 def _left_out(rest: Sequence[Contender], some_ranked: bool) -> list[str]:

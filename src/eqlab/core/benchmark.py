@@ -142,10 +142,13 @@ class Benchmark(Protocol):
         """Raised when old and new answers cannot be compared any more."""
         ...
 
+    # open_title: what results on its open items are called, if not by its title; they are not the study's questions.
+
     @property
     def item_sets(self) -> Sequence[str]:
         """Which items it has: `open` (shipped), `published` (a study's own), `own` (it takes a user's file). What is
-        not among them is refused before anything is asked. Packages made for 0.2 may lack it (`item_sets_of`)."""
+        not among them is refused before anything is asked; `--items auto` takes the first whose files are at hand.
+        Packages made for 0.2 may lack it (`item_sets_of`)."""
         ...
 
     def option_help(self) -> Sequence[OptionHelp]: ...

@@ -20,6 +20,15 @@ def read_sources(sources: Sequence[Source], folder: Path | None) -> dict[str, by
     return content
 
 
+def at_hand(sources: Sequence[Source], folder: Path | None) -> bool:
+    """Whether a run could read them now; nothing is fetched."""
+    wanted = [source.path for source in sources if source.kind == "published"]
+    if not wanted:
+        return True
+    there = published.published_folder(folder)
+    return all((there / path).is_file() for path in wanted)
+
+
 def _read(source: Source, folder: Path | None) -> bytes:
     if source.kind == "open":
         return files("eqlab.data").joinpath("open", source.path).read_bytes()

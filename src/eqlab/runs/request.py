@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.benchmarks.registry import load, usual
-from eqlab.core.benchmark import Benchmark, Seated, Selection, Source, check_item_set, file_sources
+from eqlab.core.benchmark import Benchmark, Seated, Selection, Source, check_item_set, file_sources, item_sets_of
 from eqlab.core.errors import UsageError
 from eqlab.core.item_file import own_title
 from eqlab.core.runs import OWN, TITLE, ModelConfig, RunConfig
 from eqlab.core.secrets import holds_secret, secret_among
 from eqlab.core.trials import Trial
-from eqlab.data.items import read_sources
+from eqlab.data.items import at_hand, read_sources
 from eqlab.data.published import changed
 from eqlab.models.runner import Asked
 from eqlab.runs.identity import configured
 
 ITEM_SETS = ("open", "published")
+AUTO = "auto"
 PROFILES = ("quick", "full")
 
 
@@ -30,8 +31,9 @@ class Request:
     """One name, or several."""
     benchmarks: tuple[str, ...] | str | None = None
     """None: the three that `eqlab run` asks."""
-    items: str = "open"
-    """`open`, `published`, or the path of a file with items of one's own."""
+    items: str = AUTO
+    """`open`, `published`, `auto` (the study's own where their files are at hand, else the open ones) or the path of a
+    file with items of one's own."""
     profile: str = "quick"
     limit: int | None = None
     repeats: int | None = None
@@ -85,13 +87,14 @@ class Prepared:
 def prepare(request: Request) -> Prepared:
     """Look everything up and read the items; raises before anything is asked or stored."""
     check(request)
-    item_set = request.items if request.items in ITEM_SETS else OWN
     asked, files, configs = {}, {}, []
     for name in dict.fromkeys(request.asked_benchmarks):
         benchmark = load(name)
-        check_item_set(benchmark, item_set)
         known = {option.name for option in benchmark.option_help()}
-        options = benchmark.options(item_set, {k: v for k, v in request.options.items() if k in known})
+        given = {k: v for k, v in request.options.items() if k in known}
+        item_set = _item_set(benchmark, request, given)
+        check_item_set(benchmark, item_set)
+        options = benchmark.options(item_set, given)
         asked[name] = Asked(benchmark, options)
         files[name] = read_sources(_sources(benchmark, request, item_set, options), request.data)
         if item_set == OWN:
@@ -113,13 +116,25 @@ def prepare(request: Request) -> Prepared:
     return Prepared(config, asked, files)
 
 
+def _item_set(benchmark: Benchmark, request: Request, given: Mapping[str, str]) -> str:
+    """The items that a benchmark is asked for; `auto` fetches nothing and fails over no missing file."""
+    if request.items != AUTO:
+        return request.items if request.items in ITEM_SETS else OWN
+    usable = [name for name in item_sets_of(benchmark) if name in ITEM_SETS]
+    for name in usable[:-1]:
+        if at_hand(benchmark.sources(name, benchmark.options(name, given)), request.data):
+            return name
+    return usable[-1] if usable else "open"
+
+
 def check(request: Request) -> None:
     """What can be known without looking anything up; the same for the command line and for Python."""
     if not request.asked_models or not request.asked_benchmarks:
         raise UsageError("There is nothing to ask.", "Name a model and a benchmark.")
-    if request.items not in ITEM_SETS and not Path(request.items).is_file():
-        near = get_close_matches(request.items, ITEM_SETS, 1)
-        choose = f"Choose {' or '.join(ITEM_SETS)}, or name a file of your own."
+    known = (AUTO, *ITEM_SETS)
+    if request.items not in known and not Path(request.items).is_file():
+        near = get_close_matches(request.items, known, 1)
+        choose = f"Choose {', '.join(known[:-1])} or {known[-1]}, or name a file of your own."
         raise UsageError(
             f"--items '{request.items}' is unknown, and there is no such file.",
             f"Did you mean {near[0]}? {choose}" if near else choose,

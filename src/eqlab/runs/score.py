@@ -89,14 +89,23 @@ def counted(result: Result) -> Result:
 
 
 def titled(result: Result, asked: BenchmarkConfig) -> Result:
-    """A user's own questions under their own name: the study's is for the study's questions."""
-    title = str(asked.options.get(TITLE, "")) if asked.item_set == OWN else ""
+    """A user's own questions and our open ones under their own names: the study's is for the study's questions."""
+    title = _own_name(result, asked)
     if not title:
         return result
     name = result.headline.name
     sentence = result.sentence.replace(name, title).replace(result.title, title)
     headline = structs.replace(result.headline, name=title if name.startswith(result.title) else name)
     return replace(result, title=title, sentence=sentence, headline=headline)
+
+
+def _own_name(result: Result, asked: BenchmarkConfig) -> str:
+    if asked.item_set == OWN:
+        return str(asked.options.get(TITLE, ""))
+    benchmark = load(asked.name)
+    name = getattr(benchmark, "open_title", "") if asked.item_set == "open" else ""
+    _, instrument, which = result.title.partition(", ")
+    return f"{name}{instrument}{which}" if name else ""
 
 
 class _Seen:

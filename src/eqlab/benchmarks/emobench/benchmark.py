@@ -28,8 +28,9 @@ _TRIES, _TEMPERATURE_STEP, _TOKENS, _ROOM_TO_THINK = 3, 0.15, 64, 1024
 class EmoBench:
     name = "emobench"
     title = "EmoBench"
+    open_title = "EQ Lab open choices"
     protocol = 1
-    item_sets = ("open", "published", OWN)
+    item_sets = ("published", "open", OWN)
 
     def option_help(self) -> Sequence[OptionHelp]:
         return EmoBenchOptions.help()

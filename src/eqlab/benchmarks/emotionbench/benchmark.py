@@ -39,8 +39,9 @@ _PUBLISHED_TOKENS = 1024
 class EmotionBench:
     name = "emotionbench"
     title = "EmotionBench"
+    open_title = "EQ Lab open situations"
     protocol = 1
-    item_sets = ("open", "published", OWN)
+    item_sets = ("published", "open", OWN)
 
     def option_help(self) -> Sequence[OptionHelp]:
         return EmotionBenchOptions.help()

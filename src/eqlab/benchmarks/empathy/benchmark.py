@@ -33,8 +33,9 @@ class EmpathyOptions(Options):
 class Empathy:
     name = "empathy"
     title = "Empathy"
+    open_title = "EQ Lab open prompts"
     protocol = 1
-    item_sets = ("open", "published", OWN)
+    item_sets = ("published", "open", OWN)
 
     def option_help(self) -> Sequence[OptionHelp]:
         return EmpathyOptions.help()

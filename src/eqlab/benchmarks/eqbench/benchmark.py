@@ -28,8 +28,9 @@ _FILES = {
 class EqBench:
     name = "eqbench"
     title = "EQ-Bench"
+    open_title = "EQ Lab open dialogues"
     protocol = 1
-    item_sets = ("open", "published", OWN)
+    item_sets = ("published", "open", OWN)
 
     def option_help(self) -> Sequence[OptionHelp]:
         return EqBenchOptions.help()

@@ -41,8 +41,8 @@ class SeceuOptions(Options):
 
 
 class Seceu(Questions[SeceuOptions]):
-    name, title = "seceu", "SECEU"
-    item_sets = ("open", "published", OWN)
+    name, title, open_title = "seceu", "SECEU", "EQ Lab open stories"
+    item_sets = ("published", "open", OWN)
     option_class = SeceuOptions
     headline, score_range, noun, repeats = "shape", (0.0, 1.0), "stories", 2
 

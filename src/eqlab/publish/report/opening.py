@@ -8,24 +8,10 @@ from eqlab.comparison.contender import subject_name
 from eqlab.core.results import Estimate
 from eqlab.core.text import is_number
 from eqlab.publish.groups import Group, Row, RunRecord, group
+from eqlab.publish.ladder import LANDSCAPE, ladder, ladder_sentence
 from eqlab.tables.forest import Forest, ForestLine, widest
 
 EMBEDDED = ("model:embedded", "judge:embedded")
-LANDSCAPE = (
-    "gpt-4-0314",
-    "gpt-4-0613",
-    "TheBloke/MegaDolphin-120b-GGUF",
-    "TheBloke/deepseek-llm-67b-chat-GGUF",
-    "upstage/SOLAR-10.7B-Instruct-v1.0",
-    "gpt-3.5-turbo-0613",
-    "TheBloke/Mistral-7B-Instruct-v0.2-GGUF",
-    "internlm/internlm2-chat-7b",
-    "huggingfaceh4/zephyr-7b-beta",
-    "Qwen/Qwen-7B-Chat",
-    "NousResearch/Llama-2-7b-chat-hf",
-    "lmsys/vicuna-7b-v1.1",
-)
-"""Published results from the best to near the bottom, all asked for a revision, so that they stand in one table."""
 OWN = "eqlab run PROVIDER/MODEL"
 
 
@@ -36,10 +22,21 @@ class Opening:
     title: str
     sentence: str
     forests: tuple[Forest, ...]
+    published: bool = False
+    """Whether published models stand beside the user's own."""
 
 
 def openings(groups: Sequence[Group]) -> list[Opening]:
-    return [Opening(one.title, _rated_in(one, groups) or one.sentence, tuple(forests(one))) for one in groups]
+    return [_opening(one, groups) for one in groups]
+
+
+def _opening(one: Group, groups: Sequence[Group]) -> Opening:
+    """With published models in the picture, where they answered the same questions."""
+    among = ladder(one)
+    sentence = _rated_in(one, groups) or one.sentence
+    if among is None:
+        return Opening(one.title, sentence, tuple(forests(one)))
+    return Opening(one.title, f"{sentence} {ladder_sentence(one, among)}", tuple(forests(among)), published=True)
 
 
 def _rated_in(one: Group, groups: Sequence[Group]) -> str:

@@ -26,12 +26,14 @@ def render(
     `talks`: the address of the list of talks; `groups`: the records' tables, by who has made them already."""
     made = page_environment()
     groups = groups or group(records)
+    openings = opening.openings(groups)
+    alone = opening.embedded_only(records) and not any(one.published for one in openings)
     style, script = source(made, "report.css"), source(made, "report.js")
     return made.get_template("report.html.j2").render(
         records=records,
         groups=groups,
-        openings=opening.openings(groups),
-        landscape=opening.landscape() if opening.embedded_only(records) else None,
+        openings=openings,
+        landscape=opening.landscape() if alone else None,
         once=opening.said_once(records),
         profiles=sections.profiles_of(groups),
         links=sections.links_to(items, groups) if items else sections.no_links(),
