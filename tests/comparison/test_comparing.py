@@ -104,10 +104,21 @@ def test_pairing_is_by_item_and_not_by_place():
 
 
 def test_the_same_id_in_another_set_is_another_item():
-    (found,) = compared(result("model:a", draw(9)), result("model:b", draw(10)), item_sets=["one", "other"])
-    assert found.pairs[0].difference.method == "unpaired"
-    assert found.pairs[0].shared == 0
-    assert any("unpaired" in said for said in caveats(found, "drop"))
+    """Scores on other items stand in another table, which says so: one ladder would rank the items."""
+    tables = compared(result("model:a", draw(9)), result("model:b", draw(10)), item_sets=["one", "other"])
+    assert [[one.name for one in table.entries] for table in tables] == [["a"], ["b"]]
+    assert [table.elsewhere for table in tables] == [("b",), ("a",)]
+    assert len({table.title for table in tables}) == 2
+    assert all(any("Asked other questions" in said for said in caveats(table, "drop")) for table in tables)
+
+
+def test_people_stand_beside_whoever_answered_the_same_questions():
+    people = result("people", draw(9))
+    tables = compared(
+        result("model:a", draw(9)), result("model:b", draw(10)), people, item_sets=["one", "other", "other"]
+    )
+    assert [[one.name for one in table.entries] for table in tables] == [["a"], ["b", "people"]]
+    assert all("people" not in table.elsewhere for table in tables)
 
 
 def test_few_shared_items_are_not_enough_to_pair():

@@ -37,7 +37,9 @@ def ladder(own: Group) -> Group | None:
     asked = asked_of_figures(figures, revision=True)
     records = [replace(row.record, results=(row.result,)) for row in own.rows]
     (found,) = group([*records, *(_beside(models[0], run) for run in _published(figures, asked, questions))])
-    return found
+    anchors = {id(row.result): row.anchor for row in own.rows}
+    rows = tuple(replace(row, anchor=anchors.get(id(row.result), "")) for row in found.rows)
+    return replace(found, rows=rows)
 
 
 def ladder_sentence(own: Group, found: Group) -> str:

@@ -36,6 +36,7 @@ text{font:13px system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",Arial,sans-
 .f-page{fill:#fff}.rail{stroke:#e6e8e6}.thin{stroke:#565f69}.base{stroke:#b4570b;stroke-width:1.5;stroke-dasharray:5 3}
 .f-base{fill:#b4570b}.whisker{stroke:#0a5d94;stroke-width:2}.dot{fill:#0a5d94;stroke:#fff;stroke-width:1.5}
 .people .dot{fill:#8b3f73}.people .whisker{stroke:#8b3f73}
+.beside .dot{fill:#7b858e}.beside .whisker{stroke:#7b858e}.beside .f-name{font-weight:400}
 .ring{fill:#fff;stroke:#a3260f;stroke-width:2}.doubtful{stroke:#a3260f;stroke-dasharray:3 2}
 .f-own .rail{stroke:#565f69;stroke-dasharray:2 4}
 """
@@ -51,6 +52,8 @@ class ForestLine:
     people: bool = False
     anchor: str = ""
     """Where the page says more of it."""
+    beside: bool = False
+    """Whether it is there to compare with, and not what the picture is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +123,10 @@ def _body(forest: Forest, *, linked: bool, narrow: bool = False) -> tuple[str, i
     for row, line in enumerate(forest.lines):
         middle = top + ROW * row + 20
         drawn = _whisker(line, forest.scale, middle)
-        plot += f'<g class="people">{drawn}</g>' if line.people else drawn
-        beside += _words(line, middle - 9 if narrow else middle + 4, linked, ranked)
+        words = _words(line, middle - 9 if narrow else middle + 4, linked, ranked)
+        kind = "people" if line.people else "beside" if line.beside else ""
+        plot += f'<g class="{kind}">{drawn}</g>' if kind else drawn
+        beside += f'<g class="{kind}">{words}</g>' if line.beside else words
     if forest.own:
         middle = height - ROW + 20
         baseline = middle - 9 if narrow else middle + 4

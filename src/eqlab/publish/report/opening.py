@@ -22,8 +22,8 @@ class Opening:
     title: str
     sentence: str
     forests: tuple[Forest, ...]
-    published: bool = False
-    """Whether published models stand beside the user's own."""
+    among: str = ""
+    """Where the user's own stand among published models, if these are in the picture."""
 
 
 def openings(groups: Sequence[Group]) -> list[Opening]:
@@ -36,7 +36,7 @@ def _opening(one: Group, groups: Sequence[Group]) -> Opening:
     sentence = _rated_in(one, groups) or one.sentence
     if among is None:
         return Opening(one.title, sentence, tuple(forests(one)))
-    return Opening(one.title, f"{sentence} {ladder_sentence(one, among)}", tuple(forests(among)), published=True)
+    return Opening(one.title, sentence, tuple(forests(among, among=True)), ladder_sentence(one, among))
 
 
 def _rated_in(one: Group, groups: Sequence[Group]) -> str:
@@ -54,11 +54,14 @@ def _shares(row: Row) -> tuple[tuple[str, Estimate], ...]:
     return row.result.others.shares if row.result.others else ()
 
 
-def forests(one: Group, *, own: str = "") -> Iterator[Forest]:
-    """One for a table of scores; one a rater where those whose replies were rated are compared."""
+def forests(one: Group, *, own: str = "", among: bool = False) -> Iterator[Forest]:
+    """One for a table of scores; one a rater where those whose replies were rated are compared. `among`: rows without a
+    section of their own are there to compare with."""
     if any(row.result.ranked for row in one.rows):
         lines = tuple(
-            ForestLine(row.name, row.result.headline, row.rank, row.result.valid, row.people, row.anchor)
+            ForestLine(
+                row.name, row.result.headline, row.rank, row.result.valid, row.people, row.anchor, among and not row.anchor
+            )
             for row in one.rows
         )
         known = widest([[(name, value) for _, name, value in row.letters] for row in one.rows])

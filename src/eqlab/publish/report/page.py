@@ -27,7 +27,7 @@ def render(
     made = page_environment()
     groups = groups or group(records)
     openings = opening.openings(groups)
-    alone = opening.embedded_only(records) and not any(one.published for one in openings)
+    alone = opening.embedded_only(records) and not any(one.among for one in openings)
     style, script = source(made, "report.css"), source(made, "report.js")
     return made.get_template("report.html.j2").render(
         records=records,
