@@ -86,7 +86,6 @@ def _asked_published(row: Row, figures: Figures) -> bool:
     config = _config(row)
     return (
         config is not None
-        and config.name == "eqbench"
         and config.items_sha256 == figures.items_sha256
         and not any(config.options.get(name) for name in ("short", "width", "perturb"))
     )

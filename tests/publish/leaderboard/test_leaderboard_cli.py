@@ -25,7 +25,7 @@ def test_from_a_run_to_somebody_elses_board(eqlab, run, store, tmp_path):
     body = json.loads((inbox / "a.json").read_text())
     code, said, _ = eqlab("leaderboard", "check", inbox / "a.json")
     assert code == 0
-    assert said.startswith("holds: a.json: alpha, EQ-Bench v2 ")
+    assert said.startswith("holds: a.json: alpha, EQ Lab open dialogues ")
     body["claims"][0]["score"] = 100
     (inbox / "b.json").write_text(json.dumps(body))
     code, said, _ = eqlab(*board)

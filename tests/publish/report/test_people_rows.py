@@ -160,7 +160,7 @@ def test_eqbench_of_people_and_models_through_the_store(server, tmp_path):
     assert ">6 people</td>" in html
     assert re.search(r"m scores .*? People score .*?: more than m\.", html)
     assert html.count('class="scores"') == 1
-    assert "Took part, EQ-Bench v2" in html
+    assert "Took part, EQ Lab open dialogues" in html
     assert "Human norms" in html
     assert "attempts" not in html.split('id="subject-1"')[1].split("</section>")[0]
     store.close()
