@@ -312,7 +312,7 @@ def test_a_language(tmp_path, monkeypatch):
 
 
 def test_a_wire_format(monkeypatch):
-    from eqlab.core.messages import Message
+    from eqlab.core.trials import Message
     from eqlab.models.chat import LENGTH, ChatReply, ChatRequest
     from eqlab.models.wire import contract
     from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, RequestProfile, TryAgain

@@ -13,8 +13,7 @@ from eqlab.benchmarks.rating.read import read_scales
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
 from eqlab.models.chat import ChatReply, prompted
-from eqlab.models.wire.body import unambiguous
-from eqlab.models.wire.contract import Endpoint, Incoming, RequestProfile, TryAgain, wire
+from eqlab.models.wire.contract import Endpoint, Incoming, RequestProfile, TryAgain, unambiguous, wire
 
 FORM = Form((Scale("Joy", "Joy", 0, 10), Scale("Fear", "Fear", 0, 10)))
 SCHEMA = {"type": "object", "properties": {"Joy": {"enum": [3, 7]}, "Fear": {"enum": [1]}}}

@@ -18,7 +18,7 @@ from eqlab.publish.leaderboard.build import Sources, build, published_entries, p
 from eqlab.publish.leaderboard.tables import boards
 from eqlab.runs.parallel import results_of
 from eqlab.runs.pool import pooled
-from eqlab.runs.published_runs import published_runs
+from eqlab.runs.published_results import published_runs
 
 
 def ranks_of_board(board):

@@ -13,9 +13,9 @@ from eqlab.benchmarks.rating.trials import single
 from eqlab.core.answers import Answer
 from eqlab.core.errors import UsageError
 from eqlab.core.runs import RunConfig
-from eqlab.data.rubric_files import shipped
+from eqlab.data.items import shipped
 from eqlab.runs import judge as judging
-from eqlab.runs.panel import panel_of
+from eqlab.runs.pool import panel_of
 
 KEYS = ("cognitive", "affective", "motivational")
 

@@ -17,10 +17,9 @@ from eqlab.core.forms import Form, Scale
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig, config_from_json, config_to_json
 from eqlab.core.trials import Trial
 from eqlab.store import store as module
-from eqlab.store.lock import run_lock
 from eqlab.store.schema import HEAD
 from eqlab.store.store import Store
-from eqlab.store.writer import Writer
+from eqlab.store.writer import Writer, run_lock
 
 
 def config(seed=0):
@@ -179,7 +178,7 @@ def test_a_store_that_fails_stops_the_run(store):
 
 def test_two_processes_cannot_work_on_one_run(store, store_url):
     code = (
-        "import sys\nfrom eqlab.store.store import Store\nfrom eqlab.store.lock import run_lock\n"
+        "import sys\nfrom eqlab.store.store import Store\nfrom eqlab.store.writer import run_lock\n"
         "from eqlab.core.errors import StoreError\n"
         "try:\n"
         "    with run_lock(Store(sys.argv[1]), sys.argv[2]): print('got it')\n"

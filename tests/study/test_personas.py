@@ -17,8 +17,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form
 from eqlab.core.studied import Truth
 from eqlab.core.trials import Trial
-from eqlab.instruments.catalogue import PANAS
-from eqlab.instruments.score import score
+from eqlab.instruments.catalogue import PANAS, score
 from eqlab.instruments.wording import own_wording, scales
 from eqlab.study.simulation.in_memory import rehearse
 from eqlab.study.simulation.personas import MIX, PERSONAS, World, deal, players, read_mix

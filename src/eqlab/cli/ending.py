@@ -42,7 +42,7 @@ def end(*, interrupted: bool, failed: bool, unusable: bool = False, limit: str =
         if unusable:
             raise typer.Exit(1)
         return
-    from eqlab.core.secrets import without_secrets
+    from eqlab.core.settings import without_secrets
 
     command = without_secrets(shlex.join(["eqlab", *sys.argv[1:]]))
     if limit and not interrupted:

@@ -144,7 +144,7 @@ def print_usage(results: "Sequence[Result]") -> None:
 
 def _existing(store: str) -> "AbstractContextManager[Reader | None]":
     """The store, if there is one: a dry run makes no file."""
-    from eqlab.core.folders import default_store
+    from eqlab.core.environment import default_store
     from eqlab.store.access import open_reader
     from eqlab.store.location import sqlite_path
 

@@ -84,16 +84,15 @@ def found_runs(
     names: list[str], last: int, store: str, data: Path | None, workers: "WorkerProcesses | None" = None
 ) -> "list[tuple[StoredRun, list[Result]]]":
     """Runs of the store, seeds of one model pooled, then published results, with their results."""
-    from eqlab.runs.published_runs import is_published, published_runs
+    from eqlab.runs.published_results import is_published, published_runs
 
     own = [name for name in names if not is_published(name)]
     published = [name for name in names if is_published(name)]
     beside = published_runs(published, data) if published else []
     if published and not own:
         return beside  # needs no store
-    from eqlab.runs.panel import with_panels
     from eqlab.runs.parallel import cores, results_of
-    from eqlab.runs.pool import pooled
+    from eqlab.runs.pool import pooled, with_panels
     from eqlab.store.access import open_reader
 
     with open_reader(store) as opened:

@@ -106,7 +106,7 @@ def _brief(estimate: Estimate) -> str:
 def result_json(result: Result) -> dict[str, Any]:
     from dataclasses import replace
 
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.tables.data import table_json
 
     return {**as_dict(replace(result, tables=())), "tables": [table_json(table) for table in result.tables]}

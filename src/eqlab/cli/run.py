@@ -29,7 +29,7 @@ from eqlab.cli.flags import (
     TimeoutFlag,
     model_settings,
 )
-from eqlab.core.pairs import read_pairs, read_settings
+from eqlab.core.settings import read_pairs, read_settings
 from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE
 
 WIDTH = 10

@@ -8,7 +8,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, RepeatsFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
-from eqlab.core.pairs import read_pairs
+from eqlab.core.settings import read_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -209,7 +209,7 @@ def show(
 
 def _replaced(opened: "Reader", run: str, pairs: "Sequence[tuple[str, BenchmarkConfig]]") -> "Iterator[str]":
     """Which subjects another model answered for, in the whole run."""
-    from eqlab.core.answered_as import replaced
+    from eqlab.core.answers import replaced
 
     names = opened.answered_as(run)
     for who in dict.fromkeys(who for who, _ in pairs):
@@ -291,7 +291,7 @@ def _read_of(scored: "Scored") -> "Mapping[str, object]":
 
 def _print(match: "Match", *, prompt: bool) -> None:
     from eqlab.cli.plain import harmless, print_rule, print_text
-    from eqlab.core.answered_as import spec_of
+    from eqlab.core.answers import spec_of
     from eqlab.core.runs import PEOPLE
 
     who, name, scored, line = match

@@ -14,9 +14,9 @@ app = typer.Typer(help="Look after the store: check, back up, compact.", no_args
 def check(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
     """Read every page and look up every reference; fails if something is wrong."""
     from eqlab.cli.plain import harmless, print_json
+    from eqlab.core.environment import default_store
     from eqlab.core.errors import StoreError
-    from eqlab.core.folders import default_store
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.store.maintenance import check as examine
 
     found = examine(store or default_store())
@@ -44,7 +44,7 @@ def backup(
 ) -> None:
     """Write a sound copy, also while a run is going on. The copy is a store: --store FILE opens it."""
     from eqlab.cli.output import errors
-    from eqlab.core.folders import default_store
+    from eqlab.core.environment import default_store
     from eqlab.store.maintenance import back_up
 
     out = errors()
@@ -63,7 +63,7 @@ def backup(
 @app.command()
 def compact(store: StoreFlag = "") -> None:
     """Give free space in the file back and refresh the planner's statistics; no answer is touched."""
-    from eqlab.core.folders import default_store
+    from eqlab.core.environment import default_store
     from eqlab.store.maintenance import compact as shrink
 
     before, after = shrink(store or default_store())

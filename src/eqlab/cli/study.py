@@ -9,7 +9,7 @@ from eqlab.cli import study_data, study_manage, study_simulate
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
 from eqlab.cli.study_named import File, begun_study
-from eqlab.core.pairs import read_pairs
+from eqlab.core.settings import read_pairs
 
 if TYPE_CHECKING:
     from eqlab.core.design import Design
@@ -80,7 +80,7 @@ def init(
 def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """Check a study file: every problem with its line, or arms, places, pages, minutes, cost and what to look at."""
     from eqlab.cli.output import print_json
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.store.access import open_store
     from eqlab.study.build_design import open_study
     from eqlab.study.overview import overview, power_of

@@ -253,7 +253,7 @@ def show(found: "StudyAnalysis") -> None:
 
 def analysis_json(found: "StudyAnalysis") -> dict[str, Any]:
     from eqlab.cli.results import result_json
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
 
     return {
         "study": found.design.study.id,

@@ -46,7 +46,7 @@ def _door(file: Path, store: str, data: Path | None, status: str) -> None:
 def people(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """List everybody who came, by pseudonym, with what might call for an action."""
     from eqlab.cli.output import number, print_json, print_rows
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.study.results.people import people_rows
 
     with begun_study(file, store, data) as participation:
@@ -96,8 +96,8 @@ def links(
     """Write a signed link for each id: with it a person is let in from any device, and nobody else can make one.
 
     With `signed = true` under [panel] only such links open the door."""
+    from eqlab.core.environment import data_folder
     from eqlab.core.errors import UsageError
-    from eqlab.core.folders import data_folder
     from eqlab.study.file import read_study
     from eqlab.study.panels import signed_link
     from eqlab.study.web.credentials import known_secret
@@ -127,7 +127,7 @@ def approve(
     """Say what became of each id on the panel's list: whom to approve, whom to ask to return, who gets a bonus.
 
     The store has no panel id, only hashes: the list comes from the panel, and the secret from the server."""
-    from eqlab.core.folders import data_folder
+    from eqlab.core.environment import data_folder
     from eqlab.study.results.people import approvals, write_approvals
     from eqlab.study.web.credentials import known_secret
 
@@ -140,7 +140,7 @@ def approve(
 def audit(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """Show what researchers did: locked, looked, exported, erased, released, paused."""
     from eqlab.cli.output import print_json, print_rows
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.store.study.lock import moment
     from eqlab.store.study.researchers import read_audit
 

@@ -38,7 +38,7 @@ def find_person(participation: "Participation", name: str, panel_id: str) -> str
         raise UsageError("Name one person.", "Give --person NAME or --panel-id ID.")
     if name:
         return name
-    from eqlab.core.folders import data_folder
+    from eqlab.core.environment import data_folder
     from eqlab.store.study.records import find_by_panel
     from eqlab.study.panels import panel_hash
     from eqlab.study.web.credentials import known_secret

@@ -64,8 +64,8 @@ def serve(
     from dataclasses import replace
 
     from eqlab.cli.output import errors
+    from eqlab.core.environment import data_folder
     from eqlab.core.errors import UsageError
-    from eqlab.core.folders import data_folder
     from eqlab.store.access import open_store
     from eqlab.study.build_design import open_study
     from eqlab.study.kinds.template import PLACEHOLDER
@@ -139,7 +139,7 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     """Show how a study stands: places per arm, times against pay, checks, where people leave."""
     from eqlab.cli.output import print_json
     from eqlab.core.errors import UsageError
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.store.access import open_store
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
@@ -162,7 +162,7 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
 def password() -> None:
     """Choose the password of the researcher's page; its hash goes to a file that only you can read."""
     _need_extra()
-    from eqlab.core.folders import data_folder
+    from eqlab.core.environment import data_folder
     from eqlab.study.web.credentials import keep_password
 
     chosen = typer.prompt("Password (at least 10 characters)", hide_input=True, confirmation_prompt=True)

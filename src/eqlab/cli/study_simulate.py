@@ -8,7 +8,7 @@ import typer
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
 from eqlab.cli.study_named import File
-from eqlab.core.pairs import read_pairs
+from eqlab.core.settings import read_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -210,7 +210,7 @@ def _as_json(
     design: "Design", wanted: "Simulation", outcome: "SimulationOutcome", more: "Sequence[Sequence[Recovered]]"
 ) -> dict[str, Any]:
     from eqlab.cli.study_data import analysis_json
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.study.simulation.simulate import coverage, power
 
     return {

@@ -288,8 +288,7 @@ def _lost(cell: "SweepRun", store: "Store") -> str:
 
 def _print_cells(cells: "Sequence[SweepRun]", found: dict[str, Any]) -> None:
     from eqlab.cli.output import interval, number, print_rows, say
-    from eqlab.core.answered_as import replaced
-    from eqlab.core.answers import OUTCOMES
+    from eqlab.core.answers import OUTCOMES, replaced
 
     statuses = [name for name in OUTCOMES if name == "ok" or any(result.counts.get(name) for result in found.values())]
     rows = []

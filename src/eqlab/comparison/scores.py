@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from eqlab.analysis.intervals import mean_estimate
 from eqlab.comparison.contender import Lost, lost_of
-from eqlab.core.answered_as import in_words, replaced
-from eqlab.core.answers import OUTCOMES
+from eqlab.core.answers import OUTCOMES, in_words, replaced
 from eqlab.core.results import Cell, Column, Estimate, Rank, Result, Table, best_baseline
 from eqlab.core.runs import PEOPLE
 from eqlab.core.text import ABOVE, count_of, is_number, percentile_text, usage_words

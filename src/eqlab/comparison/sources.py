@@ -11,8 +11,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
 from eqlab.runs.parallel import results_of
 from eqlab.runs.pool import pooled
-from eqlab.runs.published_results import PublishedReader, PublishedResult
-from eqlab.runs.published_runs import is_published
+from eqlab.runs.published_results import PublishedReader, PublishedResult, is_published
 from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader, StoredRun
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from eqlab.core.results import FEWEST, Estimate, ItemScore
-from eqlab.core.secrets import is_secret, without_secrets
+from eqlab.core.settings import is_secret, without_secrets
 from eqlab.core.usage import Usage
 
 UNDEFINED = "undefined"

@@ -25,8 +25,7 @@ from eqlab.comparison.scores import ScoreLine
 from eqlab.comparison.sentences import conclusion
 from eqlab.comparison.verdict import Verdict, rank
 from eqlab.core import text
-from eqlab.core.records import as_dict
-from eqlab.core.results import Baseline, Result, goodness
+from eqlab.core.results import Baseline, Result, as_dict, goodness
 from eqlab.core.runs import PEOPLE, BenchmarkConfig, RunConfig
 from eqlab.tables import svg as figures
 

@@ -17,7 +17,7 @@ from eqlab.analysis.two_samples import anova
 from eqlab.benchmarks.empathy.items import EMOTIONS, VALENCES
 from eqlab.benchmarks.empathy.published import ARMS, BASELINE, BATCH_SIZE, PublishedStudy
 from eqlab.benchmarks.empathy.replies import count_tokens, phrase_ai, phrase_greeting, phrase_refusal
-from eqlab.core.records import as_dict
+from eqlab.core.results import as_dict
 from eqlab.reproduce.claims import Row
 
 OTHERS = tuple(arm for arm in ARMS if arm != BASELINE)

@@ -5,8 +5,8 @@ from typing import Any
 
 from eqlab.core.results import Table
 from eqlab.core.text import plain
+from eqlab.tables.cells import markdown_table, safe
 from eqlab.tables.data import csv_bytes
-from eqlab.tables.markdown import markdown_table, safe
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:

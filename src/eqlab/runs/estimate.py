@@ -16,8 +16,7 @@ from eqlab.core.trials import Trial
 from eqlab.models.chat import ChatRequest, Settings, sort_settings
 from eqlab.models.open import is_local
 from eqlab.models.prices import Price, Prices
-from eqlab.models.runner import Asked
-from eqlab.models.talks import next_trial, open_talks
+from eqlab.models.runner import Asked, next_trial, open_talks
 from eqlab.models.wire.contract import RequestProfile, token_limit
 from eqlab.runs.request import Prepared, seated
 from eqlab.store.reader import Reader

@@ -16,14 +16,14 @@ from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.imported import BadRow, ImportedRating, Prompts, read_ratings
 from eqlab.benchmarks.rating.trials import single
 from eqlab.core.answers import Answer
+from eqlab.core.environment import data_folder
 from eqlab.core.errors import DataError, StoreError
-from eqlab.core.folders import data_folder
 from eqlab.core.runs import PEOPLE, RunConfig
 from eqlab.core.trials import Trial
 from eqlab.runs.identity import configured, provenance
 from eqlab.runs.judge import known_prompts, read_file
-from eqlab.store.lock import run_lock
 from eqlab.store.store import Store
+from eqlab.store.writer import run_lock
 
 _CHUNK = 500
 KEY_FILE = "rater.key"

@@ -23,8 +23,7 @@ from eqlab.core.errors import DataError, UsageError
 from eqlab.core.rubric import Rubric, to_json
 from eqlab.core.runs import PEOPLE, ModelConfig, RunConfig
 from eqlab.core.trials import Trial
-from eqlab.data.items import read_sources
-from eqlab.data.rubric_files import PUBLISHED, find_rubric
+from eqlab.data.items import PUBLISHED, find_rubric, read_sources
 from eqlab.models.runner import Asked
 from eqlab.runs.identity import configured
 from eqlab.runs.kumar import PREFIX, asked_framework, expert_replies, rubric_name

@@ -15,10 +15,10 @@ from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import StoreError, UsageError
 from eqlab.core.runs import PEOPLE, PERSON, RunConfig, config_from_json
-from eqlab.core.secrets import without_secrets
+from eqlab.core.settings import without_secrets
 from eqlab.core.trials import Trial, from_json
 from eqlab.core.usage import Use
-from eqlab.store.damage import sound
+from eqlab.store.location import sound
 
 _ANSWER = ", ".join(
     f'a."{name}"'

@@ -11,7 +11,7 @@ from eqlab.core.results import Cell, Column, Estimate, Table
 from eqlab.core.text import is_number, visible
 from eqlab.tables import svg
 from eqlab.tables.cells import RIGHT, cell_text
-from eqlab.tables.heat import tints
+from eqlab.tables.svg import tints
 
 Link = Callable[[str], str]
 """From the name of a row to where it leads; empty: nowhere."""

@@ -22,7 +22,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.results import Estimate
 from eqlab.core.runs import PEOPLE
-from eqlab.data.rubric_files import PUBLISHED, shipped
+from eqlab.data.items import PUBLISHED, shipped
 
 BENCHMARK = Ratings()
 JUDGING = BENCHMARK.options("replies", {})

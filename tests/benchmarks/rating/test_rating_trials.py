@@ -10,7 +10,7 @@ from eqlab.benchmarks.rating.read import read_choice
 from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, from_jsonl, in_all_arms, order_arms, to_jsonl
 from eqlab.core.benchmark import Selection
 from eqlab.core.errors import DataError, UsageError
-from eqlab.data.rubric_files import PUBLISHED, shipped
+from eqlab.data.items import PUBLISHED, shipped
 
 BENCHMARK = Ratings()
 ARMS = ("zebra-model", "human", "other/model")

@@ -12,7 +12,7 @@ from eqlab.benchmarks.rating.trials import SCALES, is_published, judged
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.rubric import parse_rubric, to_json
-from eqlab.data.rubric_files import shipped
+from eqlab.data.items import shipped
 
 BENCHMARK = Ratings()
 EMPATHY, PUBLISHED, DIALOGUE = (shipped(name) for name in ("empathy", "published", "dialogue"))

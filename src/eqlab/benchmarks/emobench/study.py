@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from eqlab.benchmarks.common.marks import guessed_share
-from eqlab.benchmarks.common.people import Knowers, knows, template
+from eqlab.benchmarks.common.people import Knowers, instructed, knows, template
 from eqlab.benchmarks.common.selection import balanced_batches, spread
 from eqlab.benchmarks.emobench.items import (
     QUESTIONS,
@@ -18,7 +18,6 @@ from eqlab.benchmarks.emobench.items import (
     question,
 )
 from eqlab.benchmarks.emobench.result import result
-from eqlab.benchmarks.instructed import instructed
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form

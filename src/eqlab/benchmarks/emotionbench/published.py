@@ -28,8 +28,7 @@ from eqlab.benchmarks.emotionbench.measures import (
     factor_name,
 )
 from eqlab.core.errors import DataError
-from eqlab.instruments.catalogue import INSTRUMENTS, OVERALL, PANAS, Instrument
-from eqlab.instruments.score import score_columns
+from eqlab.instruments.catalogue import INSTRUMENTS, OVERALL, PANAS, Instrument, score_columns
 
 _FILE = re.compile(rf"(?P<model>.+)-(?P<questionnaire>{'|'.join(INSTRUMENTS)})(?:-testing)?\.csv")
 _DEFAULT = re.compile(r"General_test-\d+_order-(\d+)")

@@ -16,8 +16,7 @@ from functools import cache
 
 from eqlab.benchmarks.empathy.items import EMOTIONS, EmpathyItem, Valence
 from eqlab.core.errors import DataError
-from eqlab.instruments.catalogue import OVERALL, TEQ
-from eqlab.instruments.score import score
+from eqlab.instruments.catalogue import OVERALL, TEQ, score
 
 PATH = "empathy/data/dataset_and_ratings.csv"
 ARMS = ("human", "chatgpt", "chatgpt_empathy")

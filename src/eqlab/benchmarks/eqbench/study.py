@@ -6,13 +6,12 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-from eqlab.benchmarks.common.people import template
+from eqlab.benchmarks.common.people import instructed, template
 from eqlab.benchmarks.common.selection import balanced_batches, spread
 from eqlab.benchmarks.eqbench.benchmark import EqBench, questions_of
 from eqlab.benchmarks.eqbench.items import Question
 from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchOptions, item_score
 from eqlab.benchmarks.eqbench.trials import build_trial
-from eqlab.benchmarks.instructed import instructed
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Form
 from eqlab.core.runs import PEOPLE

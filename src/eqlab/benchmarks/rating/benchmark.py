@@ -17,7 +17,7 @@ from eqlab.core.results import ItemScore, Result
 from eqlab.core.rubric import Rubric, from_json
 from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
-from eqlab.data.rubric_files import PUBLISHED, shipped
+from eqlab.data.items import PUBLISHED, shipped
 
 RUBRIC_FILE = "rubric.json"
 _TRIES, _TEMPERATURE_STEP, _TOKENS, _A_SCALE = 3, 0.15, 256, 64

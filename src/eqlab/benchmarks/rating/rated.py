@@ -8,7 +8,7 @@ from typing import Any
 
 from eqlab.benchmarks.rating.reply_rows import order_arms
 from eqlab.benchmarks.rating.trials import PAIRWISE, SCALES
-from eqlab.core import answered_as
+from eqlab.core import answers
 from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
 from eqlab.core.forms import Scale
@@ -137,7 +137,7 @@ def arms_of(ratings: Sequence[RatedReply]) -> tuple[str, ...]:
 
 def snapshots(ratings: Iterable[RatedReply]) -> Counter[str]:
     """Ratings by the model id of the reply; replies without one are not counted."""
-    return Counter(answered_as.names_of(one.answer for one in ratings if one.answer is not None))
+    return Counter(answers.names_of(one.answer for one in ratings if one.answer is not None))
 
 
 def item_of(one: RatedReply) -> ItemScore:

@@ -12,7 +12,7 @@ from eqlab.benchmarks.rating.trials import ABSOLUTE, SCALES
 from eqlab.core.answers import STATUSES
 from eqlab.core.results import Baseline, Estimate, OfOthers, Result, Table
 from eqlab.core.runs import PEOPLE
-from eqlab.data.rubric_files import PUBLISHED, shipped
+from eqlab.data.items import PUBLISHED, shipped
 
 HUMAN = "human"
 """The arm of the empathy study whose replies people wrote."""

@@ -14,7 +14,7 @@ from eqlab.core.benchmark import Context, Scored
 from eqlab.core.forms import Scale
 from eqlab.core.results import Result, Table
 from eqlab.core.runs import PEOPLE, ModelConfig
-from eqlab.data.rubric_files import PUBLISHED, shipped
+from eqlab.data.items import PUBLISHED, shipped
 
 Maker = Callable[[str, Sequence[RatedReply], RatingOptions], Outcome]
 MAKERS: Mapping[tuple[Literal["judge", "people"], str], Maker] = {

@@ -10,10 +10,9 @@ from itertools import combinations
 from typing import Any
 
 from eqlab.analysis.power import StudySize, minimum_gap
-from eqlab.benchmarks.common.people import template
+from eqlab.benchmarks.common.people import instructed, template
 from eqlab.benchmarks.common.selection import balanced_batches
 from eqlab.benchmarks.empathy.replies import manners
-from eqlab.benchmarks.instructed import instructed
 from eqlab.benchmarks.options import read_options
 from eqlab.benchmarks.rating import people as people_results
 from eqlab.benchmarks.rating import prompt as words_of

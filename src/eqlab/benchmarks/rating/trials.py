@@ -14,7 +14,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale
 from eqlab.core.rubric import Rubric
 from eqlab.core.trials import Trial
-from eqlab.data.rubric_files import PUBLISHED, shipped
+from eqlab.data.items import PUBLISHED, shipped
 
 ABSOLUTE, SCALES, PAIRWISE = "absolute", "scales", "pairwise"
 """Conditions of trials: the published form, scales of a rubric or a study, two replies."""

@@ -7,8 +7,8 @@ from eqlab.benchmarks import registry as benchmarks
 from eqlab.benchmarks.common.people import BenchmarkStudy
 from eqlab.core.benchmark import Rated, Talks
 from eqlab.core.design import Design
+from eqlab.core.environment import entry_points
 from eqlab.core.errors import UsageError
-from eqlab.core.plugins import entry_points
 from eqlab.core.studied import Studied, StudyForm, StudyKind, Worded
 from eqlab.core.study import Study
 from eqlab.study.texts import load as load_texts

@@ -14,7 +14,6 @@ from eqlab.core.design import steps_to_json
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Field, Number, Scale, Several
 from eqlab.core.moves import is_simulated
-from eqlab.core.spreadsheet import safe_csv
 from eqlab.core.trials import Trial
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
@@ -38,6 +37,7 @@ from eqlab.study.results.participants import (
     Participants,
     read_participants,
 )
+from eqlab.tables.data import safe_csv
 
 if TYPE_CHECKING:
     import polars as pl

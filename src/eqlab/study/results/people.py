@@ -9,12 +9,12 @@ from pathlib import Path
 
 from eqlab.core.errors import DataError
 from eqlab.core.moves import ENDING
-from eqlab.core.spreadsheet import FORMULA
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import people_by_hash
 from eqlab.study.panels import panel_hash, read_panel_id
 from eqlab.study.results.participants import read_participants
+from eqlab.tables.data import FORMULA
 
 
 @dataclass(frozen=True, slots=True)

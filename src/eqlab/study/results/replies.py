@@ -7,9 +7,9 @@ from eqlab.benchmarks.empathy.replies import WrittenReply, moderation_marks
 from eqlab.benchmarks.empathy.study import KEY
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Writing
-from eqlab.core.spreadsheet import safe_csv
 from eqlab.store.study.participation import Participation
 from eqlab.study.results.participants import read_participants
+from eqlab.tables.data import safe_csv
 
 if TYPE_CHECKING:
     import polars as pl

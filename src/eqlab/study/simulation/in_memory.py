@@ -14,7 +14,7 @@ from eqlab.core.moves import State
 from eqlab.core.runs import PERSON
 from eqlab.core.studied import Conversing
 from eqlab.core.trials import Trial, outgoing
-from eqlab.models.talks import place_in_talk
+from eqlab.models.runner import place_in_talk
 from eqlab.study.kinds.registry import kind_of
 from eqlab.study.results.participants import Given, Participant, Participants, participant
 from eqlab.study.simulation.personas import Player

@@ -20,11 +20,11 @@ from aiohttp import web
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.core.design import Design
 from eqlab.core.errors import UsageError
-from eqlab.core.messages import Message
 from eqlab.core.results import Estimate
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing, Recovered, Truth
 from eqlab.core.study import Panel, Study
+from eqlab.core.trials import Message
 from eqlab.runs.identity import provenance
 from eqlab.store.access import open_store
 from eqlab.store.study.participation import Participation

@@ -11,7 +11,7 @@ from eqlab.core.studied import Conversing
 from eqlab.core.study import Study
 from eqlab.core.text import visible
 from eqlab.core.trials import Trial
-from eqlab.models.talks import place_in_talk
+from eqlab.models.runner import place_in_talk
 from eqlab.store.study.talks import TalkPosition
 
 CLOSED = ("left", "down")
