@@ -6,10 +6,10 @@ import pytest
 
 from eqlab.benchmarks.choices import choice, read_choices
 from eqlab.benchmarks.common.reading import read_json
-from eqlab.benchmarks.emotionbench.parse import read_form
-from eqlab.benchmarks.eqbench.parse import read_scores
+from eqlab.benchmarks.emotionbench.trials import read_form
 from eqlab.benchmarks.eqbench.score import PRESETS
-from eqlab.benchmarks.rating.read import read_scales
+from eqlab.benchmarks.eqbench.trials import read_scores
+from eqlab.benchmarks.rating.benchmark import read_scales
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
 from eqlab.models.chat import ChatReply, prompted

@@ -12,8 +12,8 @@ import pytest
 from killing import kill_after
 
 import eqlab as api
-from eqlab.benchmarks.rating.prompt import BETTER
 from eqlab.benchmarks.rating.study import PairwiseStudy
+from eqlab.benchmarks.rating.trials import BETTER
 from eqlab.core.answers import Answer
 from eqlab.core.errors import UsageError
 from eqlab.core.runs import RunConfig

@@ -15,7 +15,7 @@ from eqlab.store.store import Store
 from eqlab.study.file import read_study
 from eqlab.study.results.export import export_table
 from eqlab.study.results.participants import read_participants
-from eqlab.study.results.replies import reply_table
+from eqlab.study.results.people import reply_table
 
 OWN = """
 [[before]]

@@ -13,8 +13,7 @@ from msgspec import structs
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import interval, shared_totals
 from eqlab.analysis.intervals import mean_estimate
-from eqlab.benchmarks.common.choices import choice
-from eqlab.benchmarks.common.marks import Mark, accuracy, bias_estimates, bias_table, mark
+from eqlab.benchmarks.common.choices import Mark, accuracy, bias_estimates, bias_table, choice, mark
 from eqlab.benchmarks.common.outcome import sentence
 from eqlab.benchmarks.common.questions import Question, Questions, how_to_fill_in
 from eqlab.benchmarks.options import Options, option

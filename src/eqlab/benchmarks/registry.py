@@ -15,7 +15,7 @@ _OURS = {
     "dialogue": "eqlab.benchmarks.dialogue.benchmark:Dialogue",
     "culemo": "eqlab.benchmarks.culemo:CuLEmo",
     "tombench": "eqlab.benchmarks.tombench:ToMBench",
-    "seceu": "eqlab.benchmarks.seceu.benchmark:Seceu",
+    "seceu": "eqlab.benchmarks.seceu:Seceu",
 }
 _STARTED_BY_OTHERS = {
     "rating": "eqlab.benchmarks.rating.benchmark:Ratings",

@@ -13,8 +13,7 @@ from typing import Any
 from msgspec import structs
 
 from eqlab.analysis.intervals import clustered_share
-from eqlab.benchmarks.common.choices import choice
-from eqlab.benchmarks.common.marks import Mark, bias_estimates, bias_table, languages, mark
+from eqlab.benchmarks.common.choices import Mark, bias_estimates, bias_table, choice, languages, mark
 from eqlab.benchmarks.common.outcome import sentence
 from eqlab.benchmarks.common.questions import Question, Questions, how_to_fill_in
 from eqlab.benchmarks.options import Options, option

@@ -42,8 +42,8 @@ def build(
     the exit code 1. The site is written without it."""
     from contextlib import nullcontext
 
-    from eqlab.cli.ending import uncollected
     from eqlab.cli.output import errors
+    from eqlab.cli.plain import uncollected
     from eqlab.publish.leaderboard.build import Sources
     from eqlab.publish.leaderboard.build import build as build_site
     from eqlab.store.access import open_reader

@@ -9,21 +9,7 @@ import typer
 from typer._click.exceptions import NoArgsIsHelpError
 from typer.exceptions import TyperException
 
-from eqlab.cli import (
-    compare,
-    data,
-    judge,
-    leaderboard,
-    models,
-    report,
-    research,
-    run,
-    runs,
-    store,
-    study,
-    study_serve,
-    sweep,
-)
+from eqlab.cli import compare, data, judge, leaderboard, models, report, research, run, runs, study, study_serve, sweep
 from eqlab.cli.plain import harmless
 from eqlab.core.errors import EqlabError
 
@@ -72,7 +58,7 @@ app.command("runs")(runs.runs)
 app.command("show")(runs.show)
 app.command("export")(runs.export)
 app.command("export-task")(runs.export_task)
-app.add_typer(store.app, name="store")
+app.add_typer(runs.store_app, name="store")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.command("submit")(leaderboard.submit)
 app.add_typer(data.app, name="data")

@@ -31,7 +31,7 @@ def report(
     data: DataFlag = None,
 ) -> None:
     """Write an HTML report. It needs no network and can be mailed, printed and archived."""
-    from eqlab.cli.ending import uncollected
+    from eqlab.cli.plain import uncollected
     from eqlab.publish.report.write import item_folder
 
     check_output(output, items)

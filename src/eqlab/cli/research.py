@@ -222,7 +222,7 @@ def reproduce(
     from eqlab.cli.output import print_json
     from eqlab.core.errors import UsageError
     from eqlab.reproduce import load
-    from eqlab.reproduce.present import as_csv, as_markdown
+    from eqlab.reproduce.claims import as_csv, as_markdown
 
     if as_json and markdown:
         raise UsageError("--json and --markdown exclude each other.", "Choose one.")

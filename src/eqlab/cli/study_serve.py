@@ -8,7 +8,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 from eqlab.cli.plain import print_text
-from eqlab.cli.study_named import File
+from eqlab.cli.study_manage import File
 
 if TYPE_CHECKING:
     from socket import socket
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eqlab.core.design import Design
     from eqlab.store.store import Store
     from eqlab.study.results.status import StudyStatus
-    from eqlab.study.talk.costs import ModelCalls
+    from eqlab.study.talks import ModelCalls
     from eqlab.study.web.settings import ServerSettings
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Study files; one server serves them all.")]
@@ -66,9 +66,9 @@ def serve(
     from eqlab.cli.output import errors
     from eqlab.core.environment import data_folder
     from eqlab.core.errors import UsageError
+    from eqlab.core.study import PLACEHOLDER
     from eqlab.store.access import open_store
     from eqlab.study.build_design import open_study
-    from eqlab.study.kinds.template import PLACEHOLDER
     from eqlab.study.web.credentials import credentials
     from eqlab.study.web.settings import is_local
 
@@ -199,7 +199,7 @@ def _serve(
     from eqlab.store.study.participation import Participation
     from eqlab.store.study.studies import create_study
     from eqlab.study.served_study import ServedStudy
-    from eqlab.study.web.alerts import AlertWatch, teller
+    from eqlab.study.web.log import AlertWatch, teller
     from eqlab.study.web.server import serve as run_server
 
     for text, design in designs:

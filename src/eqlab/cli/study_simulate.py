@@ -7,7 +7,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
-from eqlab.cli.study_named import File
+from eqlab.cli.study_manage import File
 from eqlab.core.settings import read_pairs
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def simulate(
     from eqlab.core.studied import Truth
     from eqlab.store.access import open_store
     from eqlab.study.build_design import open_study
-    from eqlab.study.kinds.registry import form_of
+    from eqlab.study.kinds import form_of
     from eqlab.study.simulation.personas import read_mix
     from eqlab.study.simulation.simulate import Simulation, repeat
     from eqlab.study.simulation.simulate import simulate as walk_own
@@ -151,7 +151,7 @@ def _show(
     from collections import Counter
 
     from eqlab.cli.output import interval, number, print_rows, print_table
-    from eqlab.study.kinds.registry import form_of
+    from eqlab.study.kinds import form_of
     from eqlab.study.simulation.personas import PERSONAS
     from eqlab.study.simulation.simulate import coverage, power
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eqlab.cli.ending import end
 from eqlab.cli.flags import REPORT, DataFlag, FilePatienceFlag, JsonFlag, ReportFlag, StoreFlag, check_writable
-from eqlab.cli.plain import harmless
+from eqlab.cli.plain import end, harmless
 
 if TYPE_CHECKING:
     from eqlab.core.errors import EqlabError

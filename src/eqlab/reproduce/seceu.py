@@ -13,7 +13,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from eqlab.benchmarks.seceu.published import (
+from eqlab.benchmarks.seceu import (
     ANCHORS,
     MEAN,
     NORM,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eqlab.benchmarks.empathy.published import pseudonym
+from eqlab.benchmarks.empathy.items import pseudonym
 from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.imported import BadRow, ImportedRating, Prompts, read_ratings
 from eqlab.benchmarks.rating.trials import single

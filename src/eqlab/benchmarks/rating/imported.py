@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eqlab.benchmarks.empathy.items import EMOTIONS, EmpathyItem
-from eqlab.benchmarks.rating.reply_rows import ReplyRow
+from eqlab.core.benchmark import ReplyRow
 from eqlab.core.errors import DataError
 from eqlab.tables.data import unguarded
 

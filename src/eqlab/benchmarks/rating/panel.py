@@ -22,11 +22,9 @@ from eqlab.analysis.panel import (
     ranks_of,
 )
 from eqlab.benchmarks.rating.calibration import family
-from eqlab.benchmarks.rating.prompt import RATING
-from eqlab.benchmarks.rating.rated import RatedReply, snapshots
-from eqlab.benchmarks.rating.result import HUMAN
+from eqlab.benchmarks.rating.rated import HUMAN, RatedReply, snapshots
 from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables
-from eqlab.benchmarks.rating.trials import RatingOptions
+from eqlab.benchmarks.rating.trials import RATING, RatingOptions
 from eqlab.core import answers
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Scale

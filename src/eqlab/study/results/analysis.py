@@ -22,7 +22,7 @@ from eqlab.runs.score import titled
 from eqlab.store.study.lock import PlanStanding, moment, standing
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import write_note
-from eqlab.study.kinds.registry import kind_of
+from eqlab.study.kinds import kind_of
 from eqlab.study.results.participants import Participant, Participants, read_participants, scored_of
 
 _SENSITIVITY_ROWS = 8

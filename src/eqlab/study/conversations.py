@@ -35,8 +35,7 @@ from eqlab.store.study.talks import (
     renew_call,
     talk_position,
 )
-from eqlab.study.talk.costs import budget_of, limits_of
-from eqlab.study.talk.view import State, TalkView, chain, other_seat, talk_view
+from eqlab.study.talks import State, TalkView, budget_of, chain, limits_of, other_seat, talk_view
 
 _LEASE, _BEAT = 15.0, 5.0
 """Seconds for which nobody else asks the same question; renewed while it is under way. After a crash the question is
