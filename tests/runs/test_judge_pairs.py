@@ -18,7 +18,7 @@ from eqlab.core.answers import Answer
 from eqlab.core.errors import UsageError
 from eqlab.core.runs import RunConfig
 from eqlab.runs import judge as judging
-from eqlab.runs.pool import panel_of
+from eqlab.runs.panel import panel_of
 
 LEVELS = {"m0": 0, "m1": 2, "m2": 4, "m3": 9}
 

@@ -15,7 +15,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.runs import RunConfig
 from eqlab.data.items import shipped
 from eqlab.runs import judge as judging
-from eqlab.runs.pool import panel_of
+from eqlab.runs.panel import panel_of
 
 KEYS = ("cognitive", "affective", "motivational")
 

@@ -151,7 +151,7 @@ def judge(
     from eqlab.cli.session import work
     from eqlab.core.errors import UsageError
     from eqlab.runs import judge as judging
-    from eqlab.runs.pool import panel_of
+    from eqlab.runs.panel import panel_of
     from eqlab.store.access import open_store
 
     calibrating = models[0] == CALIBRATE

@@ -91,8 +91,9 @@ def found_runs(
     beside = published_runs(published, data) if published else []
     if published and not own:
         return beside  # needs no store
+    from eqlab.runs.panel import with_panels
     from eqlab.runs.parallel import cores, results_of
-    from eqlab.runs.pool import pooled, with_panels
+    from eqlab.runs.pool import pooled
     from eqlab.store.access import open_reader
 
     with open_reader(store) as opened:

@@ -1,6 +1,5 @@
-"""Several results as one: seeds of one model taken together as repeats (runs that differ in seed and number of repeats
-alone are scored again from all answers: a two-seed sweep is one model asked twice, not two rivals), and the judges
-of a run as one panel."""
+"""Seeds of one model taken together as repeats: runs that differ in seed and number of repeats alone are one result,
+scored again from all answers. A two-seed sweep is one model asked twice, not two rivals."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,44 +8,8 @@ from dataclasses import asdict, replace
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Result
 from eqlab.core.runs import PEOPLE, BenchmarkConfig
-from eqlab.runs.context import Known, StoreContext
 from eqlab.runs.score import score
 from eqlab.store.reader import Reader, StoredRun
-
-
-def panel_of(store: Reader, stored: StoredRun) -> Result | None:
-    """The pooled result; None for one judge, and for a calibration."""
-    judges = [model for model in stored.config.models if model.subject.startswith("judge:")]
-    if len(judges) < 2:
-        return None  # before ratings are loaded, which most reports have none of
-    from eqlab.benchmarks.rating.benchmark import Ratings
-    from eqlab.benchmarks.rating.panel import panel_by_form
-    from eqlab.benchmarks.rating.rated import rated
-    from eqlab.benchmarks.rating.score import people_ratings, with_people
-    from eqlab.benchmarks.rating.trials import RatingOptions
-
-    asked = next((one for one in stored.config.benchmarks if one.name == Ratings.name), None)
-    if asked is None or asked.options["purpose"] == "calibration":
-        return None
-    scored = {
-        model.subject.removeprefix("judge:"): store.scored(stored.id, model.subject, asked.name) for model in judges
-    }
-    if not asked.options["pairwise"]:
-        people = people_ratings(StoreContext(Known(store), asked, judges[0]))
-        scored = {judge: with_people(own, people) for judge, own in scored.items()}
-    return panel_by_form({judge: rated(own) for judge, own in scored.items()}, RatingOptions.of(asked.options))
-
-
-def with_panels(
-    store: Reader, found: Sequence[tuple[StoredRun, Sequence[Result]]]
-) -> list[tuple[StoredRun, list[Result]]]:
-    """Runs with their results; before those of a run with several judges, what they say together."""
-    made = []
-    for stored, own in found:
-        panel = panel_of(store, stored)
-        made.append((stored, [*([panel] if panel else []), *own]))
-    return made
-
 
 Found = tuple[StoredRun, list[Result]]
 

@@ -10,8 +10,9 @@ from eqlab.comparison.scores import score_table
 from eqlab.core.results import Result
 from eqlab.data.files import write_whole
 from eqlab.publish.groups import RunRecord, group
+from eqlab.runs.panel import with_panels
 from eqlab.runs.parallel import WorkerProcesses, results_of
-from eqlab.runs.pool import pooled, with_panels
+from eqlab.runs.pool import pooled
 from eqlab.store.reader import Reader, StoredRun
 from eqlab.tables.cells import markdown_table, safe
 
