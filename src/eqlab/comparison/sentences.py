@@ -221,7 +221,7 @@ def _people(verdict: Verdict, people: Contender) -> str:
 
 
 def _baselines(ranked: Sequence[Contender]) -> str:
-    """Who does not clearly beat the best answer that needs no skill."""
+    """Who does not clearly beat the best no-skill baseline."""
     weak, floors = [], set()
     for one in ranked:
         if top := best_baseline(one.baselines, one.better):
@@ -232,7 +232,7 @@ def _baselines(ranked: Sequence[Contender]) -> str:
     if not weak:
         return ""
     name, value = next(iter(floors))
-    which = f"'{name}', which takes no skill ({value})" if len(floors) == 1 else "the best answer that takes no skill"
+    which = f"'{name}', a no-skill baseline ({value})" if len(floors) == 1 else "the best no-skill baseline"
     return f"Not clearly better than {which}: {listed([_name(one) for one in weak])}."
 
 

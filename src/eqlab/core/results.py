@@ -78,7 +78,7 @@ def goodness(value: float | None, better: Better) -> float:
 
 
 def best_baseline(baselines: Iterable[Baseline], better: Better) -> Baseline | None:
-    """The strongest answer that takes no skill."""
+    """The strongest no-skill baseline."""
     return max(baselines, key=lambda baseline: goodness(baseline.value, better), default=None)
 
 

@@ -122,7 +122,7 @@ def estimate_text(estimate: Estimate) -> str:
 
 
 def floor_text(value: float, digits: int) -> str:
-    """What takes no skill: one digit after the point is enough, but for a score that lies between 0 and 1."""
+    """A no-skill baseline: one digit after the point is enough, but for a score that lies between 0 and 1."""
     return f"{value:.{digits if 0 < abs(value) < 1 else min(digits, 1)}f}"
 
 

@@ -9,7 +9,7 @@ import json
 import math
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from string import ascii_uppercase
@@ -225,6 +225,11 @@ def mark(one: Scored) -> Mark:
     if answer is not None and answer.status == "ok":
         right = {key: answer.values.get(key) == value for key, value in correct.items()}
     return Mark(one.trial, one.repeat, len(one.attempts), answer, right)
+
+
+def read_marks(scored: Iterable[Scored]) -> list[Mark]:
+    """The marks of all answers that could be read."""
+    return [one for one in map(mark, scored) if one.all_right is not None]
 
 
 Unit = Callable[[Mark], str]

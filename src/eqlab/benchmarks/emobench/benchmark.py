@@ -343,8 +343,6 @@ class EmoBench:
         return result(subject, scored, options)
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
-        from eqlab.benchmarks.common.choices import mark
-
         return shown(mark(scored))
 
     def study(self) -> "StudyKind":
