@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_study import small_design
 
-from eqlab.benchmarks.emotionbench.benchmark import Moods
+from eqlab.benchmarks.emotionbench.study import Moods
 from eqlab.benchmarks.eqbench.benchmark import Readers
 from eqlab.benchmarks.rating.study import Raters
 from eqlab.core.errors import UsageError

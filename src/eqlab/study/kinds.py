@@ -24,9 +24,9 @@ _OURS = {
     "rating": "eqlab.benchmarks.rating.study:RatingStudy",
     "pairwise": "eqlab.benchmarks.rating.study:PairwiseStudy",
     "reply": "eqlab.benchmarks.empathy.benchmark:ReplyStudy",
-    "evoked": "eqlab.benchmarks.emotionbench.benchmark:EvokedStudy",
+    "evoked": "eqlab.benchmarks.emotionbench.study:EvokedStudy",
     "eqbench": "eqlab.benchmarks.eqbench.benchmark:EqBenchStudy",
-    "talk": "eqlab.benchmarks.dialogue.benchmark:TalkStudy",
+    "talk": "eqlab.benchmarks.dialogue.study:TalkStudy",
 }
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from eqlab.benchmarks.emotionbench.benchmark import ARM, hypothesis, hypothesis_table, hypothesis_words
 from eqlab.benchmarks.emotionbench.measures import MeasurePlace, People
 from eqlab.benchmarks.emotionbench.people import Paired
+from eqlab.benchmarks.emotionbench.study import ARM, hypothesis, hypothesis_table, hypothesis_words
 
 PLACES = tuple(
     MeasurePlace(e, 0, "f", f"{e}-{i}") for e, n in (("Anger", 20), ("Neutral", 12), ("Positive", 12)) for i in range(n)

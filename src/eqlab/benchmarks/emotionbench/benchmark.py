@@ -1,19 +1,9 @@
-"""EmotionBench as a benchmark: its options, its files, and the steps in their order.
+"""EmotionBench as a benchmark: its options, its files, and the steps in their order."""
 
-Evoked: a person fills in a mood questionnaire, imagines a situation and fills it in again. Every person has an item
-order of their own, so every place is a batch; in rounds, so that all situations have one person before any has two."""
-
-import math
-import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from eqlab.analysis.intervals import FEWEST, t_bounds
-from eqlab.analysis.two_samples import describe, welch_comparison
-from eqlab.benchmarks.common.people import contrast_table, instructed, template
 from eqlab.benchmarks.common.reading import is_refusal, read_json
 from eqlab.benchmarks.emotionbench.items import (
     CROWD,
@@ -31,34 +21,17 @@ from eqlab.benchmarks.emotionbench.items import (
     read_results,
     situations_tested,
 )
-from eqlab.benchmarks.emotionbench.measures import CONTROLS, defined, kind_of
-from eqlab.benchmarks.emotionbench.moods import NEGATIVE
-from eqlab.benchmarks.emotionbench.people import Paired, pair
-from eqlab.benchmarks.emotionbench.score import administrations
-from eqlab.benchmarks.emotionbench.trials import WORDS as ASKED
-from eqlab.benchmarks.emotionbench.trials import Material, asks, build_trial, plan, read_form, select, stimulus
+from eqlab.benchmarks.emotionbench.measures import CONTROLS
+from eqlab.benchmarks.emotionbench.trials import Material, plan, read_form
 from eqlab.benchmarks.emotionbench.views import norms as norms_of_people
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source
-from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
-from eqlab.core.forms import Form, Scale
-from eqlab.core.results import Estimate, ItemScore, Result, Table
+from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import OWN, PEOPLE, PERSON
-from eqlab.core.studied import (
-    Analysed,
-    Contrast,
-    PeopleResult,
-    Recovered,
-    StudyForm,
-    StudyPages,
-    Truth,
-    recovered_contrast,
-)
-from eqlab.core.study import Study
 from eqlab.core.trials import Trial
 from eqlab.instruments.catalogue import INSTRUMENTS, PANAS, Instrument
-from eqlab.instruments.wording import Wording, own_wording, read_wording, scales, wording_file
+from eqlab.instruments.wording import Wording, own_wording, read_wording, wording_file
 
 _TRIES, _TEMPERATURE_STEP = 3, 0.15
 _PUBLISHED_TOKENS = 1024
@@ -115,7 +88,7 @@ class EmotionBench:
         self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
     ) -> Iterator[tuple[Trial, int]]:
         typed = EmotionBenchOptions.of(options)
-        return plan(read_material(files, typed), typed, selection)
+        return plan(material(files, typed), typed, selection)
 
     def asking(self, trial: Trial, options: Mapping[str, Any]) -> Asking:
         """Temperature 0 as in the study: the fresh item order is what makes answers vary. Raised only after a reply
@@ -172,7 +145,7 @@ def situations(files: Mapping[str, bytes], options: EmotionBenchOptions) -> list
     return [*chosen(negative, options.emotion, options.factor), *controls]
 
 
-def read_material(files: Mapping[str, bytes], options: EmotionBenchOptions) -> Material:
+def material(files: Mapping[str, bytes], options: EmotionBenchOptions) -> Material:
     instrument = INSTRUMENTS[options.instrument]
     published = options.wording == "published"
     wording = _wording(instrument, files)
@@ -204,200 +177,3 @@ def _number(name: str, text: str, least: int) -> str | int:
             f"emotionbench: option '{name}' needs a whole number from {least} on, or 'profile', not '{text}'."
         )
     return int(text)
-
-
-_OURS = scales(PANAS, wording) if (wording := own_wording(PANAS)) else ()
-WORDS: Mapping[str, str] = {
-    **ASKED,
-    **{f"answer_{value}": label for value, label in (_OURS[0].anchors if _OURS else ())},
-    **{f"feeling_{scale.key}": scale.text for scale in _OURS},
-}
-"""What is asked, and our own wording of the PANAS; other questionnaires keep the words of their file."""
-ARM = "negative situations"
-_DEFAULT_MOOD = {"Negative Affect": 22.0, "Positive Affect": 29.0}
-_MOOD_SD = 4.0
-_CHANGE_SD = 4.0
-"""With _MOOD_SD it makes the two measures of one person correlate at about 0.7."""
-
-
-@dataclass(frozen=True, slots=True)
-class EvokedStudy:
-    words: Mapping[str, str] = field(default_factory=lambda: WORDS)
-
-    def in_words(self, words: Mapping[str, str]) -> "EvokedStudy":
-        return replace(self, words={**self.words, **words})
-
-    def form(self) -> StudyForm:
-        return StudyForm(
-            "evoked",
-            "emotionbench",
-            "mood before a situation and in it",
-            template("eqlab.benchmarks.emotionbench"),
-            5.0,
-            "points of Negative Affect that a negative situation adds",
-            arms_by=("factor", "emotion"),
-            batch_size=False,
-        )
-
-    def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
-        """Two trials each: the questionnaire now, and in the situation."""
-        material = read_material(files, EmotionBenchOptions.of(options))
-        selection = Selection(limit=study.limit, seed=study.seed)
-        situations = select(material.situations, selection)
-        numbers: dict[str, int] = {}
-        found: list[Batch] = []
-        for turn in range(study.places.people_per_batch):
-            for situation in situations:
-                arm = arm_of(study, situation)
-                numbers[arm] = number = numbers.get(arm, -1) + 1
-                pages = tuple(self._page(material, one, len(found), selection) for one in (None, situation))
-                found.append(Batch(arm, number, pages, turn))
-        (scale, *_) = self._translated(scales(material.instrument, material.wording), material)
-        answers = tuple(range(scale.low + 1, scale.high)) or (scale.high, scale.low)
-        return StudyPages(tuple(found), instructed(study.checks, scale, answers), in_order=True, people_per_batch=1)
-
-    def _page(self, material: Material, situation: Situation | None, place: int, selection: Selection) -> Trial:
-        """A benchmark's trial that says above the form what a model's prompt says around it."""
-        trial = build_trial(material, situation, place, selection)
-        question = asks(material.instrument, len(trial.form.scales), evoked=situation is not None, words=self.words)
-        told = stimulus(situation.text if situation else None, self.words)
-        form = Form(self._translated(trial.form.scales, material))
-        return replace(trial, stimulus=f"{told}\n\n{question}".strip(), form=form, id="")
-
-    def _translated(self, asked: Sequence[Scale], material: Material) -> tuple[Scale, ...]:
-        """The PANAS in the study's language, where its wording is ours."""
-        if self.words == WORDS or material.wording != own_wording(PANAS):
-            return tuple(asked)
-        labels = tuple((value, self.words[f"answer_{value}"]) for value in range(PANAS.low, PANAS.high + 1))
-        return tuple(replace(one, text=self.words[f"feeling_{one.key}"], anchors=labels) for one in asked)
-
-    def warnings(self, design: Design) -> Iterable[str]:
-        if self.words != WORDS:
-            yield "The feelings of the PANAS are our own translation, no validated one: compare changes, not levels."
-
-    def simulated(self, design: Design, truth: Truth, seed: int) -> "Moods":
-        return Moods(design, truth)
-
-    def result(self, design: Design, people: Analysed) -> PeopleResult:
-        (asked,) = design.run.benchmarks
-        plan = design.study.analysis
-        found = EmotionBench().score(PEOPLE, people.scored, asked.options)
-        if not plan.reference:
-            return PeopleResult(found)
-        arms = {trial.items[0]: batch.arm for batch in design.batches for trial in batch.trials}
-        contrasts, why = hypothesis(pair(administrations(people.scored)), arms, plan.reference, plan.alpha)
-        said = f"{hypothesis_words(contrasts, why, plan.alpha)} {found.sentence}"
-        return PeopleResult(replace(found, sentence=said), contrasts, (hypothesis_table(contrasts, why, plan.alpha),))
-
-    def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
-        return (
-            *(
-                Recovered("change in Negative Affect, negative situations", truth.effect, one)
-                for one in found.result.estimates
-                if one.name == "Negative Affect: change" and one.value is not None
-            ),
-            *(
-                recovered_contrast(one, truth, design.study.analysis.alpha)
-                for one in found.contrasts
-                if one.reference == "Neutral"
-            ),
-        )
-
-
-def arm_of(study: Study, situation: Situation) -> str:
-    if study.arms_by == "emotion" or situation.kind != "negative":
-        return situation.emotion
-    return f"{situation.emotion}: {situation.factor}"
-
-
-def hypothesis(
-    found: Paired, arm_of: Mapping[str, str], reference: str, alpha: float
-) -> tuple[tuple[Contrast, ...], str]:
-    """The planned contrast: negative situations raise Negative Affect more than the reference does. Welch's test over
-    situations' mean changes, two-sided at alpha, or why there is none: people are nested in situations, and both are
-    drawn anew in another study, so the situation's mean is the unit. `arm_of` names each situation's arm."""
-    if not found.people.places:
-        return (), "nobody has both measures yet"
-    if NEGATIVE not in found.people.before:
-        return (), "the instrument has no Negative Affect"
-    every = found.people.change(NEGATIVE)
-    ours, theirs = [], []
-    for number, place in enumerate(found.people.places):
-        own = defined(every[found.people.where == number])
-        if not len(own):
-            continue
-        if arm_of.get(place.situation) == reference:
-            theirs.append(float(own.mean()))
-        elif place.kind == "negative":
-            ours.append(float(own.mean()))
-    if min(len(ours), len(theirs)) < FEWEST:
-        return (), (
-            f"{len(ours)} negative situations and {len(theirs)} of the reference '{reference}' have people; "
-            f"{FEWEST} of each are needed"
-        )
-    test = welch_comparison(describe(np.array(ours)), describe(np.array(theirs)))
-    if test.difference is None or test.se is None or test.df is None or test.p is None:
-        return (), "situations do not differ at all"
-    low, high = t_bounds(test.difference, test.se, test.df)
-    name = f"change in {NEGATIVE}, negative − {reference}"
-    estimate = Estimate(name, test.difference, len(ours) + len(theirs), test.se, low, high, digits=1, of="situations")
-    own_low, own_high = t_bounds(test.difference, test.se, test.df, 1 - alpha)
-    return (Contrast(ARM, reference, estimate, test.p, test.p, own_low, own_high),), ""
-
-
-def hypothesis_table(found: Sequence[Contrast], why: str, alpha: float) -> Table:
-    note = (why and f"Not tested: {why}.") or "Welch's test, two-sided, of the situations' mean changes within person."
-    return contrast_table(found, "situations", f"change in {NEGATIVE}", alpha, note)
-
-
-def hypothesis_words(found: Sequence[Contrast], why: str, alpha: float) -> str:
-    if not found:
-        return f"The planned contrast is not tested: {why}."
-    (one,) = found
-    value = one.estimate.value or 0.0
-    numbers = f"{value:+.1f} points, {100 * (1 - alpha):g} % interval {one.low:.1f} to {one.high:.1f}, p = {one.p:.4g}"
-    if one.p >= alpha:
-        return f"{NEGATIVE} does not tell negative situations from {one.reference} ({numbers})."
-    way = "more" if value > 0 else "less"
-    return f"{NEGATIVE} rises {way} in negative situations than in {one.reference} ({numbers})."
-
-
-class Moods:
-    """Simulated people, whose Negative Affect rises in a negative situation by what was put in."""
-
-    def __init__(self, design: Design, truth: Truth) -> None:
-        asked = {trial.key.get("instrument") for batch in design.batches for trial in batch.trials}
-        if asked != {PANAS.key}:
-            raise UsageError("Simulated people know the PANAS only.", 'Set instrument = "PANAS" under [options].')
-        self._truth = truth
-
-    def person(self, draw: random.Random) -> Mapping[str, float]:
-        """The sum scores of the default measure."""
-        return {name: draw.gauss(mean, _MOOD_SD) for name, mean in _DEFAULT_MOOD.items()}
-
-    def answer(self, person: Any, trial: Trial, draw: random.Random) -> Mapping[str, Any]:
-        """Sum scores first, then spread over the items, so that the mean change is what was put in."""
-        change = dict.fromkeys(person, 0.0)
-        if trial.condition == "evoked":
-            way = {"negative": 1.0, "neutral": 0.0, "positive": -1.0}[kind_of(str(trial.key["emotion"]))]
-            change = {name: draw.gauss(0.0, _CHANGE_SD) for name in person}
-            change["Negative Affect"] += way * self._truth.effect
-            change["Positive Affect"] -= way * self._truth.effect
-        values: dict[str, Any] = {}
-        for part in PANAS.subscales:
-            keys = [PANAS.item_keys[number - 1] for number in part.items]
-            values |= _spread(draw, person[part.name] + change[part.name], keys)
-        return {key: values[key] for key in trial.form.keys}
-
-
-def _spread(draw: random.Random, total: float, keys: Sequence[str]) -> dict[str, int]:
-    """Whole answers from 1 to 5 whose sum is the total, rounded up or down by lot so that the mean stays."""
-    whole = math.floor(total) + (draw.random() < total - math.floor(total))
-    left = min(max(whole, len(keys)), 5 * len(keys)) - len(keys)
-    given = dict.fromkeys(keys, 1)
-    while left:
-        key = draw.choice(keys)
-        if given[key] < 5:
-            given[key] += 1
-            left -= 1
-    return given
