@@ -1,5 +1,6 @@
 """`eqlab view`: the store in a browser, live."""
 
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,8 @@ from eqlab.cli.flags import DataFlag, StoreFlag
 from eqlab.cli.plain import print_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eqlab.view.site import ViewSite
 
 BrowserFlag = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")]
@@ -32,6 +35,36 @@ def view(
             threading.Event().wait()
         except KeyboardInterrupt:
             print_text("Stopped.")
+
+
+@contextmanager
+def watched(run: str, store: str, data: Path | None, *, wanted: bool) -> "Iterator[None]":
+    """A view of a run while this process works on it, if it is wanted; in a terminal it stays open after it."""
+    if not wanted:
+        yield
+        return
+    import os
+    import signal
+    import sys
+    import threading
+
+    with_extra()
+    from eqlab.view.app import make_site, serving
+
+    def stop() -> None:
+        os.kill(os.getpid(), signal.SIGINT)  # the run's own way to end: what is under way is stored
+
+    site = make_site(store, data=data, stop=(run, stop))
+    with serving(site, path=f"/run/{run}") as where:
+        tell(where, browser=sys.stdout.isatty())
+        try:
+            yield
+        finally:
+            site.stop = None
+            if sys.stdout.isatty():
+                print_text("The view stays open; Ctrl-C ends it.")
+                with suppress(KeyboardInterrupt):
+                    threading.Event().wait()
 
 
 def tell(where: str, *, browser: bool) -> None:

@@ -16,7 +16,7 @@ from eqlab.core.errors import EqlabError
 from eqlab.study.web.middleware import RequestGuard
 from eqlab.study.web.server import app_config, in_thread, listen
 from eqlab.study.web.settings import ServerSettings
-from eqlab.view import compare, items, runs
+from eqlab.view import compare, items, judges, rate, runs, start, studies, talks
 from eqlab.view.door import TOKEN, Door, new_token
 from eqlab.view.site import ViewSite, address, site_of
 
@@ -42,6 +42,7 @@ def create_app(site: ViewSite, port: int) -> Starlette:
     async def shelf(_: Starlette) -> AsyncIterator[None]:
         site.shelf.start()
         yield
+        await asyncio.to_thread(start.end_all, site)
         await asyncio.to_thread(site.shelf.close)
 
     def refuse(_: Scope, status: int) -> Response:
@@ -57,6 +58,11 @@ def create_app(site: ViewSite, port: int) -> Starlette:
             *runs.ROUTES,
             *compare.ROUTES,
             *items.ROUTES,
+            *talks.ROUTES,
+            *judges.ROUTES,
+            *studies.ROUTES,
+            *rate.ROUTES,
+            *start.ROUTES,
         ],
         middleware=[
             Middleware(RequestGuard, settings=settings_of(port), refuse=refuse),
@@ -83,14 +89,18 @@ async def static(request: Request) -> Response:
 
 async def live(request: Request) -> Response:
     """Says when there is something new; what it is, the page asks for itself."""
-    shelf = site_of(request).shelf
+    site = site_of(request)
+    shelf = site.shelf
 
     async def events() -> AsyncIterator[str]:
-        last = shelf.look().number
+        def state() -> str:
+            return f"{shelf.look().number}.{sum(one.going for one in site.started.values())}"
+
+        last = state()
         yield f"retry: 3000\ndata: {last}\n\n"
         while not await request.is_disconnected():
             await asyncio.sleep(_PAUSE)
-            now = shelf.look().number
+            now = state()
             yield f"data: {now}\n\n" if now != last else ": nothing new\n\n"
             last = now
 

@@ -76,6 +76,8 @@ def runs(request: Request) -> Response:
 
 def is_going(site: ViewSite, one: HeldRun) -> bool:
     """Whether answers may still come: it is not complete, and some came within the last minutes."""
+    if may_stop(site, one.id):
+        return True
     return not one.finished and bool(one.stored.config.models) and time.time() - site.shelf.moved(one.id) < 10 * RATE
 
 
@@ -152,7 +154,10 @@ def _run_table(listed: Sequence[HeldRun]) -> Markup:
 def run(request: Request) -> Response:
     site = site_of(request)
     snapshot = site.shelf.settle(_SETTLE)
-    one: HeldRun = must(snapshot.run(request.path_params["run"]), "No run of this store has this id.")
+    name = request.path_params["run"]
+    if name in site.started and snapshot.run(name) is None:
+        return site.page(request, "starting", run=name, started=site.started[name], live=True)
+    one: HeldRun = must(snapshot.run(name), "No run of this store has this id.")
     record = record_of(one)
     rows = [(table, row) for table in snapshot.groups for row in table.rows if row.record.config.id == one.id]
     usage = usage_table([row.line for _, row in rows if row.result.usage])
@@ -165,8 +170,15 @@ def run(request: Request) -> Response:
     return site.page(
         request, "run", one=one, record=record, rows=rows, usage=usage, came=came, rate=RATE, live=not one.finished,
         failures=_failures(failures), latest=latest, going=is_going(site, one), left_minutes=_left(one, came),
-        subject_name=subject_name, may_stop=site.stop is not None and not one.finished,
+        subject_name=subject_name, may_stop=may_stop(site, one.id),
+        started=site.started.get(one.id),
     )  # fmt: skip
+
+
+def may_stop(site: ViewSite, run: str) -> bool:
+    """Whether this process can end it: a run of its own, or one that was started from a page."""
+    started = site.started.get(run)
+    return (site.stop is not None and site.stop[0] == run) or (started is not None and started.going)
 
 
 def _left(one: HeldRun, came: int) -> float | None:

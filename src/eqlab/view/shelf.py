@@ -79,8 +79,9 @@ class Snapshot:
 
 
 def without_texts(result: Result) -> Result:
-    """A result whose items are figures: a fifth of the memory."""
-    return replace(result, items=tuple(map(_lean, result.items)), transcripts=())
+    """A result whose items and talks are figures: a fifth of the memory."""
+    talks = tuple(structs.replace(talk, lines=()) for talk in result.transcripts)
+    return replace(result, items=tuple(map(_lean, result.items)), transcripts=talks)
 
 
 def _lean(item: ItemScore) -> ItemScore:
@@ -151,6 +152,11 @@ class Shelf:
         """What names a result in an address: `RUN:SUBJECT`, several runs with commas between them."""
         return f"{','.join(self.seeds(run, subject, benchmark))}:{subject}"
 
+    def expect(self, run: str) -> None:
+        """A run was just started, and is looked for at once: until it has a plan, its page waits for it."""
+        self._moved[run] = time.time()
+        self._wake.set()
+
     def moved(self, run: str) -> float:
         """When the number of a run's answers last changed while this process looked; its beginning before that."""
         return self._moved.get(run, 0.0)
@@ -197,21 +203,28 @@ class Shelf:
             for pair in one.stored.config.pairs()
             if not (pair[0] == PEOPLE and one.id in shut)
         ]
-        stamps = {_key(job): (attempts.get(job[0].id, 0), total if job[2].name in self._looked else 0) for job in jobs}
-        new = [job for job in jobs if (old := self._scored.get(_key(job))) is None or old.stamp != stamps[_key(job)]]
+
+        def stamp(job: Job) -> tuple[int, int]:
+            return attempts.get(job[0].id, 0), total if job[2].name in self._looked else 0
+
+        new = [job for job in jobs if (old := self._scored.get(_key(job))) is None or old.stamp != stamp(job)]
         if not new and listed == list(before.values()) and shut == self._shut:
             self._listed.set()
             self._settled.set()
             return
         self._settled.clear()
+        held = self._held(listed, shut)
+        # tables stay until new ones are made; not where people of a study that was locked since stand in them
+        groups = self.snapshot.groups if shut == self._shut else self._groups(store, held)
         self._shut = shut
-        self._publish(self._held(listed, shut), self.snapshot.groups, len(new))
+        self._publish(held, groups, len(new))
         known = Known(store, looked=self._looked)
         pause, last = _OFTEN, time.monotonic()
         for number, job in enumerate(new, start=1):
             if self._over.is_set():
                 return
-            self._scored[_key(job)] = _Scored(stamps[_key(job)], *_result(known, job))
+            result, why = _result(known, job)  # which may have looked at other runs
+            self._scored[_key(job)] = _Scored(stamp(job), result, why)
             if time.monotonic() - last > pause and number < len(new):
                 begun = time.monotonic()
                 held = self._held(listed, shut)

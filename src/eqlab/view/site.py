@@ -1,5 +1,7 @@
 """What every screen shares: the store and what is scored of it, templates, addresses."""
 
+import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -8,9 +10,10 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -22,10 +25,19 @@ from eqlab.store.reader import Reader
 from eqlab.study.web.render import File
 from eqlab.tables import forest
 from eqlab.tables.cells import cell_text
-from eqlab.view.door import derived
+from eqlab.view.door import derived, same
 from eqlab.view.shelf import Shelf
 
-_SCREENS = (("/", "Runs"), ("/compare", "Compare"))
+_SCREENS = (
+    ("/", "Runs"),
+    ("/compare", "Compare"),
+    ("/talks", "Talks"),
+    ("/judges", "Judges"),
+    ("/studies", "Studies"),
+    ("/rate", "Rate"),
+    ("/start", "Start a run"),
+)
+_SAID = 4000
 _MOST_VALUES = 200
 """Values of an address that are read: no list grows without bound."""
 Pairs = Iterable[tuple[str, Any]]
@@ -39,8 +51,12 @@ class ViewSite:
     """The store's path or URL; empty for the user's own."""
     token: str
     data: Path | None = None
-    stop: Callable[[], None] | None = None
-    """Ends the run that this process is at work on, as Ctrl-C does; None where it asks nobody."""
+    stop: tuple[str, Callable[[], None]] | None = None
+    """The run that this process is at work on, and what ends it as Ctrl-C does; None where it asks nobody."""
+    rating: dict[str, Any] = field(default_factory=dict)
+    """Who is rating what at this moment, by session."""
+    started: dict[str, "StartedRun"] = field(default_factory=dict)
+    """Runs that were started from a page, by their ids."""
     shelf: Shelf = field(init=False)
 
     def __post_init__(self) -> None:
@@ -85,6 +101,31 @@ class ViewSite:
         return HTMLResponse(html.encode("utf-8", "replace"), code)
 
 
+@dataclass
+class StartedRun:
+    """A run that was started from a page: the command line's own process."""
+
+    command: str
+    process: "subprocess.Popen[bytes]"
+    log: Path
+
+    @property
+    def going(self) -> bool:
+        return self.process.poll() is None
+
+    @property
+    def said(self) -> str:
+        """The end of what it printed."""
+        with self.log.open("rb") as file:
+            file.seek(max(0, self.log.stat().st_size - _SAID))
+            return file.read().decode("utf-8", "replace")
+
+    def stop(self) -> None:
+        """As Ctrl-C does: what is under way is stored, and the same command goes on later."""
+        if self.going:
+            self.process.send_signal(signal.SIGINT)
+
+
 def site_of(request: Request) -> ViewSite:
     site: ViewSite = request.app.state.site
     return site
@@ -110,6 +151,15 @@ def asked_number(request: Request, name: str, usual: int = 1) -> int:
     """A whole number from 1 on, such as a page's."""
     said = asked(request, name)
     return max(1, int(said)) if said.isdecimal() and len(said) < 7 else usual
+
+
+async def posted(request: Request) -> dict[str, list[str]]:
+    """The fields of one of our forms; raises where it does not carry our mark. The body was bounded before, and came
+    from our own page."""
+    body = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=500)
+    if not same("".join(body.get("mark", [])), site_of(request).form_mark):
+        raise HTTPException(403)
+    return body
 
 
 def must(found: Any, message: str, hint: str = "Go back to the list of runs.") -> Any:

@@ -76,5 +76,7 @@ const keys = {
 addEventListener("keydown", (event) => {
   if (event.altKey || event.ctrlKey || event.metaKey) return;
   if (event.target.closest("input:not([type=checkbox]):not([type=radio]), textarea, select")) return;
+  const button = document.querySelector(`button[data-key="${CSS.escape(event.key)}"]`);
+  if (button) { button.click(); event.preventDefault(); return; }
   if (keys[event.key]?.()) event.preventDefault();
 });
