@@ -9,7 +9,21 @@ import typer
 from typer._click.exceptions import NoArgsIsHelpError
 from typer.exceptions import TyperException
 
-from eqlab.cli import compare, data, judge, leaderboard, models, report, research, run, runs, study, study_serve, sweep
+from eqlab.cli import (
+    compare,
+    data,
+    judge,
+    leaderboard,
+    models,
+    report,
+    research,
+    run,
+    runs,
+    study,
+    study_serve,
+    sweep,
+    view,
+)
 from eqlab.cli.plain import harmless
 from eqlab.core.errors import EqlabError
 
@@ -49,6 +63,7 @@ app.add_typer(judge.ratings_app, name="ratings")
 for command in (study_serve.serve, study_serve.preview, study_serve.status, study_serve.password):
     study.app.command()(command)
 app.add_typer(study.app, name="study")
+app.command("view")(view.view)
 app.command("report")(report.report)
 app.command("plot")(report.plot)
 app.command("cite")(report.cite)
