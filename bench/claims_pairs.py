@@ -75,7 +75,7 @@ def _contest(random: Random, truth: dict[str, float], prompts: int, width: float
     from eqlab.benchmarks.rating.trials import RatingOptions
     from eqlab.core.answers import Answer
     from eqlab.core.benchmark import ReplyRow, Selection
-    from eqlab.data.rubric_files import shipped
+    from eqlab.data.items import shipped
 
     rubric, options = shipped("published"), RatingOptions(pairwise=True, adaptive=True, width=f"{width:g}")
     rows = [ReplyRow(arm, f"p{prompt}", arm) for prompt in range(prompts) for arm in truth]

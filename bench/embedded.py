@@ -32,7 +32,7 @@ def requests(limit: int | None, benchmarks: Sequence[str]) -> Iterator[Any]:
     """The first try of every trial of the quick run, as the runner asks it."""
     import eqlab as api
     from eqlab.core.forms import json_schema
-    from eqlab.core.messages import one_prompt
+    from eqlab.core.trials import one_prompt
     from eqlab.models.chat import ChatRequest
     from eqlab.models.runner import sampling_seed
 

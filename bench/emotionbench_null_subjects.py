@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from eqlab.benchmarks.emotionbench.items import OPEN, parse_open
+from eqlab.benchmarks.emotionbench.items import CROWD, OPEN, parse_open, read_people
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, FloatArray, MeasurePlace, Measures, People
 from eqlab.benchmarks.emotionbench.moods import NEGATIVE, POSITIVE, align, mood_changes, three_numbers
-from eqlab.benchmarks.emotionbench.published import CROWD, read_people
 from eqlab.benchmarks.emotionbench.trials import BY_PROFILE, select
 from eqlab.core.benchmark import Selection
 

@@ -16,12 +16,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from eqlab.benchmarks.common.reading import is_refusal, read_json
-from eqlab.benchmarks.emotionbench.parse import last_characters, read_form
+from eqlab.benchmarks.emotionbench.trials import last_characters, read_form
 from eqlab.benchmarks.empathy.replies import read_reply
-from eqlab.benchmarks.eqbench.parse import read_scores
 from eqlab.benchmarks.eqbench.score import PRESETS
+from eqlab.benchmarks.eqbench.trials import read_scores
+from eqlab.benchmarks.rating.benchmark import read_choice
 from eqlab.benchmarks.rating.imported import read_table
-from eqlab.benchmarks.rating.read import read_choice
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Form, Scale, check_values
 from eqlab.models.chat import ChatReply, prompted, split_reasoning

@@ -184,7 +184,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=None, help="where the peers are installed")
     parser.add_argument("--only", nargs="+", default=[], help="only these tools, by the start of their names")
     arguments = parser.parse_args()
-    from eqlab.core.folders import cache_folder
+    from eqlab.core.environment import cache_folder
 
     tools = installed((arguments.cache or cache_folder() / "peers").resolve())
     with serving(arguments.latency) as url:

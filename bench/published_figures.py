@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from eqlab.benchmarks.eqbench.items import Question, parse_published
-from eqlab.benchmarks.eqbench.parse import figures_of
+from eqlab.benchmarks.eqbench.trials import figures_of
 from eqlab.data import published
 from eqlab.data.figures import FILE, FigureQuestion, Figures, ModelFigures, dump
 from eqlab.data.items import items_sha256

@@ -252,9 +252,9 @@ def test_a_kind_of_study(registered, tmp_path, monkeypatch, store):
     """Found through its benchmark, checked, translated, simulated over HTTP, and its truth found again."""
     pytest.importorskip("uvicorn")
     from eqlab.core.studied import StudyKind, Truth
+    from eqlab.study import kinds
     from eqlab.study.build_design import open_study
     from eqlab.study.init import study_text
-    from eqlab.study.kinds import registry
     from eqlab.study.simulation.simulate import Simulation, simulate
 
     names = run_blocks("A benchmark")
@@ -268,8 +268,8 @@ def test_a_kind_of_study(registered, tmp_path, monkeypatch, store):
     (package / "stronger.toml").write_text(items)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "my_package", raising=False)
-    kind: StudyKind = registry.find_kind("stronger")
-    assert "stronger" in registry.kind_names()
+    kind: StudyKind = kinds.find_kind("stronger")
+    assert "stronger" in kinds.kind_names()
     assert kind.in_words({"ask": "x"}).words == {"ask": "x"}
     path = tmp_path / "stronger.toml"
     path.write_text(study_text("stronger", store).replace("[pay]", "[places]\npeople_per_batch = 30\n[pay]"))
@@ -282,24 +282,24 @@ def test_a_kind_of_study(registered, tmp_path, monkeypatch, store):
 
 
 def test_a_kind_of_study_from_another_package(monkeypatch):
-    from eqlab.study.kinds import registry
+    from eqlab.study import kinds
 
     (block,) = blocks("A kind of study", "toml")
     ((group, points),) = tomllib.loads(block)["project"]["entry-points"].items()
-    assert group == registry.GROUP
+    assert group == kinds.GROUP
 
     class Point:
         name = "stronger"
 
         @staticmethod
         def load():
-            from eqlab.benchmarks.eqbench.study import EqBenchStudy
+            from eqlab.benchmarks.eqbench.benchmark import EqBenchStudy
 
             return EqBenchStudy
 
-    monkeypatch.setattr(registry, "entry_points", lambda group, name=None: [Point] if name in (None, *points) else [])
-    assert "stronger" in registry.kind_names()
-    assert registry.find_kind("stronger").form().benchmark == "eqbench"
+    monkeypatch.setattr(kinds, "entry_points", lambda group, name=None: [Point] if name in (None, *points) else [])
+    assert "stronger" in kinds.kind_names()
+    assert kinds.find_kind("stronger").form().benchmark == "eqbench"
 
 
 def test_a_language(tmp_path, monkeypatch):
@@ -312,7 +312,7 @@ def test_a_language(tmp_path, monkeypatch):
 
 
 def test_a_wire_format(monkeypatch):
-    from eqlab.core.messages import Message
+    from eqlab.core.trials import Message
     from eqlab.models.chat import LENGTH, ChatReply, ChatRequest
     from eqlab.models.wire import contract
     from eqlab.models.wire.contract import Adapt, Endpoint, Hopeless, Incoming, RequestProfile, TryAgain

@@ -12,7 +12,7 @@ import hostile_wire as wire
 import pytest
 from test_faults import TRIALS, all_well, run
 
-from eqlab.models import connection_pool
+from eqlab.models import transport
 from eqlab.models.http import HttpChat
 from eqlab.models.reply_identity import Order
 
@@ -45,7 +45,7 @@ def test_a_torn_reply_is_asked_again_and_never_read(name, store):
 @pytest.mark.parametrize("cut", [1, 60])
 def test_the_rest_of_a_body_that_is_longer_than_it_says_is_part_of_nobodys_reply(cut, rest_after, monkeypatch):
     """On connections that are used again at once; what was cut is asked again, and is not the model's fault."""
-    monkeypatch.setattr(connection_pool, "_SHORTEST_REST", 0.001)
+    monkeypatch.setattr(transport, "_SHORTEST_REST", 0.001)
     wrong, said, server, _ = asked_at_once(wire.says_less(cut, rest_after, every=5), most=4)
     assert not wrong
     assert not said
@@ -117,7 +117,7 @@ def test_the_second_reply_to_each_question_in_turn(most):
 
 def test_a_late_second_reply_is_known_by_its_name(monkeypatch):
     """Later than any connection rests: the same id and the same words, to another question."""
-    monkeypatch.setattr(connection_pool, "_SHORTEST_REST", 0.01)
+    monkeypatch.setattr(transport, "_SHORTEST_REST", 0.01)
     wrong, said, *_ = asked_at_once(wire.twice(0.15, thinks=0.05))
     assert not wrong
     assert len(said) == 1
@@ -130,8 +130,8 @@ def test_answers_that_may_be_anothers_are_counted_and_said(monkeypatch):
     from eqlab.models.transport import Transport
 
     now = 0.0
-    monkeypatch.setattr(connection_pool, "time", SimpleNamespace(monotonic=lambda: now))
-    monkeypatch.setattr(connection_pool, "rest", lambda took, usual: 60.0)
+    monkeypatch.setattr(transport, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(transport, "rest", lambda took, usual: 60.0)
     said, calls, over = [], 0, threading.Event()
 
     async def until_over():
@@ -153,7 +153,7 @@ def test_answers_that_may_be_anothers_are_counted_and_said(monkeypatch):
         assert not any(await asyncio.gather(*map(right, range(11, 19))))  # else this shows nothing
         over.set()  # while these rest
         for number in itertools.count(21):
-            now += 2 * connection_pool._GLANCE
+            now += 2 * transport._GLANCE
             assert await right(number)
             if said:
                 break
@@ -171,17 +171,17 @@ def test_answers_that_may_be_anothers_are_counted_and_said(monkeypatch):
 
 
 def test_how_long_a_connection_rests():
-    assert connection_pool.rest(1.0, 1.0) == 0.5
-    assert connection_pool.rest(3.0, 1.0) == 1.5
-    assert connection_pool.rest(0.0, 1.0) == 1.5
-    assert connection_pool.rest(0.0, 0.0) == 0.1
-    assert connection_pool.rest(60.0, 60.0) == connection_pool.rest(0.0, 60.0) == 2.0
+    assert transport.rest(1.0, 1.0) == 0.5
+    assert transport.rest(3.0, 1.0) == 1.5
+    assert transport.rest(0.0, 1.0) == 1.5
+    assert transport.rest(0.0, 0.0) == 0.1
+    assert transport.rest(60.0, 60.0) == transport.rest(0.0, 60.0) == 2.0
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_no_harm_comes_to_whom_replies_once(name, monkeypatch):
     """Whatever its ids, equal words for different questions are no second reply; connections are kept."""
-    monkeypatch.setattr(connection_pool, "_SHORTEST_REST", 0.001)
+    monkeypatch.setattr(transport, "_SHORTEST_REST", 0.001)
     behaviour = wire.sending(lambda good: wire.http(re.sub(rb"Calm: \d+", b"Calm: 5", good)))
     wrong, said, server, _ = asked_at_once(behaviour, most=4, name=NAMED[name])
     assert len(wrong) == 59
@@ -197,7 +197,7 @@ def test_the_same_reply_to_the_same_question_is_a_cache(monkeypatch):
     from eqlab.models.providers import resolve
     from eqlab.models.transport import Transport
 
-    monkeypatch.setattr(connection_pool, "_LONGEST_REST", 0.0)
+    monkeypatch.setattr(transport, "_LONGEST_REST", 0.0)
     said = []
 
     async def main(url):
@@ -259,7 +259,7 @@ def test_a_reply_that_comes_when_its_time_is_over_ends_no_run_and_is_no_second_o
     """Seen in one run of nine on a busy machine: the run ended with an error that named nothing."""
 
     async def main():
-        every = connection_pool.ConnectionPool(aiohttp.ClientTimeout(), 4)
+        every = transport.ConnectionPool(aiohttp.ClientTimeout(), 4)
         given_up, resting = [await every.take("http://h") for _ in range(2)]
         given_up._connector.held = _Late()
         await every.drop(given_up)
@@ -274,7 +274,7 @@ def test_a_reply_that_comes_when_its_time_is_over_ends_no_run_and_is_no_second_o
 
 def test_what_comes_over_one_connection_is_noticed_by_whoever_takes_another():
     async def main():
-        every = connection_pool.ConnectionPool(aiohttp.ClientTimeout(), 4)
+        every = transport.ConnectionPool(aiohttp.ClientTimeout(), 4)
         resting = await every.take("http://h")
         resting._connector.held = _Late()
         every._resting.append((math.inf, 1, resting))  # nobody would take it for long
@@ -289,7 +289,7 @@ def test_what_comes_over_one_connection_is_noticed_by_whoever_takes_another():
 
 def test_a_question_that_is_given_up_leaves_no_connection_open():
     async def main():
-        every = connection_pool.ConnectionPool(aiohttp.ClientTimeout(), 4)
+        every = transport.ConnectionPool(aiohttp.ClientTimeout(), 4)
         line = await every.take("http://h")
         every._resting.append((0.0, 1, line))
         taking = asyncio.create_task(every.take("http://h"))

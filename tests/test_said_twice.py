@@ -6,15 +6,14 @@ import pytest
 
 from eqlab.benchmarks.choices import choice, read_choices
 from eqlab.benchmarks.common.reading import read_json
-from eqlab.benchmarks.emotionbench.parse import read_form
-from eqlab.benchmarks.eqbench.parse import read_scores
+from eqlab.benchmarks.emotionbench.trials import read_form
 from eqlab.benchmarks.eqbench.score import PRESETS
-from eqlab.benchmarks.rating.read import read_scales
+from eqlab.benchmarks.eqbench.trials import read_scores
+from eqlab.benchmarks.rating.benchmark import read_scales
 from eqlab.core.forms import Form, Scale
 from eqlab.core.trials import Trial
 from eqlab.models.chat import ChatReply, prompted
-from eqlab.models.wire.body import unambiguous
-from eqlab.models.wire.contract import Endpoint, Incoming, RequestProfile, TryAgain, wire
+from eqlab.models.wire.contract import Endpoint, Incoming, RequestProfile, TryAgain, unambiguous, wire
 
 FORM = Form((Scale("Joy", "Joy", 0, 10), Scale("Fear", "Fear", 0, 10)))
 SCHEMA = {"type": "object", "properties": {"Joy": {"enum": [3, 7]}, "Fear": {"enum": [1]}}}

@@ -15,7 +15,7 @@ from small_sweep import good
 
 import eqlab as api
 from eqlab.core.errors import UsageError
-from eqlab.core.secrets import holds_secret, is_secret, without_secrets
+from eqlab.core.settings import holds_secret, is_secret, without_secrets
 from eqlab.runs.identity import provenance
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -125,8 +125,8 @@ def test_every_writer_of_csv_keeps_a_hostile_cell_in_its_place():
 
     import polars as pl
 
-    from eqlab.core.spreadsheet import FORMULA, safe_csv
     from eqlab.publish.leaderboard.site import table_files
+    from eqlab.tables.data import FORMULA, safe_csv
 
     cells = [f"{start}cmd|' /C calc'!A0" for start in FORMULA]
     cells += [f"x{inside}=1+1" for inside in ("\r", "\n", "\r\n", '"', ",", '",', "\r,")]
@@ -147,8 +147,8 @@ def test_nobody_else_reads_a_store_while_it_is_written_or_copied(tmp_path):
     """Whatever the user's umask: the journal of SQLite, locks, copies."""
     import os
 
-    from eqlab.store.lock import run_lock
     from eqlab.store.maintenance import back_up
+    from eqlab.store.writer import run_lock
 
     before = os.umask(0)
     try:

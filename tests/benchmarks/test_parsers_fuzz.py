@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eqlab.benchmarks.common.reading import read_json
-from eqlab.benchmarks.emotionbench.parse import read_form
-from eqlab.benchmarks.eqbench.parse import read_scores
+from eqlab.benchmarks.emotionbench.trials import read_form
 from eqlab.benchmarks.eqbench.score import PRESETS
+from eqlab.benchmarks.eqbench.trials import read_scores
+from eqlab.benchmarks.rating.benchmark import read_choice
 from eqlab.benchmarks.rating.imported import read_table
-from eqlab.benchmarks.rating.read import read_choice
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Form, Scale
 from eqlab.models.chat import split_reasoning

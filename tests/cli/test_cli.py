@@ -161,7 +161,7 @@ def test_a_wrong_key_stops_at_once_and_is_not_shown(eqlab, server, tmp_path):
     assert "sk-very-secret" not in result.out + result.err
 
 
-@pytest.mark.parametrize("module", ["eqlab.cli.main", "eqlab.runs.ask", "eqlab.store.read_only"])
+@pytest.mark.parametrize("module", ["eqlab.cli.main", "eqlab.runs.ask", "eqlab.store.access"])
 def test_heavy_modules_are_loaded_by_what_needs_them(module):
     heavy = {"aiohttp", "polars", "numpy", "scipy", "alembic", "jinja2", "xllamacpp", "pooch"}
     if module != "eqlab.runs.ask":

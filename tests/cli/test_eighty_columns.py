@@ -55,7 +55,7 @@ def test_run(asked):
     check(asked.out)
     assert "unparseable" not in asked.out, "nobody has one"
     assert "refused" not in asked.out
-    assert asked.out.count("What takes no skill scores") == 1, "said once, not under every row"
+    assert asked.out.count("No-skill baselines") == 1, "said once, not under every row"
     assert asked.out.count("References are the author's") == 1
     assert "undefined" not in asked.out, "nobody has rated: that is said in words"
 

@@ -66,7 +66,7 @@ def test_the_citation_file_names_the_papers_and_authors_that_cite_prints():
 
     from conftest import ROOT
 
-    from eqlab.benchmarks.citations import bibtex
+    from eqlab.benchmarks.registry import bibtex
 
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     kept = {}

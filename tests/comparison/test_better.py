@@ -61,7 +61,7 @@ def test_a_gate_counts_a_larger_distance_as_a_loss():
 def test_the_strongest_answer_without_skill_is_the_nearest():
     floor = (Baseline("2.5 to each", 0.5), Baseline("random", 4.5))
     weak = compared(result("near", NEAR, baselines=floor), result("far", FAR, baselines=floor))
-    assert "Not clearly better than '2.5 to each', which takes no skill (0.50): near and far." in conclusion(
+    assert "Not clearly better than '2.5 to each', a no-skill baseline (0.50): near and far." in conclusion(
         weak.verdict
     )
 

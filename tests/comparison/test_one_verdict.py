@@ -18,7 +18,7 @@ from eqlab.publish.leaderboard.build import Sources, build, published_entries, p
 from eqlab.publish.leaderboard.tables import boards
 from eqlab.runs.parallel import results_of
 from eqlab.runs.pool import pooled
-from eqlab.runs.published_runs import published_runs
+from eqlab.runs.published_results import published_runs
 
 
 def ranks_of_board(board):
@@ -108,7 +108,7 @@ def test_own_runs(case, server, tmp_path):
     runs = []
     for seed in seeds:
         prepared = api.prepare(api.Request(base_url=server.url, benchmarks=("eqbench",), seed=seed, **request))
-        runs.append(api.run(prepared, store, concurrency=2, timeout=5).run)
+        runs.append(api.run(prepared, store, concurrency=2, timeout=60).run)
     scored = pooled(store, results_of(store, [store.find_run(run) for run in runs]))
     records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in scored]
     (table,) = group(records)

@@ -212,7 +212,7 @@ def test_who_has_no_rank_is_named_with_the_reason():
 def test_baselines_are_held_against_the_weak_ones():
     floor = (Baseline("random", 10), Baseline("all fives", 62))
     found = rank([bare("a", 80, 75, 85, baselines=floor), bare("c", 60, 55, 65, baselines=floor)])
-    assert conclusion(found).endswith("Not clearly better than 'all fives', which takes no skill (62.0): c.")
+    assert conclusion(found).endswith("Not clearly better than 'all fives', a no-skill baseline (62.0): c.")
 
 
 def test_a_result_becomes_a_contender():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from eqlab.core.answered_as import akin, in_words, replaced
+from eqlab.core.answers import akin, in_words, replaced
 
 
 @pytest.mark.parametrize(

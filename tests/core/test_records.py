@@ -9,8 +9,7 @@ import pytest
 from msgspec import structs
 
 from eqlab.core.answers import Answer
-from eqlab.core.records import as_dict
-from eqlab.core.results import Estimate, ItemScore, Transcript, Utterance
+from eqlab.core.results import Estimate, ItemScore, Transcript, Utterance, as_dict
 
 ANSWER = Answer("r", "t", "model:m", 0, 1, "text", "ok", values={"b": 2})
 ITEM = ItemScore("i", "t", 0, "ok", 1.0, values={"b": 2}, topics=("joy",))

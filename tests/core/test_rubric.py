@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.rubric import from_json, parse_rubric, to_json
-from eqlab.data.rubric_files import find_rubric, rubric_names, shipped
+from eqlab.data.items import find_rubric, rubric_names, shipped
 
 OWN = """\
 name = "kind"

@@ -78,7 +78,7 @@ def test_every_file_that_a_user_keeps_is_written_whole():
         "publish/plot.py",
         "models/weights.py",
         "data/files.py",
-        "store/lock.py",
+        "store/writer.py",
         "publish/leaderboard/submission.py",
     }
     found = {

@@ -6,8 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqlab.core.errors import DataError, UsageError
-from eqlab.instruments.catalogue import AGQ, BFNE, DASS_21, GASP, INSTRUMENTS, MJS, PANAS, TEQ, instrument
-from eqlab.instruments.score import check, score, score_columns, score_range
+from eqlab.instruments.catalogue import (
+    AGQ,
+    BFNE,
+    DASS_21,
+    GASP,
+    INSTRUMENTS,
+    MJS,
+    PANAS,
+    TEQ,
+    check,
+    instrument,
+    score,
+    score_columns,
+    score_range,
+)
 
 ALL = sorted(INSTRUMENTS)
 

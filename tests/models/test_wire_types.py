@@ -5,7 +5,7 @@ import importlib
 import pytest
 from conftest import absent
 
-from eqlab.core.messages import Message
+from eqlab.core.trials import Message
 from eqlab.models.chat import EFFORTS, ChatRequest
 from eqlab.models.wire.contract import Adaptation, Endpoint, RequestProfile, adapted, wire
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from eqlab.core.errors import UsageError
-from eqlab.core.messages import Message
+from eqlab.core.trials import Message
 from eqlab.models.chat import EFFORTS, LENGTH, ChatReply, ChatRequest, prompted
 from eqlab.models.providers import locate, resolve
 from eqlab.models.wire import contract

@@ -36,7 +36,7 @@ def presented(study, report, capsys):
     of which docs/evidence/reproduce.md shows lines."""
     from eqlab.cli.research import show
     from eqlab.reproduce import load
-    from eqlab.reproduce.present import as_csv, as_markdown
+    from eqlab.reproduce.claims import as_csv, as_markdown
 
     found = load(study)
     assert list(python_in(report)) == []

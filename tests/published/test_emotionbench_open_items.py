@@ -3,8 +3,15 @@
 import re
 from importlib.resources import files
 
-from eqlab.benchmarks.emotionbench.items import OPEN, SITUATIONS, TESTED, parse_open, parse_published, situations_tested
-from eqlab.benchmarks.emotionbench.published import read_results
+from eqlab.benchmarks.emotionbench.items import (
+    OPEN,
+    SITUATIONS,
+    TESTED,
+    parse_open,
+    parse_published,
+    read_results,
+    situations_tested,
+)
 from eqlab.instruments.catalogue import PANAS
 
 OURS = parse_open(files("eqlab.data").joinpath("open", OPEN).read_bytes())

@@ -7,8 +7,17 @@ import numpy as np
 import pytest
 
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
-from eqlab.benchmarks.emotionbench.items import SITUATIONS, TESTED, parse_published, situations_tested
-from eqlab.benchmarks.emotionbench.published import CROWD, name_parts, people_of, read_people, read_results
+from eqlab.benchmarks.emotionbench.items import (
+    CROWD,
+    SITUATIONS,
+    TESTED,
+    name_parts,
+    parse_published,
+    people_of,
+    read_people,
+    read_results,
+    situations_tested,
+)
 from eqlab.benchmarks.emotionbench.views import norms
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored, Selection

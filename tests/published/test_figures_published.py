@@ -9,8 +9,8 @@ import pytest
 from conftest import ROOT
 from msgspec import structs
 
-from eqlab.benchmarks.eqbench.parse import figure_answer, figures_of, read_figures, read_scores
 from eqlab.benchmarks.eqbench.score import PRESETS
+from eqlab.benchmarks.eqbench.trials import figure_answer, figures_of, read_figures, read_scores
 from eqlab.core.errors import DataError
 from eqlab.data.figures import FILE, dump, parse, published_figures
 from eqlab.reproduce import eqbench, short_forms

@@ -5,8 +5,7 @@ import csv
 import hashlib
 import json
 
-from eqlab.instruments.catalogue import INSTRUMENTS, TEQ
-from eqlab.instruments.score import score
+from eqlab.instruments.catalogue import INSTRUMENTS, TEQ, score
 from eqlab.instruments.wording import QUESTIONNAIRES, read_instrument_file, read_questionnaires, scales
 
 NAMES = {"Bahavioral Jealousy": "Behavioral Jealousy"}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
-from eqlab.benchmarks.emotionbench.published import _AFTER, _BEFORE, _LABEL, _OTHER_NAMES, CROWD, _answers
+from eqlab.benchmarks.emotionbench.items import _AFTER, _BEFORE, _LABEL, _OTHER_NAMES, CROWD, _answers
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.runs import PEOPLE

@@ -11,7 +11,7 @@ import pytest
 from presentation import presented
 
 from eqlab.analysis.power import gap_power
-from eqlab.benchmarks.empathy.published import PATH, parse_published
+from eqlab.benchmarks.empathy.items import PATH, parse_published
 from eqlab.reproduce.empathy import reproduce, tables
 
 NOT_OURS = {

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from eqlab.benchmarks.seceu.published import STORIES, read_stories
+from eqlab.benchmarks.seceu import STORIES, read_stories
 from eqlab.data.published import read
 from eqlab.reproduce.seceu import findings, reproduce
 

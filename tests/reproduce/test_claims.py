@@ -6,8 +6,16 @@ from pathlib import Path
 import pytest
 
 from eqlab.core.results import Estimate
-from eqlab.reproduce.claims import UNEXPLAINED, Claim, compare, study_of_claims, summary, table_of, to_digits
-from eqlab.reproduce.present import as_markdown
+from eqlab.reproduce.claims import (
+    UNEXPLAINED,
+    Claim,
+    as_markdown,
+    compare,
+    study_of_claims,
+    summary,
+    table_of,
+    to_digits,
+)
 
 
 def verdict(printed, recomputed, tolerance=0.0, **verdicts):

@@ -4,7 +4,7 @@ import csv
 import io
 
 from eqlab.core.results import Column, Estimate, Table
-from eqlab.reproduce.present import as_csv, as_markdown
+from eqlab.reproduce.claims import as_csv, as_markdown
 
 
 def test_csv_has_every_key_and_runs_no_formula():

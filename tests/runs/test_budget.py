@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 
 import eqlab as api
 from eqlab.core.errors import UsageError
-from eqlab.core.messages import one_prompt
+from eqlab.core.trials import one_prompt
 from eqlab.models.chat import ChatRequest, LimitReached
-from eqlab.models.prices import Price, Prices
+from eqlab.models.prices import Price, Prices, spent
 from eqlab.runs.ask import run
 from eqlab.runs.budget import Amount, Budget, Limits
 from eqlab.runs.estimate import forecasts, most_tokens_in
-from eqlab.runs.spending import spent
 
 PRICES = """
 [[price]]

@@ -158,7 +158,7 @@ def test_a_refusal_on_disk_does_not_hold_up_its_talk(server, tmp_path):
     from conftest import completion
 
     from eqlab.core.benchmark import Scored
-    from eqlab.models.talks import open_talks
+    from eqlab.models.runner import open_talks
 
     server.reply = lambda body, number: (
         talk(body, number) if is_speaker(body) else completion("", finish="content_filter")

@@ -5,7 +5,7 @@ import re
 from scripted import PERSONAS, prepared, talk
 
 import eqlab as api
-from eqlab.data.rubric_files import shipped
+from eqlab.data.items import shipped
 
 
 def test_judges_read_whole_talks(server, tmp_path, eqlab):

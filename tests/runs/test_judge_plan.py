@@ -6,7 +6,8 @@ from collections import Counter
 import pytest
 
 import eqlab as api
-from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, from_jsonl
+from eqlab.benchmarks.rating.trials import FILE, from_jsonl
+from eqlab.core.benchmark import ReplyRow
 from eqlab.core.errors import UsageError
 from eqlab.models.prices import Price, Prices
 from eqlab.runs import ask, judge_plan

@@ -131,7 +131,7 @@ def test_runs_without_replies_and_arms_without_common_prompts(server, store, tmp
     lost = api.run(
         api.prepare(api.Request(models=("m",), benchmarks=("empathy",), base_url=server.url, limit=1)),
         store,
-        timeout=5,
+        timeout=60,
     ).run
     with pytest.raises(UsageError, match="no reply yet"):
         judge(server, store, [lost])
@@ -284,7 +284,7 @@ def test_raters_ids_appear_nowhere(server, store, tmp_path):
     for name in (b"anna", b"5f00000000000000000000aa"):
         assert name not in kept
         assert name.decode() not in page
-    from eqlab.core.folders import data_folder
+    from eqlab.core.environment import data_folder
 
     assert (data_folder() / "rater.key").stat().st_mode & 0o077 == 0
     assert rater_key() == rater_key()

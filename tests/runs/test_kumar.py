@@ -7,10 +7,18 @@ import pytest
 
 from eqlab.core.errors import DataError
 from eqlab.core.results import Estimate, ItemScore, Result
-from eqlab.data.kumar import EXPERTS, FRAMEWORKS, framework_of, read_ratings
-from eqlab.data.rubric_files import shipped
+from eqlab.data.items import shipped
 from eqlab.reproduce import kumar as reproduced
-from eqlab.runs.kumar import asked_framework, beside_experts, expert_replies, rubric_name
+from eqlab.runs.kumar import (
+    EXPERTS,
+    FRAMEWORKS,
+    asked_framework,
+    beside_experts,
+    expert_replies,
+    framework_of,
+    read_ratings,
+    rubric_name,
+)
 
 WITH_TALKS = [one for one in FRAMEWORKS if one.talks]
 EAR = framework_of("lend_an_ear")

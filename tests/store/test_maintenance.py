@@ -9,9 +9,9 @@ from test_store import answer, config, plan, trial
 
 import eqlab.store
 from eqlab.core.errors import StoreError, UsageError
+from eqlab.store.access import open_sqlite_reader
 from eqlab.store.maintenance import back_up, check, compact
 from eqlab.store.pending_answers import PendingAnswers
-from eqlab.store.read_only import open_sqlite_reader
 from eqlab.store.store import Store
 
 

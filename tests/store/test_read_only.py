@@ -165,10 +165,10 @@ def test_one_of_another_version_says_what_to_do(frozen, place):
 def test_a_writer_that_begins_meanwhile_is_noticed(frozen, monkeypatch):
     """Without a lock a checkpoint could move pages under the reader: what was read is not given out."""
     from eqlab.core.errors import StoreError
-    from eqlab.store import read_only
+    from eqlab.store import access
 
-    monkeypatch.setattr(read_only, "may_write", lambda path: False)
-    reader = read_only.open_sqlite_reader(str(frozen))
+    monkeypatch.setattr(access, "may_write", lambda path: False)
+    reader = access.open_sqlite_reader(str(frozen))
     assert len(reader.run_ids()) == 2
     frozen.parent.chmod(0o755)
     frozen.chmod(0o644)

@@ -17,10 +17,9 @@ from eqlab.core.forms import Form, Scale
 from eqlab.core.runs import BenchmarkConfig, ModelConfig, RunConfig, config_from_json, config_to_json
 from eqlab.core.trials import Trial
 from eqlab.store import store as module
-from eqlab.store.lock import run_lock
 from eqlab.store.schema import HEAD
 from eqlab.store.store import Store
-from eqlab.store.writer import Writer
+from eqlab.store.writer import Writer, run_lock
 
 
 def config(seed=0):
@@ -179,7 +178,7 @@ def test_a_store_that_fails_stops_the_run(store):
 
 def test_two_processes_cannot_work_on_one_run(store, store_url):
     code = (
-        "import sys\nfrom eqlab.store.store import Store\nfrom eqlab.store.lock import run_lock\n"
+        "import sys\nfrom eqlab.store.store import Store\nfrom eqlab.store.writer import run_lock\n"
         "from eqlab.core.errors import StoreError\n"
         "try:\n"
         "    with run_lock(Store(sys.argv[1]), sys.argv[2]): print('got it')\n"
@@ -407,3 +406,17 @@ def test_stores_of_other_tests_have_the_tables_that_migrations_make(tmp_path):
         Store(str(tmp_path / "at once.db")).close()
     assert content(tmp_path / "at once.db") == content(tmp_path / "by migrations.db")
     assert len(content(tmp_path / "at once.db")[0]) > 20
+
+
+def test_a_connection_that_another_thread_uses_is_closed_when_it_comes_back(tmp_path):
+    """A page that is being answered while the server ends; nobody would close it after the pool is gone."""
+    store = Store(str(tmp_path / "s.db"))
+    early = store.engine.connect()
+    raw = early.connection.dbapi_connection
+    store.close()
+    early.close()
+    with store.engine.connect() as late:
+        after = late.connection.dbapi_connection
+    for connection in (raw, after):
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")

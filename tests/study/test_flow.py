@@ -7,8 +7,8 @@ from eqlab.core.studied import Truth
 from eqlab.store.study.records import erase_person
 from eqlab.study.results import analysis
 from eqlab.study.results.participants import read_participants, scored_of
-from eqlab.study.simulation.in_memory import rehearse
 from eqlab.study.simulation.personas import MIX, World, players
+from eqlab.study.simulation.simulate import rehearse
 
 
 def counts(table):

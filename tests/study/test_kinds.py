@@ -9,8 +9,8 @@ from made_studies import made, rehearsed, study_text, write_replies
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.studied import StudyKind, Worded
 from eqlab.store.store import Store
+from eqlab.study import kinds
 from eqlab.study.file import read_study
-from eqlab.study.kinds import registry
 from eqlab.study.overview import overview, power_of, warnings
 from eqlab.study.results import analysis
 from eqlab.study.results.analysis import people_result
@@ -38,9 +38,9 @@ def by_person(design):
 
 
 def test_every_kind_has_a_form_of_its_name_and_a_template():
-    assert set(registry.kind_names()) >= {"rating", "pairwise", "reply", "evoked", "eqbench"}
-    for name in registry.kind_names():
-        kind: StudyKind = registry.find_kind(name)
+    assert set(kinds.kind_names()) >= {"rating", "pairwise", "reply", "evoked", "eqbench"}
+    for name in kinds.kind_names():
+        kind: StudyKind = kinds.find_kind(name)
         assert kind.form().kind == name
         assert f'kind = "{name}"' in kind.form().template
         if isinstance(kind, Worded):
@@ -49,7 +49,7 @@ def test_every_kind_has_a_form_of_its_name_and_a_template():
 
 def test_an_unknown_kind_is_named_with_those_that_are():
     with pytest.raises(UsageError, match="no kind of study 'ratings'"):
-        registry.find_kind("ratings")
+        kinds.find_kind("ratings")
     with pytest.raises(DataError, match="did you mean rating"):
         read_study(study_text("ratings"))
 
@@ -280,10 +280,10 @@ def test_gold_items_are_for_everybody_never_first_and_repeats_come_last(make):
     design = make("rating", tables=GOLD)
     for seed in range(20):
         steps = design.own_steps("a", 0, seed)
-        kinds = [step.kind for step in steps]
-        assert kinds.count("gold") == 1
-        assert kinds[0] == "trial"
-        assert kinds[-3:] == ["repeat", "repeat", "debrief"]
+        order = [step.kind for step in steps]
+        assert order.count("gold") == 1
+        assert order[0] == "trial"
+        assert order[-3:] == ["repeat", "repeat", "debrief"]
         again = [design.trials[step.trial].key["repeats"] for step in steps if step.kind == "repeat"]
         assert set(again) < {step.trial for step in steps[: len(steps) // 2 + 1] if step.kind == "trial"}
 

@@ -6,7 +6,7 @@ from made_studies import made, study_text, write_replies
 from eqlab.core.errors import DataError
 from eqlab.study import texts
 from eqlab.study.file import read_study
-from eqlab.study.language_file import kind_words, language_text, missing_words
+from eqlab.study.kinds import kind_words, language_text, missing_words
 
 GERMAN = {
     "rating": "Die Person sagt:",

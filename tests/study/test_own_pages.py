@@ -15,7 +15,7 @@ from eqlab.store.store import Store
 from eqlab.study.file import read_study
 from eqlab.study.results.export import export_table
 from eqlab.study.results.participants import read_participants
-from eqlab.study.results.replies import reply_table
+from eqlab.study.results.people import reply_table
 
 OWN = """
 [[before]]
@@ -187,8 +187,8 @@ def test_replies_are_written_marked_and_used_only_where_a_moderator_says_yes(sit
     with pytest.raises(UsageError, match="nobody has moderated"):
         run_replies(served.store, served.store.read_run(served.participation.design.run.id))
 
-    from eqlab.core.spreadsheet import safe_csv
     from eqlab.runs.judge import file_replies
+    from eqlab.tables.data import safe_csv
 
     path = tmp_path / "moderated.csv"
     path.write_bytes(safe_csv(table))

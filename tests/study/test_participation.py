@@ -283,7 +283,7 @@ def test_two_transactions_never_decide_on_the_same_person_at_once(make_participa
     import threading
 
     from eqlab.store.engine import writing
-    from eqlab.store.study.participants import find_people
+    from eqlab.store.study.places import find_people
 
     participation = make_participation()
     person = participation.arrive(None, "en")

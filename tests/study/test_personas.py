@@ -11,17 +11,16 @@ from hypothesis import strategies as st
 from small_study import small_design
 
 from eqlab.benchmarks.emotionbench.study import Moods
-from eqlab.benchmarks.eqbench.study import Readers
+from eqlab.benchmarks.eqbench.benchmark import Readers
 from eqlab.benchmarks.rating.study import Raters
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form
 from eqlab.core.studied import Truth
 from eqlab.core.trials import Trial
-from eqlab.instruments.catalogue import PANAS
-from eqlab.instruments.score import score
+from eqlab.instruments.catalogue import PANAS, score
 from eqlab.instruments.wording import own_wording, scales
-from eqlab.study.simulation.in_memory import rehearse
 from eqlab.study.simulation.personas import MIX, PERSONAS, World, deal, players, read_mix
+from eqlab.study.simulation.simulate import rehearse
 from eqlab.study.simulation.walk import Questions, WalkError, bare, read_page
 
 

@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from eqlab.store.schema import buckets
 from eqlab.store.store import Store
-from eqlab.store.study.rate_limits import give_token, take_token
+from eqlab.store.study.researchers import give_token, take_token
 
 HOUR, DAY = 3600.0, 24 * 3600.0
 

@@ -17,7 +17,7 @@ from eqlab.store.study.studies import read_status
 from eqlab.study.overview import power_of
 from eqlab.study.results.status import study_status
 from eqlab.study.simulation.simulate import power
-from eqlab.study.web.alerts import Alert, AlertWatch, alerts, teller
+from eqlab.study.web.log import Alert, AlertWatch, alerts, teller
 from eqlab.study.web.researcher import charts
 
 

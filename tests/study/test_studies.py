@@ -14,7 +14,7 @@ from eqlab.store.study.studies import create_study
 from eqlab.study.build_design import arm_replies, design_of, open_study, split_source
 from eqlab.study.file import read_study
 from eqlab.study.init import study_text
-from eqlab.study.kinds.registry import kind_names
+from eqlab.study.kinds import kind_names
 
 
 def study(store, kind, **more):

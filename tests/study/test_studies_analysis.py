@@ -12,8 +12,8 @@ from eqlab.core.study import AnalysisPlan
 from eqlab.core.trials import Trial
 from eqlab.store.study.lock import PlanStanding
 from eqlab.study.results.analysis import analyse_roll, people_result
-from eqlab.study.simulation.in_memory import rehearse
 from eqlab.study.simulation.personas import World, players
+from eqlab.study.simulation.simulate import rehearse
 
 EARLY = PlanStanding(True, "the plan was locked", None, None)
 LATE = PlanStanding(False, "the analysis plan was never locked", None, None)

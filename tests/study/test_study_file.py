@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from eqlab.core.errors import DataError
 from eqlab.study.file import read_study
-from eqlab.study.kinds.registry import find_kind, kind_names
-from eqlab.study.kinds.template import fill, instruments_part
+from eqlab.study.init import fill, instruments_part
+from eqlab.study.kinds import find_kind, kind_names
 
 KINDS = kind_names()
 CODES = {"complete": "AAAA", "declined": "BBBB", "failed": "CCCC", "full": "DDDD"}

@@ -8,8 +8,7 @@ from talk_case import talk_design
 
 import eqlab as api
 from eqlab.core.studied import Truth
-from eqlab.study.simulation.in_memory import rehearse
-from eqlab.study.simulation.simulate import Simulation, cast
+from eqlab.study.simulation.simulate import Simulation, cast, rehearse
 
 MODELS = ("good-model-x1", "bad-model-x2")
 

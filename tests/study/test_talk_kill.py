@@ -17,7 +17,7 @@ pytest.importorskip("fastapi")
 
 
 SERVE = """
-import eqlab.study.talk.conversations as room
+import eqlab.study.conversations as room
 room._LEASE, room._BEAT = 4.0, 1.0  # a question that a crash left behind is asked again when its lease is over
 from eqlab.cli.main import main
 main()

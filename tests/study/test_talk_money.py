@@ -8,7 +8,7 @@ from aiohttp import web
 from talk_case import ARMS, talk_text, talking
 from web_case import HASH, PASSWORD, Site
 
-from eqlab.study.talk.costs import model_calls
+from eqlab.study.talks import model_calls
 
 pytest.importorskip("fastapi")
 LIMITS = "max_cost = 2.0\nmax_calls = 50\nmax_calls_person = 10"

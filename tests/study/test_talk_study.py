@@ -18,10 +18,8 @@ from eqlab.study.file import read_study
 from eqlab.study.results import analysis
 from eqlab.study.results.analysis import analyse_roll
 from eqlab.study.results.analysis import people_result as of_kind
-from eqlab.study.simulation.in_memory import rehearse
-from eqlab.study.simulation.simulate import Simulation, cast, recovered, simulate
-from eqlab.study.talk.costs import too_little
-from eqlab.study.talk.view import settled
+from eqlab.study.simulation.simulate import Simulation, cast, recovered, rehearse, simulate
+from eqlab.study.talks import settled, too_little
 
 HONEST = {"honest": 1.0}
 LISTENER = 'person = "listener"'

@@ -16,8 +16,8 @@ from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import erase_person
 from eqlab.store.study.studies import create_study
 from eqlab.store.study.talks import CallLimits
-from eqlab.study.kinds.registry import kind_of
-from eqlab.study.talk.view import chain
+from eqlab.study.kinds import kind_of
+from eqlab.study.talks import chain
 
 MANY = CallLimits(None, None, 100, 100)
 

@@ -9,7 +9,7 @@ from small_study import small_design
 from web_case import PROLIFIC, enter, rows, walk
 
 from eqlab.store.schema import places
-from eqlab.study.web.hooks import genuine
+from eqlab.study.web.app import genuine
 
 HOOK = b"hook-secret"
 

@@ -5,7 +5,7 @@ from eqlab.store.study.participation import Participation
 from eqlab.store.study.studies import create_study
 from eqlab.study.build_design import open_study
 from eqlab.study.init import study_text
-from eqlab.study.kinds.registry import find_kind
+from eqlab.study.kinds import find_kind
 from eqlab.study.simulation.personas import World
 
 

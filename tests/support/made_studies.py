@@ -3,8 +3,8 @@
 from eqlab.core.studied import Truth
 from eqlab.runs.judge import open_prompts
 from eqlab.study.build_design import open_study
-from eqlab.study.simulation.in_memory import rehearse
 from eqlab.study.simulation.personas import World, players
+from eqlab.study.simulation.simulate import rehearse
 
 COMMON = """
 title = "A study"

@@ -12,12 +12,11 @@ from small_sweep import small_cells, stored_answers
 import eqlab as api
 from eqlab.core.answers import Answer
 from eqlab.models.timeouts import Timeouts
-from eqlab.store.lock import run_lock
+from eqlab.store.writer import run_lock
 from eqlab.sweep.driver import Driver, DriverLimits, LostWorkerError
 from eqlab.sweep.file import parse_sweep
 from eqlab.sweep.grid import SweepListener, make_runs
-from eqlab.sweep.parts import Parts
-from eqlab.sweep.shards import ShardEnd, Sink, divide
+from eqlab.sweep.shards import Parts, ShardEnd, Sink, divide
 
 URL = "http://127.0.0.1:9/v1"
 SEEDS = count()

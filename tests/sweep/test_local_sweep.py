@@ -14,7 +14,7 @@ from small_sweep import good, small_cells, stored_answers, sweep_text
 
 import eqlab as api
 from eqlab.models.timeouts import Timeouts
-from eqlab.store.lock import run_lock
+from eqlab.store.writer import run_lock
 from eqlab.sweep.grid import SweepListener, plan_runs
 from eqlab.sweep.local import run_here
 

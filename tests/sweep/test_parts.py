@@ -12,8 +12,8 @@ import eqlab as api
 from eqlab.core.answers import STATUSES, Answer
 from eqlab.core.errors import StoreError, UsageError
 from eqlab.store.store import SharedStore, add_absent
-from eqlab.sweep.parts import Parts, PartsWriter, from_parquet, to_parquet
 from eqlab.sweep.ray_engine import sink_of
+from eqlab.sweep.shards import Parts, PartsWriter, from_parquet, to_parquet
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 ANSWERS = st.builds(
@@ -84,7 +84,7 @@ def test_a_part_stays_until_its_answers_are_stored(begun, tmp_path, monkeypatch)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("eqlab.sweep.parts.add_absent", killed)
+        patched.setattr("eqlab.sweep.shards.add_absent", killed)
         with pytest.raises(KeyboardInterrupt):
             parts.merge(cell.run, store)
     assert parts.merge(cell.run, store) == 6

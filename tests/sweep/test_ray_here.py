@@ -15,8 +15,7 @@ import eqlab as api
 from eqlab.models.timeouts import Timeouts
 from eqlab.runs.event_loop import GRACE
 from eqlab.sweep import ray_engine
-from eqlab.sweep.parts import Parts
-from eqlab.sweep.shards import Shard, ShardEnd, Sink, waiting_of, work_shard
+from eqlab.sweep.shards import Parts, Shard, ShardEnd, Sink, waiting_of, work_shard
 
 
 @pytest.fixture

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from eqlab.core.results import Column, Estimate, Table, stacked, whiskers
 from eqlab.core.text import visible
 from eqlab.tables import svg
-from eqlab.tables.cells import cell_text
+from eqlab.tables.cells import cell_text, markdown_table, safe
 from eqlab.tables.data import records, table_csv, table_json
 from eqlab.tables.html import html_table, notebook_table
-from eqlab.tables.markdown import markdown_table, safe
 from eqlab.tables.terminal import table_lines
 
 WORDS = st.text(st.characters(categories=("L", "N", "P", "S")), min_size=1, max_size=12)

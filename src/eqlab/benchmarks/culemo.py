@@ -2,10 +2,9 @@
 the one of six labels that people of one country gave. The items are fetched, never shipped."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 from msgspec import structs
@@ -13,16 +12,14 @@ from msgspec import structs
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import interval, shared_totals
 from eqlab.analysis.intervals import mean_estimate
-from eqlab.benchmarks.common.choices import choice
-from eqlab.benchmarks.common.marks import Mark, accuracy, bias_estimates, bias_table, mark
+from eqlab.benchmarks.common.choices import Mark, accuracy, bias_estimates, bias_table, choice, read_marks
 from eqlab.benchmarks.common.outcome import sentence
 from eqlab.benchmarks.common.questions import Question, Questions, how_to_fill_in
 from eqlab.benchmarks.options import Options, option
-from eqlab.core.benchmark import NO_CONTEXT, Context, Scored, Source
+from eqlab.core.benchmark import Scored, Source
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Form
 from eqlab.core.results import Baseline, Estimate, Result, Table, whiskers
-from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
 
 LABELS = ("anger", "fear", "sadness", "joy", "guilt", "neutral")
@@ -168,30 +165,26 @@ class CuLEmo(Questions[CuLEmoOptions]):
         norms = None if result.norms is None else replace(result.norms, measure="accuracy")
         return replace(result, headline=structs.replace(result.headline, name="accuracy"), norms=norms)
 
-    def score(
-        self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
-    ) -> Result:
-        everything = list(scored)
-        found = super().score(subject, everything, options, context)
-        read = [one for one in map(mark, everything) if one.all_right is not None]
-        if subject == PEOPLE or not read:
-            return found
-        head, who = _headline(self.headline, read), subject.removeprefix("model:")
+    def model(self, result: Result, scored: Sequence[Scored]) -> Result:
+        read = read_marks(scored)
+        if not read:
+            return result
+        head, who = _headline(self.headline, read), result.subject.removeprefix("model:")
         weights = _weights([_cell(one.trial) for one in read])
         cells = {one.trial.id: _cell(one.trial) for one in read}
         items = tuple(
             item if item.points is None else structs.replace(item, points=item.points * weights[cells[item.trial]])
-            for item in found.items
+            for item in result.items
         )
         plain = structs.replace(_accuracy(read), note=_beside(read))
         return replace(
-            found,
+            result,
             headline=head,
             items=items,
             item_range=(0.0, 100.0 * max(weights.values())),
-            sentence=sentence(who, head, self.title, self.noun, found.baselines, self.better, valid=found.valid),
+            sentence=sentence(who, head, self.title, self.noun, result.baselines, self.better, valid=result.valid),
             tables=(_table(read), *bias_table(read)),
-            estimates=(plain, *_effects(read), *bias_estimates(read), *found.estimates),
+            estimates=(plain, *_effects(read), *bias_estimates(read), *result.estimates),
         )
 
 

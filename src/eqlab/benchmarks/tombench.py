@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -13,16 +13,14 @@ from typing import Any
 from msgspec import structs
 
 from eqlab.analysis.intervals import clustered_share
-from eqlab.benchmarks.common.choices import choice
-from eqlab.benchmarks.common.marks import Mark, bias_estimates, bias_table, languages, mark
+from eqlab.benchmarks.common.choices import Mark, bias_estimates, bias_table, choice, languages, read_marks
 from eqlab.benchmarks.common.outcome import sentence
 from eqlab.benchmarks.common.questions import Question, Questions, how_to_fill_in
 from eqlab.benchmarks.options import Options, option
-from eqlab.core.benchmark import NO_CONTEXT, Context, Scored, Source
+from eqlab.core.benchmark import Scored, Source
 from eqlab.core.errors import DataError
 from eqlab.core.forms import Form
 from eqlab.core.results import Baseline, Estimate, Result, Table, whiskers
-from eqlab.core.runs import PEOPLE
 from eqlab.core.trials import Trial
 
 FILES = {
@@ -181,27 +179,23 @@ class ToMBench(Questions[ToMBenchOptions]):
             Baseline("the option right most often elsewhere", 100 * fmean(trial.key["wording"] for trial in trials)),
         )
 
-    def score(
-        self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
-    ) -> Result:
-        everything = list(scored)
-        found = super().score(subject, everything, options, context)
-        read = [one for one in map(mark, everything) if one.all_right is not None]
-        if subject == PEOPLE or not read:
-            return found
+    def model(self, result: Result, scored: Sequence[Scored]) -> Result:
+        read = read_marks(scored)
+        if not read:
+            return result
         head = _accuracy(self.headline, read)
-        who = subject.removeprefix("model:")
+        who = result.subject.removeprefix("model:")
         abilities = {ability: _own(read, ability) for ability in sorted({one.trial.condition for one in read})}
         means = [_accuracy(ability, own).value or 0.0 for ability, own in abilities.items()]
         more = Estimate("mean over abilities", fmean(means), len(means), unit="%", digits=1, of="abilities")
         people = f"People got {PRINTED_PEOPLE} % in print; who they are and how they differ is not said."
         return replace(
-            found,
+            result,
             headline=head,
-            sentence=sentence(who, head, self.title, self.noun, found.baselines, self.better, valid=found.valid),
-            estimates=(more, *languages([_paired(one) for one in read]), *bias_estimates(read), *found.estimates),
+            sentence=sentence(who, head, self.title, self.noun, result.baselines, self.better, valid=result.valid),
+            estimates=(more, *languages([_paired(one) for one in read]), *bias_estimates(read), *result.estimates),
             tables=(self._by_ability(abilities), *bias_table(read)),
-            caveats=(*found.caveats, people),
+            caveats=(*result.caveats, people),
         )
 
     def _by_ability(self, abilities: Mapping[str, Sequence[Mark]]) -> Table:

@@ -153,7 +153,7 @@ def _speakers(named: list[str], reference: str, chosen: "CompareFlags", as_json:
     from eqlab.comparison.sources import read_sources
     from eqlab.comparison.speakers import compare_speakers, sentence, tables, talks_in
     from eqlab.core.errors import UsageError
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
 
     talks = talks_in([source.result for source in read_sources(named, **chosen)])
     if not talks:

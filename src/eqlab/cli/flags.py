@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from eqlab.core.errors import UsageError
-from eqlab.core.pairs import read_settings
+from eqlab.core.settings import read_settings
 from eqlab.models.timeouts import PATIENCE
 
 StoreFlag = Annotated[

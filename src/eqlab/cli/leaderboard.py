@@ -42,8 +42,8 @@ def build(
     the exit code 1. The site is written without it."""
     from contextlib import nullcontext
 
-    from eqlab.cli.ending import uncollected
     from eqlab.cli.output import errors
+    from eqlab.cli.plain import uncollected
     from eqlab.publish.leaderboard.build import Sources
     from eqlab.publish.leaderboard.build import build as build_site
     from eqlab.store.access import open_reader
@@ -95,7 +95,7 @@ def check(
 
 
 def _checked_json(one: "Checked") -> dict[str, object]:
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
 
     scores = [
         {
@@ -129,7 +129,7 @@ def _print(built: "Built") -> None:
 
 def _print_json(built: "Built") -> None:
     from eqlab.cli.output import print_json
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.publish.leaderboard.site import line_facts
 
     print_json(

@@ -19,10 +19,10 @@ from eqlab.cli import (
     research,
     run,
     runs,
-    store,
     study,
     study_serve,
     sweep,
+    view,
 )
 from eqlab.cli.plain import harmless
 from eqlab.core.errors import EqlabError
@@ -63,6 +63,7 @@ app.add_typer(judge.ratings_app, name="ratings")
 for command in (study_serve.serve, study_serve.preview, study_serve.status, study_serve.password):
     study.app.command()(command)
 app.add_typer(study.app, name="study")
+app.command("view")(view.view)
 app.command("report")(report.report)
 app.command("plot")(report.plot)
 app.command("cite")(report.cite)
@@ -72,7 +73,7 @@ app.command("runs")(runs.runs)
 app.command("show")(runs.show)
 app.command("export")(runs.export)
 app.command("export-task")(runs.export_task)
-app.add_typer(store.app, name="store")
+app.add_typer(runs.store_app, name="store")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.command("submit")(leaderboard.submit)
 app.add_typer(data.app, name="data")

@@ -31,7 +31,7 @@ def report(
     data: DataFlag = None,
 ) -> None:
     """Write an HTML report. It needs no network and can be mailed, printed and archived."""
-    from eqlab.cli.ending import uncollected
+    from eqlab.cli.plain import uncollected
     from eqlab.publish.report.write import item_folder
 
     check_output(output, items)
@@ -84,7 +84,7 @@ def found_runs(
     names: list[str], last: int, store: str, data: Path | None, workers: "WorkerProcesses | None" = None
 ) -> "list[tuple[StoredRun, list[Result]]]":
     """Runs of the store, seeds of one model pooled, then published results, with their results."""
-    from eqlab.runs.published_runs import is_published, published_runs
+    from eqlab.runs.published_results import is_published, published_runs
 
     own = [name for name in names if not is_published(name)]
     published = [name for name in names if is_published(name)]

@@ -18,7 +18,7 @@ from eqlab.cli.flags import (
     check_writable,
 )
 from eqlab.cli.plain import print_text
-from eqlab.core.pairs import read_settings
+from eqlab.core.settings import read_settings
 from eqlab.models.timeouts import PATIENCE, WHOLE, Timeouts
 from eqlab.reproduce import STUDIES
 
@@ -112,7 +112,7 @@ def correlate(
 
 def _reliabilities(pairs: list[str], known: list[str]) -> dict[str, float]:
     from eqlab.core.errors import UsageError
-    from eqlab.core.pairs import read_pairs
+    from eqlab.core.settings import read_pairs
 
     found = {}
     for name, text in read_pairs("--reliability", pairs).items():
@@ -177,7 +177,7 @@ def probe(
     A hint at contamination: the share of items above what the same replies reach beside other items."""
     from eqlab.cli.output import errors, harmless, print_json, print_table
     from eqlab.core.errors import UsageError
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.core.runs import ModelConfig
     from eqlab.runs import probe as probing
 
@@ -222,7 +222,7 @@ def reproduce(
     from eqlab.cli.output import print_json
     from eqlab.core.errors import UsageError
     from eqlab.reproduce import load
-    from eqlab.reproduce.present import as_csv, as_markdown
+    from eqlab.reproduce.claims import as_csv, as_markdown
 
     if as_json and markdown:
         raise UsageError("--json and --markdown exclude each other.", "Choose one.")
@@ -304,7 +304,7 @@ def report(
     from eqlab.comparison.item_designs import designs_table, equate_sets, item_designs
     from eqlab.comparison.item_points import read_items
     from eqlab.comparison.item_report import item_report
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.reproduce.eqbench import family
     from eqlab.tables.data import table_json
 

@@ -52,13 +52,13 @@ def _print_group(
     sentences = [] if said and not alone else [one for one in results if not any(one.sentence in up for up in said)]
     lines: list[tuple[str, str]] = [(result.sentence, "bold") for result in sentences]
     if len(floors) == 1 and (floor := floors.pop()):
-        lines.append((f"What takes no skill scores: {floor}.", "dim"))
+        lines.append((f"No-skill baselines: {floor}.", "dim"))
         floors = set()
     lines += [(f"! {caveat}", "yellow") for caveat in shared if caveat not in everywhere]
     for result in results:
         own = f"{_name(result)}: " if len(results) > 1 else ""
         if floors and (floor := _floor(result)):
-            lines.append((f"{own}what takes no skill scores {floor}.", "dim"))
+            lines.append((f"{own}no-skill baselines: {floor}.", "dim"))
         if result.proviso and result.proviso not in result.caveats:
             lines.append((f"{_name(result)}: {result.proviso}.", ""))
         if result.percentile and result.norms:
@@ -106,7 +106,7 @@ def _brief(estimate: Estimate) -> str:
 def result_json(result: Result) -> dict[str, Any]:
     from dataclasses import replace
 
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.tables.data import table_json
 
     return {**as_dict(replace(result, tables=())), "tables": [table_json(table) for table in result.tables]}

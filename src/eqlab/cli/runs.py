@@ -1,4 +1,4 @@
-"""What the store holds: `eqlab runs`, `show`, `export` and `export-task`."""
+"""What the store holds: `eqlab runs`, `show`, `export` and `export-task`; and looking after it: `eqlab store`."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, RepeatsFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
-from eqlab.core.pairs import read_pairs
+from eqlab.core.settings import read_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -209,7 +209,7 @@ def show(
 
 def _replaced(opened: "Reader", run: str, pairs: "Sequence[tuple[str, BenchmarkConfig]]") -> "Iterator[str]":
     """Which subjects another model answered for, in the whole run."""
-    from eqlab.core.answered_as import replaced
+    from eqlab.core.answers import replaced
 
     names = opened.answered_as(run)
     for who in dict.fromkeys(who for who, _ in pairs):
@@ -291,7 +291,7 @@ def _read_of(scored: "Scored") -> "Mapping[str, object]":
 
 def _print(match: "Match", *, prompt: bool) -> None:
     from eqlab.cli.plain import harmless, print_rule, print_text
-    from eqlab.core.answered_as import spec_of
+    from eqlab.core.answers import spec_of
     from eqlab.core.runs import PEOPLE
 
     who, name, scored, line = match
@@ -313,3 +313,70 @@ def _print(match: "Match", *, prompt: bool) -> None:
     )
     score = "" if line.score is None else f"\nscore: {line.score:.2f}"
     print_text(f"\nread: {values or 'nothing'}{score}\n" if scored.attempts else "\nnot answered yet\n")
+
+
+store_app = typer.Typer(help="Look after the store: check, back up, compact.", no_args_is_help=True)
+
+
+@store_app.command()
+def check(store: StoreFlag = "", as_json: JsonFlag = False) -> None:
+    """Read every page and look up every reference; fails if something is wrong."""
+    from eqlab.cli.plain import harmless, print_json
+    from eqlab.core.environment import default_store
+    from eqlab.core.errors import StoreError
+    from eqlab.core.results import as_dict
+    from eqlab.store.maintenance import check as examine
+
+    found = examine(store or default_store())
+    if as_json:
+        print_json(as_dict(found))
+    else:
+        typer.echo(
+            f"{found.runs} runs, {found.planned} planned trials, {found.answers} answers; "
+            f"{_mb(found.size)} MB, of which {_mb(found.unused)} MB are free."
+        )
+        for problem in found.problems:
+            typer.echo(harmless(problem))
+    if found.problems:
+        raise StoreError(
+            f"The store is damaged in {len(found.problems)} places.", "Go back to a copy, or export what can be read."
+        )
+    if not as_json:
+        typer.echo("Sound.")
+
+
+@store_app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The copy to write; must not be there yet.")],
+    store: StoreFlag = "",
+) -> None:
+    """Write a sound copy, also while a run is going on. The copy is a store: --store FILE opens it."""
+    from eqlab.cli.output import errors
+    from eqlab.core.environment import default_store
+    from eqlab.store.maintenance import back_up
+
+    out = errors()
+    last = [-1]
+
+    def say(done: int, total: int) -> None:
+        percent = 100 * done // max(total, 1)
+        if percent // 20 > last[0]:
+            last[0] = percent // 20
+            out.print(f"{percent} % copied", markup=False)
+
+    size = back_up(store or default_store(), file, say)
+    typer.echo(f"{_mb(size)} MB: {file.resolve()}")
+
+
+@store_app.command()
+def compact(store: StoreFlag = "") -> None:
+    """Give free space in the file back and refresh the planner's statistics; no answer is touched."""
+    from eqlab.core.environment import default_store
+    from eqlab.store.maintenance import compact as shrink
+
+    before, after = shrink(store or default_store())
+    typer.echo(f"{_mb(before)} MB before, {_mb(after)} MB now.")
+
+
+def _mb(size: int) -> str:
+    return f"{size / 2**20:.1f}"

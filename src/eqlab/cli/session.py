@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from eqlab.cli.ending import end, next_step
 from eqlab.cli.flags import check_writable
+from eqlab.cli.plain import end, next_step
 
 if TYPE_CHECKING:
     from eqlab.cli.money import Spending

@@ -8,8 +8,8 @@ import typer
 from eqlab.cli import study_data, study_manage, study_simulate
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
-from eqlab.cli.study_named import File, begun_study
-from eqlab.core.pairs import read_pairs
+from eqlab.cli.study_manage import File, begun_study
+from eqlab.core.settings import read_pairs
 
 if TYPE_CHECKING:
     from eqlab.core.design import Design
@@ -80,7 +80,7 @@ def init(
 def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """Check a study file: every problem with its line, or arms, places, pages, minutes, cost and what to look at."""
     from eqlab.cli.output import print_json
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.store.access import open_store
     from eqlab.study.build_design import open_study
     from eqlab.study.overview import overview, power_of
@@ -140,7 +140,7 @@ def _span(low: int, high: int) -> str:
 def kinds() -> None:
     """List the kinds of study, those of other packages too."""
     from eqlab.cli.output import print_rows
-    from eqlab.study.kinds.registry import find_kind, kind_names
+    from eqlab.study.kinds import find_kind, kind_names
 
     forms = [find_kind(name).form() for name in kind_names()]
     print_rows("", ["kind", "people …", "benchmark"], [[form.kind, form.title, form.benchmark] for form in forms])
@@ -161,7 +161,7 @@ def language(
     from eqlab.cli.output import print_rows
     from eqlab.core.errors import UsageError
     from eqlab.data.files import write_whole
-    from eqlab.study.language_file import check_code, language_text, missing_words
+    from eqlab.study.kinds import check_code, language_text, missing_words
     from eqlab.study.texts import languages, own_folder
 
     if not code:
@@ -193,7 +193,7 @@ def replies(
     study and for `eqlab judge --on`. Rows without a yes are never shown to anybody."""
     from eqlab.core.errors import UsageError
     from eqlab.data.files import write_whole
-    from eqlab.study.results.replies import replies_csv
+    from eqlab.study.results.people import replies_csv
 
     if output.exists():
         raise UsageError(f"{output} exists and is not overwritten.", "Name another file with -o, or delete it.")

@@ -8,7 +8,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
-from eqlab.cli.study_named import File, PanelFlag, PersonFlag, begun_study, find_person
+from eqlab.cli.study_manage import File, PanelFlag, PersonFlag, begun_study, find_person
 
 if TYPE_CHECKING:
     from eqlab.study.results.analysis import StudyAnalysis
@@ -29,13 +29,13 @@ def lock(
     analyse. It cannot be undone. The lock is also written to a signed file: register it, or give it to somebody."""
     from importlib.metadata import version
 
+    from eqlab.core.study import PLACEHOLDER
     from eqlab.runs.identity import provenance
     from eqlab.store.access import open_store
     from eqlab.store.study.lock import lock_plan, moment, standing
     from eqlab.store.study.participation import Participation
     from eqlab.store.study.studies import create_study
     from eqlab.study.build_design import open_study
-    from eqlab.study.kinds.template import PLACEHOLDER
     from eqlab.study.results.analysis import analysis_code, current_user
     from eqlab.study.results.lock_file import lock_file, signer, write_lock_file
 
@@ -253,7 +253,7 @@ def show(found: "StudyAnalysis") -> None:
 
 def analysis_json(found: "StudyAnalysis") -> dict[str, Any]:
     from eqlab.cli.results import result_json
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
 
     return {
         "study": found.design.study.id,

@@ -1,13 +1,59 @@
 """`eqlab study pause`, `resume`, `close`, `people`, `release`, `ban`, `links`, `approve`, `audit` and `researcher`:
 what a researcher does while a study runs."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
-from eqlab.cli.study_named import File, PanelFlag, PersonFlag, begun_study, find_person
+
+if TYPE_CHECKING:
+    from eqlab.store.study.participation import Participation
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A study file.")]
+PersonFlag = Annotated[str, typer.Option("--person", metavar="NAME", help="The person's pseudonym, as in exports.")]
+PanelFlag = Annotated[
+    str, typer.Option("--panel-id", metavar="ID", help="The panel's id of the person; needs the server's secret.")
+]
+
+
+@contextmanager
+def begun_study(file: Path, store: str, data: Path | None) -> "Iterator[Participation]":
+    """The participation of a study that has begun in this store, which is closed afterwards."""
+    from eqlab.store.access import open_store
+    from eqlab.store.study.participation import Participation
+    from eqlab.store.study.studies import check_begun
+    from eqlab.study.build_design import open_study
+
+    with open_store(store, existing=True) as opened:
+        _, design = open_study(file, opened, data)
+        check_begun(opened, design)
+        yield Participation(opened, design)
+
+
+def find_person(participation: "Participation", name: str, panel_id: str) -> str:
+    from eqlab.core.errors import UsageError
+
+    if bool(name) == bool(panel_id):
+        raise UsageError("Name one person.", "Give --person NAME or --panel-id ID.")
+    if name:
+        return name
+    from eqlab.core.environment import data_folder
+    from eqlab.store.study.records import find_by_panel
+    from eqlab.study.panels import panel_hash
+    from eqlab.study.web.credentials import known_secret
+
+    found = find_by_panel(participation, panel_hash(known_secret(data_folder()), panel_id))
+    if found is None:
+        raise UsageError(
+            f"Nobody with this panel id takes part in study '{participation.study.id}'.",
+            "Check the id, and that the secret is the server's.",
+        )
+    return found
+
 
 researcher = typer.Typer(help="Who may look at the studies of a store, and act on them.", no_args_is_help=True)
 
@@ -46,7 +92,7 @@ def _door(file: Path, store: str, data: Path | None, status: str) -> None:
 def people(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """List everybody who came, by pseudonym, with what might call for an action."""
     from eqlab.cli.output import number, print_json, print_rows
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.study.results.people import people_rows
 
     with begun_study(file, store, data) as participation:
@@ -96,8 +142,8 @@ def links(
     """Write a signed link for each id: with it a person is let in from any device, and nobody else can make one.
 
     With `signed = true` under [panel] only such links open the door."""
+    from eqlab.core.environment import data_folder
     from eqlab.core.errors import UsageError
-    from eqlab.core.folders import data_folder
     from eqlab.study.file import read_study
     from eqlab.study.panels import signed_link
     from eqlab.study.web.credentials import known_secret
@@ -127,7 +173,7 @@ def approve(
     """Say what became of each id on the panel's list: whom to approve, whom to ask to return, who gets a bonus.
 
     The store has no panel id, only hashes: the list comes from the panel, and the secret from the server."""
-    from eqlab.core.folders import data_folder
+    from eqlab.core.environment import data_folder
     from eqlab.study.results.people import approvals, write_approvals
     from eqlab.study.web.credentials import known_secret
 
@@ -140,7 +186,7 @@ def approve(
 def audit(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: JsonFlag = False) -> None:
     """Show what researchers did: locked, looked, exported, erased, released, paused."""
     from eqlab.cli.output import print_json, print_rows
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.store.study.lock import moment
     from eqlab.store.study.researchers import read_audit
 

@@ -8,7 +8,7 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag
 from eqlab.cli.plain import print_text
-from eqlab.cli.study_named import File
+from eqlab.cli.study_manage import File
 
 if TYPE_CHECKING:
     from socket import socket
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eqlab.core.design import Design
     from eqlab.store.store import Store
     from eqlab.study.results.status import StudyStatus
-    from eqlab.study.talk.costs import ModelCalls
+    from eqlab.study.talks import ModelCalls
     from eqlab.study.web.settings import ServerSettings
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE…", help="Study files; one server serves them all.")]
@@ -64,11 +64,11 @@ def serve(
     from dataclasses import replace
 
     from eqlab.cli.output import errors
+    from eqlab.core.environment import data_folder
     from eqlab.core.errors import UsageError
-    from eqlab.core.folders import data_folder
+    from eqlab.core.study import PLACEHOLDER
     from eqlab.store.access import open_store
     from eqlab.study.build_design import open_study
-    from eqlab.study.kinds.template import PLACEHOLDER
     from eqlab.study.web.credentials import credentials
     from eqlab.study.web.settings import is_local
 
@@ -139,7 +139,7 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     """Show how a study stands: places per arm, times against pay, checks, where people leave."""
     from eqlab.cli.output import print_json
     from eqlab.core.errors import UsageError
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.store.access import open_store
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
@@ -162,7 +162,7 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
 def password() -> None:
     """Choose the password of the researcher's page; its hash goes to a file that only you can read."""
     _need_extra()
-    from eqlab.core.folders import data_folder
+    from eqlab.core.environment import data_folder
     from eqlab.study.web.credentials import keep_password
 
     chosen = typer.prompt("Password (at least 10 characters)", hide_input=True, confirmation_prompt=True)
@@ -199,7 +199,7 @@ def _serve(
     from eqlab.store.study.participation import Participation
     from eqlab.store.study.studies import create_study
     from eqlab.study.served_study import ServedStudy
-    from eqlab.study.web.alerts import AlertWatch, teller
+    from eqlab.study.web.log import AlertWatch, teller
     from eqlab.study.web.server import serve as run_server
 
     for text, design in designs:

@@ -7,8 +7,8 @@ import typer
 
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
-from eqlab.cli.study_named import File
-from eqlab.core.pairs import read_pairs
+from eqlab.cli.study_manage import File
+from eqlab.core.settings import read_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,7 +69,7 @@ def simulate(
     from eqlab.core.studied import Truth
     from eqlab.store.access import open_store
     from eqlab.study.build_design import open_study
-    from eqlab.study.kinds.registry import form_of
+    from eqlab.study.kinds import form_of
     from eqlab.study.simulation.personas import read_mix
     from eqlab.study.simulation.simulate import Simulation, repeat
     from eqlab.study.simulation.simulate import simulate as walk_own
@@ -151,7 +151,7 @@ def _show(
     from collections import Counter
 
     from eqlab.cli.output import interval, number, print_rows, print_table
-    from eqlab.study.kinds.registry import form_of
+    from eqlab.study.kinds import form_of
     from eqlab.study.simulation.personas import PERSONAS
     from eqlab.study.simulation.simulate import coverage, power
 
@@ -210,7 +210,7 @@ def _as_json(
     design: "Design", wanted: "Simulation", outcome: "SimulationOutcome", more: "Sequence[Sequence[Recovered]]"
 ) -> dict[str, Any]:
     from eqlab.cli.study_data import analysis_json
-    from eqlab.core.records import as_dict
+    from eqlab.core.results import as_dict
     from eqlab.study.simulation.simulate import coverage, power
 
     return {

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eqlab.cli.ending import end
 from eqlab.cli.flags import REPORT, DataFlag, FilePatienceFlag, JsonFlag, ReportFlag, StoreFlag, check_writable
-from eqlab.cli.plain import harmless
+from eqlab.cli.plain import end, harmless
 
 if TYPE_CHECKING:
     from eqlab.core.errors import EqlabError
@@ -288,8 +287,7 @@ def _lost(cell: "SweepRun", store: "Store") -> str:
 
 def _print_cells(cells: "Sequence[SweepRun]", found: dict[str, Any]) -> None:
     from eqlab.cli.output import interval, number, print_rows, say
-    from eqlab.core.answered_as import replaced
-    from eqlab.core.answers import OUTCOMES
+    from eqlab.core.answers import OUTCOMES, replaced
 
     statuses = [name for name in OUTCOMES if name == "ok" or any(result.counts.get(name) for result in found.values())]
     rows = []

@@ -12,7 +12,7 @@ from eqlab.analysis.components import Components, MeasurementDesign, beyond_chan
 from eqlab.comparison.entries import Entry
 from eqlab.comparison.sentences import conclusion, listed
 from eqlab.comparison.verdict import POWER, Pair, Verdict, rank
-from eqlab.core.answered_as import replaced
+from eqlab.core.answers import replaced
 from eqlab.core.results import Column, Estimate, Table
 from eqlab.tables.html import html_table
 

@@ -15,8 +15,7 @@ from eqlab.analysis.components import alpha
 from eqlab.analysis.correlation import FEW, Association, associate, r_of_totals, r_rows, reliability_from_errors
 from eqlab.comparison.entries import Entry
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.records import as_dict
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import Estimate, Table, as_dict
 from eqlab.data.external import SNAPSHOTS, base_weights, benchmark_of, external_scores, values
 from eqlab.data.figures import published_figures
 from eqlab.tables.cells import interval_text

@@ -21,8 +21,7 @@ from eqlab.comparison.verdict import ALPHA, POWER, Pair, pair
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Cell, Column, Estimate, Table
 from eqlab.core.text import number, visible
-from eqlab.tables.cells import p_text
-from eqlab.tables.markdown import markdown_table, safe
+from eqlab.tables.cells import markdown_table, p_text, safe
 
 Outcome = Literal["worse", "better", "no worse", "the same", "cannot say", "undecided"]
 """`better` is a pass as `no worse` is, and so is `the same`, on these items; `undecided`: there is nothing to compare

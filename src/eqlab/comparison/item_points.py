@@ -17,8 +17,7 @@ from eqlab.core.benchmark import Scored
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Table
 from eqlab.core.runs import PERSON, BenchmarkConfig
-from eqlab.runs.published_results import PublishedReader
-from eqlab.runs.published_runs import is_published
+from eqlab.runs.published_results import PublishedReader, is_published
 from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader, StoredRun
 

@@ -221,7 +221,7 @@ def _people(verdict: Verdict, people: Contender) -> str:
 
 
 def _baselines(ranked: Sequence[Contender]) -> str:
-    """Who does not clearly beat the best answer that needs no skill, and who is clearly below it."""
+    """Who does not clearly beat the best no-skill baseline, and who is clearly below it."""
     weak: dict[str, list[Contender]] = {}
     floors = set()
     for one in ranked:
@@ -237,7 +237,7 @@ def _baselines(ranked: Sequence[Contender]) -> str:
     if not weak:
         return ""
     name, value = next(iter(floors))
-    which = f"'{name}', which takes no skill ({value})" if len(floors) == 1 else "the best answer that takes no skill"
+    which = f"'{name}', a no-skill baseline ({value})" if len(floors) == 1 else "the best no-skill baseline"
     said = [f"{how} {which}: {listed([_name(one) for one in own])}." for how, own in sorted(weak.items())]
     return " ".join(said)
 

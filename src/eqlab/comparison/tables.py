@@ -13,10 +13,9 @@ from eqlab.comparison.sentences import conclusion, needed_words, pair_sentence
 from eqlab.comparison.speakers import over_speakers, over_speakers_table
 from eqlab.comparison.verdict import Pair, Standing, Verdict
 from eqlab.core.answers import OUTCOMES
-from eqlab.core.records import as_dict
-from eqlab.core.results import POINTS, Cell, Column, Estimate, Table
+from eqlab.core.results import POINTS, Cell, Column, Estimate, Table, as_dict
 from eqlab.core.text import number
-from eqlab.tables.markdown import markdown_table, safe
+from eqlab.tables.cells import markdown_table, safe
 
 ALL_PAIRS = 10
 """With more subjects than this only neighbours are listed; all pairs are tested all the same."""

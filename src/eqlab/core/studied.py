@@ -8,11 +8,10 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from eqlab.core.benchmark import OptionHelp, Scored, Turn
 from eqlab.core.design import Batch, Design
-from eqlab.core.messages import Message
 from eqlab.core.results import Estimate, Result, Table
 from eqlab.core.runs import ModelConfig
 from eqlab.core.study import Study
-from eqlab.core.trials import Trial
+from eqlab.core.trials import Message, Trial
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from eqlab.core.results import FEWEST, Estimate, ItemScore
-from eqlab.core.secrets import is_secret, without_secrets
+from eqlab.core.settings import is_secret, without_secrets
 from eqlab.core.usage import Usage
 
 UNDEFINED = "undefined"
@@ -122,7 +122,7 @@ def estimate_text(estimate: Estimate) -> str:
 
 
 def floor_text(value: float, digits: int) -> str:
-    """What takes no skill: one digit after the point is enough, but for a score that lies between 0 and 1."""
+    """A no-skill baseline: one digit after the point is enough, but for a score that lies between 0 and 1."""
     return f"{value:.{digits if 0 < abs(value) < 1 else min(digits, 1)}f}"
 
 

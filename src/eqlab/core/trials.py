@@ -1,5 +1,5 @@
-"""A trial: one form put to one subject once. Immutable; its id is a hash of its content, so the same question
-has the same id in every run, store and year."""
+"""A trial: one form put to one subject once, as messages. Immutable; its id is a hash of its content, so the same
+question has the same id in every run, store and year."""
 
 import hashlib
 import json
@@ -10,7 +10,21 @@ from sys import intern
 from typing import Any, Literal
 
 from eqlab.core.forms import Form, Scale, field_from_json, fields_to_json
-from eqlab.core.messages import Message
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: Role
+    text: str
+
+
+def one_prompt(prompt: str, system: str = "") -> tuple[Message, ...]:
+    """The messages of a single question."""
+    asked = Message("user", prompt)
+    return (Message("system", system), asked) if system else (asked,)
+
 
 AnswerMode = Literal["text", "json"]
 

@@ -1,12 +1,15 @@
-"""The item files of a benchmark as bytes, wherever they are: ours, a study's, another package's or a user's."""
+"""The item files of a benchmark as bytes, wherever they are: ours, a study's, another package's or a user's; and the
+rubrics that ship with the package or are a user's own, read and checked."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 from eqlab.core.benchmark import Source
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.rubric import Rubric, parse_rubric
 from eqlab.data import published
 
 
@@ -62,3 +65,35 @@ def items_sha256(content: Mapping[str, bytes]) -> str:
     for name in sorted(content):
         digest.update(f"{name}\0{len(content[name])}\0".encode() + content[name])
     return digest.hexdigest()
+
+
+PUBLISHED = "published"
+_FOLDER = "rubrics"
+
+
+def rubric_names() -> list[str]:
+    folder = files("eqlab.data").joinpath(_FOLDER)
+    return sorted(one.name.removesuffix(".toml") for one in folder.iterdir() if one.name.endswith(".toml"))
+
+
+@cache
+def shipped(name: str) -> Rubric:
+    path = f"{name}.toml"
+    return parse_rubric(files("eqlab.data").joinpath(_FOLDER, path).read_bytes(), path)
+
+
+def find_rubric(name: str) -> Rubric:
+    """One of ours by its name, or a file."""
+    if name in rubric_names():
+        return shipped(name)
+    path = Path(name)
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise UsageError(
+            f"There is no rubric '{name}', and no such file.",
+            f"Ours are {', '.join(rubric_names())}; docs/judge.md shows how to write one.",
+        ) from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.", "Name a rubric's TOML file.") from error
+    return parse_rubric(content, path.name)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, urlsplit
 
+from eqlab.core.environment import cache_folder
 from eqlab.core.errors import DataError
-from eqlab.core.folders import cache_folder
 
 if TYPE_CHECKING:
     from requests.exceptions import RequestException

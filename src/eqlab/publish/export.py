@@ -8,9 +8,9 @@ from typing import Any
 
 from eqlab.benchmarks.registry import load
 from eqlab.core.errors import UsageError
-from eqlab.core.spreadsheet import safe_csv
 from eqlab.data.files import whole_file
 from eqlab.store.reader import Reader, StoredRun
+from eqlab.tables.data import safe_csv
 
 _SCHEMA = {
     "run": str, "subject": str, "benchmark": str, "items": str, "condition": str, "mode": str, "trial": str,

@@ -22,9 +22,8 @@ from eqlab.publish.groups import Group, RunRecord, group
 from eqlab.publish.report.opening import forests
 from eqlab.publish.report.sections import heat_of, profiles_of
 from eqlab.tables.forest import Forest, ForestLine, standalone
-from eqlab.tables.heat import STEPS, HeatMap
 from eqlab.tables.scatter import Dot, Scatter, amount, scatter_file
-from eqlab.tables.svg import bounds_of
+from eqlab.tables.svg import STEPS, HeatMap, bounds_of
 
 Kind = Literal["forest", "profile", "heat", "cost", "people"]
 KINDS: tuple[Kind, ...] = ("forest", "profile", "heat", "cost", "people")

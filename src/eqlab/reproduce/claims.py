@@ -1,6 +1,8 @@
 """A published study as a table of claims: what is printed, how it comes out of the study's data, how near it must come,
-and why it differs where it does. One comparer makes rows and a summary of them, so a study is one file with a list of
-claims (`study_of_claims`); a study that shows more than its claims makes its own report of what they came to."""
+and why it differs where it does. One comparer makes rows and a summary of them, so a study is one file with a list
+of claims (`study_of_claims`); a study that shows more than its claims makes its own report of what they came to.
+
+A reproduction for other programs: its rows as CSV, its sentences and tables as Markdown."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,6 +11,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eqlab.core.results import Column, Drawing, Estimate, Table
+from eqlab.core.text import plain
+from eqlab.tables.cells import markdown_table, safe
+from eqlab.tables.data import csv_bytes
 
 Row = dict[str, Any]
 Report = dict[str, Any]
@@ -171,3 +176,22 @@ def table_of(
 def _column(key: str, title: str) -> Column | str:
     """A p-value is known by its key, every other kind by its cells."""
     return Column(key, title, "p") if key == "p" or key.startswith("p_") else title
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """One line a row, a column for every key that any row has; undefined is an empty field."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return csv_bytes(columns, [{name: _field(value) for name, value in row.items()} for row in rows])
+
+
+def _field(value: Any) -> str | int | float | None:
+    if value is None or (isinstance(value, str | int | float) and not isinstance(value, bool)):
+        return value
+    return plain(value)
+
+
+def as_markdown(title: str, findings: Sequence[str], tables: Sequence[Table]) -> str:
+    parts = [f"# {safe(title)}", "", *(f"- {safe(sentence)}" for sentence in findings)]
+    for table in tables:
+        parts += ["", f"## {safe(table.title)}", "", markdown_table(table)]
+    return "\n".join(parts) + "\n"

@@ -16,8 +16,7 @@ import numpy as np
 from eqlab.analysis.correlation import pearson
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.two_samples import Sample, describe
-from eqlab.benchmarks.emotionbench.measures import FloatArray, Measures, People, defined
-from eqlab.benchmarks.emotionbench.published import (
+from eqlab.benchmarks.emotionbench.items import (
     CROWD,
     EmotionResultFile,
     measures_of_file,
@@ -25,6 +24,7 @@ from eqlab.benchmarks.emotionbench.published import (
     read_people,
     read_results,
 )
+from eqlab.benchmarks.emotionbench.measures import FloatArray, Measures, People, defined
 from eqlab.benchmarks.emotionbench.tables import ARROWS
 from eqlab.benchmarks.emotionbench.views import (
     ALPHA,

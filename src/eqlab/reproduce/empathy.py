@@ -8,7 +8,7 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
-from eqlab.benchmarks.empathy.published import BASELINE, PATH, parse_published
+from eqlab.benchmarks.empathy.items import BASELINE, PATH, parse_published
 from eqlab.core.results import Estimate, Table
 from eqlab.data import published
 from eqlab.reproduce.claims import Claim, Compared, Report, Row, Study, compare, table_of, to_digits

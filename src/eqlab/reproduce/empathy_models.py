@@ -34,10 +34,10 @@ from eqlab.analysis.power import (
     smallest_w,
 )
 from eqlab.analysis.two_samples import tost
-from eqlab.benchmarks.empathy.published import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
+from eqlab.benchmarks.empathy.items import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
 from eqlab.benchmarks.empathy.replies import declines, greets, says_it_is_ai
-from eqlab.benchmarks.rating.planned import moderated, standardised
-from eqlab.core.records import as_dict
+from eqlab.benchmarks.rating.people import moderated, standardised
+from eqlab.core.results import as_dict
 from eqlab.reproduce.claims import Row
 from eqlab.reproduce.empathy_ratings import OTHERS
 

@@ -19,7 +19,7 @@ from eqlab.analysis.contingency import Counts, rao_scott
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.analysis.sequential import obrien_fleming, rerandomised
 from eqlab.analysis.two_samples import anova, compare_raters, permutation_p
-from eqlab.benchmarks.empathy.published import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
+from eqlab.benchmarks.empathy.items import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
 from eqlab.benchmarks.empathy.replies import phrase_refusal
 from eqlab.reproduce.claims import Row
 from eqlab.reproduce.empathy_ratings import OTHERS, PAIRS, gain_of

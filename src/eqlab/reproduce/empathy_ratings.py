@@ -14,10 +14,9 @@ from scipy.special import chdtrc
 from eqlab.analysis.contingency import ChiSquare, Counts, GoodGain, chi_square, count_ratings, good_gain, implied_good
 from eqlab.analysis.multiplicity import benjamini_hochberg, bonferroni, holm
 from eqlab.analysis.two_samples import anova
-from eqlab.benchmarks.empathy.items import EMOTIONS, VALENCES
-from eqlab.benchmarks.empathy.published import ARMS, BASELINE, BATCH_SIZE, PublishedStudy
+from eqlab.benchmarks.empathy.items import ARMS, BASELINE, BATCH_SIZE, EMOTIONS, VALENCES, PublishedStudy
 from eqlab.benchmarks.empathy.replies import count_tokens, phrase_ai, phrase_greeting, phrase_refusal
-from eqlab.core.records import as_dict
+from eqlab.core.results import as_dict
 from eqlab.reproduce.claims import Row
 
 OTHERS = tuple(arm for arm in ARMS if arm != BASELINE)

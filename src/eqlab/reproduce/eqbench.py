@@ -8,8 +8,7 @@ from typing import Any
 from eqlab.benchmarks.eqbench.published import PublishedRun
 from eqlab.benchmarks.eqbench.result import iterations_of
 from eqlab.benchmarks.eqbench.score import PRESETS, RunScore
-from eqlab.core.records import as_dict
-from eqlab.core.results import Table
+from eqlab.core.results import Table, as_dict
 from eqlab.reproduce.claims import Claim, Report, Row, Study, compare, table_of, to_digits
 from eqlab.runs.published_results import PublishedReader
 

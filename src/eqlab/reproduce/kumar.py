@@ -27,8 +27,8 @@ from eqlab.analysis.bootstrap import interval, shared_totals
 from eqlab.analysis.intervals import fisher, mean_estimate, proportion_bounds
 from eqlab.core.results import Estimate, Table
 from eqlab.data import published
-from eqlab.data.kumar import CROWD, EXPERTS, MODEL_NAMES, MODELS, RATERS, Ratings, read_all
 from eqlab.reproduce.claims import Claim, Compared, Report, Row, Study, compare, summary, table_of, tables, to_digits
+from eqlab.runs.kumar import CROWD, EXPERTS, MODEL_NAMES, MODELS, RATERS, Ratings, read_all
 
 DRAWS = 2_000
 PANEL = "experts"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from eqlab.benchmarks.dialogue.facets import HALF_WIDTH
+from eqlab.benchmarks.dialogue.result import HALF_WIDTH
 from eqlab.core.results import Estimate, Table, whiskers
 from eqlab.data import published
 from eqlab.reproduce.claims import Report, Row, Study, table_of

@@ -22,8 +22,8 @@ from eqlab.analysis.intervals import proportion_estimate, sample_sd, t_bounds
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ranks import rank_ranges
 from eqlab.analysis.reml import Variances
-from eqlab.benchmarks.dialogue.facets import LISTENER, PERSONA, SPEAKER, Cell, Design, designs, facets, note
 from eqlab.benchmarks.dialogue.published import CAP, FAILURE, MOST_REPLIES, SUCCESS, TALKS, Talk, parse_talks, state_of
+from eqlab.benchmarks.dialogue.result import LISTENER, PERSONA, SPEAKER, Cell, Design, designs, facets, note
 from eqlab.core.errors import DataError
 from eqlab.data import published
 from eqlab.reproduce.claims import Claim, Row, compare, to_digits

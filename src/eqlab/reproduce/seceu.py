@@ -13,7 +13,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from eqlab.benchmarks.seceu.published import (
+from eqlab.benchmarks.seceu import (
     ANCHORS,
     MEAN,
     NORM,
@@ -186,7 +186,7 @@ def _of_the_norm(data: Data) -> Iterator[Claim]:
     yield found("all items", "items in falling order of the norm", int(falling.sum()), "1 >= 2 >= 3 >= 4")
 
 
-# -- what takes no skill, and what takes part of it ------------------------------------------------------------------
+# -- no-skill baselines, and what takes part of the skill ------------------------------------------------------------
 
 Fill = Callable[[Array], Array]
 """Answers to all items: item × draw × word, or item × word where nothing is drawn."""

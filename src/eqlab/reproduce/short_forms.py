@@ -21,12 +21,11 @@ from eqlab.analysis.item_response import (
     leave_out,
 )
 from eqlab.analysis.item_response import choose as choose_items
-from eqlab.benchmarks.eqbench.parse import choose
 from eqlab.benchmarks.eqbench.score import PRESETS, Reference, baselines, item_score
 from eqlab.benchmarks.eqbench.short import FIRST, STEP, fingerprint, parameters
+from eqlab.benchmarks.eqbench.trials import choose
 from eqlab.core.errors import DataError
-from eqlab.core.records import as_dict
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import Estimate, Table, as_dict
 from eqlab.reproduce.claims import Report, Row, Study
 from eqlab.reproduce.eqbench import family
 from eqlab.runs.published_results import PublishedReader

@@ -12,17 +12,15 @@ from eqlab.core.runs import ModelConfig
 from eqlab.core.trials import Trial
 from eqlab.models.chat import Chat
 from eqlab.models.open import open_chats
-from eqlab.models.runner import Session, run_model
-from eqlab.models.talks import Talking, open_talks
+from eqlab.models.runner import Session, Talking, open_talks, run_model
 from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE, Pace, Timeouts
 from eqlab.runs.budget import Budget, Limits, Metered, open_budget
 from eqlab.runs.event_loop import STOPPING, StopHandle, on_interrupt, run_in_other_thread, run_in_this_thread
 from eqlab.runs.identity import provenance
 from eqlab.runs.request import Prepared, Request, prepare, seated
 from eqlab.store.batches import Batches
-from eqlab.store.lock import run_lock
 from eqlab.store.store import NextTurn, Store
-from eqlab.store.writer import Writer
+from eqlab.store.writer import Writer, run_lock
 
 _STOPPING_BATCH = "Stopping. What was sent as a batch goes on at the provider."
 

@@ -9,10 +9,9 @@ from typing import Any
 from eqlab.core.errors import UsageError
 from eqlab.core.text import money
 from eqlab.models.chat import Chat, ChatReply, ChatRequest, LimitReached, TransportError
-from eqlab.models.prices import Price, known_prices
+from eqlab.models.prices import Price, known_prices, spent
 from eqlab.runs.estimate import most_tokens_in
 from eqlab.runs.request import Prepared, seated
-from eqlab.runs.spending import spent
 from eqlab.store.reader import Reader
 
 _BYTES_A_TOKEN = 2

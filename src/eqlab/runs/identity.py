@@ -12,7 +12,7 @@ from typing import Any
 
 from eqlab.core.benchmark import Benchmark, Selection
 from eqlab.core.runs import BenchmarkConfig
-from eqlab.core.secrets import without_secrets
+from eqlab.core.settings import without_secrets
 from eqlab.data.items import items_sha256
 
 

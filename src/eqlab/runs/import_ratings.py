@@ -11,19 +11,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eqlab.benchmarks.empathy.published import pseudonym
+from eqlab.benchmarks.empathy.items import pseudonym
 from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.imported import BadRow, ImportedRating, Prompts, read_ratings
 from eqlab.benchmarks.rating.trials import single
 from eqlab.core.answers import Answer
+from eqlab.core.environment import data_folder
 from eqlab.core.errors import DataError, StoreError
-from eqlab.core.folders import data_folder
 from eqlab.core.runs import PEOPLE, RunConfig
 from eqlab.core.trials import Trial
 from eqlab.runs.identity import configured, provenance
 from eqlab.runs.judge import known_prompts, read_file
-from eqlab.store.lock import run_lock
 from eqlab.store.store import Store
+from eqlab.store.writer import run_lock
 
 _CHUNK = 500
 KEY_FILE = "rater.key"
@@ -51,14 +51,19 @@ def import_ratings(store: Store, path: Path, name: str, data: Path | None = None
         raise DataError(
             f"{path} has no usable rating ({len(bad)} bad rows: {why}).", "Correct the rows and import again."
         )
-    benchmark = Ratings()
-    options = {**benchmark.options("imported", {"purpose": "people"}), "imported_as": name}
-    config = RunConfig((), (configured(benchmark, options, {"ratings": content}),), "full", None, None, 0)
+    config = ratings_run(content, name)
     planned = [(f"person:{one.rater}", single(one.reply), one) for one in found]
     with run_lock(store, config.id):
         store.begin_run(config, _plan(planned), provenance({}))
         new = _add_missing(store, config.id, planned)
     return Import(config.id, len(found), new, len({one.rater for one in found}), tuple(bad))
+
+
+def ratings_run(content: bytes, name: str) -> RunConfig:
+    """The run that people's ratings are kept in: what they are of, or what they were read from, under a name."""
+    benchmark = Ratings()
+    options = {**benchmark.options("imported", {"purpose": "people"}), "imported_as": name}
+    return RunConfig((), (configured(benchmark, options, {"ratings": content}),), "full", None, None, 0)
 
 
 def hashed(rater: str, key: bytes) -> str:

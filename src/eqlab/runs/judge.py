@@ -6,25 +6,33 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, parse_open
-from eqlab.benchmarks.empathy.published import PATH, from_published, parse_published
+from eqlab.benchmarks.empathy.items import OPEN_PATH, PATH, EmpathyItem, from_published, parse_open, parse_published
 from eqlab.benchmarks.rating.benchmark import RUBRIC_FILE, Ratings, with_rubric
 from eqlab.benchmarks.rating.imported import Prompts, bad_rows_text, read_replies
 from eqlab.benchmarks.rating.panel import SUBJECT as PANEL
-from eqlab.benchmarks.rating.prompt import quoted_blocks
 from eqlab.benchmarks.rating.rated import RatedReply, rated
-from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, choose, from_jsonl, in_all_arms, to_jsonl
 from eqlab.benchmarks.rating.score import same_scale, scaled
 from eqlab.benchmarks.rating.strengths import Anchors, anchors_of, as_anchors, fitted
-from eqlab.benchmarks.rating.trials import SCALES, RatingOptions, designed, is_published, on_prompts
+from eqlab.benchmarks.rating.trials import (
+    FILE,
+    SCALES,
+    RatingOptions,
+    choose,
+    designed,
+    from_jsonl,
+    in_all_arms,
+    is_published,
+    on_prompts,
+    quoted_blocks,
+    to_jsonl,
+)
 from eqlab.benchmarks.registry import find
-from eqlab.core.benchmark import Rated, Source
+from eqlab.core.benchmark import Rated, ReplyRow, Source
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.rubric import Rubric, to_json
 from eqlab.core.runs import PEOPLE, ModelConfig, RunConfig
 from eqlab.core.trials import Trial
-from eqlab.data.items import read_sources
-from eqlab.data.rubric_files import PUBLISHED, find_rubric
+from eqlab.data.items import PUBLISHED, find_rubric, read_sources
 from eqlab.models.runner import Asked
 from eqlab.runs.identity import configured
 from eqlab.runs.kumar import PREFIX, asked_framework, expert_replies, rubric_name

@@ -12,7 +12,8 @@ from typing import Literal
 
 from eqlab.analysis.intervals import FEWEST, sample_sd, t_bounds
 from eqlab.benchmarks.rating.benchmark import Ratings
-from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, from_jsonl
+from eqlab.benchmarks.rating.trials import FILE, from_jsonl
+from eqlab.core.benchmark import ReplyRow
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Result
 from eqlab.core.runs import ModelConfig

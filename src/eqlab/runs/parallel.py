@@ -14,7 +14,7 @@ from typing import ParamSpec, Self, TypeVar
 from eqlab.core.results import Result
 from eqlab.runs.context import Known
 from eqlab.runs.score import Job, result_of
-from eqlab.store.read_only import open_sqlite_reader
+from eqlab.store.access import open_sqlite_reader
 from eqlab.store.reader import Reader, StoredRun
 
 P = ParamSpec("P")

@@ -1,8 +1,9 @@
 """Published EQ-Bench results by name: from the result files in the folder of published data, or, where none were
-fetched, from the figures that ship with the package. Whoever uses them need not know which."""
+fetched, from the figures that ship with the package; whoever uses them need not know which. Each can be had as if it
+were a run of the store, with a configuration and what its file says of itself, for reports and leaderboards."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,9 +24,12 @@ from eqlab.benchmarks.eqbench.published import (
 )
 from eqlab.core.errors import DataError
 from eqlab.core.results import Result
+from eqlab.core.runs import ModelConfig, RunConfig
 from eqlab.data import published
 from eqlab.data.figures import ModelFigures, published_figures
 from eqlab.data.items import items_sha256, read_sources
+from eqlab.runs.identity import named
+from eqlab.store.reader import StoredRun
 
 _Key = TypeVar("_Key")
 PATTERN = "eqbench/results/**/*.json"
@@ -158,3 +162,43 @@ def _find(wanted: str, names: Mapping[_Key, str]) -> _Key | None:
             found = ", ".join(sorted(names[one] for one in match)[:6])
             raise DataError(f"'{wanted}' names {len(match)} published models.", f"Choose one: {found}.")
     return None
+
+
+FIGURES_ONLY = "the figures that ship with eqlab; 'eqlab data fetch eqbench' gets the dialogues and replies"
+_FACTS = ("inference_engine", "instruction_template", "bitsandbytes_quant", "lora_path", "total_iterations")
+
+
+def is_published(name: str) -> bool:
+    """Whether a user names a published result (`published:MODEL`, or `published` for all), not a run."""
+    return name == PUBLISHED or name.startswith(f"{PUBLISHED}:")
+
+
+def published_runs(names: Sequence[str], data: Path | None) -> list[tuple[StoredRun, list[Result]]]:
+    wanted = [name.removeprefix(PUBLISHED).removeprefix(":") for name in names]
+    found = PublishedReader(data).results([] if "" in wanted else wanted) if wanted else ()
+    return [(run, [result]) for run, result in map(as_run, found)]
+
+
+def as_run(found: PublishedResult) -> tuple[StoredRun, Result]:
+    run, facts = found.run, found.run.facts
+    result = _with_recorded(found.result, facts.get("benchmark_score"))
+    if not run.revised:
+        result = replace(result, caveats=("No reply has a revision: it was probably not asked for.", *result.caveats))
+    asked = named(EqBench(), run.options, run.items_sha256, item_set="published")
+    config = RunConfig((ModelConfig(run.model),), (asked,), "full", None, None, 0)
+    provenance = {
+        "published file": run.file,
+        "sha256": run.sha256,
+        **({} if run.texts else {"read from": FIGURES_ONLY}),
+        "command": "eqlab reproduce eqbench",
+        **{fact: facts[fact] for fact in _FACTS if facts.get(fact) not in (None, "")},
+    }
+    return StoredRun(config, run.completed, provenance), result
+
+
+def _with_recorded(result: Result, recorded: Any) -> Result:
+    score = result.headline.value
+    if not isinstance(recorded, int | float) or score is None or abs(round(score, 2) - recorded) < 0.0051:
+        return result
+    said = f"The file records {recorded:.2f}, which does not follow from its own text."
+    return replace(result, caveats=(said, *result.caveats))

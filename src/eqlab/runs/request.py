@@ -11,7 +11,7 @@ from eqlab.core.benchmark import Benchmark, Seated, Selection, Source, check_ite
 from eqlab.core.errors import UsageError
 from eqlab.core.item_file import own_title
 from eqlab.core.runs import OWN, TITLE, ModelConfig, RunConfig
-from eqlab.core.secrets import holds_secret, secret_among
+from eqlab.core.settings import holds_secret, secret_among
 from eqlab.core.trials import Trial
 from eqlab.data.items import at_hand, read_sources
 from eqlab.data.published import changed

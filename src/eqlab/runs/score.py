@@ -8,14 +8,13 @@ from msgspec import structs
 
 from eqlab.analysis.norms import percentile
 from eqlab.benchmarks.registry import load
-from eqlab.core.answered_as import replaced
-from eqlab.core.answers import STATUSES, Answer
+from eqlab.core.answers import STATUSES, Answer, replaced
 from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Context, Normed, Scored, Seated
 from eqlab.core.errors import DataError
 from eqlab.core.results import ItemScore, Norms, Result, Results
 from eqlab.core.runs import OWN, PEOPLE, TITLE, BenchmarkConfig, ModelConfig
+from eqlab.models.prices import usage_of
 from eqlab.runs.context import Known, StoreContext
-from eqlab.runs.spending import usage_of
 from eqlab.store.reader import Reader, StoredRun
 
 EMBEDDED_CAVEAT = (

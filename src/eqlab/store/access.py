@@ -1,19 +1,138 @@
 """Getting at a store: one to work in, which may be new; one that must be there; or one to read.
 
-Reading does without SQLAlchemy where it can, which is half a second less, and without writing, so that a store that may
-only be read can be."""
+Reading does without SQLAlchemy where it can, which is half a second less, and without writing, so that a store that
+may only be read can be. Only a store that needs nothing done first (tables up to date, no answers waiting in files)
+is read this way."""
 
-from typing import TYPE_CHECKING
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from eqlab.core.environment import default_store
 from eqlab.core.errors import StoreError
-from eqlab.core.folders import default_store
-from eqlab.store.location import check_there
+from eqlab.store.location import check_there, damaged, is_damage, sqlite_path
 from eqlab.store.pending_answers import held, remove_empty, waiting
-from eqlab.store.read_only import open_sqlite_reader
+from eqlab.store.reader import Reader
 
 if TYPE_CHECKING:
     from eqlab.store.reader import Reader
     from eqlab.store.store import Store
+
+_Stamp = tuple[int, int, bool]
+_ROOM = 65536
+"""Bytes that SQLite needs beside a store to read it: an index of its log."""
+
+
+class SqliteReader(Reader):
+    def __init__(self, where: str, connection: sqlite3.Connection, frozen: Path | None = None) -> None:
+        """`frozen`: the file, where it is read without a lock because none can be kept beside it."""
+        super().__init__()
+        connection.execute("PRAGMA query_only = ON")
+        self.where = where
+        self._connection = connection
+        self._frozen = frozen
+        self._stamp = _stamp(frozen) if frozen else None
+
+    def rows(self, query: str, values: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
+        try:
+            yield from self._connection.execute(query, values)
+        except sqlite3.Error as error:
+            self._check_frozen()
+            if is_damage(str(error)):
+                raise damaged(self.shown, str(error)) from error
+            raise StoreError(f"The store {self.shown} cannot be read: {error}.", "Try 'eqlab store check'.") from error
+        self._check_frozen()
+
+    def _check_frozen(self) -> None:
+        if self._frozen and _stamp(self._frozen) != self._stamp:
+            raise StoreError(f"Somebody writes to {self.shown} while it is read.", "Read it when that is over.")
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def open_sqlite_reader(where: str) -> SqliteReader | None:
+    """A reader of this store; None where the full store has to be opened."""
+    path = sqlite_path(where)
+    if path is None or not path.is_file():
+        return None
+    if may_write(path):
+        return None if waiting(where) else _up_to_date(SqliteReader(where, sqlite3.connect(path, timeout=30)))
+    return _read_only(where, path)
+
+
+def may_write(path: Path) -> bool:
+    """SQLite writes beside its file too, even to read; on a full disk it cannot."""
+    folder = path.resolve().parent
+    if not (os.access(path, os.W_OK) and os.access(folder, os.W_OK)):
+        return False
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize >= _ROOM
+
+
+def connect_frozen(path: Path) -> tuple[sqlite3.Connection, Path | None]:
+    """A connection to a file that may not be written; and the file, where it is read without a lock."""
+    log = path.with_name(f"{path.name}-wal")
+    uri = path.resolve().as_uri()
+    if log.exists() and log.stat().st_size:  # somebody writes, or was killed: the log is part of the store
+        return sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=30), None
+    return sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True), path
+
+
+def _read_only(where: str, path: Path) -> SqliteReader:
+    if not os.access(path, os.R_OK):
+        raise StoreError(f"The store {path} may not be read.", "Ask its owner, or name another with --store.")
+    found = SqliteReader(where, *connect_frozen(path))
+    if files := waiting(where):
+        found.close()
+        raise StoreError(
+            f"The store {found.shown} cannot be written, and answers for it wait in {files[0]}.",
+            "Make it writable for one command, which takes them in.",
+        )
+    try:
+        version = _version(found)
+    except StoreError as error:
+        found.close()
+        if not any(words in error.message for words in ("unable to open", "disk I/O", "full")):
+            raise
+        raise StoreError(
+            f"The store {found.shown} was not closed, and cannot be read where nothing can be written.",
+            f"Copy it and {path.name}-wal to a folder of your own, and name that with --store.",
+        ) from error
+    if version != _newest():
+        found.close()
+        age = "an older" if version < _newest() else "a newer"
+        way = "Copy it to a folder of your own: it is brought up to date there." if age == "an older" else "Upgrade."
+        raise StoreError(f"The store {found.shown} was written by {age} eqlab and cannot be changed here.", way)
+    return found
+
+
+def _up_to_date(found: SqliteReader) -> SqliteReader | None:
+    try:
+        if _version(found) == _newest():
+            return found
+    except StoreError:  # no store, or none yet: opening it in full says what is wrong
+        pass
+    found.close()
+    return None
+
+
+def _version(reader: SqliteReader) -> str:
+    return str(next(iter(reader.rows("SELECT version_num FROM alembic_version", {})), ("",))[0])
+
+
+def _newest() -> str:
+    """The newest migration, by its file's name."""
+    return max(path.name[:4] for path in (Path(__file__).parent / "migrations" / "versions").glob("0*.py"))
+
+
+def _stamp(path: Path) -> _Stamp:
+    """What changes when somebody begins to write."""
+    found = path.stat()
+    log = path.with_name(f"{path.name}-wal")
+    return found.st_mtime_ns, found.st_size, log.exists() and log.stat().st_size > 0
 
 
 def open_store(where: str = "", *, existing: bool = False) -> "Store":

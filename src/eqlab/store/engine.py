@@ -15,9 +15,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from eqlab.core.errors import StoreError
-from eqlab.core.secrets import without_secrets
-from eqlab.store.damage import damaged, is_damage
-from eqlab.store.location import sqlite_path
+from eqlab.core.settings import without_secrets
+from eqlab.store.location import damaged, is_damage, sqlite_path
 from eqlab.store.schema import HEAD
 
 _WRITE = {"eqlab_write": True}

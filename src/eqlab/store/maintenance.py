@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eqlab.core.errors import StoreError, UsageError
-from eqlab.store.damage import damaged, is_damage
-from eqlab.store.location import sqlite_path
-from eqlab.store.read_only import connect_frozen, may_write
+from eqlab.store.access import connect_frozen, may_write
+from eqlab.store.location import damaged, is_damage, sqlite_path
 
 _PAGES = 4096
 """Pages copied at a time, so that a run can write in between."""

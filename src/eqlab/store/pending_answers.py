@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import structs
 
 from eqlab.core.answers import Answer
-from eqlab.core.folders import data_folder
+from eqlab.core.environment import data_folder
 from eqlab.store.location import sqlite_path, store_key
 
 RESERVE = 4 * 2**20

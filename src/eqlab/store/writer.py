@@ -1,18 +1,72 @@
-"""One thread that writes answers: each at once when it is alone, all that came during a commit by the next one.
+"""Working on a run: one process at a time, and in it one thread that writes answers: each at once when it is alone, all
+that came during a commit by the next one.
 
-A store that fails stops the run and loses nothing: what arrives from then on goes to a file beside it."""
+The operating system or the database drops the lock when its holder dies, so a killed run can be continued at once. A
+store that fails stops the run and loses nothing: what arrives from then on goes to a file beside it."""
 
+import os
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from eqlab.core.answers import Answer
-from eqlab.core.errors import StoreError
-from eqlab.store.engine import patiently, reason
+from eqlab.core.errors import InUseError, StoreError
+from eqlab.store.engine import lock_key, patiently, reason
 from eqlab.store.pending_answers import PendingAnswers
 from eqlab.store.store import NextTurn, Store
+
+
+@contextmanager
+def run_lock(store: Store, run: str) -> Iterator[None]:
+    if store.engine.dialect.name == "postgresql":
+        with _advisory_lock(store, run):
+            yield
+    else:
+        with _file_lock(store, run):
+            yield
+
+
+def _in_use(run: str) -> InUseError:
+    return InUseError(f"Run {run} is being worked on by another process.", "Wait for it, or look with 'eqlab runs'.")
+
+
+@contextmanager
+def _file_lock(store: Store, run: str) -> Iterator[None]:
+    import fcntl
+
+    database = Path(store.engine.url.database or "")
+    folder = database.with_name(f"{database.name}-locks")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    lock = os.open(folder / run, os.O_CREAT | os.O_WRONLY, 0o600)
+    with os.fdopen(lock, "w") as file:  # never deleted: a deleted lock file could be locked twice
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _in_use(run) from None
+        yield
+
+
+@contextmanager
+def _advisory_lock(store: Store, run: str) -> Iterator[None]:
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
+
+    key = lock_key(f"run {run}")
+    own = create_engine(store.engine.url, poolclass=NullPool)  # a sweep holds many locks; the pool is for work
+    with own.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        if not connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": key}).scalar():
+            raise _in_use(run)
+        try:
+            yield
+        finally:
+            with suppress(OperationalError):  # a database that was restarted has dropped the lock by itself
+                connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": key})
+
 
 _MOST_WAITING = 1000
 """Answers that wait to be stored; a model that is faster than the disk is slowed down, or memory would grow."""

@@ -1,34 +1,111 @@
 """Studies made ready: what a study file names (replies, items, questionnaires) is looked up and becomes a design.
-Nothing is written; `store.study.create` does that when a study begins."""
+Nothing is written; `store.study.create` does that when a study begins.
+
+Pages that every kind of study may have besides its own trials: questionnaires, the comprehension check, questions of
+the researcher's own, gold items."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, to_jsonl
+from eqlab.benchmarks.rating.trials import FILE, to_jsonl
 from eqlab.benchmarks.registry import load
-from eqlab.core.benchmark import Benchmark, Source, check_item_set, file_sources
-from eqlab.core.design import Design
+from eqlab.core.benchmark import Benchmark, ReplyRow, Source, check_item_set, file_sources
+from eqlab.core.design import Batch, Design
 from eqlab.core.errors import DataError, UsageError
+from eqlab.core.forms import Field, Form, Number, Scale, Several, Writing
 from eqlab.core.item_file import own_title
 from eqlab.core.runs import OWN, TITLE, RunConfig
 from eqlab.core.studied import Conversing, StudyForm
-from eqlab.core.study import Study
+from eqlab.core.study import OwnQuestion, Study, Tutorial
 from eqlab.core.toml_file import decoded
+from eqlab.core.trials import Trial
 from eqlab.data.items import read_sources
 from eqlab.data.published import published_folder
+from eqlab.instruments.catalogue import Instrument
 from eqlab.instruments.catalogue import instrument as find_instrument
-from eqlab.instruments.wording import QUESTIONNAIRES, Wording, own_wording, read_wording, wording_file
+from eqlab.instruments.wording import PARTNER, QUESTIONNAIRES, Wording, own_wording, read_wording, scales, wording_file
 from eqlab.runs import judge as judging
 from eqlab.runs.identity import configured
 from eqlab.store.store import Store
 from eqlab.store.study.studies import begun_with
 from eqlab.study.file import ITEM_SETS, read_study
-from eqlab.study.kinds import common
-from eqlab.study.kinds.registry import kind_of
-from eqlab.study.talk.costs import too_little
+from eqlab.study.kinds import kind_of
+from eqlab.study.talks import too_little
+from eqlab.study.texts import Texts
 from eqlab.study.texts import load as load_texts
+
+
+def instrument_page(study: Study, instrument: Instrument, wording: Wording) -> Trial:
+    """A questionnaire in its own order."""
+    told = f"{study.instruments_text} {PARTNER}" if instrument.key == "MJS" else study.instruments_text
+    return Trial(
+        "instrument",
+        (instrument.key,),
+        "instrument",
+        told,
+        Form(scales(instrument, wording)),
+        "",
+        key={"instrument": instrument.key},
+    )
+
+
+def quiz(tutorial: Tutorial) -> Trial | None:
+    """The tutorial and its questions on one page; None where there are no questions."""
+    if not tutorial.questions:
+        return None
+    asked = tuple(
+        Scale(f"quiz{number}", one.text, 1, len(one.options), tuple(enumerate(one.options, start=1)))
+        for number, one in enumerate(tutorial.questions, start=1)
+    )
+    right = {scale.key: one.answer for scale, one in zip(asked, tutorial.questions, strict=True)}
+    return Trial("quiz", ("quiz",), "quiz", tutorial.text, Form(asked), "", key={"right": right})
+
+
+def own_page(name: str, questions: Sequence[OwnQuestion], told: str, texts: Texts) -> Trial | None:
+    """Questions of the researcher's own on one page; None where there are none."""
+    if not questions:
+        return None
+    fields = tuple(_field(one, texts("prefer_not") if one.prefer_not else "") for one in questions)
+    return Trial("question", (name,), name, told, Form(fields=fields), "")
+
+
+def _field(one: OwnQuestion, declined: str) -> Field:
+    if one.ask == "one":
+        options = (*one.options, *((declined,) if declined else ()))
+        return Scale(one.key, one.text, 1, len(options), tuple(enumerate(options, start=1)))
+    if one.ask == "several":
+        return Several(one.key, one.text, one.options, one.optional, declined)
+    if one.ask == "number":
+        return Number(one.key, one.text, one.low, one.high, one.optional, declined)
+    return Writing(one.key, one.text, optional=one.optional, declined=declined)
+
+
+def gold_pages(study: Study, batches: Sequence[Batch]) -> tuple[Trial, ...]:
+    """Pages with the trials' own form, whose right answer is beyond doubt."""
+    if not study.checks.gold:
+        return ()
+    forms = {trial.form for batch in batches for trial in batch.trials}
+    if len(forms) > 1:
+        raise UsageError(
+            f"Study '{study.id}': its trials have different forms, so that a gold item would stand out.",
+            "Delete checks.gold.",
+        )
+    (form,) = forms
+    known = {scale.key: scale for scale in form.scales}
+    made = []
+    for number, one in enumerate(study.checks.gold, start=1):
+        scale = known.get(one.scale or next(iter(known), ""))
+        if scale is None or not all(scale.holds(value) for value in one.accept):
+            right = f"values from {scale.low} to {scale.high}" if scale else f"a scale of: {', '.join(known) or 'none'}"
+            raise UsageError(
+                f"Study '{study.id}': checks.gold[{number}] accepts what nobody can answer.", f"Write {right}."
+            )
+        key = {"accept": {scale.key: list(one.accept)}}
+        made.append(Trial("gold", (f"gold{number}",), "gold", one.text, form, "", key=key))
+    return tuple(made)
+
 
 Say = Callable[[str], None]
 _PEOPLE = {"purpose": "people"}
@@ -74,7 +151,7 @@ def design_of(
     if pages.people_per_batch is not None:
         study = replace(study, places=replace(study.places, people_per_batch=pages.people_per_batch))
     instruments = tuple(
-        common.instrument_page(study, find_instrument(key), wording_of(key, data)) for key in study.instruments
+        instrument_page(study, find_instrument(key), wording_of(key, data)) for key in study.instruments
     )
     texts = load_texts(study.language)
     made = Design(
@@ -82,12 +159,12 @@ def design_of(
         _run(study, benchmark, files, options),
         pages.batches,
         instruments,
-        common.quiz(study.tutorial),
+        quiz(study.tutorial),
         pages.checks,
         shuffle=not pages.in_order,
-        before=common.own_page("before", study.before, texts("own_before"), texts),
-        after=common.own_page("after", study.after, texts("own_after"), texts),
-        gold=common.gold_pages(study, pages.batches),
+        before=own_page("before", study.before, texts("own_before"), texts),
+        after=own_page("after", study.after, texts("own_after"), texts),
+        gold=gold_pages(study, pages.batches),
         talks=pages.talks,
     )
     _check_reference(made)

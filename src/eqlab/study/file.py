@@ -13,6 +13,7 @@ from eqlab.core.study import (
     ASKS,
     ENDINGS,
     EXCLUSIONS,
+    PLACEHOLDER,
     AnalysisPlan,
     Arrangement,
     Ask,
@@ -32,8 +33,7 @@ from eqlab.core.study import (
 )
 from eqlab.core.toml_file import Section, bad_text, check_different, read_key, read_scales, read_toml
 from eqlab.instruments.catalogue import INSTRUMENTS
-from eqlab.study.kinds.registry import find_kind, kind_names
-from eqlab.study.kinds.template import PLACEHOLDER
+from eqlab.study.kinds import find_kind, kind_names
 from eqlab.study.panels import PANELS
 from eqlab.study.texts import languages
 from eqlab.study.texts import load as load_texts

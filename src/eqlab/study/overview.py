@@ -10,10 +10,9 @@ from statistics import mean
 from eqlab.core.design import Batch, Design
 from eqlab.core.forms import Several, Writing
 from eqlab.core.studied import Powered
-from eqlab.core.study import ENDINGS, Study
+from eqlab.core.study import ENDINGS, PLACEHOLDER, Study
 from eqlab.core.trials import Trial
-from eqlab.study.kinds.registry import kind_of
-from eqlab.study.kinds.template import PLACEHOLDER
+from eqlab.study.kinds import kind_of
 
 _WORDS_PER_SECOND = 220 / 60
 _SECONDS_PER_SCALE, _SECONDS_PER_PAGE = 4.0, 3.0

@@ -12,10 +12,10 @@ from eqlab.core.moves import Move, Saved, Unknown, View
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Conversing
 from eqlab.store.study.participation import Participation
-from eqlab.study.kinds.registry import kind_of
+from eqlab.study.kinds import kind_of
 
 if TYPE_CHECKING:
-    from eqlab.study.talk.conversations import Conversations
+    from eqlab.study.conversations import Conversations
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class ServedStudy:
         self._looks = _Together(self._readers, participation.look_at)
         self.talks: Conversations | None = None
         if self.study.talk is not None:
-            from eqlab.study.talk import conversations
+            from eqlab.study import conversations
 
             kind = kind_of(self.study)
             if isinstance(kind, Conversing):

@@ -11,8 +11,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from eqlab.core.environment import data_folder
 from eqlab.core.errors import DataError
-from eqlab.core.folders import data_folder
 from eqlab.core.toml_file import Section, decoded, read_toml
 
 EMOTION = "emotion_"

@@ -18,11 +18,10 @@ from eqlab.core.errors import EqlabError, ModelError
 from eqlab.models.timeouts import Timeouts
 from eqlab.runs.ask import next_round
 from eqlab.runs.identity import provenance
-from eqlab.store.lock import run_lock
 from eqlab.store.store import Planned, Store
+from eqlab.store.writer import run_lock
 from eqlab.sweep.grid import SweepListener, SweepOutcome, SweepRun
-from eqlab.sweep.parts import Parts
-from eqlab.sweep.shards import Shard, ShardEnd, Sink, cut, divide, waiting_of
+from eqlab.sweep.shards import Parts, Shard, ShardEnd, Sink, cut, divide, waiting_of
 
 _TICK = 0.5
 """Seconds that the driver waits for a shard to end before it looks around."""

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.secrets import holds_secret, is_secret, secret_among
+from eqlab.core.settings import holds_secret, is_secret, secret_among
 from eqlab.core.toml_file import Section, decoded, read_toml
 from eqlab.models.providers import is_web_address
 from eqlab.models.timeouts import PATIENCE, SILENCE, WHOLE, Timeouts

@@ -10,8 +10,8 @@ from eqlab.models.timeouts import Timeouts
 from eqlab.models.transport import Transport
 from eqlab.runs.ask import Listener, ask
 from eqlab.runs.event_loop import on_interrupt
-from eqlab.store.lock import run_lock
 from eqlab.store.store import Store
+from eqlab.store.writer import run_lock
 from eqlab.sweep.grid import SweepListener, SweepOutcome, SweepRun, Target, by_model
 from eqlab.sweep.model_server import open_model
 

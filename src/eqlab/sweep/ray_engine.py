@@ -20,8 +20,7 @@ from eqlab.store.engine import address_without_password
 from eqlab.store.store import Store
 from eqlab.sweep.driver import Driver, DriverLimits, LostWorkerError
 from eqlab.sweep.grid import SweepListener, SweepOutcome, SweepRun
-from eqlab.sweep.parts import Parts
-from eqlab.sweep.shards import Shard, ShardEnd, Sink, work_shard
+from eqlab.sweep.shards import Parts, Shard, ShardEnd, Sink, work_shard
 
 
 @dataclass(frozen=True, slots=True)

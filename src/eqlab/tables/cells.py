@@ -1,8 +1,10 @@
 """The one text of a cell. Every renderer prints it, so a number looks the same on the terminal, on a page, in Markdown
-and in a notebook. Files for machines (CSV, JSON, Parquet) hold the values themselves."""
+(which is made here) and in a notebook. Files for machines (CSV, JSON, Parquet) hold the values themselves."""
 
-from eqlab.core.results import Cell, Column, Estimate, Rank
-from eqlab.core.text import TOO_FEW, UNDEFINED, count_of, few, is_number, money, number, value_of
+from collections.abc import Sequence
+
+from eqlab.core.results import Cell, Column, Estimate, Rank, Table
+from eqlab.core.text import TOO_FEW, UNDEFINED, count_of, few, is_number, money, number, value_of, visible
 
 NO_RANK = "none"
 UNKNOWN = "unknown"
@@ -91,3 +93,28 @@ _TEXTS = {
     "money": lambda column, value: money(value, column.unit),
     "seconds": lambda column, value: seconds_text(value),
 }
+
+
+_MARKS = "&\\`*_[]<>|@#"
+
+
+def markdown_table(table: Table) -> str:
+    """Heads, rows, then the note; the title is the caller's, who knows how deep it stands."""
+    lines = [
+        _line([safe(title) for title in table.titles]),
+        _line(["--:" if column.kind in RIGHT else ":--" for column in table.columns]),
+        *(
+            _line([safe(cell_text(column, value)) for column, value in zip(table.columns, row, strict=True)])
+            for row in table.rows
+        ),
+    ]
+    return "\n".join([*lines, "", safe(table.note)] if table.note else lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def safe(text: str) -> str:
+    """Names come from servers and files: nothing in them may break a table, or be a link, a tag or a mention."""
+    return "".join(f"&#{ord(char)};" if char in _MARKS else char for char in visible(" ".join(text.split())))

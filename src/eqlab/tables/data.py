@@ -1,16 +1,19 @@
-"""A table for machines: CSV, JSON, Parquet and data frames. They hold the values themselves under the columns' keys;
-an estimate is several columns, a rank two. Undefined is empty in CSV, and null elsewhere."""
+"""A table for machines: CSV, JSON, Parquet and data frames. They hold the values themselves under the columns' keys; an
+estimate is several columns, a rank two. Undefined is empty in CSV, and null elsewhere. Text that a spreadsheet would
+take for a formula gets a leading apostrophe."""
 
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import structs
 
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Cell, Column, Estimate, Table
-from eqlab.core.spreadsheet import FORMULA
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FrameKind = Literal["polars", "pandas"]
 _BOUNDS = ("low", "high", "se", "n")
@@ -88,3 +91,24 @@ def _flat(columns: Sequence[Column], row: Sequence[Cell]) -> Iterator[tuple[str,
             yield f"{column.key}_worst", cell[1] if isinstance(cell, tuple) else None
         else:
             yield column.key, cell.value if isinstance(cell, Estimate) else cell
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+def safe_csv(frame: "pl.DataFrame", *, header: bool = True) -> bytes:
+    """A data frame as CSV in UTF-8; times in ISO 8601."""
+    import polars as pl
+
+    text = [name for name, kind in frame.schema.items() if kind == pl.String]
+    risky = [pl.col(name).str.slice(0, 1).is_in(list(FORMULA)) for name in text]
+    guarded = frame.with_columns(
+        pl.when(is_risky).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name)
+        for name, is_risky in zip(text, risky, strict=True)
+    )
+    return guarded.write_csv(include_header=header, datetime_format="%Y-%m-%dT%H:%M:%S%.3fZ").encode()
+
+
+def unguarded(cell: str) -> str:
+    """A cell as it was before `safe_csv` wrote it."""
+    return cell[1:] if cell.startswith("'") and cell[1:2] in FORMULA else cell

@@ -1,4 +1,4 @@
-"""The forest plot: every subject of a table on one axis, highest score first, what takes no skill as labelled lines.
+"""The forest plot: every subject of a table on one axis, highest score first, no-skill baselines as labelled lines.
 
 Names, plot and numbers are placed in per cent of the width, so text keeps its size on page and in file. A page has
 it twice, with names beside the plot and above it; its style sheet shows the one that fits."""

@@ -21,6 +21,8 @@ _LEFT, _RIGHT = 5.0, 95.0
 _ROW = 34
 _PLOT = 96
 _BOTTOM = _PLOT + 18
+_STRIP = 30
+"""Height of the longest bar of a strip, up or down."""
 _DASHES = {"ok": "", "unparseable": "7 3", "refused": "2 3"}
 
 
@@ -257,6 +259,22 @@ def stacked_bar(name: str, counts: Mapping[str, int]) -> Markup:
     return svg(22, short(name), ", ".join(words) if total else "nothing", "".join(body), "statuses")
 
 
+def strip(differences: Sequence[float], words: str) -> Markup:
+    """Wins and losses as one row of bars, largest win first: up where it is better, down where it is worse."""
+    most = max((abs(one) for one in differences), default=0.0) or 1.0
+    slot = 100 / max(1, len(differences))
+    body = []
+    for place, one in enumerate(sorted(differences, reverse=True)):
+        height = _STRIP * abs(one) / most
+        kind, y = ("up", _STRIP - height) if one > 0 else ("down", _STRIP) if one < 0 else ("same", _STRIP - 0.5)
+        body.append(
+            f'<rect class="{kind}" x="{place * slot:.3f}%" width="{slot * 0.85:.3f}%" y="{y:.1f}" '
+            f'height="{max(height, 1.0):.1f}"/>'
+        )
+    body.append(f'<line class="thin" x1="0" x2="100%" y1="{_STRIP}" y2="{_STRIP}"/>')
+    return svg(2 * _STRIP, "Item by item", words, "".join(body), "strip")
+
+
 def table_range(estimates: Sequence[Estimate]) -> Range:
     """An axis that holds every interval of a column, and zero where they lie on both sides or near it."""
     bounds = [b for e in estimates for b in (e.low, e.value, e.high) if b is not None and is_number(b)]
@@ -325,3 +343,84 @@ def _bar(left: float, slot: float, column: FigureColumn, most: int) -> str:
 def _label(x: float, text: str) -> str:
     text = text.replace("below ", "&lt; ").replace("above ", "&gt; ")
     return f'<text x="{x:.2f}%" y="{_BOTTOM + 14}" text-anchor="middle">{text}</text>'
+
+
+STEPS = 6
+"""Tints of one hue."""
+
+
+# -- Heat maps: emotions by subjects, every cell a number with its n; the tint only repeats what the number says. One
+# hue, from pale to full, tells more from less; where values lie on both sides of zero a second hue, orange, is for
+# those below it. Both hues and every step differ in lightness, so the map reads without colour vision and in print.
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    estimate: Estimate | None
+    tint: str
+    """A class of the style sheet; empty: no tint."""
+    anchor: str = ""
+    """Whose items are behind it; empty for people of a published study."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    measure: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[HeatCell, ...]], ...]
+    note: str
+    two_sided: bool
+    """Whether values lie on both sides of zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatColumn:
+    name: str
+    estimates: tuple[Estimate, ...]
+    anchor: str = ""
+
+
+def heat_map(measure: str, columns: Sequence[HeatColumn], note: str) -> HeatMap | None:
+    """None with fewer than two emotions: there is nothing to compare."""
+    names = list(dict.fromkeys(estimate.name for column in columns for estimate in column.estimates))
+    if len(names) < 2:
+        return None
+    known = [{estimate.name: estimate for estimate in column.estimates} for column in columns]
+    tint = tints([estimate for own in known for estimate in own.values()])
+    rows = tuple(
+        (
+            name,
+            tuple(
+                HeatCell(found := own.get(name), tint(found), column.anchor)
+                for own, column in zip(known, columns, strict=True)
+            ),
+        )
+        for name in names
+    )
+    return HeatMap(measure, tuple(column.name for column in columns), rows, note, tint.two_sided)
+
+
+class tints:
+    """From an estimate to its tint, on one scale for all of a map."""
+
+    def __init__(self, estimates: Sequence[Estimate]) -> None:
+        values = [one.value for one in estimates if one.value is not None and is_number(one.value)]
+        self._low, self._high = min(values, default=0.0), max(values, default=0.0)
+
+    @property
+    def two_sided(self) -> bool:
+        return self._low < 0 < self._high
+
+    def __call__(self, estimate: Estimate | None) -> str:
+        if estimate is None or estimate.value is None or not is_number(estimate.value):
+            return ""
+        value, low, high = estimate.value, self._low, self._high
+        if self.two_sided:
+            share = abs(value) / max(-low, high)
+            return f"{'below' if value < 0 else 'heat'}-{_step(share)}"
+        share = (value - low) / (high - low) if high > low else 0.0
+        return f"heat-{_step(share)}"
+
+
+def _step(share: float) -> int:
+    return min(STEPS, 1 + int(share * STEPS))

@@ -6,8 +6,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from eqlab.benchmarks.dialogue.facets import LISTENER, PERSONA, SPEAKER, Cell, designs, facets, note, tables
-from eqlab.benchmarks.dialogue.result import final_emotion, speaker_line
+from eqlab.benchmarks.dialogue.result import (
+    LISTENER,
+    PERSONA,
+    SPEAKER,
+    Cell,
+    designs,
+    facet_tables,
+    facets,
+    final_emotion,
+    note,
+    speaker_line,
+)
 from eqlab.benchmarks.dialogue.talked import Said, Talked
 
 
@@ -27,14 +37,14 @@ def test_shares_are_those_of_the_world():
         mean = np.mean([one.fitted.variance[factor] for one in found])
         assert mean == pytest.approx(value, rel=0.4), factor
     assert all(one.with_speaker >= one.share(SPEAKER) for one in found)
-    titles = [table.title for table in tables(found[0])]
+    titles = [table.title for table in facet_tables(found[0])]
     assert titles == ["Where the end of a talk comes from", "How many personas and speakers for ±5"]
 
 
 def test_one_speaker_cannot_be_told_from_the_rest():
     found = facets(cells(1, speakers=1))
     assert found.share(SPEAKER) is None
-    assert "One speaker" in tables(found)[0].note
+    assert "One speaker" in facet_tables(found)[0].note
 
 
 def test_speakers_who_met_no_listener_twice_cannot_be_told_apart():
@@ -43,7 +53,7 @@ def test_speakers_who_met_no_listener_twice_cannot_be_told_apart():
     found = facets(own)
     assert found.share(SPEAKER) is None
     assert note(found).startswith("no listener was met by two speakers")
-    assert "cannot be told" in tables(found)[0].note
+    assert "cannot be told" in facet_tables(found)[0].note
 
 
 def test_designs_are_those_of_the_formulas():
@@ -65,7 +75,7 @@ def test_designs_are_those_of_the_formulas():
 def test_nothing_is_made_up():
     assert facets([]).fitted is None
     assert facets([Cell("l", f"p{n}", "s", 50.0) for n in range(9)]).fitted is None
-    assert tables(facets([])) == ()
+    assert facet_tables(facets([])) == ()
 
 
 def talk(persona, speaker, final):

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from eqlab.benchmarks.emobench.benchmark import EmoBench
-from eqlab.benchmarks.emobench.study import expected_score
+from eqlab.benchmarks.emobench.benchmark import EmoBench, expected_score
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored
 from eqlab.core.design import Design

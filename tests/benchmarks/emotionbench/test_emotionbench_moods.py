@@ -4,6 +4,13 @@ import numpy as np
 import pytest
 
 from eqlab.analysis.moods import concordance, movement, profile
+from eqlab.benchmarks.emotionbench.items import (
+    CROWD,
+    measures_of_file,
+    name_parts,
+    read_people,
+    read_results,
+)
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, MeasurePlace, Measures
 from eqlab.benchmarks.emotionbench.moods import (
     ORDER,
@@ -12,13 +19,6 @@ from eqlab.benchmarks.emotionbench.moods import (
     mood_changes,
     people_with,
     three_numbers,
-)
-from eqlab.benchmarks.emotionbench.published import (
-    CROWD,
-    measures_of_file,
-    name_parts,
-    read_people,
-    read_results,
 )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.benchmarks.emotionbench.parse import last_characters, read_form
+from eqlab.benchmarks.emotionbench.trials import last_characters, read_form
 from eqlab.core.forms import Form, Scale
 from eqlab.instruments.catalogue import DASS_21, MJS, PANAS
 from eqlab.instruments.wording import own_wording, scales

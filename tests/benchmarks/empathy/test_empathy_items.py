@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqlab.benchmarks.common.selection import balanced_batches
-from eqlab.benchmarks.empathy.items import EMOTIONS, parse_open
-from eqlab.benchmarks.empathy.published import Prompt, from_published
+from eqlab.benchmarks.empathy.items import EMOTIONS, Prompt, from_published, parse_open
 from eqlab.core.errors import DataError, UsageError
 
 OPEN = files("eqlab.data").joinpath("open", "empathy.toml").read_bytes()

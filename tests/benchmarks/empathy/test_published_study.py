@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from eqlab.benchmarks.empathy.published import ARMS, IdQuirks, batches, parse_published, pseudonym
+from eqlab.benchmarks.empathy.items import ARMS, IdQuirks, batches, parse_published, pseudonym
 from eqlab.core.errors import DataError
 
 IDS = {"human": "a" * 24, "chatgpt": "b" * 24 + " ", "chatgpt_empathy": "short@example.org"}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from eqlab.benchmarks.eqbench.parse import choose, choose_again, read_scores
 from eqlab.benchmarks.eqbench.score import PRESETS
+from eqlab.benchmarks.eqbench.trials import choose, choose_again, read_scores
 from eqlab.runs.published_results import PublishedReader
 
 NAMES = ("Calm", "Angry", "Sad", "Proud")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.benchmarks.eqbench.parse import english_pairs, german_pairs, is_complete, read_scores
 from eqlab.benchmarks.eqbench.score import PRESETS
+from eqlab.benchmarks.eqbench.trials import english_pairs, german_pairs, is_complete, read_scores
 
 NAMES = ("Calm", "Sad", "Proud", "Angry")
 BOARD, CODE = PRESETS["leaderboard"], PRESETS["published-code"]

@@ -5,9 +5,9 @@ import pytest
 
 from eqlab.benchmarks.rating.panel import panel_result
 from eqlab.benchmarks.rating.rated import RatedReply
-from eqlab.benchmarks.rating.reply_rows import ReplyRow
 from eqlab.benchmarks.rating.trials import single
 from eqlab.core.answers import Answer
+from eqlab.core.benchmark import ReplyRow
 
 ARMS = ("gpt-4o", "llama-3")
 

@@ -14,15 +14,13 @@ from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.calibration import PILOT, calibrate, family, pairs_of, two_people, verdict
 from eqlab.benchmarks.rating.pairs import duels
 from eqlab.benchmarks.rating.powered import powered_difference, prediction_powered
-from eqlab.benchmarks.rating.prompt import RATING
 from eqlab.benchmarks.rating.rated import rated
-from eqlab.benchmarks.rating.reply_rows import ReplyRow
-from eqlab.benchmarks.rating.trials import pairs, single
+from eqlab.benchmarks.rating.trials import RATING, pairs, single
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Scored, Selection
+from eqlab.core.benchmark import ReplyRow, Scored, Selection
 from eqlab.core.results import Estimate
 from eqlab.core.runs import PEOPLE
-from eqlab.data.rubric_files import PUBLISHED, shipped
+from eqlab.data.items import PUBLISHED, shipped
 
 BENCHMARK = Ratings()
 JUDGING = BENCHMARK.options("replies", {})

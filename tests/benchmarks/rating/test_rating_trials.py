@@ -4,13 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.benchmarks.rating.benchmark import Ratings
-from eqlab.benchmarks.rating.prompt import BETTER, RATING, prompt_sha256
-from eqlab.benchmarks.rating.read import read_choice
-from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, from_jsonl, in_all_arms, order_arms, to_jsonl
-from eqlab.core.benchmark import Selection
+from eqlab.benchmarks.rating.benchmark import Ratings, read_choice
+from eqlab.benchmarks.rating.trials import (
+    BETTER,
+    FILE,
+    RATING,
+    from_jsonl,
+    in_all_arms,
+    order_arms,
+    prompt_sha256,
+    to_jsonl,
+)
+from eqlab.core.benchmark import ReplyRow, Selection
 from eqlab.core.errors import DataError, UsageError
-from eqlab.data.rubric_files import PUBLISHED, shipped
+from eqlab.data.items import PUBLISHED, shipped
 
 BENCHMARK = Ratings()
 ARMS = ("zebra-model", "human", "other/model")

@@ -4,15 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eqlab.benchmarks.rating.benchmark import RUBRIC_FILE, Ratings, with_rubric
-from eqlab.benchmarks.rating.prompt import RATING, build, prompt_sha256, quoted, quoted_blocks
-from eqlab.benchmarks.rating.read import read_scales
-from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, from_jsonl, to_jsonl
-from eqlab.benchmarks.rating.trials import SCALES, is_published, judged
+from eqlab.benchmarks.rating.benchmark import RUBRIC_FILE, Ratings, read_scales, with_rubric
+from eqlab.benchmarks.rating.trials import (
+    FILE,
+    RATING,
+    SCALES,
+    build,
+    from_jsonl,
+    is_published,
+    judged,
+    prompt_sha256,
+    quoted,
+    quoted_blocks,
+    to_jsonl,
+)
 from eqlab.core.answers import Answer
-from eqlab.core.benchmark import Scored, Selection
+from eqlab.core.benchmark import ReplyRow, Scored, Selection
 from eqlab.core.rubric import parse_rubric, to_json
-from eqlab.data.rubric_files import shipped
+from eqlab.data.items import shipped
 
 BENCHMARK = Ratings()
 EMPATHY, PUBLISHED, DIALOGUE = (shipped(name) for name in ("empathy", "published", "dialogue"))

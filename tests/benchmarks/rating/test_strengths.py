@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from eqlab.benchmarks.rating.panel import pairwise_panel
-from eqlab.benchmarks.rating.prompt import BETTER
 from eqlab.benchmarks.rating.rated import RatedReply
 from eqlab.benchmarks.rating.strengths import fitted, strengths_tables
-from eqlab.benchmarks.rating.trials import RatingOptions
+from eqlab.benchmarks.rating.trials import BETTER, RatingOptions
 from eqlab.core.answers import Answer
 from eqlab.core.forms import Form
 from eqlab.core.trials import Trial

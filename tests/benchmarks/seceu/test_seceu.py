@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pytest
 
-from eqlab.benchmarks.seceu.benchmark import Seceu
+from eqlab.benchmarks.seceu import Seceu
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import Scored, Selection
 from eqlab.core.errors import DataError

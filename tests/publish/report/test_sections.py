@@ -15,7 +15,7 @@ from eqlab.core.results import ByEmotion, Estimate, OfOthers
 from eqlab.publish.groups import group
 from eqlab.publish.report import sections as item_pages
 from eqlab.publish.report.page import item_files, render
-from eqlab.tables import heat
+from eqlab.tables import svg
 
 ANGER, JOY = Estimate("anger", 2.0, 9, 0.5, 1.0, 3.0), Estimate("joy", 4.0, 7, 0.5, 3.0, 5.0)
 
@@ -85,11 +85,11 @@ def test_heat_map_has_numbers_intervals_n_and_people():
 
 def test_tints_grow_with_the_value_and_change_hue_at_zero():
     values = [Estimate(str(v), v, 3) for v in (-4.0, -1.0, 0.0, 2.0, 8.0)]
-    tint = heat.tints(values)
+    tint = svg.tints(values)
     assert [tint(one) for one in values] == ["below-4", "below-1", "heat-1", "heat-2", "heat-6"]
     assert tint(None) == tint(Estimate("x", None, 0)) == ""
-    assert heat.tints(values[3:])(values[3]) == "heat-1"
-    assert heat.heat_map("m", [heat.HeatColumn("a", (ANGER,))], "") is None
+    assert svg.tints(values[3:])(values[3]) == "heat-1"
+    assert svg.heat_map("m", [svg.HeatColumn("a", (ANGER,))], "") is None
 
 
 def test_a_profile_has_every_benchmark_on_its_own_axis_and_people_beneath():

@@ -66,7 +66,7 @@ def sentence(
 
 
 def against(score: Estimate, floor: Sequence[Baseline], better: Better = "higher") -> str:
-    """Whether a score lies beyond the best answer that takes no skill; empty where there is none."""
+    """Whether a score lies beyond the best no-skill baseline; empty where there is none."""
     best = best_baseline(floor, better)
     if best is None:
         return ""

@@ -16,7 +16,6 @@ from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.norms import percentile
 from eqlab.benchmarks.common import outcome
 from eqlab.benchmarks.common.selection import balanced_batches
-from eqlab.benchmarks.instructed import instructed
 from eqlab.core.answers import Answer
 from eqlab.core.benchmark import NO_CONTEXT, Benchmark, Normed, Scored, Selection, Talks, item_sets_of
 from eqlab.core.design import Batch, Design
@@ -25,8 +24,29 @@ from eqlab.core.forms import Form, Scale, problems
 from eqlab.core.results import Better, Cell, Estimate, ItemScore, Norms, Result, Table, goodness
 from eqlab.core.runs import PEOPLE, PERSON
 from eqlab.core.studied import Analysed, Contrast, PeopleResult, Recovered, StudyForm, StudyPages, Truth
-from eqlab.core.study import Study
+from eqlab.core.study import Checks, Study
 from eqlab.core.trials import Trial
+
+
+def instructed(checks: Checks, scale: Scale, answers: Sequence[int], others: Sequence[Scale] = ()) -> tuple[Trial, ...]:
+    """On a scale like the trials' own: one for each of the answers, and at least as many as a person gets. Which of
+    them a person gets is drawn. `others`: the trials' further scales, so that nobody tells the page by its form; the
+    same answer is asked for wherever it reads the same, and anything will do elsewhere."""
+    if not checks.attention:
+        return ()
+    made = []
+    for index in range(max(len(answers), checks.attention)):
+        value = answers[index % len(answers)]
+        told = checks.instruction.replace("{answer}", _reads(scale, value))
+        alike = [one for one in (scale, *others) if one.holds(value) and _reads(one, value) == _reads(scale, value)]
+        key = {"right": {one.key: value for one in alike}}
+        made.append(Trial("attention", (f"check{index + 1}",), "attention", told, Form((scale, *others)), "", key=key))
+    return tuple(made)
+
+
+def _reads(scale: Scale, value: int) -> str:
+    return dict(scale.anchors).get(value, str(value))
+
 
 _PEOPLE, _DRAWS = 20_000, 200
 """Simulated people, and answers by chance to each trial, to know the score that a truth is worth."""

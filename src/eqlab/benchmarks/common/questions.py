@@ -118,6 +118,10 @@ class Questions(ABC, Generic[O]):
         """What is said of people's result besides; here nothing."""
         return result
 
+    def model(self, result: Result, scored: Sequence[Scored]) -> Result:
+        """What is said of a model's result besides; here nothing."""
+        return result
+
     # -- what follows --
 
     def option_help(self) -> Sequence[OptionHelp]:
@@ -211,7 +215,7 @@ class Questions(ABC, Generic[O]):
         scaled = sum(1 for one in everything if (last := final(one.attempts)) and last.note.endswith(SCALED))
         who = subject.removeprefix("model:")
         estimates = tuple(self.more_estimates(everything, items, typed))
-        return Result(
+        result = Result(
             self.name,
             self.title,
             subject,
@@ -235,9 +239,10 @@ class Questions(ABC, Generic[O]):
             proviso=self.proviso(estimates),
             better=self.better,
         )
+        return self.model(result, everything)
 
     def baselines(self, trials: Sequence[Trial]) -> tuple[Baseline, ...]:
-        """The strongest answers that take no skill, on these trials."""
+        """The strongest no-skill baselines, on these trials."""
         return outcome.baselines(list({trial.id: trial for trial in trials}.values()), self.points, self.better)
 
     def study(self) -> "StudyKind":

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from eqlab.benchmarks.common.people import contrast_table, p_text, template
+from eqlab.benchmarks.common.people import contrast_table, instructed, p_text, template
 from eqlab.benchmarks.common.selection import spread
 from eqlab.benchmarks.dialogue.benchmark import Dialogue
 from eqlab.benchmarks.dialogue.people_result import RATED, contrasts, people_result
@@ -28,17 +28,15 @@ from eqlab.benchmarks.dialogue.trials import (
     person_next,
     read_speakers,
 )
-from eqlab.benchmarks.instructed import instructed
 from eqlab.core.benchmark import Turn
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale, Writing
-from eqlab.core.messages import Message
 from eqlab.core.results import Table
 from eqlab.core.runs import ModelConfig
 from eqlab.core.studied import Analysed, Contrast, PeopleResult, Recovered, StudyForm, StudyPages, Truth
 from eqlab.core.study import Study, TalkTerms
-from eqlab.core.trials import Trial
+from eqlab.core.trials import Message, Trial
 
 # -- the words on the pages ------------------------------------------------------------------------------------------
 # The words on the pages of a talk, in English; a language file has the same keys under [kinds.talk].

@@ -16,11 +16,9 @@ from eqlab.core.benchmark import Selection, Turn
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale, Writing, check_values
 from eqlab.core.item_file import filled
-from eqlab.core.messages import Message
-from eqlab.core.pairs import read_settings
 from eqlab.core.runs import ModelConfig
-from eqlab.core.secrets import holds_secret, secret_among
-from eqlab.core.trials import Trial
+from eqlab.core.settings import holds_secret, read_settings, secret_among
+from eqlab.core.trials import Message, Trial
 
 # -- who sits in the speaker's seat ----------------------------------------------------------------------------------
 # Models by their specs, each perhaps at an address and with settings of its own, or

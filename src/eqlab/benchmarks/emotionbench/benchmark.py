@@ -6,6 +6,7 @@ from typing import Any
 
 from eqlab.benchmarks.common.reading import is_refusal, read_json
 from eqlab.benchmarks.emotionbench.items import (
+    CROWD,
     OPEN,
     SITUATIONS,
     TESTED,
@@ -16,12 +17,12 @@ from eqlab.benchmarks.emotionbench.items import (
     parse_open,
     parse_own,
     parse_published,
+    read_people,
+    read_results,
     situations_tested,
 )
 from eqlab.benchmarks.emotionbench.measures import CONTROLS
-from eqlab.benchmarks.emotionbench.parse import read_form
-from eqlab.benchmarks.emotionbench.published import CROWD, read_people, read_results
-from eqlab.benchmarks.emotionbench.trials import Material, plan
+from eqlab.benchmarks.emotionbench.trials import Material, plan, read_form
 from eqlab.benchmarks.emotionbench.views import norms as norms_of_people
 from eqlab.core.answers import Reading
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, Scored, Selection, Source

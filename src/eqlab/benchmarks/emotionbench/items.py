@@ -1,18 +1,208 @@
-"""Situations: this project's own (TOML), the study's 428 (JSON), and the 175 of them that were really put to people
-and models, whose texts are in row 1 of the result files (22 are not, or not so, in the JSON)."""
+"""Situations: this project's own (TOML), the study's 428 (JSON), and the 175 of them that were really put to people and
+models, whose texts are in row 1 of the result files (22 are not, or not so, in the JSON).
 
+The study's own files: results of models, and the answers of people.
+
+A result file has one column per administration, one row per item, the situations in row 1. Columns `order-k` say
+which item stands in which row for the columns that end in the same order; the released files hold one order only. An
+administration without an answer (a refusal, an error) is a column of blanks: kept as NaN. A column may be missing
+altogether. Files of other models in the same form are read just so.
+
+People's workbook has one *column* per respondent, whose labels repeat (one label per situation, 1-based, with two
+emotions under other names). Personal details are not read."""
+
+import csv
+import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from eqlab.benchmarks.emotionbench.measures import CONTROLS, EMOTIONS, FACTORS, Kind, MeasurePlace, factor_name, kind_of
-from eqlab.benchmarks.emotionbench.published import EmotionResultFile
+import numpy as np
+
+from eqlab.benchmarks.emotionbench.measures import (
+    CONTROLS,
+    DEFAULT,
+    EMOTIONS,
+    FACTORS,
+    FloatArray,
+    IntArray,
+    Kind,
+    MeasurePlace,
+    Measures,
+    People,
+    factor_name,
+    kind_of,
+)
 from eqlab.benchmarks.options import Options, option
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.item_file import instruction, read_items
 from eqlab.core.toml_file import Section
-from eqlab.instruments.catalogue import INSTRUMENTS
+from eqlab.instruments.catalogue import INSTRUMENTS, OVERALL, PANAS, Instrument, score_columns
+
+_FILE = re.compile(rf"(?P<model>.+)-(?P<questionnaire>{'|'.join(INSTRUMENTS)})(?:-testing)?\.csv")
+_DEFAULT = re.compile(r"General_test-\d+_order-(\d+)")
+_EVOKED = re.compile(r"([A-Za-z]+)-(\d+)_scenario-(\d+)_test-\d+_order-(\d+)")
+_ORDER = re.compile(r"order-(\d+)")
+_VERIFY = "Run 'eqlab data verify', or remove the file."
+
+CROWD = "emotionbench/results/PANAS Test/crowd.xlsx"
+"""People's workbook."""
+_LABEL = re.compile(r"([A-Za-z]+)_F(\d+)S(\d+)")
+_OTHER_NAMES = {"Angry": "Anger", "Jealous": "Jealousy"}
+_BEFORE, _AFTER = "of your current feeling in", "of your feeling in"
+
+
+@dataclass(frozen=True, slots=True)
+class EmotionResultFile:
+    source: str
+    instrument: Instrument
+    places: tuple[MeasurePlace, ...]
+    texts: tuple[str, ...]
+    """What was asked in each place: the sentence that introduces the situation and the situation in quotes."""
+    where: IntArray
+    answers: FloatArray
+    """Items in the instrument's order × administrations; NaN where there is no answer within the range."""
+
+    @property
+    def n_blank(self) -> int:
+        return int(np.isnan(self.answers).any(axis=0).sum())
+
+
+def name_parts(file_name: str) -> tuple[str, Instrument] | None:
+    """(model, instrument) of a result file's name; None for a file of another kind."""
+    match = _FILE.fullmatch(file_name)
+    return (match["model"], INSTRUMENTS[match["questionnaire"]]) if match else None
+
+
+def read_results(content: bytes, source: str, instrument: Instrument, path: str) -> EmotionResultFile:
+    header, texts, rows = _table(content, instrument, path)
+    places: dict[tuple[str, int, int], int] = {}
+    said: dict[int, str] = {}
+    columns, where = [], []
+    numbers = _item_numbers(header, rows, instrument, path)
+    cells = np.array([[_number(cell, instrument) for cell in row] for row in rows])
+    for column, name in enumerate(header):
+        if match := _DEFAULT.fullmatch(name):
+            where.append(DEFAULT)
+        elif match := _EVOKED.fullmatch(name):
+            place = places.setdefault((match[1], int(match[2]), int(match[3])), len(places))
+            said.setdefault(place, texts[column])
+            where.append(place)
+        else:
+            continue
+        columns.append(cells[numbers[int(match[match.re.groups])], column])
+    if DEFAULT not in where or not places:
+        raise DataError(f"{path} has no default or no evoked measures in its header.", _VERIFY)
+    return EmotionResultFile(
+        source,
+        instrument,
+        _places(places),
+        tuple(said[index] for index in range(len(places))),
+        np.array(where),
+        np.array(columns).T,
+    )
+
+
+def measures_of_file(results: EmotionResultFile, *, keyed: bool = True, whole: bool = False) -> Measures:
+    """A file's scores. `whole` adds the sum over all items where the instrument defines none."""
+    parts = results.instrument.scores_and_total(OVERALL) if whole else results.instrument.scores
+    scores = {part.name: score_columns(results.instrument, results.answers, part, keyed=keyed) for part in parts}
+    return Measures(results.source, results.instrument.key, results.places, results.where, scores)
+
+
+def _places(found: Iterable[tuple[str, int, int]]) -> tuple[MeasurePlace, ...]:
+    """From emotion, factor and situation, numbered from 0."""
+    return tuple(MeasurePlace(emotion, f, factor_name(emotion, f), f"{emotion}-{f}-{s}") for emotion, f, s in found)
+
+
+def _table(content: bytes, instrument: Instrument, path: str) -> tuple[list[str], list[str], list[list[str]]]:
+    try:
+        table = [row for row in csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")) if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path} is not a table of results: {error}.", _VERIFY) from error
+    if len(table) != instrument.n_items + 2:
+        wanted = instrument.n_items + 2
+        raise DataError(f"{path} has {len(table)} rows; a {instrument.key} result has {wanted}.", _VERIFY)
+    if any(len(row) != len(table[0]) for row in table):
+        raise DataError(f"{path} has rows of different lengths.", _VERIFY)
+    return table[0], table[1], table[2:]
+
+
+def _item_numbers(header: list[str], rows: list[list[str]], instrument: Instrument, path: str) -> dict[int, IntArray]:
+    """For each order: in which row each item of the instrument stands."""
+    found = {}
+    for column, name in enumerate(header):
+        if match := _ORDER.fullmatch(name):
+            items = [row[column].strip().removesuffix(".0") for row in rows]
+            if sorted(items) != sorted(str(number) for number in instrument.numbers):
+                raise DataError(f"{path}: column {name} does not hold every item number once.", _VERIFY)
+            found[int(match[1])] = np.argsort([int(item) for item in items])
+    if not found:
+        raise DataError(f"{path} has no column 'order-0'.", _VERIFY)
+    measured = (_DEFAULT.fullmatch(name) or _EVOKED.fullmatch(name) for name in header)
+    used = {int(match[match.re.groups]) for match in measured if match}
+    if missing := used - found.keys():
+        raise DataError(f"{path} has no column 'order-{min(missing)}', which other columns refer to.", _VERIFY)
+    return found
+
+
+def _number(cell: str, instrument: Instrument) -> float:
+    """A cell's answer; NaN for a blank, a text or a value outside the scale."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return np.nan
+    return value if instrument.low <= value <= instrument.high else np.nan
+
+
+def read_people(content: bytes, path: str = CROWD) -> People:
+    from python_calamine import CalamineError, CalamineWorkbook
+
+    try:
+        rows = CalamineWorkbook.from_filelike(io.BytesIO(content)).get_sheet_by_name("Raw").to_python()
+    except (CalamineError, ValueError) as error:
+        raise DataError(f"{path} cannot be read as the study's workbook: {error}.", _FETCH) from error
+    return people_of(rows, path)
+
+
+def people_of(rows: Sequence[Sequence[Any]], path: str = CROWD) -> People:
+    """The sheet's rows as respondents."""
+    columns = [(index, match) for index, label in enumerate(rows[0]) if (match := _LABEL.fullmatch(str(label)))]
+    if not columns:
+        raise DataError(f"{path}: the first row has no label like 'Angry_F1S1'.", _FETCH)
+    places: dict[tuple[str, int, int], int] = {}
+    where = []
+    for _, match in columns:
+        emotion = _OTHER_NAMES.get(match[1], match[1])
+        if emotion not in FACTORS:
+            raise DataError(f"{path}: the label {match[0]} names no emotion of the study.", _FETCH)
+        where.append(places.setdefault((emotion, int(match[2]) - 1, int(match[3]) - 1), len(places)))
+    chosen = [index for index, _ in columns]
+    before, after = (_answers(rows, chosen, mark, path) for mark in (_BEFORE, _AFTER))
+    return People(
+        _places(places),
+        np.array(where),
+        {part.name: score_columns(PANAS, before, part) for part in PANAS.scores},
+        {part.name: score_columns(PANAS, after, part) for part in PANAS.scores},
+    )
+
+
+def _answers(rows: Sequence[Sequence[Any]], columns: Sequence[int], mark: str, path: str) -> FloatArray:
+    """Items × respondents of one of the two measures; rows are found by the item's word, in whatever order."""
+    found = {}
+    for row in rows:
+        question = str(row[1])
+        word = question.rpartition(" - ")[2].strip().lower()
+        if mark in question and word in PANAS.item_keys:
+            found[word] = [row[column] for column in columns]
+    missing = [word for word in PANAS.item_keys if word not in found]
+    if missing:
+        raise DataError(f"{path}: no row '{mark} …' for {', '.join(missing)}.", _FETCH)
+    answers = [[float(cell) if isinstance(cell, int | float) else np.nan for cell in found[w]] for w in PANAS.item_keys]
+    return np.array(answers)
+
 
 OPEN = "emotionbench.toml"
 SITUATIONS = "emotionbench/situations.json"

@@ -22,8 +22,8 @@ from eqlab.benchmarks.emotionbench.moods import (
     repeat_estimates,
     three_numbers,
 )
-from eqlab.benchmarks.emotionbench.parse import last_characters
 from eqlab.benchmarks.emotionbench.score import WHOLE, Administration, administrations, measures_of, norms_of
+from eqlab.benchmarks.emotionbench.trials import last_characters
 from eqlab.benchmarks.emotionbench.views import MoodChange, Norms, PeopleAgreement, agreement, situation_changes
 from eqlab.core.answers import STATUSES, Answer, Status
 from eqlab.core.benchmark import Scored

@@ -13,8 +13,7 @@ from eqlab.core.answers import Answer, Status, final
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import ItemScore
 from eqlab.core.trials import Trial
-from eqlab.instruments.catalogue import INSTRUMENTS
-from eqlab.instruments.score import check, defined, score_columns
+from eqlab.instruments.catalogue import INSTRUMENTS, check, defined, score_columns
 
 WHOLE = "all items"
 """The sum over all items of an instrument that defines no overall score; labelled so wherever it is shown."""

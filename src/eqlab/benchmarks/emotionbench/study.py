@@ -11,7 +11,7 @@ import numpy as np
 
 from eqlab.analysis.intervals import FEWEST, t_bounds
 from eqlab.analysis.two_samples import describe, welch_comparison
-from eqlab.benchmarks.common.people import contrast_table, template
+from eqlab.benchmarks.common.people import contrast_table, instructed, template
 from eqlab.benchmarks.emotionbench.benchmark import EmotionBench
 from eqlab.benchmarks.emotionbench.benchmark import material as material_of
 from eqlab.benchmarks.emotionbench.items import EmotionBenchOptions, Situation
@@ -21,7 +21,6 @@ from eqlab.benchmarks.emotionbench.people import Paired, pair
 from eqlab.benchmarks.emotionbench.score import administrations
 from eqlab.benchmarks.emotionbench.trials import WORDS as ASKED
 from eqlab.benchmarks.emotionbench.trials import Material, asks, build_trial, select, stimulus
-from eqlab.benchmarks.instructed import instructed
 from eqlab.core.benchmark import Selection
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError

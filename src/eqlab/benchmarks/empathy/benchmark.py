@@ -1,22 +1,207 @@
 """Empathy as a benchmark: somebody's words above, one field for a reply below. The replies get their score from raters,
-people or judges, whose ratings are answers to trials of their own (`benchmarks/rating`)."""
+people or judges, whose ratings are answers to trials of their own (`benchmarks/rating`).
 
+What can be said of a subject's replies before anybody has rated them: length and manners, and no score.
+
+Reply: people write the replies. Somebody's words above, a field to answer them below; the human arm that a rating
+study needs. What they wrote is moderated before anybody reads it (`eqlab study replies`)."""
+
+import random
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any
 
+from eqlab.analysis.intervals import clustered_share, mean_estimate, proportion_estimate
+from eqlab.benchmarks.common.people import template
 from eqlab.benchmarks.common.selection import balanced_batches, spread
-from eqlab.benchmarks.empathy.items import OPEN_PATH, EmpathyItem, parse_open, parse_own
-from eqlab.benchmarks.empathy.published import BATCH_SIZE, PATH, from_published, parse_published
-from eqlab.benchmarks.empathy.replies import MEAN_WORDS, MOST_WORDS, read_reply
-from eqlab.benchmarks.options import Options, option
-from eqlab.core.answers import Reading
+from eqlab.benchmarks.empathy.items import (
+    BATCH_SIZE,
+    OPEN_PATH,
+    PATH,
+    EmpathyItem,
+    from_published,
+    parse_open,
+    parse_own,
+    parse_published,
+)
+from eqlab.benchmarks.empathy.replies import (
+    MEAN_WORDS,
+    MOST_WORDS,
+    WrittenReply,
+    describe,
+    moderation_marks,
+    read_reply,
+    reply_text,
+)
+from eqlab.benchmarks.options import Options, option, read_options
+from eqlab.core.answers import STATUSES, Answer, Reading, Status, final
 from eqlab.core.benchmark import NO_CONTEXT, Asking, Context, OptionHelp, ReplyRow, Scored, Selection, Source
-from eqlab.core.forms import Form
+from eqlab.core.design import Batch, Design
+from eqlab.core.forms import Form, Writing
 from eqlab.core.item_file import filled
-from eqlab.core.results import ItemScore, Result
-from eqlab.core.runs import OWN
+from eqlab.core.results import Estimate, ItemScore, Result, Table
+from eqlab.core.runs import OWN, PEOPLE
+from eqlab.core.studied import Analysed, PeopleResult, Recovered, StudyForm, StudyPages, Truth
+from eqlab.core.study import Checks, Study
 from eqlab.core.trials import Trial
+
+UNRATED = "replies are scored by raters: a judge ('eqlab judge MODEL --on RUN') or people ('eqlab ratings')"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenReply:
+    """One planned trial with the reply that counts."""
+
+    trial: Trial
+    repeat: int
+    n_attempts: int
+    answer: Answer | None
+    text: str
+    facts: Mapping[str, Any]
+    """Empty without a reply."""
+
+    @property
+    def status(self) -> Status | None:
+        """A refusal is a reply that can be rated, so it is stored as one; it is counted as what it is."""
+        if self.answer is None:
+            return None
+        return "refused" if self.facts.get("refusal") else self.answer.status
+
+
+def given_replies(scored: Iterable[Scored]) -> list[GivenReply]:
+    return [_given(one) for one in scored]
+
+
+def _given(one: Scored) -> GivenReply:
+    answer = final(one.attempts)
+    text = reply_text(answer)
+    return GivenReply(one.trial, one.repeat, len(one.attempts), answer, text, describe(text) if text else {})
+
+
+def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -> Result:
+    given = given_replies(scored)
+    replied = [one for one in given if one.text]
+    counts = Counter(one.status or "unanswered" for one in given)
+    words = mean_estimate("words per reply", [one.facts["words"] for one in replied], digits=1)
+    return Result(
+        noun="prompts",
+        benchmark="empathy",
+        title="Empathy",
+        subject=subject,
+        rules={**options, "mode": given[0].trial.mode if given else "text"},
+        sentence=_sentence(subject, replied, words),
+        headline=Estimate("P(Good)", None, 0, unit="%", note=UNRATED, digits=1),
+        score_range=(0.0, 100.0),
+        estimates=_estimates(replied, words),
+        counts={
+            "planned": len(given),
+            **{status: counts.get(status, 0) for status in STATUSES},
+            "unanswered": counts.get("unanswered", 0),
+        },
+        items=tuple(_item(one) for one in given),
+        item_range=(1.0, 3.0),
+        caveats=_caveats(given, replied),
+        tables=_tables(replied) if len(replied) > 1 else (),
+    )
+
+
+def _estimates(replied: Sequence[GivenReply], words: Estimate) -> tuple[Estimate, ...]:
+    prompts = [one.trial.items for one in replied]
+    return (
+        words,
+        mean_estimate("tokens per reply", [one.facts["tokens"] for one in replied], digits=1),
+        clustered_share("refusals", _those(replied, "refusal"), prompts),
+        clustered_share("greet like an assistant", _those(replied, "greeting"), prompts),
+        clustered_share("say they are an AI", _those(replied, "ai"), prompts),
+        clustered_share(f"longer than {MOST_WORDS} words", [r.facts["words"] > MOST_WORDS for r in replied], prompts),
+    )
+
+
+def _those(replied: Sequence[GivenReply], fact: str) -> list[bool]:
+    return [bool(one.facts[fact]) for one in replied]
+
+
+def _count(replied: Sequence[GivenReply], fact: str) -> int:
+    return sum(bool(one.facts[fact]) for one in replied)
+
+
+def _tables(replied: Sequence[GivenReply]) -> tuple[Table, ...]:
+    note = "Words as blanks separate them. Nothing here is a score."
+    return (
+        Table("Replies by valence", _columns("valence"), _rows(replied, "valence"), note),
+        Table("Replies by emotion", _columns("emotion"), _rows(replied, "emotion"), note),
+    )
+
+
+def _columns(by: str) -> tuple[str, ...]:
+    return (by, "replies", "words per reply", "refusals", "assistant greetings", "say they are an AI")
+
+
+def _rows(replied: Sequence[GivenReply], by: str) -> tuple[tuple[str | int | Estimate, ...], ...]:
+    groups: dict[str, list[GivenReply]] = {}
+    for one in replied:
+        groups.setdefault(one.trial.key[by], []).append(one)
+    return tuple(
+        (
+            name,
+            len(group),
+            mean_estimate("words", [one.facts["words"] for one in group], digits=1),
+            *(_count(group, fact) for fact in ("refusal", "greeting", "ai")),
+        )
+        for name, group in sorted(groups.items())
+    )
+
+
+def reply_shown(scored: Scored) -> ItemScore:
+    return _item(_given(scored))
+
+
+def _item(one: GivenReply) -> ItemScore:
+    said = {"refusal": "declines", "greeting": "greets like an assistant", "ai": "says it is an AI"}
+    return ItemScore(
+        item=one.trial.items[0],
+        trial=one.trial.id,
+        repeat=one.repeat,
+        status=one.status,
+        score=None,
+        title=f"{one.trial.key['emotion']}: {one.trial.key['utterance']}",
+        text=one.text or (one.answer.text if one.answer else ""),
+        values={name: value for name, value in one.facts.items() if name in ("words", "tokens")}
+        | {label: "yes" for fact, label in said.items() if one.facts.get(fact)},
+        attempts=one.n_attempts,
+        topics=(str(one.trial.key["emotion"]), str(one.trial.key["valence"])),
+        shown=one.trial.stimulus,
+    )
+
+
+def _sentence(subject: str, replied: Sequence[GivenReply], words: Estimate) -> str:
+    who = subject.removeprefix("model:")
+    if words.value is None:
+        return f"{who} gave no reply, so there is nothing to rate."
+    refused = _count(replied, "refusal")
+    prompts = len({one.trial.items[0] for one in replied})
+    tail = f", {refused} of them refusals" if refused else ""
+    return (
+        f"{who} replied to {prompts} prompts with {words.value:.1f} words on average{tail}. Their score "
+        "comes from raters, judges or people."
+    )
+
+
+def _caveats(given: Sequence[GivenReply], replied: Sequence[GivenReply]) -> tuple[str, ...]:
+    said = ["Length and manners say nothing about empathy: only raters can. 'eqlab judge MODEL --on RUN' asks a judge."]
+    cut = sum(one.answer is not None and one.answer.finish == "length" for one in given)
+    if cut:
+        said.append(f"{cut} replies were cut off by the token limit; raise it with --set max_tokens=N.")
+    lost = sum(one.answer is not None and not one.text for one in given)
+    if lost:
+        said.append(f"{lost} of {len(given)} prompts got no usable reply and cannot be rated.")
+    waiting = sum(one.answer is None for one in given)
+    if waiting:
+        said.append(f"{waiting} prompts are not answered yet.")
+    return tuple(said)
+
 
 _TRIES, _TEMPERATURE, _TOKENS = 3, 0.7, 256
 QUICK_ITEMS = 4
@@ -72,13 +257,9 @@ class Empathy:
     def score(
         self, subject: str, scored: Iterable[Scored], options: Mapping[str, Any], context: Context = NO_CONTEXT
     ) -> Result:
-        from eqlab.benchmarks.empathy.result import result
-
         return result(subject, scored, options)
 
     def replies(self, arm: str, scored: Iterable[Scored]) -> Iterator[ReplyRow]:
-        from eqlab.benchmarks.empathy.result import given_replies
-
         for one in given_replies(scored):
             if one.text:
                 key = one.trial.key
@@ -92,8 +273,6 @@ class Empathy:
         return {item.id: f"{item.situation} {item.utterance}" for item in prompts(files, EmpathyOptions.of(options))}
 
     def item(self, scored: Scored, options: Mapping[str, Any]) -> ItemScore:
-        from eqlab.benchmarks.empathy.result import reply_shown
-
         return reply_shown(scored)
 
 
@@ -150,3 +329,149 @@ def _instruction(style: str) -> str:
         _AS_TEXT,
     ]
     return "\n".join(part for part in parts if part)
+
+
+ARM = "writers"
+KEY = "reply"
+WORDS: Mapping[str, str] = {
+    "happened": "What happened, in their words:",
+    "says": "They say to you:",
+    "write": "Your reply to them",
+    "check_words": "apple river window garden",
+}
+_OPTIONS = (
+    OptionHelp("least_words", "10", "words that a reply must have"),
+    OptionHelp("most_characters", "1500", "characters that it may have"),
+)
+_HERE = (
+    "that sounds hard and I am sorry you went through this what a day how are you now would it help to talk or shall "
+    "we take a walk later maybe they did not see how much it meant to you my own week was like this once"
+)
+"""What simulated people make their replies of."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyStudy:
+    words: Mapping[str, str] = field(default_factory=lambda: WORDS)
+
+    def in_words(self, words: Mapping[str, str]) -> "ReplyStudy":
+        return replace(self, words={**self.words, **words})
+
+    def form(self) -> StudyForm:
+        return StudyForm(
+            "reply",
+            "empathy",
+            "people write replies",
+            template("eqlab.benchmarks.empathy"),
+            30.0,
+            "words of a reply on average",
+            own_options=_OPTIONS,
+        )
+
+    def pages(self, study: Study, files: Mapping[str, bytes], options: Mapping[str, Any]) -> StudyPages:
+        typed = EmpathyOptions.of(options)
+        items = prompts(files, typed)
+        chosen = spread(items, study.limit or len(items))
+        dealt = balanced_batches(chosen, [item.emotion for item in chosen], study.places.batch_size, study.seed)
+        asked = self._field(study)
+        batches = tuple(
+            Batch(ARM, number, tuple(self._trial(item, asked, number, typed) for item in own))
+            for number, own in enumerate(dealt)
+        )
+        return StudyPages(batches, self._checks(study.checks, asked))
+
+    def _field(self, study: Study) -> Writing:
+        mine = {option.name for option in _OPTIONS}
+        given = {name: value for name, value in study.options if name in mine}
+        own = read_options("reply", _OPTIONS, given)
+        return Writing(KEY, self.words["write"], own["least_words"], own["most_characters"])
+
+    def _trial(self, item: EmpathyItem, asked: Writing, batch: int, options: EmpathyOptions) -> Trial:
+        story = [(self.words["happened"], item.situation)] if options.situation else []
+        shown = "\n".join(f"{told}\n{_quoted(text)}" for told, text in (*story, (self.words["says"], item.utterance)))
+        form = Form(fields=(asked,))
+        return Trial("empathy", (item.id,), options.style, shown, form, "", key={**item.about, "batch": batch})
+
+    def _checks(self, checks: Checks, asked: Writing) -> tuple[Trial, ...]:
+        """Pages that ask for one word instead of a reply."""
+        words = self.words["check_words"].split()
+        if not checks.attention:
+            return ()
+        form = Form(fields=(replace(asked, least_words=0),))
+        made = []
+        for index in range(max(len(words), checks.attention)):
+            word = words[index % len(words)]
+            told = checks.instruction.replace("{answer}", word)
+            made.append(
+                Trial("attention", (f"check{index + 1}",), "attention", told, form, "", key={"right": {KEY: word}})
+            )
+        return tuple(made)
+
+    def warnings(self, design: Design) -> Iterable[str]:
+        told = design.study.checks.instruction.casefold()
+        if design.attention and "choose" in told:
+            yield "checks.instruction says to choose, but people write here: say which word to write."
+
+    def simulated(self, design: Design, truth: Truth, seed: int) -> "Writers":
+        return Writers(truth)
+
+    def result(self, design: Design, people: Analysed) -> PeopleResult:
+        (asked,) = design.run.benchmarks
+        base = Empathy().score(PEOPLE, people.scored, asked.options)
+        written = written_of(people)
+        by_person: dict[str, list[int]] = {}
+        for one in written:
+            by_person.setdefault(one.person, []).append(len(one.reply.split()))
+        headline = mean_estimate("words per reply", [fmean(own) for own in by_person.values()], digits=1)
+        least = self._field(design.study).least_words
+        marks = moderation_marks(written, least)
+        marked = sum(bool(one) for one in marks)
+        sentence = f"{len(by_person)} people wrote {len(written)} replies; {marked} carry a mark for the moderator."
+        found = replace(base, headline=headline, estimates=(headline,), sentence=sentence, title="Replies by people")
+        return PeopleResult(found, planned=(_marks_table(marks),))
+
+    def recovered(self, design: Design, truth: Truth, found: PeopleResult) -> Sequence[Recovered]:
+        headline = found.result.headline
+        return (Recovered(headline.name, truth.effect, headline),) if headline.value is not None else ()
+
+
+def written_of(people: Analysed) -> list[WrittenReply]:
+    """What people wrote, with the time that the page took."""
+    return [
+        WrittenReply(
+            one.answer.subject if one.answer else "",
+            one.trial.items[0],
+            f"{one.trial.key['situation']} {one.trial.key['utterance']}",
+            one.text,
+            one.answer.latency if one.answer else None,
+        )
+        for one in given_replies(people.scored)
+        if one.text
+    ]
+
+
+def _marks_table(marks: Sequence[Sequence[str]]) -> Table:
+    names = sorted({name for own in marks for name in own})
+    rows = [(name, proportion_estimate(name, sum(name in own for own in marks), len(marks))) for name in names]
+    rows.append(("no mark", proportion_estimate("no mark", sum(not own for own in marks), len(marks))))
+    note = "Marks are for a moderator: 'eqlab study replies' writes the table to decide on."
+    return Table("Care of the replies", ("mark", "share of replies, %"), tuple(rows), note)
+
+
+@dataclass(frozen=True, slots=True)
+class Writers:
+    """People whose replies have so many words on average."""
+
+    truth: Truth
+
+    def person(self, draw: random.Random) -> float:
+        return draw.gauss(0.0, 4.0)
+
+    def answer(self, person: Any, trial: Trial, draw: random.Random) -> Mapping[str, Any]:
+        (asked,) = (one for one in trial.form.fields if isinstance(one, Writing))
+        count = max(asked.least_words, round(self.truth.effect + person + draw.gauss(0.0, 5.0)))
+        return {asked.key: " ".join(draw.choice(_HERE.split()) for _ in range(count))}
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}" for line in text.splitlines() or [""])

@@ -14,8 +14,8 @@ from eqlab.analysis.clusters import clustering, crossed_mean, reliability_of_mea
 from eqlab.analysis.correlation import pearson
 from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.common.outcome import against, count_outcomes
-from eqlab.benchmarks.eqbench.parse import Chosen, choose
 from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchOptions, EqBenchRules, baselines, item_score, run_score
+from eqlab.benchmarks.eqbench.trials import Chosen, choose
 from eqlab.core.answers import UNANSWERED
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Baseline, Estimate, ItemScore, Result, Table

@@ -10,9 +10,8 @@ from typing import Any
 from eqlab.benchmarks.common.reading import is_refusal
 from eqlab.benchmarks.eqbench.benchmark import EqBench
 from eqlab.benchmarks.eqbench.items import Question
-from eqlab.benchmarks.eqbench.parse import figure_answer, read_reply
 from eqlab.benchmarks.eqbench.score import PRESETS, EqBenchOptions
-from eqlab.benchmarks.eqbench.trials import build_trial, scales_of
+from eqlab.benchmarks.eqbench.trials import build_trial, figure_answer, read_reply, scales_of
 from eqlab.core.answers import Answer, Status
 from eqlab.core.benchmark import Scored
 from eqlab.core.errors import DataError

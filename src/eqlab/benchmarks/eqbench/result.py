@@ -11,7 +11,6 @@ from msgspec import structs
 
 from eqlab.analysis.intervals import clustered_share, mean_estimate
 from eqlab.benchmarks.common.outcome import against, count_outcomes, flatness
-from eqlab.benchmarks.eqbench.parse import FIGURES, Chosen, choose, choose_again
 from eqlab.benchmarks.eqbench.score import (
     PRESETS,
     EqBenchOptions,
@@ -24,7 +23,7 @@ from eqlab.benchmarks.eqbench.score import (
     worst_score,
 )
 from eqlab.benchmarks.eqbench.short import as_short, is_short
-from eqlab.benchmarks.eqbench.trials import perturbation_of
+from eqlab.benchmarks.eqbench.trials import FIGURES, Chosen, choose, choose_again, perturbation_of
 from eqlab.benchmarks.eqbench.trials import tables as perturbation_tables
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Baseline, ByEmotion, Estimate, ItemScore, Result, Table

@@ -14,9 +14,8 @@ from msgspec import structs
 from eqlab.analysis.agreement import agreement, printed_kappa
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import Interval, draw_totals, interval
-from eqlab.benchmarks.rating.prompt import RATING
 from eqlab.benchmarks.rating.rated import RatedReply
-from eqlab.benchmarks.rating.reply_rows import REFERENCE_ARMS, order_arms
+from eqlab.benchmarks.rating.trials import RATING, REFERENCE_ARMS, order_arms
 from eqlab.core.forms import Scale
 from eqlab.core.results import Estimate, Result, Table
 

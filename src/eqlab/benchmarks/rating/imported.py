@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eqlab.benchmarks.empathy.items import EMOTIONS, EmpathyItem
-from eqlab.benchmarks.rating.reply_rows import ReplyRow
+from eqlab.core.benchmark import ReplyRow
 from eqlab.core.errors import DataError
-from eqlab.core.spreadsheet import unguarded
+from eqlab.tables.data import unguarded
 
 _RATINGS = {"1": 1, "2": 2, "3": 3, "bad": 1, "okay": 2, "ok": 2, "good": 3}
 LONGEST = 20_000

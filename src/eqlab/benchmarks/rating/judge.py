@@ -17,8 +17,18 @@ from eqlab.analysis.intervals import mean_estimate, proportion_estimate
 from eqlab.analysis.ppi import PpiMean
 from eqlab.benchmarks.rating import calibration, powered
 from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares, arm_table, by_group, length_table, shares_of
-from eqlab.benchmarks.rating.rated import GOOD, GivenRating, RatedReply, arms_of, given, snapshots
-from eqlab.benchmarks.rating.result import HUMAN, Outcome, counted, unread_caveats
+from eqlab.benchmarks.rating.rated import (
+    GOOD,
+    HUMAN,
+    GivenRating,
+    Outcome,
+    RatedReply,
+    arms_of,
+    counted,
+    given,
+    snapshots,
+    unread_caveats,
+)
 from eqlab.benchmarks.rating.trials import RatingOptions
 from eqlab.core.forms import Scale
 from eqlab.core.results import POINTS, Estimate, OfOthers, Table, whiskers

@@ -17,8 +17,7 @@ from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.common.people import contrast_table, corrected
 from eqlab.benchmarks.rating.people import FOLLOWS, WHY_NO_POINTS
 from eqlab.benchmarks.rating.powered import wins_table
-from eqlab.benchmarks.rating.rated import RatedReply, arms_of
-from eqlab.benchmarks.rating.result import HUMAN, Outcome, unread_caveats
+from eqlab.benchmarks.rating.rated import HUMAN, Outcome, RatedReply, arms_of, unread_caveats
 from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables, verdicts_of, width_of
 from eqlab.benchmarks.rating.trials import ALL, RatingOptions
 from eqlab.core.errors import UsageError

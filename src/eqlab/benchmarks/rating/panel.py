@@ -22,12 +22,10 @@ from eqlab.analysis.panel import (
     ranks_of,
 )
 from eqlab.benchmarks.rating.calibration import family
-from eqlab.benchmarks.rating.prompt import RATING
-from eqlab.benchmarks.rating.rated import RatedReply, snapshots
-from eqlab.benchmarks.rating.result import HUMAN
+from eqlab.benchmarks.rating.rated import HUMAN, RatedReply, snapshots
 from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables
-from eqlab.benchmarks.rating.trials import RatingOptions
-from eqlab.core import answered_as
+from eqlab.benchmarks.rating.trials import RATING, RatingOptions
+from eqlab.core import answers
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Scale
 from eqlab.core.results import POINTS, Estimate, ItemScore, OfOthers, Result, Table, whiskers
@@ -364,7 +362,7 @@ def _caveats(panel: Panel) -> tuple[str, ...]:
 
 
 def snapshots_table(given: Given) -> Table:
-    rows = [(judge, answered_as.in_words(snapshots(ratings)) or "not reported") for judge, ratings in given.items()]
+    rows = [(judge, answers.in_words(snapshots(ratings)) or "not reported") for judge, ratings in given.items()]
     return Table("Who answered", ("judge asked", "answered as"), tuple(rows), "As the server says.")
 
 
@@ -375,7 +373,7 @@ def replaced(given: Given) -> Iterator[str]:
         seen = snapshots(ratings)
         for model in seen:
             owners.setdefault(model, []).append(judge)
-        yield from answered_as.replaced(judge, seen)
+        yield from answers.replaced(judge, seen)
     for model, judges in owners.items():
         if len(judges) > 1:
             yield f"{' and '.join(judges)} all answered as {model}: they may be one judge, counted several times."

@@ -9,8 +9,8 @@ from statistics import fmean
 import numpy as np
 
 from eqlab.analysis.ppi import Arm, PpiMean, ppi_difference, ppi_mean, ppi_wins
-from eqlab.benchmarks.rating.prompt import RATING
 from eqlab.benchmarks.rating.rated import GOOD, RatedReply
+from eqlab.benchmarks.rating.trials import RATING
 from eqlab.core.forms import Scale
 from eqlab.core.results import Estimate, Table
 

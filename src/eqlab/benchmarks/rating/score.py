@@ -6,15 +6,13 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from eqlab.benchmarks.rating import judge, pairs, people
-from eqlab.benchmarks.rating.prompt import prompt_sha256
-from eqlab.benchmarks.rating.rated import RatedReply, rated
-from eqlab.benchmarks.rating.result import Outcome, as_result, is_people
-from eqlab.benchmarks.rating.trials import ABSOLUTE, PAIRWISE, SCALES, RatingOptions
+from eqlab.benchmarks.rating.rated import Outcome, RatedReply, as_result, is_people, rated
+from eqlab.benchmarks.rating.trials import ABSOLUTE, PAIRWISE, SCALES, RatingOptions, prompt_sha256
 from eqlab.core.benchmark import Context, Scored
 from eqlab.core.forms import Scale
 from eqlab.core.results import Result, Table
 from eqlab.core.runs import PEOPLE, ModelConfig
-from eqlab.data.rubric_files import PUBLISHED, shipped
+from eqlab.data.items import PUBLISHED, shipped
 
 Maker = Callable[[str, Sequence[RatedReply], RatingOptions], Outcome]
 MAKERS: Mapping[tuple[Literal["judge", "people"], str], Maker] = {

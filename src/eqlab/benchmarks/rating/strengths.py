@@ -14,9 +14,8 @@ import numpy as np
 from eqlab.analysis.bradley_terry import Strengths, Verdicts, next_pairs, strengths
 from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.rating.rated import RatedReply
-from eqlab.benchmarks.rating.reply_rows import ReplyRow, choose
-from eqlab.benchmarks.rating.trials import Design, RatingOptions, designed, on_prompts, pair
-from eqlab.core.benchmark import Selection
+from eqlab.benchmarks.rating.trials import Design, RatingOptions, choose, designed, on_prompts, pair
+from eqlab.core.benchmark import ReplyRow, Selection
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Table, whiskers
 from eqlab.core.rubric import Rubric

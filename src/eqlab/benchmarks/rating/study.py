@@ -10,28 +10,25 @@ from itertools import combinations
 from typing import Any
 
 from eqlab.analysis.power import StudySize, minimum_gap
-from eqlab.benchmarks.common.people import template
+from eqlab.benchmarks.common.people import instructed, template
 from eqlab.benchmarks.common.selection import balanced_batches
 from eqlab.benchmarks.empathy.replies import manners
-from eqlab.benchmarks.instructed import instructed
 from eqlab.benchmarks.options import read_options
 from eqlab.benchmarks.rating import people as people_results
-from eqlab.benchmarks.rating import prompt as words_of
+from eqlab.benchmarks.rating import trials as words_of
 from eqlab.benchmarks.rating.arm_shares import arm_shares
 from eqlab.benchmarks.rating.benchmark import Ratings
 from eqlab.benchmarks.rating.pairs import pair_contrasts
-from eqlab.benchmarks.rating.planned import (
+from eqlab.benchmarks.rating.people import (
     moderation_table,
     planned_contrasts,
     planned_table,
     planned_words,
     scale_contrasts,
 )
-from eqlab.benchmarks.rating.rated import GivenRating, given, rated
-from eqlab.benchmarks.rating.reply_rows import FILE, ReplyRow, choose, from_jsonl
-from eqlab.benchmarks.rating.result import as_result
-from eqlab.benchmarks.rating.trials import PAIRWISE, SCALES, pair_key, single
-from eqlab.core.benchmark import OptionHelp
+from eqlab.benchmarks.rating.rated import GivenRating, as_result, given, rated
+from eqlab.benchmarks.rating.trials import FILE, PAIRWISE, SCALES, choose, from_jsonl, pair_key, single
+from eqlab.core.benchmark import OptionHelp, ReplyRow
 from eqlab.core.design import Batch, Design
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Form, Scale

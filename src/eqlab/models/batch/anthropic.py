@@ -8,8 +8,7 @@ from urllib.parse import quote, urlsplit
 
 from eqlab.models.batch.contract import Found, Key, Look, Result, Wanted, Way, as_raw, count_of, read_lines
 from eqlab.models.wire.anthropic import VERSION
-from eqlab.models.wire.body import mapping
-from eqlab.models.wire.contract import Incoming, Outgoing
+from eqlab.models.wire.contract import Incoming, Outgoing, mapping
 
 _EARLIER = 3600
 _PAGE = 100

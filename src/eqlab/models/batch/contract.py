@@ -13,8 +13,7 @@ from eqlab.core.runs import ModelConfig
 from eqlab.models.open import is_local
 from eqlab.models.providers import BATCH_PROVIDERS, LITELLM, locate, shown_url, without_key
 from eqlab.models.transport import Transport
-from eqlab.models.wire.body import unambiguous
-from eqlab.models.wire.contract import Endpoint, Hopeless, Incoming, Outgoing, TryAgain
+from eqlab.models.wire.contract import Endpoint, Hopeless, Incoming, Outgoing, TryAgain, unambiguous
 from eqlab.models.wire.failures import read_error
 
 _LARGEST = 2**30

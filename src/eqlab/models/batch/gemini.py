@@ -8,8 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from eqlab.models.batch.contract import Found, Key, Look, Result, Wanted, Way, as_raw, count_of, read_lines
-from eqlab.models.wire.body import mapping
-from eqlab.models.wire.contract import Incoming, Outgoing
+from eqlab.models.wire.contract import Incoming, Outgoing, mapping
 
 _TAG = "eqlab"
 _PAGE = 100

@@ -16,8 +16,7 @@ from eqlab.models.batch.contract import (
     count_of,
     read_lines,
 )
-from eqlab.models.wire.body import mapping
-from eqlab.models.wire.contract import Incoming, Outgoing
+from eqlab.models.wire.contract import Incoming, Outgoing, mapping
 
 _TAG = "eqlab"
 """The metadata key that holds our name for a batch."""

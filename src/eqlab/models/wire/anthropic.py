@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from eqlab.models.chat import LENGTH, REFUSED, ChatReply, ChatRequest
-from eqlab.models.wire.body import count, events, is_stream, known, mapping, unambiguous, without_twins
 from eqlab.models.wire.contract import (
     Adapt,
     Adaptation,
@@ -16,7 +15,14 @@ from eqlab.models.wire.contract import (
     ReplyOrFailure,
     RequestProfile,
     allowance,
+    count,
+    events,
+    is_stream,
+    known,
+    mapping,
     token_limit,
+    unambiguous,
+    without_twins,
 )
 from eqlab.models.wire.failures import ErrorBody, classify, error_in, quoted, read_error, unreadable
 from eqlab.models.wire.openai_chat import BROKEN, nearest_effort

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from eqlab.models.chat import LENGTH, ChatReply, ChatRequest
-from eqlab.models.wire.body import count, events, is_stream, known, mapping, unambiguous, without_twins
 from eqlab.models.wire.contract import (
     Adapt,
     Adaptation,
@@ -17,7 +16,14 @@ from eqlab.models.wire.contract import (
     RequestProfile,
     TryAgain,
     allowance,
+    count,
+    events,
+    is_stream,
+    known,
+    mapping,
     token_limit,
+    unambiguous,
+    without_twins,
 )
 from eqlab.models.wire.failures import ErrorBody, classify, error_in, read_error, refused, unreadable
 from eqlab.models.wire.openai_chat import BROKEN, without_system

@@ -6,9 +6,8 @@ ends in /openai/v1 is Azure's newer one, with the model in the body."""
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eqlab.core.messages import Message
+from eqlab.core.trials import Message
 from eqlab.models.chat import EFFORTS, FILTERED, LENGTH, REFUSED, ChatReply, ChatRequest
-from eqlab.models.wire.body import amount, count, events, is_stream, known, mapping, unambiguous, without_comments
 from eqlab.models.wire.contract import (
     Adapt,
     Adaptation,
@@ -19,7 +18,15 @@ from eqlab.models.wire.contract import (
     ReplyOrFailure,
     RequestProfile,
     TryAgain,
+    amount,
+    count,
+    events,
+    is_stream,
+    known,
+    mapping,
     token_limit,
+    unambiguous,
+    without_comments,
 )
 from eqlab.models.wire.failures import ErrorBody, classify, error_in, named_limit, quoted, read_error, unreadable
 

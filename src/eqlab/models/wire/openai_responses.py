@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from eqlab.models.chat import FILTERED, LENGTH, REFUSED, ChatReply, ChatRequest
-from eqlab.models.wire.body import count, events, is_stream, known, mapping, unambiguous
 from eqlab.models.wire.contract import (
     Adapt,
     Adaptation,
@@ -14,7 +13,13 @@ from eqlab.models.wire.contract import (
     ReplyOrFailure,
     RequestProfile,
     TryAgain,
+    count,
+    events,
+    is_stream,
+    known,
+    mapping,
     token_limit,
+    unambiguous,
 )
 from eqlab.models.wire.failures import ErrorBody, classify, error_in, filter_code, read_error, refused, unreadable
 from eqlab.models.wire.openai_chat import BROKEN, nearest_effort, without_system

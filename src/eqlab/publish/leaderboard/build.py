@@ -16,8 +16,7 @@ from eqlab.publish.leaderboard.entries import BoardEntry, store_entries
 from eqlab.publish.leaderboard.site import TALKS, BoardChange, BoardSite, changes, site_files, snapshot, whole
 from eqlab.publish.leaderboard.submission import Refused, read_submission
 from eqlab.publish.leaderboard.tables import Board, boards
-from eqlab.runs.published_results import PublishedReader
-from eqlab.runs.published_runs import as_run
+from eqlab.runs.published_results import PublishedReader, as_run
 from eqlab.store.reader import Reader
 
 _STATE, _FRONT = "board.json", "index.html"

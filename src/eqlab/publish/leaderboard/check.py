@@ -13,8 +13,7 @@ from eqlab.core.errors import EqlabError
 from eqlab.core.runs import BenchmarkConfig, RunConfig, config_from_json
 from eqlab.core.trials import Trial
 from eqlab.data.items import read_sources
-from eqlab.models.runner import Asked
-from eqlab.models.talks import open_talks
+from eqlab.models.runner import Asked, open_talks
 from eqlab.publish.groups import RunRecord
 from eqlab.publish.leaderboard.entries import BoardEntry
 from eqlab.publish.leaderboard.submission import (

@@ -20,8 +20,7 @@ from eqlab.comparison.contender import Lost
 from eqlab.comparison.scores import score_records, score_table, score_types, sort_values
 from eqlab.comparison.verdict import Pair
 from eqlab.core import text
-from eqlab.core.records import as_dict
-from eqlab.core.results import Estimate, ItemScore
+from eqlab.core.results import Estimate, ItemScore, as_dict
 from eqlab.core.runs import PERSON
 from eqlab.publish.groups import Row
 from eqlab.publish.leaderboard.entries import BoardEntry, without_texts

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from eqlab.benchmarks.registry import names
 from eqlab.core.answers import Answer
+from eqlab.core.environment import data_folder
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.folders import data_folder
-from eqlab.core.records import as_dict
-from eqlab.core.results import Result
+from eqlab.core.results import Result, as_dict
 from eqlab.core.runs import OWN, RunConfig
-from eqlab.core.secrets import is_secret, without_secrets
+from eqlab.core.settings import is_secret, without_secrets
 from eqlab.data.files import write_whole
 from eqlab.runs.score import results
 from eqlab.store.reader import Reader, StoredRun

@@ -94,7 +94,7 @@ def forests(one: Group, *, own: str = "", among: bool = False) -> Iterator[Fores
 
 def landscape() -> Opening:
     """Published models on EQ-Bench, from the figures that ship with the package, and a line for the reader's own."""
-    from eqlab.runs.published_runs import published_runs
+    from eqlab.runs.published_results import published_runs
 
     found = published_runs([f"published:{name}" for name in LANDSCAPE], None)
     (one,) = group([RunRecord(run.config, run.created_at, run.provenance, tuple(own)) for run, own in found])

@@ -9,7 +9,7 @@ from eqlab.comparison.equal_length import LengthView, length_view
 from eqlab.core.results import Estimate, ItemScore, Result, Table, best_baseline
 from eqlab.core.text import number
 from eqlab.publish.groups import Group, Row
-from eqlab.tables import heat
+from eqlab.tables import svg
 from eqlab.tables.svg import Range, common_range, table_range
 
 # Items on pages of their own, a hundred each, so that no page grows without bound; and, by emotion, lists of the
@@ -171,18 +171,18 @@ def _member(row: Row, one: Group) -> Member:
     return Member(row.result, row.name, row.anchor, row.letters, one.scale, row.result.title, row.people)
 
 
-def heat_of(one: Group) -> heat.HeatMap | None:
+def heat_of(one: Group) -> svg.HeatMap | None:
     """Emotions by the subjects of one table, people of a published study last."""
     known = [(row, row.result.emotions) for row in one.rows if row.result.emotions is not None]
     if not known:
         return None
     first = known[0][1]
     same = [(row, own) for row, own in known if own.measure == first.measure]
-    columns = [heat.HeatColumn(row.name, own.estimates, row.anchor) for row, own in same]
+    columns = [svg.HeatColumn(row.name, own.estimates, row.anchor) for row, own in same]
     people = next((own.people for _, own in same if own.people), ())
     if people:
-        columns.append(heat.HeatColumn("people, published", people))
-    return heat.heat_map(first.measure, columns, first.note)
+        columns.append(svg.HeatColumn("people, published", people))
+    return svg.heat_map(first.measure, columns, first.note)
 
 
 def length_of(one: Group) -> LengthView | None:

@@ -16,7 +16,7 @@ from eqlab.comparison.contender import mode_name, subject_name
 from eqlab.comparison.disagreement import against_reference
 from eqlab.comparison.scores import score_table, sort_values, usage_table
 from eqlab.core import text
-from eqlab.core.answered_as import in_words
+from eqlab.core.answers import in_words
 from eqlab.core.results import ItemScore, Result, Table
 from eqlab.publish.groups import Group
 from eqlab.publish.report import sections

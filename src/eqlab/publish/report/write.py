@@ -14,7 +14,7 @@ from eqlab.runs.panel import with_panels
 from eqlab.runs.parallel import WorkerProcesses, results_of
 from eqlab.runs.pool import pooled
 from eqlab.store.reader import Reader, StoredRun
-from eqlab.tables.markdown import markdown_table, safe
+from eqlab.tables.cells import markdown_table, safe
 
 
 def write_report(
@@ -90,7 +90,7 @@ def summary(found: Sequence[tuple[StoredRun, Sequence[Result]]]) -> str:
         parts += [f"## {safe(one.title)}", "", safe(one.sentence), ""]
         parts.append(markdown_table(score_table(one.lines, "page")))
         floor = ", ".join(f"{safe(name)} {value}" for _, name, value in one.baselines)
-        parts += ["", f"What takes no skill scores: {floor}.", ""] if floor else [""]
+        parts += ["", f"No-skill baselines: {floor}.", ""] if floor else [""]
         said = dict.fromkeys(caveat for row in one.rows for caveat in row.result.caveats)
         parts += [*(f"- {safe(caveat)}" for caveat in said), ""] if said else []
         parts += [f"{safe(' · '.join(one.facts))}", ""]

@@ -16,7 +16,7 @@ from eqlab.core.moves import ENDED, SIMULATED, Arrival, ConsentMove, FilledPage,
 from eqlab.core.trials import Trial
 from eqlab.store.schema import answers, arrivals, panel_ids, participants, planned, studies, tombstones
 from eqlab.store.study import places
-from eqlab.store.study.participants import Changes, Person, find_people
+from eqlab.store.study.places import Changes, Person, find_people
 
 _KNOWN = select(panel_ids.c.study_id, panel_ids.c.hash, panel_ids.c.person).where(
     panel_ids.c.study_id.in_(bindparam("studies", expanding=True)),

@@ -17,7 +17,7 @@ from eqlab.store.schema import panel_events
 from eqlab.store.store import Store
 from eqlab.store.study import places
 from eqlab.store.study.moves import Admission, Answering, came_with, find_panel, last_given, may_correct
-from eqlab.store.study.participants import Changes, Person, find_people, lock_person
+from eqlab.store.study.places import Changes, Person, find_people, lock_person
 from eqlab.store.study.researchers import note
 
 T = TypeVar("T", Saved, View)

@@ -1,15 +1,24 @@
-"""Places in SQL: open, held (every save renews), done. A place becomes somebody's only by an update that finds it open,
-so two people can never hold one; whoever counts open places has taken the study's turn, so arms stay even."""
+"""Places and participants in SQL. A place is open, held (every save renews) or done, and becomes somebody's only by an
+update that finds it open, so two people can never hold one; whoever counts open places has taken the study's turn,
+so arms stay even. Participants' rows are read and locked together, and what a transaction changes is gathered row by
+row and written together at its end, since a statement costs far more than a row."""
 
-from collections.abc import Sequence
+import json
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Table, bindparam, func, insert, select, update
 
+from eqlab.core.answers import Answer
 from eqlab.core.design import Design, choose_arm
+from eqlab.core.moves import Unknown
+from eqlab.core.runs import PERSON
 from eqlab.store.engine import reading, take_turn
-from eqlab.store.schema import places
-from eqlab.store.store import Store
+from eqlab.store.schema import arrivals, events, panel_ids, participants, places, planned
+from eqlab.store.store import Store, write_answers
 
 _OF_STUDY = places.c.study_id == bindparam("study")
 _OPEN = (_OF_STUDY, places.c.state == "open")
@@ -141,3 +150,82 @@ def give_back(connection: Connection, study: str, place: int, person: str) -> bo
     """Open a place that its person will not fill; False when it was not theirs any more."""
     take_turn(connection, f"places {study}")
     return bool(connection.execute(_GIVE_BACK, {"study": study, "place": place, "who": person}).rowcount)
+
+
+Person = SimpleNamespace
+"""A row of `participants`, as it will be when what is gathered has been written."""
+
+_FIND = select(participants).where(
+    participants.c.study_id == bindparam("study"), participants.c.person.in_(bindparam("people", expanding=True))
+)
+_LOCK = _FIND.order_by(participants.c.person).with_for_update()  # all in one order: nobody waits in a circle
+_INSERT = {table: insert(table) for table in (participants, arrivals, panel_ids, planned, events)}
+_CHANGE = update(participants).where(
+    participants.c.study_id == bindparam("study"), participants.c.person == bindparam("who")
+)
+
+
+def find_people(
+    connection: Connection, study: str, people: Collection[str], *, lock: bool = False
+) -> dict[str, Person]:
+    """Those of them that there are, by name."""
+    if not people:
+        return {}
+    found = connection.execute(_LOCK if lock else _FIND, {"study": study, "people": sorted(people)})
+    return {row.person: Person(**row._mapping) for row in found}
+
+
+def lock_person(connection: Connection, study: str, person: str) -> Person:
+    found = find_people(connection, study, [person], lock=True)
+    if person not in found:
+        raise Unknown
+    return found[person]
+
+
+class Changes:
+    """What one transaction will write of one study."""
+
+    def __init__(self, study: str, now: float) -> None:
+        self._study, self._now = study, now
+        self._rows: dict[Table, list[dict[str, Any]]] = {table: [] for table in _INSERT}
+        self._answers: list[Answer] = []
+        self._renewed: list[Renewal] = []
+        self._changes: dict[str, dict[str, Any]] = defaultdict(dict)
+
+    def add(self, table: Table, row: dict[str, Any]) -> None:
+        self._rows[table].append(row)
+
+    def answer(self, answer: Answer) -> None:
+        self._answers.append(answer)
+
+    def answered(self, person: str, trial: str) -> Mapping[str, Any] | None:
+        """What this transaction will write of a person's answer to a trial."""
+        own = [one for one in self._answers if one.subject == f"{PERSON}{person}" and one.trial == trial]
+        return own[-1].values if own else None
+
+    def renew(self, place: int, person: str, until: float) -> None:
+        self._renewed.append(Renewal(place, person, until))
+
+    def change(self, person: Person, **values: Any) -> None:
+        """The next move of the same transaction sees it already."""
+        vars(person).update(values)
+        self._changes[person.person].update(values)
+
+    def note(self, person: str, kind: str, **detail: Any) -> None:
+        detail_text = json.dumps(detail)
+        row = {"study_id": self._study, "person": person, "at": self._now, "kind": kind, "detail": detail_text}
+        self.add(events, row)
+
+    def write(self, connection: Connection) -> None:
+        for table, rows in self._rows.items():
+            if rows:
+                connection.execute(_INSERT[table], rows)
+        if self._answers:
+            write_answers(connection, self._answers)
+        if self._renewed:
+            renew(connection, self._study, self._renewed)
+        alike = defaultdict(list)  # one statement for all whose same columns change
+        for person, values in self._changes.items():
+            alike[frozenset(values)].append({"study": self._study, "who": person, **values})
+        for changes in alike.values():
+            connection.execute(_CHANGE, changes)

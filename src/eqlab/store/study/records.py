@@ -26,8 +26,8 @@ from eqlab.store.schema import (
 )
 from eqlab.store.store import Store
 from eqlab.store.study import places
-from eqlab.store.study.participants import lock_person
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.places import lock_person
 from eqlab.store.study.researchers import note
 
 _PAGE = 200

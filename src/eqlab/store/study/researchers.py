@@ -1,5 +1,6 @@
 """Researchers of a store: names, roles, who is logged in, and the audit trail of what they did. Passwords come here as
-hashes only; rows of the trail are only added."""
+hashes only; rows of the trail are only added. And token buckets (so many at once, so many more each second), the
+same for all processes of a server."""
 
 import json
 from collections.abc import Mapping
@@ -7,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
 from eqlab.core.errors import StoreError
-from eqlab.store.engine import reading, writing
-from eqlab.store.schema import audit, researcher_sessions, researchers
+from eqlab.store.engine import reading, take_turn, writing
+from eqlab.store.schema import audit, buckets, researcher_sessions, researchers
 from eqlab.store.store import Store
 
 Role = Literal["viewer", "manager"]
@@ -118,3 +120,36 @@ def audit_of(connection: Connection, study: str) -> list[AuditEntry]:
         AuditEntry(row.at, row.who, row.action, row.study_id, json.loads(row.detail))
         for row in connection.execute(query)
     ]
+
+
+_DAY = 24 * 3600.0
+"""Seconds after which a bucket that nobody used is forgotten."""
+
+
+def take_token(store: Store, key: str, burst: float, rate: float, now: float) -> bool:
+    """Whether one more is allowed now; takes a token if so. `key` must tell nobody whose bucket it is."""
+    try:
+        return _take(store, key, burst, rate, now)
+    except IntegrityError:  # another process has just made the same bucket
+        return _take(store, key, burst, rate, now)
+
+
+def give_token(store: Store, key: str) -> None:
+    """Forget what was taken."""
+    with writing(store.engine) as connection:
+        connection.execute(delete(buckets).where(buckets.c.key == key))
+
+
+def _take(store: Store, key: str, burst: float, rate: float, now: float) -> bool:
+    with writing(store.engine) as connection:
+        take_turn(connection, f"bucket {key}")
+        row = connection.execute(select(buckets.c.tokens, buckets.c.at).where(buckets.c.key == key)).first()
+        tokens = burst if row is None else min(burst, row.tokens + max(0.0, now - row.at) * rate)
+        allowed = tokens >= 1
+        left = {"tokens": tokens - 1 if allowed else tokens, "at": now}
+        if row is None:
+            connection.execute(insert(buckets), {"key": key, **left})
+            connection.execute(delete(buckets).where(buckets.c.at < now - _DAY))
+        else:
+            connection.execute(update(buckets).where(buckets.c.key == key).values(**left))
+    return allowed

@@ -18,8 +18,8 @@ from eqlab.store.engine import reading, take_turn, writing
 from eqlab.store.schema import answers, planned, talk_calls
 from eqlab.store.store import read_answer, write_trials
 from eqlab.store.study.moves import Answering
-from eqlab.store.study.participants import Changes, Person, find_people, lock_person
 from eqlab.store.study.participation import Participation
+from eqlab.store.study.places import Changes, Person, find_people, lock_person
 
 TURNS = 10_000
 """Positions in a person's plan that the turns of one page may take; pages themselves have those below."""

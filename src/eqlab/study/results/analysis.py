@@ -22,7 +22,7 @@ from eqlab.runs.score import titled
 from eqlab.store.study.lock import PlanStanding, moment, standing
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.researchers import write_note
-from eqlab.study.kinds.registry import kind_of
+from eqlab.study.kinds import kind_of
 from eqlab.study.results.participants import Participant, Participants, read_participants, scored_of
 
 _SENSITIVITY_ROWS = 8
@@ -360,8 +360,8 @@ def checks_table(found: AnalysisSample, least_seconds: float) -> Table:
 
 # -- the code that carries out an analysis ---------------------------------------------------------------------------
 
-_FOLDERS = ("analysis", "benchmarks", "core", "instruments", "study/kinds", "study/results")
-"""Whose Python files decide what an analysis says."""
+_CODE = ("analysis", "benchmarks", "core", "instruments", "study/build_design.py", "study/kinds.py", "study/results")
+"""Folders and files whose Python decides what an analysis says."""
 
 
 @cache
@@ -369,17 +369,16 @@ def analysis_code() -> tuple[str, str]:
     """(version of eqlab, sha256 over names and contents of every source file that can change a result)."""
     root = files("eqlab")
     whole = hashlib.sha256()
-    for folder in _FOLDERS:
-        for name, content in sorted(_sources(root.joinpath(*folder.split("/")), folder)):
+    for part in _CODE:
+        for name, content in sorted(_sources(root.joinpath(*part.split("/")), part)):
             whole.update(f"{name}\0{len(content)}\0".encode())
             whole.update(content)
     return version("eqlab"), whole.hexdigest()
 
 
-def _sources(folder: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
-    for entry in folder.iterdir():
-        path = f"{name}/{entry.name}"
-        if entry.is_dir():
-            yield from _sources(entry, path)
-        elif entry.name.endswith(".py"):
-            yield path, entry.read_bytes().replace(b"\r\n", b"\n")
+def _sources(place: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
+    if place.is_dir():
+        for entry in place.iterdir():
+            yield from _sources(entry, f"{name}/{entry.name}")
+    elif name.endswith(".py"):
+        yield name, place.read_bytes().replace(b"\r\n", b"\n")

@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from eqlab.core.design import Design
 from eqlab.core.errors import DataError
 from eqlab.core.moves import is_simulated
-from eqlab.core.records import as_dict
+from eqlab.core.results import as_dict
 from eqlab.core.runs import RunConfig, config_from_json, config_to_json
 from eqlab.core.trials import Trial, from_json, to_json
 from eqlab.data.files import write_whole

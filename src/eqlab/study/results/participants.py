@@ -14,8 +14,7 @@ from eqlab.core.design import Design, Step, StepKind, steps_from_json
 from eqlab.core.moves import is_simulated
 from eqlab.core.runs import PERSON
 from eqlab.core.trials import Trial
-from eqlab.instruments.catalogue import INSTRUMENTS, Instrument
-from eqlab.instruments.score import score
+from eqlab.instruments.catalogue import INSTRUMENTS, Instrument, score
 from eqlab.store.study.moves import is_right
 from eqlab.store.study.participation import Participation
 from eqlab.store.study.records import Event, Records, read_records

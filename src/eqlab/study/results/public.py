@@ -18,7 +18,6 @@ from typing import Any
 
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.moves import is_simulated
-from eqlab.core.spreadsheet import safe_csv
 from eqlab.core.trials import Trial
 from eqlab.data.files import write_whole
 from eqlab.store.study.participation import Participation
@@ -26,6 +25,7 @@ from eqlab.study.results.analysis import analyse
 from eqlab.study.results.bundle import summary
 from eqlab.study.results.export import public_talk_rows
 from eqlab.study.results.participants import Participant, read_participants
+from eqlab.tables.data import safe_csv
 
 SMALLEST = 5
 """People who must share all traits for them to be published."""

@@ -17,7 +17,7 @@ from eqlab.store.study.participation import Participation
 from eqlab.store.study.places import read_places
 from eqlab.store.study.studies import read_status
 from eqlab.study.results.participants import Participant, Participants, read_participants
-from eqlab.study.talk.costs import ModelCalls, model_calls
+from eqlab.study.talks import ModelCalls, model_calls
 
 _LAST_EVENTS = 20
 _HIDDEN = ("place", "batch")

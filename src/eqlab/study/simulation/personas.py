@@ -12,7 +12,7 @@ from eqlab.core.errors import UsageError
 from eqlab.core.forms import Field, Form, Number, Scale, Several, even_points, random_points
 from eqlab.core.studied import TalkingPeople, Truth
 from eqlab.core.trials import Trial
-from eqlab.study.kinds.registry import find_kind
+from eqlab.study.kinds import find_kind
 
 _SAID = ("I", "found", "it", "easy", "to", "follow", "and", "would", "take", "part", "again", "soon")
 

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from eqlab.core import forms
 from eqlab.core.moves import State, View
-from eqlab.study.talk.view import State as TalkState
+from eqlab.study.talks import State as TalkState
 from eqlab.study.web.pages import PostedPage, save
 from eqlab.study.web.site import visit_of
 from eqlab.study.web.talk import Do, PostedTurn, act, conversations_of, plain

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from eqlab.core.records import as_dict
+from eqlab.core.results import as_dict
 from eqlab.store.study.researchers import (
     ROLES,
     Researcher,

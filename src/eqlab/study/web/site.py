@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from eqlab.core.errors import UsageError
 from eqlab.core.moves import Unknown, View
 from eqlab.core.study import Study
-from eqlab.store.study.rate_limits import give_token, take_token
+from eqlab.store.study.researchers import give_token, take_token
 from eqlab.study.overview import expected_minutes
 from eqlab.study.panels import derive
 from eqlab.study.results.status import StudyStatus

@@ -16,10 +16,10 @@ from starlette.routing import Route
 
 from eqlab.core.moves import View
 from eqlab.core.study import Study
-from eqlab.store.study.rate_limits import take_token
+from eqlab.store.study.researchers import take_token
+from eqlab.study.conversations import Conversations
 from eqlab.study.panels import resume_code
-from eqlab.study.talk.conversations import Conversations
-from eqlab.study.talk.view import TalkView
+from eqlab.study.talks import TalkView
 from eqlab.study.web.render import Block, blocks
 from eqlab.study.web.site import Visit, visit_of
 

@@ -6,10 +6,9 @@ from eqlab.benchmarks.options import read_options
 from eqlab.core.answers import Reading, final
 from eqlab.core.benchmark import NO_CONTEXT, Asking, OptionHelp
 from eqlab.core.forms import Form
-from eqlab.core.messages import Message
 from eqlab.core.results import ItemScore, Result
 from eqlab.core.runs import ModelConfig
-from eqlab.core.trials import Trial
+from eqlab.core.trials import Message, Trial
 
 LINES = {f"day{number}": [f"Day {number}, line {line}." for line in range(1, 4)] for number in range(1, 7)}
 OPTIONS = (OptionHelp("speaker", "none", "a model that says the later lines; none: they are fixed"),)

@@ -1,0 +1,303 @@
+"""Conversations of people with models. A person's turn is on disk before a model is asked, a model's before the
+person is shown a word of it; a question is asked once, however often a page is sent or loaded."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
+
+from eqlab.benchmarks.registry import load
+from eqlab.core.answers import Answer
+from eqlab.core.benchmark import Turn
+from eqlab.core.errors import EqlabError
+from eqlab.core.runs import ModelConfig
+from eqlab.core.studied import Conversing
+from eqlab.core.trials import Trial
+from eqlab.models.chat import Chat
+from eqlab.models.open import open_chats
+from eqlab.models.runner import Asked, Session, ask_one, request_of
+from eqlab.models.timeouts import Timeouts
+from eqlab.runs.budget import Amount, Metered
+from eqlab.store.store import Planned
+from eqlab.store.study.participation import Participation
+from eqlab.store.study.talks import (
+    Attempts,
+    Call,
+    Kept,
+    TalkPosition,
+    ask_again,
+    begin_call,
+    end_call,
+    keep_turn,
+    leave_talk,
+    renew_call,
+    talk_position,
+)
+from eqlab.study.talks import State, TalkView, budget_of, chain, limits_of, other_seat, talk_view
+
+_LEASE, _BEAT = 15.0, 5.0
+"""Seconds for which nobody else asks the same question; renewed while it is under way. After a crash the question is
+asked again when they are over."""
+_POLL = 0.5
+_AT_ONCE = 64
+"""Questions to one address at a time; more wait for their turn."""
+_FAULTS = 2
+"""Failures of a server that one question may cost before the person is told: people wait."""
+T = TypeVar("T")
+_log = logging.getLogger("eqlab.study")
+
+
+class Work(Protocol):
+    """Does something that touches the store elsewhere than on the event loop."""
+
+    def __call__(self, work: Callable[..., T], *args: Any, **kwargs: Any) -> Awaitable[T]: ...
+
+
+class Conversations:
+    """Those of one study, in one process of a server."""
+
+    def __init__(
+        self,
+        participation: Participation,
+        kind: Conversing,
+        write: Work,
+        read: Work,
+        models: Mapping[str, ModelConfig] | None = None,
+    ) -> None:
+        """`models` by arm, where others than the study's are to be asked."""
+        study = participation.study
+        if study.talk is None:
+            raise EqlabError(f"Study '{study.id}' has no talks.")
+        self.participation, self.kind, self.terms, self.study = participation, kind, study.talk, study
+        self._write, self._read = write, read
+        (config,) = participation.design.run.benchmarks
+        self._asked = Asked(load(config.name), config.options)
+        self._benchmark = config.name
+        self.models = dict(models or kind.models(study))
+        self._budget = budget_of(study, self.models.values())
+        timeouts = Timeouts(self.terms.patience, self.terms.patience, self.terms.patience)
+        self._chats: dict[str, Chat] = open_chats(
+            self.models.values(), concurrency=_AT_ONCE, timeouts=timeouts, say=lambda _: None
+        )
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._stuck: dict[str, tuple[str, State]] = {}
+        """Trial and state of those for whom this process cannot ask; what was asked in vain is in the store, where
+        every process of a server sees it."""
+        self.streams: Counter[str] = Counter()
+        """Open streams by person."""
+
+    # -- looking -----------------------------------------------------------------------------------------------
+
+    async def look(self, person: str) -> TalkView | None:
+        """What the person sees; None where they are at no talk. Asks the model if it is its turn."""
+        here = await self._position(person)
+        if here is None:
+            return None
+        state = self._state(person, here)
+        if state == "wait" and here.pending is not None and not self._persons(here.pending):
+            self._ask(person)
+        return talk_view(self._held_back(here), self.kind, self.study, state)
+
+    def _state(self, person: str, here: TalkPosition) -> State:
+        """While it is the model's turn."""
+        if here.asked == "failed":
+            return "down"
+        trial, state = self._stuck.get(person, ("", "wait"))
+        return state if here.pending is not None and trial == here.pending.id else "wait"
+
+    async def wait(self, person: str, seconds: float) -> None:
+        """Until the model's turn has ended, or so long."""
+        task = self._tasks.get(person)
+        if task is None:
+            await asyncio.sleep(min(seconds, _POLL))
+        else:
+            await asyncio.wait([task], timeout=seconds)
+
+    # -- the person's doing ------------------------------------------------------------------------------------
+
+    async def say(self, person: str, number: int, values: Mapping[str, Any], text: str, **detail: Any) -> Kept:
+        """A turn of the person. When this returns "kept", it is on disk."""
+        return await self._keep(person, number, self._answer(text, "ok", values), **detail)
+
+    async def close_talk(self, person: str, number: int, why: str) -> Kept:
+        """The person ends the talk without a turn: `left` because they want to, `down` because no reply comes."""
+        return await self._keep(person, number, self._answer("", "refused", {}, why), closed=why)
+
+    async def go_on(self, person: str, step: int) -> Kept:
+        return await self._write(leave_talk, self.participation, person, step, self._chain)
+
+    async def retry(self, person: str) -> None:
+        """Ask a model again that did not answer."""
+        self._stuck.pop(person, None)
+        await self._write(ask_again, self.participation, person, self._chain)
+
+    async def _keep(self, person: str, number: int, answer: Answer, **detail: Any) -> Kept:
+        here = await self._position(person)
+        if here is None or here.pending is None:
+            return "again"
+        kept: Kept = await self._write(
+            keep_turn, self.participation, person, number, here.pending.id, answer, self._chain, **detail
+        )
+        if kept == "kept":
+            self._ask(person)  # without waiting for the page to ask for it
+        return kept
+
+    def _answer(self, text: str, status: Any, values: Mapping[str, Any], finish: str = "") -> Answer:
+        run = self.participation.design.run.id
+        return Answer(run, "", "", 0, 1, text, status, values, finish=finish, at=self.participation.clock())
+
+    # -- the model's turn --------------------------------------------------------------------------------------
+
+    def _ask(self, person: str) -> None:
+        task = self._tasks.get(person)
+        if task is None or task.done():
+            self._tasks[person] = asyncio.create_task(self._turn(person))
+
+    async def _turn(self, person: str) -> None:
+        """Ask until the model's turn is settled or it is clear that it will not be."""
+        trial = ""
+        try:
+            while True:
+                here = await self._position(person)
+                if here is None or here.pending is None or self._persons(here.pending) or here.asked == "failed":
+                    return
+                trial = here.pending.id
+                outcome = here.asked or await self._once(person, here)
+                if outcome == "spent":
+                    self._stuck[person] = (trial, "spent")
+                    return
+                if outcome == "asked":
+                    await asyncio.sleep(_POLL)  # another process is at it, or a crash has left it behind
+        except EqlabError as error:
+            _log.error("talk failed", extra={"why": type(error).__name__})
+            self._stuck[person] = (trial, "down")
+        finally:
+            if self._tasks.get(person) is asyncio.current_task():
+                del self._tasks[person]
+
+    async def _once(self, person: str, here: TalkPosition) -> str:
+        """One question; "" when it was asked, else why not."""
+        trial = here.pending
+        if trial is None:
+            return ""
+        session, planned, said = self._session(here, trial)
+        model, chat = session.seated(trial)
+        asking = self._asked.benchmark.asking(trial, self._asked.options)
+        request = request_of(session, planned, asking, 1, failed=0)
+        worst = self._budget.worst(model.subject, chat, request)
+        call: Call = await self._write(
+            begin_call,
+            self.participation,
+            person,
+            trial.id,
+            (worst.tokens, worst.cost),
+            limits_of(self.terms),
+            _LEASE,
+            self._chain,
+        )
+        if call.id is None:
+            return call.why
+        meter = self._metered(session)
+        beat = asyncio.create_task(self._beat(call.id))
+        down, took = "", Amount()
+        try:
+            await asyncio.wait_for(ask_one(session, planned), self.terms.patience)
+            took = meter()
+            down = next((one.note or "lost" for one in said if one.status == "error"), "")
+        except TimeoutError:
+            down, took = f"nothing came in {self.terms.patience:g} s", worst  # probably billed
+        except EqlabError as error:
+            down, took = error.message, meter()
+        finally:
+            beat.cancel()
+        answers = [one for one in said if one.status != "error"]
+        if not answers and not down:
+            down = "the model was not asked"
+        await self._write(
+            end_call, self.participation, person, call.id, (took.tokens, took.cost), answers, self._chain, down[:300]
+        )
+        return ""
+
+    def _session(self, here: TalkPosition, trial: Trial) -> tuple[Session, Planned, list[Answer]]:
+        said: list[Answer] = []
+        model = self.models[here.arm]
+        session = Session(
+            run=self.participation.design.run.id,
+            model=model,
+            seed=here.seed,
+            chat=self._chats[model.subject],
+            asked={self._benchmark: self._asked},
+            store=_Nothing(),
+            put=said.append,
+            stop=asyncio.Event(),
+            seats={trial.seat: (model, self._chats[model.subject])} if trial.seat else {},
+        )
+        failed = sum(one.status in ("unparseable", "refused") for one in here.attempts)
+        return session, Planned(-1, self._benchmark, trial, 0, len(here.attempts), failed, False), said
+
+    def _metered(self, session: Session) -> Callable[[], Amount]:
+        """Count what a session takes."""
+        budget = budget_of(self.study, self.models.values())
+        subject = session.model.subject
+        session.chat = Metered(_Hurried(session.chat), subject, budget)
+        session.seats = {seat: (model, session.chat) for seat, (model, _) in session.seats.items()}
+        return lambda: budget.spent
+
+    async def _beat(self, call: int) -> None:
+        while True:
+            await asyncio.sleep(_BEAT)
+            await self._write(renew_call, self.participation, call, _LEASE)
+
+    # -- steps of the above ------------------------------------------------------------------------------------
+
+    async def _position(self, person: str) -> TalkPosition | None:
+        return await self._read(talk_position, self.participation, person, self._chain)
+
+    def _chain(self, first: Trial, found: Attempts) -> tuple[list[Turn], Trial | None]:
+        asking = self._asked.benchmark.asking
+        tries = {of: asking(first if self._persons(first) == of else other_seat(first), self._asked.options).tries
+                 for of in (True, False)}  # fmt: skip
+        return chain(self.kind, self.study, first, found, tries)
+
+    def _persons(self, trial: Trial) -> bool:
+        return self.kind.of_person(self.study, trial)
+
+    def _held_back(self, here: TalkPosition) -> TalkPosition:
+        """Without a reply that has come too soon to be shown."""
+        if len(here.turns) < 2 or self._persons(here.turns[-1].trial):
+            return here
+        last, before = here.turns[-1], here.turns[-2]
+        if self.participation.clock() - before.answer.at >= self.terms.least_wait:
+            return here
+        return replace(here, turns=here.turns[:-1], pending=last.trial, attempts=())
+
+    async def close(self) -> None:
+        """Questions under way are given up; what was answered is on disk."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for chat in self._chats.values():
+            await chat.close()
+
+
+class _Nothing:
+    """A plan without trials: each is handed over by itself."""
+
+    def plan_pages(self, run: str, subject: str) -> Any:
+        return iter(())
+
+
+class _Hurried:
+    """A model that is asked for somebody who waits: few tries."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._chat, name)
+
+    async def ask(self, request: Any) -> Any:
+        return await self._chat.ask(replace(request, faults=min(request.faults, _FAULTS)))
