@@ -43,7 +43,9 @@ def test_the_sentence_says_on_what_and_what_differs():
     assert said.startswith("Among 12 published models on the same 171 questions (rank of 13): mine is ")
     assert "revised" not in said
     (plain,) = group([record("lmsys/vicuna-7b-v1.1", revision=False)])
-    assert ladder_sentence(plain, ladder(plain)).endswith("Those were asked for a second, revised answer; yours were not.")
+    assert ladder_sentence(plain, ladder(plain)).endswith(
+        "Those were asked for a second, revised answer; yours were not."
+    )
 
 
 def test_other_questions_have_no_ladder():

@@ -64,9 +64,7 @@ def _rank(rank: tuple[int, int]) -> str:
 def _published(figures: Figures, asked: AskedQuestions, questions: set[str]) -> list[PublishedRun]:
     by_name = {one.model: one for one in figures.models}
     every = [run_of_figures(by_name[name], asked) for name in LANDSCAPE]
-    return [
-        replace(run, scored=tuple(one for one in run.scored if one.trial.items[0] in questions)) for run in every
-    ]
+    return [replace(run, scored=tuple(one for one in run.scored if one.trial.items[0] in questions)) for run in every]
 
 
 def _beside(row: Row, run: PublishedRun) -> RunRecord:
@@ -74,7 +72,9 @@ def _beside(row: Row, run: PublishedRun) -> RunRecord:
     config = replace(row.record.config, models=(ModelConfig(run.model),))
     asked = _config(row)
     rules = {"rules": asked.options["rules"]} if asked else {}
-    result = replace(score(replace(run, options={**run.options, **rules})), title=row.result.title, rules=row.result.rules)
+    result = replace(
+        score(replace(run, options={**run.options, **rules})), title=row.result.title, rules=row.result.rules
+    )
     return RunRecord(config, run.completed, {"published file": run.file, "sha256": run.sha256}, (result,))
 
 

@@ -60,7 +60,13 @@ def forests(one: Group, *, own: str = "", among: bool = False) -> Iterator[Fores
     if any(row.result.ranked for row in one.rows):
         lines = tuple(
             ForestLine(
-                row.name, row.result.headline, row.rank, row.result.valid, row.people, row.anchor, among and not row.anchor
+                row.name,
+                row.result.headline,
+                row.rank,
+                row.result.valid,
+                row.people,
+                row.anchor,
+                among and not row.anchor,
             )
             for row in one.rows
         )
