@@ -3,7 +3,7 @@
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -171,7 +171,3 @@ def must(found: Any, message: str, hint: str = "Go back to the list of runs.") -
 def kept(request: Request, *without: str) -> list[tuple[str, str]]:
     """What the address asks for besides, for links that change one thing."""
     return [(name, value) for name, value in request.query_params.multi_items() if name not in without]
-
-
-def words_of(names: Sequence[str]) -> str:
-    return ", ".join(names)
