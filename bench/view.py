@@ -82,6 +82,9 @@ def measure(path: Path) -> None:
 def visit(browser: Browser, process: int) -> None:
     first, seconds = browser.get(browser.address)
     told("first page, nothing scored", first, seconds)
+    while "/run/" not in first:
+        first, seconds = browser.get("/")
+        told("first page, nothing scored", first, seconds)
     run = re.findall(r'href="/run/(\w+)"', first)[0]
     pick = f"/compare?s={run}:model:bench/model-000&s={run}:model:bench/model-001&b=eqbench"
     told("compare two, nothing scored", *browser.get(pick))

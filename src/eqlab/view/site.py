@@ -57,6 +57,8 @@ class ViewSite:
     """Who is rating what at this moment, by session."""
     started: dict[str, "StartedRun"] = field(default_factory=dict)
     """Runs that were started from a page, by their ids."""
+    closing: bool = False
+    """Whether the server ends."""
     shelf: Shelf = field(init=False)
 
     def __post_init__(self) -> None:
