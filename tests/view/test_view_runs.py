@@ -9,6 +9,7 @@ pytest.importorskip("starlette")
 from view_case import View, fill, near, prepared, words
 
 from eqlab.store.store import Store
+from eqlab.view.shelf import Snapshot
 
 
 def test_the_first_page_answers_who_is_best_and_how_certain(skilled_view):
@@ -46,6 +47,14 @@ def test_an_empty_store_shows_where_to_begin(tmp_path):
     assert "eqlab run" in said
     (href,) = re.findall(r'class="button" href="([^"]+)"', page)
     assert "published" in href
+
+
+def test_a_store_that_is_still_being_read_is_not_called_empty(skilled_store, monkeypatch):
+    view = View(skilled_store[0])
+    monkeypatch.setattr(view.site.shelf, "snapshot", Snapshot())
+    said = words(view.get("/"))
+    assert "The store is being read" in said
+    assert "no run yet" not in said
 
 
 def test_a_run_under_way(tmp_path):

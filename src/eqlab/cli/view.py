@@ -24,11 +24,13 @@ def view(
     data: DataFlag = None,
 ) -> None:
     """Look at runs in the browser: scores, comparisons item by item, answers. On this machine only; Ctrl-C ends it."""
+    import signal
     import threading
 
     with_extra()
     from eqlab.view.app import serving
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # runs that were started from a page end with it
     with serving(_site(store, data), port) as where:
         tell(where, browser=browser)
         try:

@@ -90,15 +90,14 @@ async def static(request: Request) -> Response:
 async def live(request: Request) -> Response:
     """Says when there is something new; what it is, the page asks for itself."""
     site = site_of(request)
-    shelf = site.shelf
 
     async def events() -> AsyncIterator[str]:
         def state() -> str:
-            return f"{shelf.look().number}.{sum(one.going for one in site.started.values())}"
+            return f"{site.shelf.watched()}.{sum(one.going for one in site.started.values())}"
 
         last = state()
         yield f"retry: 3000\ndata: {last}\n\n"
-        while not await request.is_disconnected():
+        while not site.closing and not await request.is_disconnected():
             await asyncio.sleep(_PAUSE)
             now = state()
             yield f"data: {now}\n\n" if now != last else ": nothing new\n\n"
@@ -130,7 +129,10 @@ def serving(site: ViewSite, port: int = 0, path: str = "/") -> Iterator[str]:
     app: ASGIApp = create_app(site, actual)
     config = app_config(app, settings_of(actual), HOST, actual, grace=_GRACE)
     with listening, in_thread(config, listening):
-        yield f"http://{HOST}:{actual}{address(path, [(TOKEN, site.token)])}"
+        try:
+            yield f"http://{HOST}:{actual}{address(path, [(TOKEN, site.token)])}"
+        finally:
+            site.closing = True  # pages that wait for news would wait for ever
 
 
 def make_site(where: str, **more: object) -> ViewSite:

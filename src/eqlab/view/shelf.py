@@ -65,6 +65,7 @@ class Snapshot:
     """Everything a page needs to know of the store at one moment."""
 
     number: int = 0
+    """0: the store was not read yet."""
     runs: tuple[HeldRun, ...] = ()
     """Newest first."""
     groups: tuple[Group, ...] = ()
@@ -126,6 +127,12 @@ class Shelf:
         self._wake.set()
         self._listed.wait(30)
         return self.snapshot
+
+    def watched(self) -> int:
+        """The number of the last snapshot, for somebody who waits for the next; waits for nothing itself."""
+        self._seen = time.monotonic()
+        self._wake.set()
+        return self.snapshot.number
 
     def settle(self, seconds: float) -> Snapshot:
         """The same once everything known is scored, or after so many seconds."""
@@ -208,8 +215,7 @@ class Shelf:
             return attempts.get(job[0].id, 0), total if job[2].name in self._looked else 0
 
         new = [job for job in jobs if (old := self._scored.get(_key(job))) is None or old.stamp != stamp(job)]
-        if not new and listed == list(before.values()) and shut == self._shut:
-            self._listed.set()
+        if self.snapshot.number and not new and listed == list(before.values()) and shut == self._shut:
             self._settled.set()
             return
         self._settled.clear()

@@ -3,7 +3,7 @@
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -57,6 +57,8 @@ class ViewSite:
     """Who is rating what at this moment, by session."""
     started: dict[str, "StartedRun"] = field(default_factory=dict)
     """Runs that were started from a page, by their ids."""
+    closing: bool = False
+    """Whether the server ends."""
     shelf: Shelf = field(init=False)
 
     def __post_init__(self) -> None:
@@ -171,7 +173,3 @@ def must(found: Any, message: str, hint: str = "Go back to the list of runs.") -
 def kept(request: Request, *without: str) -> list[tuple[str, str]]:
     """What the address asks for besides, for links that change one thing."""
     return [(name, value) for name, value in request.query_params.multi_items() if name not in without]
-
-
-def words_of(names: Sequence[str]) -> str:
-    return ", ".join(names)

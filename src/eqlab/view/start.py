@@ -2,6 +2,7 @@
 shown. Keys come from the environment alone."""
 
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -182,6 +183,7 @@ def end_all(site: ViewSite) -> None:
         except subprocess.TimeoutExpired:
             one.process.send_signal(signal.SIGTERM)
             one.process.wait()
+        shutil.rmtree(one.log.parent, ignore_errors=True)
 
 
 ROUTES = [
