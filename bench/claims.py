@@ -13,6 +13,7 @@ import claims_talks
 import numpy as np
 import numpy.typing as npt
 from claims_items import default, equating, groups, halves, kappa, shares, short
+from claims_judges import JUDGES
 from claims_pairs import PAIRS
 from claims_people import ppi, strengths
 from claims_ratings import against_r, effects, replies
@@ -226,6 +227,7 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "speakers": (claims_talks.speakers, 400),
     "people": (claims_talks.people, 300),
     **PAIRS,
+    **JUDGES,
     **VERDICTS,
 }
 

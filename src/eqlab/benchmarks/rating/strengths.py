@@ -7,6 +7,7 @@ tells nothing about the verdicts."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,15 @@ def strengths_tables(
         draw=(whiskers("strength, log odds"),),
     )
     return (ranking, *_place(found), *_next(found))
+
+
+def preferred_pairs(found: Strengths) -> list[tuple[str, str]]:
+    """(better, worse), best first, all pairs at once with 95 %: what a sentence about several may say."""
+    pairs, order = found.pairs(), np.argsort(-found.ability, kind="stable").tolist()
+    sure = np.nan_to_num(pairs.p, nan=1.0) < 0.05
+    if len(order) > 2:
+        sure &= found.ranks(claim="all").above | found.ranks(claim="all").below
+    return [(found.names[a], found.names[b]) for a, b in combinations(order, 2) if sure[a, b]]
 
 
 def width_of(found: Strengths) -> float:
