@@ -71,22 +71,23 @@ class Strengths:
     free: tuple[bool, ...]
     """False: an anchor, not fitted."""
 
-    def estimates(self) -> tuple[Estimate, ...]:
-        """Each strength with its 95 % interval over prompts (and judges)."""
+    def estimates(self, level: float = 0.95) -> tuple[Estimate, ...]:
+        """Each strength with its interval over prompts (and judges)."""
         prompts = self.table.shape[1]
         found = []
         for name, value, fitted, row in zip(self.names, self.ability, self.free, range(len(self.names)), strict=True):
             if not fitted:
                 found.append(Estimate(name, float(value), prompts, note="anchor", of="prompts"))
                 continue
-            found.append(_estimate(name, float(value), self._spread(np.eye(len(self.names))[row]), prompts))
+            found.append(_estimate(name, float(value), self._spread(np.eye(len(self.names))[row]), prompts, level))
         return tuple(found)
 
-    def difference(self, one: str, other: str) -> Estimate:
+    def difference(self, one: str, other: str, level: float = 0.95) -> Estimate:
         """Log odds that `one` beats `other`, with its interval."""
         weights = np.zeros(len(self.names))
         weights[self.names.index(one)], weights[self.names.index(other)] = 1.0, -1.0
-        return _estimate(f"{one} − {other}", float(weights @ self.ability), self._spread(weights), self.table.shape[1])
+        value, prompts = float(weights @ self.ability), self.table.shape[1]
+        return _estimate(f"{one} − {other}", value, self._spread(weights), prompts, level)
 
     def ranks(self, level: float = 0.95, *, claim: Claim = "each", seed: int = 0) -> RankSets:
         """Rank ranges and who may be first, over prompts (and judges)."""
@@ -175,11 +176,11 @@ def _over(samples: Sequence[Floats], tastes: float = 0.0, df_tastes: float = 1.0
     return two_way(np.array(prompts), np.array(max(judges, tastes / count)), np.array(cells), len(samples[0]), df)
 
 
-def _estimate(name: str, value: float, spread: TwoWay, prompts: int) -> Estimate:
+def _estimate(name: str, value: float, spread: TwoWay, prompts: int, level: float = 0.95) -> Estimate:
     se = float(spread.se)
     if prompts < 5 or se == 0:
         return Estimate(name, value, prompts, se, of="prompts")
-    reach = float(spread.quantile(0.025)) * se
+    reach = float(spread.quantile((1 - level) / 2)) * se
     return Estimate(name, value, prompts, se, value - reach, value + reach, of="prompts")
 
 

@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from eqlab.analysis.bradley_terry import Strengths, strengths
 from eqlab.analysis.comparison import paired
-from eqlab.analysis.intervals import mean_estimate, proportion_estimate
+from eqlab.analysis.intervals import mean_bounds, mean_estimate, proportion_estimate
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.benchmarks.common.people import contrast_table, corrected, p_text
@@ -20,7 +20,15 @@ from eqlab.benchmarks.rating.people import FOLLOWS, WHY_NO_POINTS
 from eqlab.benchmarks.rating.powered import wins_table
 from eqlab.benchmarks.rating.rated import RatedReply, arms_of
 from eqlab.benchmarks.rating.result import HUMAN, Outcome, unread_caveats
-from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables, verdicts_of, width_of
+from eqlab.benchmarks.rating.strengths import (
+    LOOKED,
+    anchors_of,
+    fitted,
+    level_of,
+    strengths_tables,
+    verdicts_of,
+    width_of,
+)
 from eqlab.benchmarks.rating.trials import ALL, RatingOptions
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Baseline, Estimate, OfOthers, Table, whiskers
@@ -64,8 +72,9 @@ def judge_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOp
     judge, arms = subject.removeprefix("judge:"), arms_of(ratings)
     met = {(arm, reference): duels(ratings, arm, reference) for reference, arm in combinations(arms, 2)}
     met = {pair: own for pair, own in met.items() if own or options.pairs == ALL}
-    preferred = {pair: _preference(pair, own) for pair, own in met.items()}
-    p = dict(zip(met, holm([_even_p(own) for own in met.values()]), strict=True))
+    level = level_of(options)
+    preferred = {pair: _preference(pair, own, level) for pair, own in met.items()}
+    p = dict(zip(met, holm([_even_p(own, level) for own in met.values()]), strict=True))
     bias = _first_place(ratings)
     every = [duel for own in met.values() for duel in own]
     beside_people = wins_table(ratings, arms)
@@ -89,7 +98,7 @@ def judge_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOp
         ),
         tables=(
             _preference_table(met, preferred, p),
-            *strengths_tables({judge: ratings}, anchors, str(options.anchors.get("run", ""))),
+            *strengths_tables({judge: ratings}, anchors, str(options.anchors.get("run", "")), level),
             *beside_people,
             _by_place("Verdicts by place", "verdict", ratings, "Every pair was shown in both orders."),
         ),
@@ -130,21 +139,25 @@ def _adaptive_note(ratings: Sequence[RatedReply], options: RatingOptions) -> tup
     reached = "reached" if width <= wanted else "not reached: nothing that is left would narrow them, or it was stopped"
     return (
         f"Adaptive: pairs were chosen by what was known, until rank ranges would be {wanted:g} ranks wide on average; "
-        f"they are {width:.2f} ({reached}), after {fit.verdicts} verdicts.",
+        f"they are {width:.2f} ({reached}), after {fit.verdicts} verdicts. Who looks and then stops errs more often: "
+        f"intervals are drawn at {100 * LOOKED:g} % to hold 95 %.",
     )
 
 
-def _preference(pair: tuple[str, str], own: Sequence[Duel]) -> Estimate:
+def _preference(pair: tuple[str, str], own: Sequence[Duel], level: float) -> Estimate:
     """Share of duels won, ties half, the mean of both orders; prompts are the units."""
     points = [100 * duel.mean for duel in own]
-    named = f"preference for {pair[0]} over {pair[1]}"
-    return structs.replace(mean_estimate(named, points, unit="%", digits=1, bounds=(0.0, 100.0)), of="prompts")
+    found = mean_estimate(f"preference for {pair[0]} over {pair[1]}", points, unit="%", digits=1)
+    low, high = mean_bounds(points, (0.0, 100.0), level) or (None, None)
+    return structs.replace(found, low=low, high=high, of="prompts")
 
 
-def _even_p(own: Sequence[Duel]) -> float | None:
+def _even_p(own: Sequence[Duel], level: float = 0.95) -> float | None:
     """The verdict's test that neither is preferred: Student's over prompts, or exact by their signs where few are
-    decided. A percentile bootstrap of five prompts would find a preference in one of eight that are none."""
-    return paired([100 * duel.mean for duel in own], [50.0] * len(own)).p if own else None
+    decided. A percentile bootstrap of five prompts would find a preference in one of eight that are none. What was
+    looked at on the way counts as its `level` does."""
+    p = paired([100 * duel.mean for duel in own], [50.0] * len(own)).p if own else None
+    return None if p is None else min(1.0, p * 0.05 / (1 - level))
 
 
 def _first_place(ratings: Sequence[RatedReply]) -> Estimate:

@@ -27,7 +27,7 @@ from eqlab.benchmarks.rating.calibration import family
 from eqlab.benchmarks.rating.prompt import RATING
 from eqlab.benchmarks.rating.rated import RatedReply, snapshots
 from eqlab.benchmarks.rating.result import HUMAN
-from eqlab.benchmarks.rating.strengths import anchors_of, fitted, preferred_pairs, strengths_tables
+from eqlab.benchmarks.rating.strengths import anchors_of, fitted, level_of, preferred_pairs, strengths_tables
 from eqlab.benchmarks.rating.trials import RatingOptions
 from eqlab.core import answered_as
 from eqlab.core.errors import UsageError
@@ -396,10 +396,11 @@ def pairwise_panel(given: Given, options: RatingOptions) -> Result | None:
     found, _ = fitted(given, anchors)
     if len(given) < 2 or found is None:
         return None
-    each = found.estimates()
+    level = level_of(options)
+    each = found.estimates(level)
     order = sorted(each, key=lambda one: -(one.value or 0.0))
     said = ", ".join(f"{one.name} {one.value:+.2f}" for one in order)
-    sure = preferred_pairs(found)
+    sure = preferred_pairs(found, level)
     return Result(
         benchmark="rating",
         title=f"{options.rubric_title}, replies in pairs, by a panel",
@@ -414,7 +415,7 @@ def pairwise_panel(given: Given, options: RatingOptions) -> Result | None:
         ranked=False,
         caveats=tuple(replaced(given)),
         tables=(
-            *strengths_tables(given, anchors, str(options.anchors.get("run", ""))),
+            *strengths_tables(given, anchors, str(options.anchors.get("run", "")), level),
             snapshots_table(given),
         ),
         noun="prompts",
