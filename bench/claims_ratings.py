@@ -223,7 +223,7 @@ def power(times: int) -> None:
     from eqlab.analysis.power import OKAY, SD_REPLY, StudySize, deciding_model, plan
 
     rows = Rows()
-    for raters, prompts, gap in ((246, 20, 0.05), (246, 60, 0.05), (246, 120, 0.05), (60, 20, 0.1), (60, 60, 0.1)):
+    for raters, prompts, gap in ((60, 20, 0.1), (60, 60, 0.1), (60, 120, 0.1)):
         random = np.random.default_rng(prompts)
         model = deciding_model(0.493, prompts, 10)
         log_odds = model.log_odds(0.493 + gap)

@@ -4,12 +4,14 @@ components, and with looks at the data on the way (sequential.py)."""
 
 import math
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import chdtri, chndtr, expit, fdtri, ncfdtr, nctdtr, ndtr, ndtri, stdtrit
 
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import proportion_bounds
 from eqlab.analysis.sequential import inflation, obrien_fleming, outlook
 from eqlab.core.errors import UsageError
@@ -147,14 +149,14 @@ class DecidingModel:
     @property
     def _information(self) -> float:
         """Of one rating about a shift, in three categories, averaged over raters, prompts and replies."""
-        nodes, weights = np.polynomial.hermite_e.hermegauss(30)
+        nodes, weights = _nodes()
         ends = self.threshold - self._spread * nodes
         upper, lower = 1 - expit(ends), 1 - expit(ends - OKAY)
         slopes = upper * (1 - upper), lower * (1 - lower)
         shares = (upper, lower - upper, 1 - lower)
         moved = (slopes[0], slopes[1] - slopes[0], -slopes[1])
         each = sum(one**2 / share for one, share in zip(moved, shares, strict=True))
-        return float((weights * each).sum() / weights.sum())
+        return float(weights @ each)
 
     def raters(self, log_odds: float, power: float) -> int | None:
         """Raters a group for this power; None where no number of them would do."""
@@ -272,7 +274,6 @@ def tables(size: StudySize, found: dict[str, Any]) -> list[Table]:
         "%", digits=1,
     )  # fmt: skip
     return [
-        _deciding_table(size, found["deciding"]),
         Table(
             "The published calculation",
             ("w", "α", "power", "df", "ratings", "per group", "per group with the split"),
@@ -284,6 +285,7 @@ def tables(size: StudySize, found: dict[str, Any]) -> list[Table]:
             ),
             "It counts independent ratings. Ten ratings of one rater are not independent.",
         ),
+        _deciding_table(size, found["deciding"]),
         Table(
             f"To find {100 * size.gap:+.1f} points if replies to a prompt did not differ, or every rating had its own",
             ("what", "value"),
@@ -337,7 +339,8 @@ def _deciding_table(size: StudySize, found: dict[str, Any]) -> Table:
             (f"smallest gap that {found['raters']} raters per group find", points(found["minimum_gap"])),
         ),
         f"α = {size.alpha:g}, {size.ratings_per_rater} ratings a rater; raters, prompts and replies differ (SD "
-        f"{SD_RATER}, {SD_PROMPT} and {size.sd_reply:g} log-odds). What is good about a reply is shared by all who rate it.{more}",
+        f"{SD_RATER}, {SD_PROMPT} and {size.sd_reply:g} log-odds). What is good about a reply is shared by all who "
+        f"rate it.{more}",
     )
 
 
@@ -502,5 +505,12 @@ def log_odds_for_gap(components: PowerComponents, p_other: float) -> float:
 
 def marginal_top(threshold: float, spread: float) -> float:
     """P(highest category) averaged over normal effects of this spread (Gauss–Hermite)."""
+    nodes, weights = _nodes()
+    return float(weights @ expit(spread * nodes - threshold))
+
+
+@cache
+def _nodes() -> tuple[Floats, Floats]:
+    """Gauss–Hermite: where a normal variable is looked at, and with which weight."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
-    return float((weights * expit(spread * nodes - threshold)).sum() / weights.sum())
+    return nodes, weights / weights.sum()
