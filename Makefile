@@ -7,7 +7,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 RUN := $(VENV)/.run-ready
 TEST := $(VENV)/.test-ready
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SLICED := $(VENV)/.slice-ready
+# No bytecode ahead of time: of 24,000 files most are never imported.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 SLICE ?= tests/core tests/data tests/instruments tests/store
 # Two processes share the cores; threads would too.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
@@ -16,7 +18,7 @@ COMPILE := --universal --python-version 3.11 --generate-hashes --no-emit-index-u
 # Containers often forbid bytecode; tests start hundreds of processes, and each would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run talk test tests claims slice lint docs docs-output bench audit sbom lock clean
+.PHONY: help setup run talk test tests claims slice slice-setup lint docs docs-output bench audit sbom lock clean
 
 help:                ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 13
@@ -40,6 +42,10 @@ $(TEST): $(RUN) requirements/build.txt requirements/dev.txt
 	@$(PIP) --no-deps --require-hashes --no-build-isolation -r requirements/dev.txt
 	@touch $@
 
+$(SLICED): $(RUN) requirements/slice.txt
+	@$(PIP) --no-deps --require-hashes -r requirements/slice.txt
+	@touch $@
+
 run: $(RUN)          ## evaluate the embedded model on the open items (a few minutes)
 	@$(BIN)/eqlab run --profile quick
 	@if [ -n "$$EQLAB_DATA" ]; then $(BIN)/eqlab judge calibrate embedded --limit 4; fi
@@ -59,7 +65,9 @@ tests: setup         ## tests alone
 claims: setup        ## tests that are slow by nature: repeated kills, Ray, coverage over repetitions, foreign oracles
 	$(PYTEST) -m claims
 
-slice: setup         ## a few minutes of tests, on another interpreter: make slice PYTHON=python3.13 VENV=.venv-newest
+slice-setup: $(SLICED)
+
+slice: $(SLICED)     ## a few minutes of tests, on another interpreter: make slice PYTHON=python3.13 VENV=.venv-newest
 	$(PYTEST) -m "not claims" $(SLICE)
 
 lint: setup          ## lint, types and import rules
@@ -88,6 +96,7 @@ lock: setup          ## pin every dependency anew, with hashes
 	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev $(COMPILE) -o requirements/dev.txt
 	echo setuptools | $(BIN)/uv pip compile - -c requirements/dev.txt $(COMPILE) -o requirements/build.txt
 	$(BIN)/uv pip compile pyproject.toml --extra embedded --extra study --extra submit --group build -c requirements/dev.txt $(COMPILE) -o requirements/run.txt
+	$(BIN)/uv pip compile pyproject.toml --extra embedded --extra study --extra submit --extra postgres --group build --group tests -c requirements/dev.txt $(COMPILE) -o requirements/slice.txt
 
 clean:               ## remove the environment
 	rm -rf $(VENV)

@@ -51,14 +51,15 @@ def build(path: str, wanted: int) -> int:
 
 
 def _prepare(models: int, repeats: int) -> "Prepared":
-    from eqlab.benchmarks.registry import names
+    from eqlab.benchmarks.registry import load, names
+    from eqlab.core.benchmark import item_sets_of
     from eqlab.runs.request import Request, prepare
 
     specs = tuple(f"bench/model-{number:03}" for number in range(models))
     return prepare(
         Request(
             specs,
-            tuple(names()),
+            tuple(name for name in names() if "open" in item_sets_of(load(name))),
             profile="full",
             repeats=repeats,
             structured=False,

@@ -351,3 +351,21 @@ def make_site(tmp_path):
     yield make
     for site in opened:
         site.close()
+
+
+@pytest.fixture(scope="session")
+def skilled_store(tmp_path_factory):
+    """(store, run): three models on EQ-Bench, each as good as its name says, asked twice. To be read, not written."""
+    pytest.importorskip("starlette")
+    from view_case import fill, prepared
+
+    path = tmp_path_factory.mktemp("view") / "skilled.db"
+    return path, fill(path, prepared(repeats=2))
+
+
+@pytest.fixture(scope="session")
+def skilled_view(skilled_store):
+    """A view of that store."""
+    from view_case import View
+
+    return View(skilled_store[0])

@@ -86,7 +86,7 @@ def test_all_of_it_at_once_with_sixty_four_in_flight(store):
     prepared = {"models": ("m",), "benchmarks": ("eqbench",), "profile": "full"}
     with faults.serving(hostile.mixed(seed=3)) as server:
         request = api.Request(**prepared, base_url=server.url)
-        outcome = api.run(api.prepare(request), store, concurrency=64, timeout=20)
+        outcome = api.run(api.prepare(request), store, concurrency=64, timeout=60)
         assert not outcome.failures
         planned = sum(count for _, count in store.progress(outcome.run).values())
         given = all_well(store, outcome.run, ok=planned)

@@ -14,7 +14,7 @@ ARGUMENTS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
-PATIENCE = 20
+PATIENCE = 60
 """Seconds that an action, a navigation or an expectation waits."""
 LIMIT = 120
 """Seconds that any call of the browser may take: scripts, axe, a faked clock and closing have no limit of their own."""

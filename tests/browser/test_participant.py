@@ -199,7 +199,7 @@ def test_network_cut_and_back(study, visit):
     assert page.evaluate("document.getElementById('page').inert")
     assert study.answered() == before
     page.context.set_offline(False)
-    expect(page).to_have_title(re.compile("^Page 5 "), timeout=20_000)
+    expect(page).to_have_title(re.compile("^Page 5 "), timeout=60_000)
     assert study.answered() == before + 1
 
 
@@ -223,7 +223,7 @@ def test_a_lost_reply_is_not_a_second_answer(study, visit):
     page.route("**/s/small/page", lose)
     answer(page)
     page.locator("#page button").click()
-    expect(page).to_have_title(re.compile("^Page 5 "), timeout=20_000)
+    expect(page).to_have_title(re.compile("^Page 5 "), timeout=60_000)
     assert study.answered() == before + 1
     assert len(lost) == 2
     assert lost[0] == lost[1]  # exactly the same post
@@ -243,7 +243,7 @@ def test_tab_closed_before_it_was_sent(study, visit):
     context.set_offline(False)
     again = context.new_page()
     again.goto(f"{study.url}/s/small")
-    expect(again).to_have_title(re.compile("^Page 5 "), timeout=20_000)
+    expect(again).to_have_title(re.compile("^Page 5 "), timeout=60_000)
     assert study.answered() == before + 1
 
 

@@ -44,7 +44,7 @@ def begin(*arguments):
 
 
 def read(url):
-    with urllib.request.urlopen(url, timeout=20) as reply:
+    with urllib.request.urlopen(url, timeout=60) as reply:
         return reply.read().decode()
 
 

@@ -108,7 +108,7 @@ def test_own_runs(case, server, tmp_path):
     runs = []
     for seed in seeds:
         prepared = api.prepare(api.Request(base_url=server.url, benchmarks=("eqbench",), seed=seed, **request))
-        runs.append(api.run(prepared, store, concurrency=2, timeout=5).run)
+        runs.append(api.run(prepared, store, concurrency=2, timeout=60).run)
     scored = pooled(store, results_of(store, [store.find_run(run) for run in runs]))
     records = [RunRecord(one.config, one.created_at, one.provenance, tuple(own)) for one, own in scored]
     (table,) = group(records)

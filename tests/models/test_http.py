@@ -25,7 +25,7 @@ def _quick(monkeypatch):
     monkeypatch.setattr(HttpChat, "_backoff", lambda self, retries: 0.01)
 
 
-def ask(server, *requests, timeout=5.0, concurrency=8, url=None):
+def ask(server, *requests, timeout=60.0, concurrency=8, url=None):
     async def main():
         chat = HttpChat(resolve("m", url or server.url), Transport(concurrency, timeout))
         try:

@@ -236,7 +236,7 @@ def test_a_model_that_was_never_asked_can_be_closed(path: Path) -> None:
     """Five times over, as the runtime's loop may or may not have begun by then."""
     script = "import asyncio, sys; from pathlib import Path; from eqlab.models.local import LocalChat\n"
     script += "for _ in range(5): asyncio.run(LocalChat(Path(sys.argv[1]), context=256).close())"
-    subprocess.run([sys.executable, "-c", script, str(path)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True, timeout=300)
 
 
 SCRIPT = """

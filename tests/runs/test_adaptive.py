@@ -28,7 +28,7 @@ def go(server, store, published, **options):
         options=options,
         profile="quick",
     )
-    outcome = api.run(api.prepare(request), store, concurrency=8, timeout=10)
+    outcome = api.run(api.prepare(request), store, concurrency=8, timeout=60)
     return api.results(store, store.find_run(outcome.run))[0]
 
 

@@ -31,7 +31,7 @@ def go(server, store, **request):
         | request
     )
     prepared = api.prepare(wanted)
-    outcome = api.run(prepared, store, concurrency=4, timeout=5, listener=api.Listener(stored=heard.extend))
+    outcome = api.run(prepared, store, concurrency=4, timeout=60, listener=api.Listener(stored=heard.extend))
     return outcome, api.results(store, store.find_run(outcome.run)), heard
 
 
@@ -177,7 +177,7 @@ def test_nothing_that_was_paid_for_is_lost_when_a_run_is_stopped(server, store):
     prepared = api.prepare(
         api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, limit=30)
     )
-    outcome = api.run(prepared, store, concurrency=4, timeout=5, listener=api.Listener(stored=stored))
+    outcome = api.run(prepared, store, concurrency=4, timeout=60, listener=api.Listener(stored=stored))
     assert outcome.interrupted
     assert len(heard) == len(server.requests) < 30
 

@@ -24,10 +24,10 @@ def world(body, number=0):
 def judged(server, store, structured):
     server.reply = world
     request = api.Request(models=("warm", "cold"), benchmarks=("empathy",), base_url=server.url, limit=12)
-    run = api.run(api.prepare(request), store, concurrency=4, timeout=5).run
+    run = api.run(api.prepare(request), store, concurrency=4, timeout=60).run
     wanted = judging.JudgeRequest(judges=("gpt",), on=(run,), base_url=server.url, structured=structured)
     prepared = judging.prepare(wanted, store)
-    return api.run(prepared, store, concurrency=4, timeout=5).run, judging.prepare(
+    return api.run(prepared, store, concurrency=4, timeout=60).run, judging.prepare(
         replace(wanted, structured=False), store
     )
 

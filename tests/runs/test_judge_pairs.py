@@ -48,7 +48,7 @@ def judge(server, store, on, judges=("j",), **request):
     server.reply = choose
     wanted = judging.JudgeRequest(judges=judges, on=tuple(on), base_url=server.url, pairwise=True, **request)
     prepared = judging.prepare(wanted, store)
-    outcome = api.run(prepared, store, concurrency=4, timeout=5)
+    outcome = api.run(prepared, store, concurrency=4, timeout=60)
     return outcome.run, api.results(store, store.find_run(outcome.run))
 
 

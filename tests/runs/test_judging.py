@@ -131,7 +131,7 @@ def test_runs_without_replies_and_arms_without_common_prompts(server, store, tmp
     lost = api.run(
         api.prepare(api.Request(models=("m",), benchmarks=("empathy",), base_url=server.url, limit=1)),
         store,
-        timeout=5,
+        timeout=60,
     ).run
     with pytest.raises(UsageError, match="no reply yet"):
         judge(server, store, [lost])

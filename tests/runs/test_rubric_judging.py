@@ -41,14 +41,14 @@ def world(body, number=0):
 def replied(server, store, limit=12):
     server.reply = world
     request = api.Request(models=("warm", "cold"), benchmarks=("empathy",), base_url=server.url, limit=limit)
-    run = api.run(api.prepare(request), store, concurrency=4, timeout=5).run
+    run = api.run(api.prepare(request), store, concurrency=4, timeout=60).run
     server.requests.clear()
     return run
 
 
 def judge(server, store, on, judges=("gpt-judge",), **request):
     wanted = judging.JudgeRequest(judges=judges, on=tuple(on), base_url=server.url, **request)
-    outcome = api.run(judging.prepare(wanted, store), store, concurrency=4, timeout=5)
+    outcome = api.run(judging.prepare(wanted, store), store, concurrency=4, timeout=60)
     return outcome.run, api.results(store, store.find_run(outcome.run))
 
 

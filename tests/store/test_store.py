@@ -407,3 +407,17 @@ def test_stores_of_other_tests_have_the_tables_that_migrations_make(tmp_path):
         Store(str(tmp_path / "at once.db")).close()
     assert content(tmp_path / "at once.db") == content(tmp_path / "by migrations.db")
     assert len(content(tmp_path / "at once.db")[0]) > 20
+
+
+def test_a_connection_that_another_thread_uses_is_closed_when_it_comes_back(tmp_path):
+    """A page that is being answered while the server ends; nobody would close it after the pool is gone."""
+    store = Store(str(tmp_path / "s.db"))
+    early = store.engine.connect()
+    raw = early.connection.dbapi_connection
+    store.close()
+    early.close()
+    with store.engine.connect() as late:
+        after = late.connection.dbapi_connection
+    for connection in (raw, after):
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")

@@ -33,11 +33,11 @@ def served(tmp_path):
 
 def connect(base):
     host, port = base.removeprefix("http://").split(":")
-    return socket.create_connection((host, int(port)), timeout=10)
+    return socket.create_connection((host, int(port)), timeout=60)
 
 
 def get(base, path="/health"):
-    with urllib.request.urlopen(base + path, timeout=10) as reply:
+    with urllib.request.urlopen(base + path, timeout=60) as reply:
         return reply.status
 
 

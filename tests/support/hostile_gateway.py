@@ -91,7 +91,7 @@ FAILED: dict[str, Reply] = {
     "JSON in a string": _raw(lambda asked: json.dumps(json.dumps(asked.good))),
     "a list of replies": _raw(lambda asked: json.dumps([asked.good])),
     "words after the JSON": _raw(lambda asked: json.dumps(asked.good) + "\ndata: [DONE]\n\n"),
-    "202, queued": _raw(lambda asked: json.dumps({"id": "req-1", "status": "queued"}), status=202),
+    "202, queued": _raw(lambda asked: json.dumps({"id": f"req-{asked.number}", "status": "queued"}), status=202),
     "206, a part": _raw(
         lambda asked: json.dumps(asked.good)[:-30], status=206, headers={"Content-Range": "bytes 0-9/*"}
     ),

@@ -32,7 +32,7 @@ def world(body, number=0):
 def replies(server, store, models=("warm", "cold"), **request):
     server.reply = world
     wanted = api.Request(**{"models": models, "benchmarks": ("empathy",), "base_url": server.url, "limit": 8} | request)
-    outcome = api.run(api.prepare(wanted), store, concurrency=4, timeout=5)
+    outcome = api.run(api.prepare(wanted), store, concurrency=4, timeout=60)
     server.requests.clear()
     return outcome.run
 
@@ -41,6 +41,6 @@ def judge(server, store, on, listener=None, model="gpt-judge", **request):
     said = []
     wanted = judging.JudgeRequest(judges=(model,), on=tuple(on), base_url=server.url, **request)
     prepared = judging.prepare(wanted, store, said.append)
-    outcome = api.run(prepared, store, concurrency=4, timeout=5, listener=listener)
+    outcome = api.run(prepared, store, concurrency=4, timeout=60, listener=listener)
     (result,) = api.results(store, store.find_run(outcome.run))
     return outcome, result, said

@@ -292,7 +292,7 @@ def within_budget(
 
 
 def plan_lines(plan: "JudgePlan", budget: "Budget") -> list[str]:
-    from eqlab.cli.money import cost_words, span_words
+    from eqlab.runs.estimate import cost_words, span_words
 
     calls = sum(one.calls for one in plan.forecasts)
     said = [f"Plan: {calls:,} calls for {plan.prompts:,} of {plan.all_prompts:,} prompts, within {budget.words}."]

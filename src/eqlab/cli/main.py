@@ -23,6 +23,7 @@ from eqlab.cli import (
     study,
     study_serve,
     sweep,
+    view,
 )
 from eqlab.cli.plain import harmless
 from eqlab.core.errors import EqlabError
@@ -63,6 +64,7 @@ app.add_typer(judge.ratings_app, name="ratings")
 for command in (study_serve.serve, study_serve.preview, study_serve.status, study_serve.password):
     study.app.command()(command)
 app.add_typer(study.app, name="study")
+app.command("view")(view.view)
 app.command("report")(report.report)
 app.command("plot")(report.plot)
 app.command("cite")(report.cite)

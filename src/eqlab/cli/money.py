@@ -59,7 +59,7 @@ def show_forecast(
     """--dry-run: what the run would ask, and cost; nothing is asked and nothing stored. `more` goes with the JSON."""
     from eqlab.cli.output import print_json, print_rows
     from eqlab.models.prices import known_prices
-    from eqlab.runs.estimate import CHARACTERS_PER_TOKEN, forecasts, refuse_absurd
+    from eqlab.runs.estimate import CHARACTERS_PER_TOKEN, forecast_rows, forecasts, refuse_absurd
 
     spending.look_up()
     refuse_absurd(prepared)
@@ -68,18 +68,7 @@ def show_forecast(
     if as_json:
         print_json({"run": prepared.config.id, "models": [_as_data(one) for one in found], **(more or {})})
         return
-    columns = ["model", "calls", "answered before", "tokens in", "tokens out", "cost"]
-    rows = [
-        [
-            _who(one),
-            f"{one.calls:,}",
-            f"{one.answered:,}",
-            span_words(one.tokens_in),
-            span_words(one.tokens_out),
-            cost_words(one),
-        ]
-        for one in found
-    ]
+    columns, rows = forecast_rows(found)
     print_rows("", columns, rows, right=columns[1:])
     print_text(
         f"\nEstimated at {CHARACTERS_PER_TOKEN} characters a token. From: replies as short as the form, no thinking. "
@@ -97,7 +86,7 @@ def show_forecast(
 def say_size(prepared: "Prepared", store: "Reader", spending: Spending, out: Any) -> None:
     """Refuse an absurd run, and say what a large one will ask before it asks."""
     from eqlab.models.prices import known_prices
-    from eqlab.runs.estimate import MANY, forecasts, refuse_absurd
+    from eqlab.runs.estimate import MANY, asked_as, cost_words, forecasts, refuse_absurd, span_words
 
     refuse_absurd(prepared)
     if not _talks(prepared) and sum(1 for _ in _first(prepared, MANY)) <= MANY:
@@ -107,7 +96,7 @@ def say_size(prepared: "Prepared", store: "Reader", spending: Spending, out: Any
         return
     for one in found:
         text = (
-            f"{_who(one)}: {one.calls:,} calls, about {span_words(one.tokens_in)} tokens in, "
+            f"{asked_as(one)}: {one.calls:,} calls, about {span_words(one.tokens_in)} tokens in, "
             f"{span_words(one.tokens_out)} out; cost {cost_words(one)}."
         )
         out.print(text, markup=False, soft_wrap=True)
@@ -119,10 +108,6 @@ def _talks(prepared: "Prepared") -> bool:
     from eqlab.core.benchmark import Talks
 
     return any(isinstance(asked.benchmark, Talks) for asked in prepared.asked.values())
-
-
-def _who(one: "Forecast") -> str:
-    return f"{one.model.spec} (as speaker)" if one.model.role == "seat" else one.model.spec
 
 
 def _first(prepared: "Prepared", many: int) -> Any:
@@ -150,23 +135,6 @@ def _existing(store: str) -> "AbstractContextManager[Reader | None]":
 
     path = sqlite_path(store or default_store())
     return open_reader(store) if path is None or path.is_file() else nullcontext()
-
-
-def span_words(range_: tuple[int, int]) -> str:
-    low, high = range_
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def cost_words(one: "Forecast") -> str:
-    from eqlab.core.text import money
-
-    if one.cost is None or one.price is None:
-        return "unknown"
-    low, high = one.cost
-    currency = one.price.currency
-    if low == high:
-        return money(low, currency)
-    return f"{money(low, currency).removesuffix(f' {currency}')} to {money(high, currency)}"
 
 
 def _sources(found: "Sequence[Forecast]") -> list[str]:

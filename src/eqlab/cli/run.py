@@ -108,6 +108,9 @@ def run(
     ] = "",
     fresh: Annotated[bool, typer.Option("--fresh", help="Ask everything again: a run labelled with the time.")] = False,
     report: ReportFlag = REPORT,
+    view: Annotated[
+        bool, typer.Option("--view", help="Show the run in the browser while it goes; see `eqlab view`.")
+    ] = False,
     store: StoreFlag = "",
     data: DataFlag = None,
     as_json: JsonFlag = False,
@@ -118,6 +121,7 @@ def run(
     from eqlab.benchmarks.registry import usual, with_option
     from eqlab.cli.money import Spending, show_forecast
     from eqlab.cli.session import work
+    from eqlab.cli.view import watched
     from eqlab.core.errors import UsageError
     from eqlab.runs.request import Request, prepare
     from eqlab.store.access import open_store
@@ -155,7 +159,7 @@ def run(
     if dry_run:
         show_forecast(prepared, store, spending, as_json=as_json)
         return
-    with open_store(store) as opened:
+    with open_store(store) as opened, watched(prepared.config.id, store, data, wanted=view):
         work(
             prepared,
             opened,

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
@@ -16,6 +16,7 @@ from eqlab.comparison.contender import (
     Contender,
     Lost,
     bounds_of,
+    item_means,
     lost_of,
     rater,
     shares,
@@ -156,6 +157,30 @@ def refuse_uncalibrated(found: Iterable[Entry]) -> None:
             f"The judge {judge} was never calibrated against people for the rubric '{rubric or 'published'}'.",
             f"Run 'eqlab judge calibrate {judge}{by_rubric}' first, or add --uncalibrated to compare all the same.",
         )
+
+
+def narrowed(source: EntrySource, items: Collection[str]) -> EntrySource | None:
+    """A result on some of its items only: its score is the mean of their points. None for people, whose scores are not
+    means over items, and where none of the items has points. Baselines are of all items, and are left out."""
+    result = source.result
+    own = tuple(item for item in result.items if item.item in items)
+    head, told = result.headline, result.others
+    if result.subject == PEOPLE or result.subject.startswith(PERSON):
+        return None
+    if told is not None:
+        shares = tuple(
+            (name, _mean_of(share, [item for item in own if item.group == name])) for name, share in told.shares
+        )
+        told = replace(told, shares=tuple((name, share) for name, share in shares if share.value is not None))
+    else:
+        head = _mean_of(head, own)
+        if head.value is None:
+            return None
+    return replace(source, result=replace(result, items=own, headline=head, others=told, baselines=(), percentile=None))
+
+
+def _mean_of(whole: Estimate, items: Sequence[ItemScore]) -> Estimate:
+    return mean_estimate(whole.name, list(item_means(items).values()), unit=whole.unit, digits=whole.digits)
 
 
 def _entries(source: EntrySource, missing: Missing) -> Iterable[Entry]:

@@ -12,12 +12,12 @@ from eqlab.core.answered_as import in_words, replaced
 from eqlab.core.answers import OUTCOMES
 from eqlab.core.results import Cell, Column, Estimate, Rank, Result, Table, best_baseline
 from eqlab.core.runs import PEOPLE
-from eqlab.core.text import ABOVE, count_of, is_number, percentile_text, usage_words
+from eqlab.core.text import ABOVE, count_of, is_number, percentile_text, usage_words, utc
 from eqlab.core.usage import Usage
 from eqlab.tables.cells import interval_text
 from eqlab.tables.data import records
 
-Surface = Literal["terminal", "page", "board", "file"]
+Surface = Literal["terminal", "page", "board", "file", "view"]
 RANK = "Rank: for any one of them, its true rank among these lies in its range with 95 % confidence."
 AT_WORST = (
     "At worst, at best: with every refused, unreadable or failed answer as the worst, or best, that its form allows. "
@@ -52,6 +52,8 @@ class ScoreLine:
     words_per_reply: float | None = None
     """Mean length of a reply, where it is known already."""
     rank_at_worst: Rank | None = None
+    at: float | None = None
+    """When the run began, where that is known."""
 
     @property
     def valid(self) -> bool:
@@ -90,7 +92,7 @@ class ScoreColumn:
     value: Callable[[ScoreLine], Any]
     """The value itself, as files hold it and tables are sorted by."""
     on: str
-    """The surfaces that show it: t(erminal), p(age), b(oard), f(ile)."""
+    """The surfaces that show it: t(erminal), p(age), b(oard), f(ile), v(iew)."""
     words: Callable[[ScoreLine], Cell] | None = None
     """What readers see instead, where the value alone does not say it."""
     always: bool = False
@@ -203,22 +205,22 @@ def _floor(line: ScoreLine) -> float | None:
 
 COLUMNS: tuple[ScoreColumn, ...] = (
     ScoreColumn(Column("kind", "kind"), lambda line: line.kind, "f"),
-    ScoreColumn(Column("name", "who"), lambda line: line.name, "tpbf", always=True),
+    ScoreColumn(Column("name", "who"), lambda line: line.name, "tpbfv", always=True),
     ScoreColumn(Column("id", "id"), lambda line: line.id, "f"),
     ScoreColumn(Column("subject", "subject"), _of_result("subject"), "f"),
     ScoreColumn(Column("benchmark", "benchmark"), _of_result("benchmark"), "tf", _title),
-    ScoreColumn(Column("rank", "rank", "rank", note=RANK), lambda line: line.rank, "tpbf"),
+    ScoreColumn(Column("rank", "rank", "rank", note=RANK), lambda line: line.rank, "tpbfv"),
     ScoreColumn(
         Column("may_be_first", "may be first", "flag"), lambda line: line.may_be_first if line.rank else None, "f"
     ),
     ScoreColumn(Column("measure", "measure"), lambda line: line.score.name, "f"),
-    ScoreColumn(Column("score", "score", "number"), _bound("value"), "tpbf", _score, always=True),
-    ScoreColumn(Column("interval", "95 % interval"), _bound("low"), "tpb", _interval, always=True),
+    ScoreColumn(Column("score", "score", "number"), _bound("value"), "tpbfv", _score, always=True),
+    ScoreColumn(Column("interval", "95 % interval"), _bound("low"), "tpbv", _interval, always=True),
     ScoreColumn(
-        Column("score_at_worst", "at worst", "number", note=AT_WORST), _bounded("at_worst"), "tpbf", matters=_has_lost
+        Column("score_at_worst", "at worst", "number", note=AT_WORST), _bounded("at_worst"), "tpbfv", matters=_has_lost
     ),
     ScoreColumn(
-        Column("rank_at_worst", "rank at worst", "rank"), lambda line: line.rank_at_worst, "tpbf", matters=_has_lost
+        Column("rank_at_worst", "rank at worst", "rank"), lambda line: line.rank_at_worst, "tpbfv", matters=_has_lost
     ),
     ScoreColumn(Column("score_at_best", "at best", "number"), _bounded("at_best"), "pf", matters=_has_lost),
     ScoreColumn(
@@ -233,25 +235,25 @@ COLUMNS: tuple[ScoreColumn, ...] = (
     ScoreColumn(
         Column("n", "n", "count"),
         lambda line: None if line.kind == "baseline" else line.score.n,
-        "tpbf",
+        "tpbfv",
         lambda line: "" if line.kind == "baseline" else count_of(line.score) if line.score.of else line.score.n,
         always=True,
     ),
     ScoreColumn(
         Column("percentile", ABOVE, "number", 0, "%"),
         lambda line: line.result.percentile.value if line.result and line.result.percentile else None,
-        "tpbf",
+        "tpbfv",
         lambda line: percentile_text(line.result.percentile if line.result else None),
     ),
     ScoreColumn(Column("planned", "planned", "count"), _count("planned"), "f"),
     *(
-        ScoreColumn(Column(status, status, "count"), _count(status), "tpbf", always=status == "ok")
+        ScoreColumn(Column(status, status, "count"), _count(status), "tpbfv", always=status == "ok")
         for status in OUTCOMES
     ),
     ScoreColumn(Column("words_per_reply", "words a reply", "number", 0), lambda line: line.words.value, "pbf", _words),
     ScoreColumn(Column("tokens_in", "tokens in", "count"), _used("tokens_in"), "bf", _used_words("tokens_in")),
     ScoreColumn(Column("tokens_out", "tokens out", "count"), _used("tokens_out"), "bf", _used_words("tokens_out")),
-    ScoreColumn(Column("cost", "cost", "money"), _used("cost"), "bf", _used_words("cost")),
+    ScoreColumn(Column("cost", "cost", "money"), _used("cost"), "bfv", _used_words("cost")),
     ScoreColumn(Column("currency", "currency"), _currency, "f"),
     ScoreColumn(
         Column("seconds_per_reply", "seconds a reply", "seconds"), _used("seconds"), "bf", _used_words("seconds")
@@ -274,6 +276,7 @@ COLUMNS: tuple[ScoreColumn, ...] = (
     ScoreColumn(Column("rules", "rules"), lambda line: rules_words(line.result) if line.result else "", "tf"),
     ScoreColumn(Column("answered_as", "answered as"), _answered_as, "tf"),
     ScoreColumn(Column("origin", "from"), lambda line: line.origin, "bf"),
+    ScoreColumn(Column("date", "date"), lambda line: line.at, "v", lambda line: utc(line.at)[:10] if line.at else ""),
     ScoreColumn(Column("source", "source"), lambda line: line.source, "f"),
     ScoreColumn(Column("sentence", "found"), _of_result("sentence"), "f"),
 )

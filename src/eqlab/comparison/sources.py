@@ -16,6 +16,9 @@ from eqlab.runs.published_runs import is_published
 from eqlab.store.access import open_reader
 from eqlab.store.reader import Reader, StoredRun
 
+Score = Callable[[Reader, Sequence[StoredRun]], Sequence[tuple[StoredRun, list[Result]]]]
+"""From runs to their results."""
+
 
 def read_sources(
     names: Sequence[str],
@@ -25,11 +28,13 @@ def read_sources(
     benchmarks: Sequence[str] = (),
     subject: str = "",
     pool: bool = True,
+    score: Score = results_of,
 ) -> list[EntrySource]:
     """Results of run ids, `last`, `published` (all models), `published:MODEL` and files *.json, in the order named.
 
     A run named twice counts once. `benchmarks` and `subject` (a part of the name) choose among what is found. `pool`:
-    runs that differ in their seeds alone are one result."""
+    runs that differ in their seeds alone are one result. `score`: by whom runs are scored, where somebody has done it
+    already."""
     opened: Reader | None = None
     seen: set[str] = set()
     found: list[EntrySource] = []
@@ -48,7 +53,7 @@ def read_sources(
                     seen.add(stored.id)
                     runs.append(stored)
         if opened:
-            found += _runs(opened, runs, pool)
+            found += _runs(opened, runs, pool, score)
     if runs:
         found.sort(key=_place_in(names, runs))
     chosen = [one for one in found if not benchmarks or one.result.benchmark in benchmarks]
@@ -59,8 +64,8 @@ def read_sources(
     return chosen
 
 
-def _runs(store: Reader, runs: Sequence[StoredRun], pool: bool) -> list[EntrySource]:
-    scored = results_of(store, runs)
+def _runs(store: Reader, runs: Sequence[StoredRun], pool: bool, score: Score) -> list[EntrySource]:
+    scored = score(store, runs)
     return [
         EntrySource(result, f"run {stored.id}", _items_of(stored, result), settings_of(stored.config, result.subject))
         for stored, own in (pooled(store, scored) if pool else scored)

@@ -66,7 +66,9 @@ class Row:
     @cached_property
     def line(self) -> ScoreLine:
         """As the score table has it."""
-        return ScoreLine.of(self.result, self.name, rank=self.rank, rank_at_worst=self.rank_at_worst)
+        return ScoreLine.of(
+            self.result, self.name, rank=self.rank, rank_at_worst=self.rank_at_worst, at=self.record.created_at
+        )
 
 
 @dataclass(frozen=True)
@@ -107,9 +109,24 @@ class Group:
         return self.compares and any(row.result.ranked for row in self.rows)
 
 
+Members = Sequence[tuple[RunRecord, Result]]
+"""The results of one table, each after its run."""
+
+
 def group(records: Sequence[RunRecord]) -> tuple[Group, ...]:
-    """Tables in the order in which their first result appears. People are a row of every table that asks the same
-    questions, in whatever mode models answered; without such a table they have one of their own."""
+    """Tables in the order in which their first result appears."""
+    anchors: dict[int, str] = {}
+    return tuple(_group(members, anchors) for members in tables_of(records))
+
+
+def group_of(members: Members) -> Group:
+    """One of the tables by itself."""
+    return _group(members, {})
+
+
+def tables_of(records: Sequence[RunRecord]) -> list[Members]:
+    """Which results stand in one table. People are a row of every table that asks the same questions, in whatever mode
+    models answered; without such a table they have one of their own."""
     members: dict[str, list[tuple[RunRecord, Result]]] = {}
     every = [(record, result) for record in records for result in record.results]
     for pair in every:
@@ -121,8 +138,7 @@ def group(records: Sequence[RunRecord]) -> tuple[Group, ...]:
             question = _question(*pair)
             for key in [key for key in asked if asked[key] == question] or [question]:
                 members.setdefault(key, []).append(pair)
-    anchors: dict[int, str] = {}
-    return tuple(_group(pairs, anchors) for pairs in members.values())
+    return list(members.values())
 
 
 def table_key(record: RunRecord, result: Result) -> str:
@@ -155,7 +171,7 @@ def benchmark_config(record: RunRecord, result: Result) -> BenchmarkConfig | Non
     return named[0] if len(named) == 1 else None
 
 
-def _group(pairs: Sequence[tuple[RunRecord, Result]], anchors: dict[int, str]) -> Group:
+def _group(pairs: Members, anchors: dict[int, str]) -> Group:
     """One table; `anchors` are those of the pairs that have their own section already."""
     shared = next((pair for pair in pairs if pair[1].subject != PEOPLE), pairs[0])
     ordered = sorted(((pair, contender("", pair[1])) for pair in pairs), key=lambda one: _order(*one))

@@ -36,6 +36,8 @@ class Known:
     store: Reader
     _made: dict[tuple[str, str], Any] = field(default_factory=dict)
     _runs: list[RunConfig] | None = None
+    looked: set[str] = field(default_factory=set)
+    """Benchmarks whose scores took other runs into account: they may change when any run does."""
 
     def runs(self) -> list[RunConfig]:
         """Newest first; those that a newer version wrote are passed over."""
@@ -63,6 +65,7 @@ class StoreContext:
     model: ModelConfig | None
 
     def others(self) -> Iterable[StoredOther]:
+        self.known.looked.add(self.asked.name)
         for config in self.known.runs():
             for asked in config.benchmarks:
                 if asked.name == self.asked.name:

@@ -12,6 +12,7 @@ from eqlab.core.benchmark import Foreseen, Talks, Turn
 from eqlab.core.errors import UsageError
 from eqlab.core.forms import Writing, json_schema
 from eqlab.core.runs import ModelConfig
+from eqlab.core.text import money
 from eqlab.core.trials import Trial
 from eqlab.models.chat import ChatRequest, Settings, sort_settings
 from eqlab.models.open import is_local
@@ -70,6 +71,41 @@ class Forecast:
         ends = zip(self.tokens_in, self.tokens_out, strict=True)
         low, high = (self.price.cost(sent, out, batch=self.batch) for sent, out in ends)
         return low, high
+
+
+def forecast_rows(found: Sequence[Forecast]) -> tuple[list[str], list[list[str]]]:
+    """(titles, rows) of a dry run's table."""
+    titles = ["model", "calls", "answered before", "tokens in", "tokens out", "cost"]
+    return titles, [
+        [
+            asked_as(one),
+            f"{one.calls:,}",
+            f"{one.answered:,}",
+            span_words(one.tokens_in),
+            span_words(one.tokens_out),
+            cost_words(one),
+        ]
+        for one in found
+    ]
+
+
+def asked_as(one: Forecast) -> str:
+    return f"{one.model.spec} (as speaker)" if one.model.role == "seat" else one.model.spec
+
+
+def span_words(range_: tuple[int, int]) -> str:
+    low, high = range_
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def cost_words(one: Forecast) -> str:
+    if one.cost is None or one.price is None:
+        return "unknown"
+    low, high = one.cost
+    currency = one.price.currency
+    if low == high:
+        return money(low, currency)
+    return f"{money(low, currency).removesuffix(f' {currency}')} to {money(high, currency)}"
 
 
 def forecasts(prepared: Prepared, store: Reader | None, prices: Prices, *, batch: bool = False) -> list[Forecast]:

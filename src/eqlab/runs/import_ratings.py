@@ -51,14 +51,19 @@ def import_ratings(store: Store, path: Path, name: str, data: Path | None = None
         raise DataError(
             f"{path} has no usable rating ({len(bad)} bad rows: {why}).", "Correct the rows and import again."
         )
-    benchmark = Ratings()
-    options = {**benchmark.options("imported", {"purpose": "people"}), "imported_as": name}
-    config = RunConfig((), (configured(benchmark, options, {"ratings": content}),), "full", None, None, 0)
+    config = ratings_run(content, name)
     planned = [(f"person:{one.rater}", single(one.reply), one) for one in found]
     with run_lock(store, config.id):
         store.begin_run(config, _plan(planned), provenance({}))
         new = _add_missing(store, config.id, planned)
     return Import(config.id, len(found), new, len({one.rater for one in found}), tuple(bad))
+
+
+def ratings_run(content: bytes, name: str) -> RunConfig:
+    """The run that people's ratings are kept in: what they are of, or what they were read from, under a name."""
+    benchmark = Ratings()
+    options = {**benchmark.options("imported", {"purpose": "people"}), "imported_as": name}
+    return RunConfig((), (configured(benchmark, options, {"ratings": content}),), "full", None, None, 0)
 
 
 def hashed(rater: str, key: bytes) -> str:

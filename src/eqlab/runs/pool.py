@@ -2,24 +2,32 @@
 scored again from all answers. A two-seed sweep is one model asked twice, not two rivals."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 
 from eqlab.core.benchmark import Scored
 from eqlab.core.results import Result
-from eqlab.core.runs import PEOPLE, BenchmarkConfig
+from eqlab.core.runs import PEOPLE, BenchmarkConfig, ModelConfig
 from eqlab.runs.score import score
 from eqlab.store.reader import Reader, StoredRun
 
 Found = tuple[StoredRun, list[Result]]
 
 
-def pooled(store: Reader, found: Sequence[Found]) -> list[Found]:
+Together = Callable[[Reader, Sequence[str], str, BenchmarkConfig, ModelConfig], Result]
+"""Scores the answers of some runs of one model as one."""
+
+
+def together(store: Reader, runs: Sequence[str], subject: str, asked: BenchmarkConfig, model: ModelConfig) -> Result:
+    return score(subject, asked, _scored(store, runs, subject, asked), model=model)
+
+
+def pooled(store: Reader, found: Sequence[Found], score_together: Together = together) -> list[Found]:
     """The same runs in the same order; a result that several of them share stands with the first."""
     groups: dict[str, list[tuple[int, int]]] = {}
     for place, (stored, results) in enumerate(found):
-        for index, (subject, asked) in enumerate(stored.config.pairs()):
-            if index < len(results) and _may_be_pooled(results[index]):
+        for index, (subject, asked) in _paired(stored, results):
+            if _may_be_pooled(results[index]):
                 key = f"{_key(stored, subject, asked)} {sorted({item.item for item in results[index].items})}"
                 groups.setdefault(key, []).append((place, index))
     kept: list[dict[int, Result]] = [dict(enumerate(results)) for _, results in found]
@@ -28,9 +36,9 @@ def pooled(store: Reader, found: Sequence[Found]) -> list[Found]:
         if len(runs) < 2:
             continue
         (first, index), *others = places
-        subject, asked = found[first][0].config.pairs()[index]
+        subject, asked = dict(_paired(*found[first]))[index]
         model = next(one for one in found[first][0].config.models if one.subject == subject)
-        whole = score(subject, asked, _scored(store, runs, subject, asked), model=model)
+        whole = score_together(store, runs, subject, asked, model)
         seeds = [str(found[place][0].config.seed) for place, _ in places]
         named = f"seeds {', '.join(seeds)}; {', '.join(runs)}"
         said = f"{len(runs)} runs of this model, taken together as repeats ({named})."
@@ -38,6 +46,15 @@ def pooled(store: Reader, found: Sequence[Found]) -> list[Found]:
         for place, other in others:
             del kept[place][other]
     return [(stored, [own[index] for index in sorted(own)]) for (stored, _), own in zip(found, kept, strict=True)]
+
+
+def _paired(stored: StoredRun, results: Sequence[Result]) -> Iterator[tuple[int, tuple[str, BenchmarkConfig]]]:
+    """Each result's place with what it is of; results stand in the order of the run, and some may be missing."""
+    place = 0
+    for subject, asked in stored.config.pairs():
+        if place < len(results) and (results[place].subject, results[place].benchmark) == (subject, asked.name):
+            yield place, (subject, asked)
+            place += 1
 
 
 def _may_be_pooled(result: Result) -> bool:

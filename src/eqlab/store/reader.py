@@ -67,6 +67,34 @@ class StoredRun:
         return self.config.id
 
 
+@dataclass(frozen=True, slots=True)
+class StudyRow:
+    """A study as a list of studies shows it: how it stands, and nothing of what people answered."""
+
+    id: str
+    run: str
+    created_at: float
+    locked_at: float | None
+    status: str
+    """open, paused or closed."""
+    done: int
+    """Places filled."""
+    places: int
+
+
+@dataclass(frozen=True, slots=True)
+class LatestAnswer:
+    """An answer as it came in."""
+
+    subject: str
+    benchmark: str
+    trial: str
+    status: str
+    text: str
+    note: str
+    at: float
+
+
 class Reader(ABC):
     """Reading that needs no more than rows for a query."""
 
@@ -123,6 +151,47 @@ class Reader(ABC):
     def progress(self, run: str) -> dict[str, tuple[int, int]]:
         """(trials with a good answer or at least one that was answered, trials planned) by subject."""
         return {row[0]: (int(row[2]), int(row[1])) for row in self.rows(_PROGRESS, {"run": run})}
+
+    def attempts(self) -> dict[str, int]:
+        """How many attempts are stored, by run: what changes while one is under way."""
+        return {run: int(count) for run, count in self.rows("SELECT run_id, count(*) FROM answers GROUP BY run_id", {})}
+
+    def latest(self, run: str, count: int) -> list[LatestAnswer]:
+        """What came last, newest first; nothing of people, whose answers have their own door."""
+        query = (
+            "SELECT a.subject, p.benchmark, a.trial_id, a.status, a.text, a.note, a.at FROM ("
+            "SELECT * FROM answers WHERE run_id = :run AND subject NOT LIKE :person ORDER BY at DESC LIMIT :count"
+            f") a JOIN planned p ON {_OF_PLANNED} ORDER BY a.at DESC"
+        )
+        rows = self.rows(query, {"run": run, "person": f"{PERSON}%", "count": count})
+        return [LatestAnswer(*row) for row in rows]
+
+    def arrived(self, run: str, since: float) -> int:
+        """Attempts stored since a moment."""
+        query = "SELECT count(*) FROM answers WHERE run_id = :run AND at >= :since"
+        ((count,),) = self.rows(query, {"run": run, "since": since})
+        return int(count)
+
+    def failures(self, run: str, most: int = 10) -> list[tuple[str, str, str, int]]:
+        """(subject, status, why, how often) of what could not be used, most frequent first."""
+        query = (
+            "SELECT subject, status, note, count(*) FROM answers WHERE run_id = :run AND status <> 'ok' "
+            "AND subject NOT LIKE :person GROUP BY subject, status, note ORDER BY count(*) DESC, subject LIMIT :most"
+        )
+        rows = self.rows(query, {"run": run, "person": f"{PERSON}%", "most": most})
+        return [(subject, status, note, int(count)) for subject, status, note, count in rows]
+
+    def studies(self) -> list[StudyRow]:
+        """Newest first."""
+        query = (
+            "SELECT s.id, s.run_id, s.created_at, s.locked_at, s.status, "
+            "(SELECT count(*) FROM places p WHERE p.study_id = s.id AND p.state = 'done'), "
+            "(SELECT count(*) FROM places p WHERE p.study_id = s.id) FROM studies s ORDER BY s.created_at DESC, s.id"
+        )
+        return [
+            StudyRow(study, run, created, locked, status or "open", int(done), int(places))
+            for study, run, created, locked, status, done, places in self.rows(query, {})
+        ]
 
     def planned_count(self, run: str, subjects: Collection[str]) -> int:
         """Trials planned for these subjects; `people` stands for every person."""
@@ -186,7 +255,7 @@ class Reader(ABC):
     def shut(self, run: str) -> str:
         """The locked study under way that a run is, in words, or nothing: people's answers there have one door, which
         keeps that somebody looked."""
-        for study, done, planned in self.rows(_LOCKED, {"run": run}):
+        for study, done, planned in list(self.rows(_LOCKED, {"run": run})):  # a cursor must come to its end
             if done < planned:
                 return f"study '{study}', which is locked and has {done} of {planned} places filled"
         return ""

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, func, insert, select, text, update
+from sqlalchemy import Connection, Row, and_, event, func, insert, select, text, update
 
 from eqlab.core.answers import FAILED_READINGS, Answer, stands
 from eqlab.core.runs import RunConfig, config_to_json
@@ -60,6 +60,8 @@ class Store(Reader):
         self.engine = open_engine(where)
 
     def close(self) -> None:
+        """What another thread still uses, or takes after this, is closed when it comes back."""
+        event.listen(self.engine.pool, "checkin", lambda _, entry: entry.invalidate())
         self.engine.dispose()
 
     def ping(self) -> None:

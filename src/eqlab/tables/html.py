@@ -58,6 +58,10 @@ class RowMarks:
     caveats: Sequence[str] = ()
     kind: str = ""
     """A class of the style sheet."""
+    before: str = ""
+    """Markup before its name: a box to tick."""
+    key: str = ""
+    """What the row is, for scripts that put new numbers into it."""
 
 
 def sortable_table(
@@ -96,7 +100,7 @@ def _sortable_row(table: Table, cells: Sequence[Cell], own: RowMarks, names: int
             name = f'<a href="{escape(own.href)}">{name}</a>' if own.href else name
             name += f' <span class="flag">{escape(own.flag)}</span>' if own.flag else ""
             name += f' <span class="quiet">{escape(visible(own.quiet))}</span>' if own.quiet else ""
-            parts.append(f'<th scope="row" role="rowheader" data-value="{text}">{name}</th>')
+            parts.append(f'<th scope="row" role="rowheader" data-value="{text}">{own.before}{name}</th>')
         else:
             text = Markup(f'<strong class="bad">{text}</strong>') if column.kind == "flag" and cell is False else text
             parts.append(
@@ -109,6 +113,7 @@ def _sortable_row(table: Table, cells: Sequence[Cell], own: RowMarks, names: int
     if caveats:
         caveats = f'<tr role="row" class="caveats"><td role="cell" colspan="{len(parts)}"><ul>{caveats}</ul></td></tr>'
     kind = f' class="{escape(own.kind)}"' if own.kind else ""
+    kind += f' data-key="{escape(own.key)}"' if own.key else ""
     return f'<tbody role="rowgroup"{kind}><tr role="row">{"".join(parts)}</tr>{caveats}</tbody>\n'
 
 

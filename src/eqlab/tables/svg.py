@@ -21,6 +21,8 @@ _LEFT, _RIGHT = 5.0, 95.0
 _ROW = 34
 _PLOT = 96
 _BOTTOM = _PLOT + 18
+_STRIP = 30
+"""Height of the longest bar of a strip, up or down."""
 _DASHES = {"ok": "", "unparseable": "7 3", "refused": "2 3"}
 
 
@@ -255,6 +257,22 @@ def stacked_bar(name: str, counts: Mapping[str, int]) -> Markup:
             body.append(f'<svg x="{start:.3f}%" width="{width:.3f}%" height="22">{texture}</svg>')
             start += width
     return svg(22, short(name), ", ".join(words) if total else "nothing", "".join(body), "statuses")
+
+
+def strip(differences: Sequence[float], words: str) -> Markup:
+    """Wins and losses as one row of bars, largest win first: up where it is better, down where it is worse."""
+    most = max((abs(one) for one in differences), default=0.0) or 1.0
+    slot = 100 / max(1, len(differences))
+    body = []
+    for place, one in enumerate(sorted(differences, reverse=True)):
+        height = _STRIP * abs(one) / most
+        kind, y = ("up", _STRIP - height) if one > 0 else ("down", _STRIP) if one < 0 else ("same", _STRIP - 0.5)
+        body.append(
+            f'<rect class="{kind}" x="{place * slot:.3f}%" width="{slot * 0.85:.3f}%" y="{y:.1f}" '
+            f'height="{max(height, 1.0):.1f}"/>'
+        )
+    body.append(f'<line class="thin" x1="0" x2="100%" y1="{_STRIP}" y2="{_STRIP}"/>')
+    return svg(2 * _STRIP, "Item by item", words, "".join(body), "strip")
 
 
 def table_range(estimates: Sequence[Estimate]) -> Range:

@@ -19,7 +19,7 @@ def run(store, server, **options):
     prepared = api.prepare(
         api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, limit=8, options=options)
     )
-    stored = store.find_run(api.run(prepared, store, concurrency=4, timeout=5).run)
+    stored = store.find_run(api.run(prepared, store, concurrency=4, timeout=60).run)
     return prepared, api.results(store, stored)[0]
 
 

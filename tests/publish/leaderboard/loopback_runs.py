@@ -30,7 +30,7 @@ def run(server, store):
                 **({"benchmarks": ("eqbench",), "profile": "full"} | request),
             )
         )
-        return store.find_run(api.run(prepared, store, concurrency=4, timeout=5).run)
+        return store.find_run(api.run(prepared, store, concurrency=4, timeout=60).run)
 
     return go
 

@@ -29,7 +29,7 @@ def submitted(server, store, published, references):
             data=published,
             options=options,
         )
-        outcome = api.run(api.prepare(request), store, concurrency=8, timeout=10)
+        outcome = api.run(api.prepare(request), store, concurrency=8, timeout=60)
         return json.loads(json.dumps(make_submission(store, store.find_run(outcome.run))))
 
     return go

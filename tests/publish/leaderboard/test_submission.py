@@ -74,7 +74,7 @@ def test_an_honest_run_with_cut_and_filtered_replies_is_accepted_with_its_own_sc
     prepared = api.prepare(
         api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, limit=12)
     )
-    stored = store.find_run(api.run(prepared, store, concurrency=1, timeout=5).run)
+    stored = store.find_run(api.run(prepared, store, concurrency=1, timeout=60).run)
     (own,) = api.results(store, stored)
     assert (own.counts["ok"], own.counts["unparseable"], own.counts["refused"]) == (10, 1, 1)
     (entry,) = check_submission(json.loads(json.dumps(make_submission(store, stored))), None)
@@ -298,6 +298,6 @@ def test_an_unfinished_run_is_not_submitted(server, store):
     prepared = api.prepare(
         api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, limit=3)
     )
-    stored = store.find_run(api.run(prepared, store, concurrency=1, timeout=5).run)
+    stored = store.find_run(api.run(prepared, store, concurrency=1, timeout=60).run)
     with pytest.raises(UsageError, match="not complete"):
         make_submission(store, stored)

@@ -141,7 +141,7 @@ def test_eqbench_of_people_and_models_through_the_store(server, tmp_path):
         return "\n".join(f"{name}: 5" for name in trial.form.keys)
 
     server.reply = reply
-    model_run = api.run(prepared, store, concurrency=4, timeout=5).run
+    model_run = api.run(prepared, store, concurrency=4, timeout=60).run
 
     def answers(person, every):
         for number, trial in enumerate(every[:4] if person % 2 else every[2:]):

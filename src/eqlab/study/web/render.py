@@ -39,6 +39,19 @@ class File:
     type: str
     version: str
 
+    @classmethod
+    def of(cls, name: str, body: bytes) -> "File":
+        ending = name.rsplit(".", 1)[-1]
+        if ending == "css":  # comments are for us; a licence ("/*!") stays
+            body = re.sub(rb"/\*(?!!).*?\*/\n?", b"", body, flags=re.DOTALL)
+        return cls(body, gzip.compress(body, 9, mtime=0), _TYPES[ending], hashlib.sha256(body).hexdigest()[:12])
+
+    def response(self, packed: bool) -> Response:
+        headers = {"cache-control": _FOREVER, "vary": "accept-encoding"}
+        if packed:
+            headers["content-encoding"] = "gzip"
+        return Response(self.packed if packed else self.body, headers=headers, media_type=self.type)
+
 
 class Renderer:
     def __init__(self, settings: ServerSettings) -> None:
@@ -76,12 +89,7 @@ class Renderer:
 
     def file(self, name: str, packed: bool) -> Response | None:
         found = self.files.get(name)
-        if found is None:
-            return None
-        headers = {"cache-control": _FOREVER, "vary": "accept-encoding"}
-        if packed:
-            headers["content-encoding"] = "gzip"
-        return Response(found.packed if packed else found.body, headers=headers, media_type=found.type)
+        return found.response(packed) if found else None
 
 
 def mail_parts(text: str) -> tuple[str, str, str] | None:
@@ -95,11 +103,7 @@ def _read_files() -> dict[str, File]:
     for one in (files("eqlab.study.web") / "static").iterdir():
         ending = one.name.rsplit(".", 1)[-1]
         if ending in _TYPES:
-            body = one.read_bytes()
-            if ending == "css":  # comments are for us; a licence ("/*!") stays
-                body = re.sub(rb"/\*(?!!).*?\*/\n?", b"", body, flags=re.DOTALL)
-            packed = gzip.compress(body, 9, mtime=0)
-            found[one.name] = File(body, packed, _TYPES[ending], hashlib.sha256(body).hexdigest()[:12])
+            found[one.name] = File.of(one.name, one.read_bytes())
     return found
 
 

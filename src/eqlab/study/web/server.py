@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from eqlab.core.errors import UsageError
@@ -29,14 +30,21 @@ GRACE = 20
 def config(
     studies: Sequence[ServedStudy], settings: ServerSettings, host: str, port: int, *, quiet: bool = False
 ) -> uvicorn.Config:
+    return app_config(create_app(studies, settings), settings, host, port, quiet=quiet)
+
+
+def app_config(
+    app: ASGIApp, settings: ServerSettings, host: str, port: int, *, quiet: bool = False, grace: int = GRACE
+) -> uvicorn.Config:
+    """How any application of ours is served."""
     return uvicorn.Config(
-        create_app(studies, settings),
+        app,
         http=timed_protocol(settings.head_seconds, Connections(most_connections(), shared=bool(settings.proxy))),
         host=host,
         port=port,
         workers=1,
         timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=grace,
         access_log=False,
         server_header=False,
         proxy_headers=False,  # the application does it, for the one proxy it was told of
@@ -87,6 +95,17 @@ def serve(
 def running(studies: Sequence[ServedStudy], settings: ServerSettings, port: int = 0) -> Iterator[str]:
     """A server on loopback in a thread of its own, for simulations and tests: its address. Closes the studies at the
     end."""
+    try:
+        with in_thread(config(studies, settings, "127.0.0.1", port, quiet=True)) as found:
+            yield f"http://127.0.0.1:{found}"
+    finally:
+        for served in studies:
+            served.close()
+
+
+@contextmanager
+def in_thread(config: uvicorn.Config, listening: socket.socket | None = None) -> Iterator[int]:
+    """A server in a thread of its own: its port."""
     found: list[int] = []
     begun = threading.Event()
 
@@ -94,26 +113,24 @@ def running(studies: Sequence[ServedStudy], settings: ServerSettings, port: int 
         found.append(where)
         begun.set()
 
-    server = Server(config(studies, settings, "127.0.0.1", port, quiet=True), ready)
+    server = Server(config, ready)
 
     def work() -> None:
         try:
-            server.run()
+            server.run([listening] if listening else None)
         finally:
             begun.set()
 
-    thread = threading.Thread(target=work, name="eqlab-study", daemon=True)
+    thread = threading.Thread(target=work, name="eqlab-server", daemon=True)
     thread.start()
     begun.wait(30)
     if not found:
-        raise UsageError("The study's server did not start.", "Is the port in use?")
+        raise UsageError("The server did not start.", "Is the port in use?")
     try:
-        yield f"http://127.0.0.1:{found[0]}"
+        yield found[0]
     finally:
         server.should_exit = True
         thread.join(GRACE + 5)
-        for served in studies:
-            served.close()
 
 
 # -- connections -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,354 @@
+"""Compare: who is better, how certain that is, and where the difference lies, item by item in their own words. What is
+filtered has a verdict of its own, which is called what it is: exploratory."""
+
+import difflib
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from markupsafe import Markup, escape
+from msgspec import structs
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from eqlab.benchmarks.registry import load
+from eqlab.comparison.compare import Comparison, caveats
+from eqlab.comparison.compare import compare as compare_entries
+from eqlab.comparison.entries import Entry, EntrySource, entries, narrowed
+from eqlab.comparison.sources import read_sources
+from eqlab.comparison.tables import comparison_page, sentence, tables
+from eqlab.core.answers import OUTCOMES
+from eqlab.core.errors import UsageError
+from eqlab.core.results import ItemScore, Result, goodness
+from eqlab.core.text import short, visible
+from eqlab.runs.published_runs import is_published
+from eqlab.store.reader import Reader, StoredRun
+from eqlab.tables import svg as figures
+from eqlab.tables.forest import Forest, ForestLine, widest
+from eqlab.view.shelf import Shelf
+from eqlab.view.site import ViewSite, address, asked, asked_all, asked_number, kept, site_of
+
+ITEMS = 10
+"""Items with their texts on one page."""
+MOST_TEXT = 3000
+MOST_WORDS = 800
+"""Words of both texts together up to which those that differ are marked."""
+FOREST = 40
+"""Lines of a picture."""
+_BOTH = 2
+EXPLORATORY = "Exploratory: these items were chosen after seeing the answers."
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """What an address names: runs, with the subjects wanted of each (none: all), and published results."""
+
+    names: tuple[str, ...]
+    subjects: Mapping[str, frozenset[str]]
+
+    def wants(self, run: str, subject: str) -> bool:
+        own = self.subjects.get(run)
+        return own is None or not own or subject in own
+
+
+def picked(given: Sequence[str], shelf: Shelf) -> Picked:
+    names: list[str] = []
+    subjects: dict[str, set[str]] = {}
+    whole: set[str] = set()
+    for one in given:
+        if is_published(one):
+            names.append(one)
+            continue
+        runs, _, subject = one.partition(":")
+        for name in runs.split(","):
+            held = shelf.look().run(name.strip())
+            if held is None:
+                raise UsageError(f"'{short(name)}' names no run of this store.", "Choose rows on the first page.")
+            names.append(held.id)
+            subjects.setdefault(held.id, set())
+            if subject:
+                subjects[held.id].add(subject)
+            else:
+                whole.add(held.id)
+    chosen = {run: frozenset() if run in whole else frozenset(own) for run, own in subjects.items()}
+    return Picked(tuple(dict.fromkeys(names)), chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which items are looked at. Emotion and words are properties of the item; status and distance are outcomes: they
+    narrow the list, and nothing is concluded from items that were chosen by how they came out."""
+
+    topic: str = ""
+    words: str = ""
+    status: str = ""
+    distance: float = 0.0
+
+    @property
+    def by_item(self) -> bool:
+        return bool(self.topic or self.words)
+
+    @property
+    def any(self) -> bool:
+        return bool(self.by_item or self.status or self.distance)
+
+    def takes(self, line: ItemScore) -> bool:
+        said = f"{line.title} {line.item}".casefold()
+        return (not self.topic or self.topic in line.topics) and all(
+            word in said for word in self.words.casefold().split()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One subject's answer to one item."""
+
+    name: str
+    points: float | None
+    status: str
+    text: Markup
+    cut: bool
+    repeats: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemDifference:
+    item: str
+    title: str
+    shown: str
+    difference: float | None
+    sides: tuple[Side, Side]
+    href: str
+
+
+def compare(request: Request) -> Response:
+    site = site_of(request)
+    given = asked_all(request, "s")
+    runs = [one.id for one in islice(site.shelf.look().runs, 100)]
+    if not given:
+        return site.page(request, "compare_choose", runs=runs)
+    wanted = picked(given, site.shelf)
+    benchmark = asked(request, "b")
+    sources = _sources(site, wanted, benchmark)
+    own, undefined = entries(sources)
+    if not own:
+        said = "; ".join(f"{name}: {why}" for name, why in undefined[:3])
+        raise UsageError(f"Nothing here has item scores to compare. {said}.", "Choose other rows on the first page.")
+    every = compare_entries(own, undefined)
+    place = min(asked_number(request, "kind"), len(every)) - 1
+    found = every[place]
+    filters = _filters(request)
+    a, b = _pair(found, asked(request, "a"), asked(request, "b2"))
+    narrowed_to = _narrowed(sources, found, filters) if filters.by_item else None
+    shown: list[ItemDifference] = []
+    total, gaps = 0, []
+    page = asked_number(request, "page")
+    if a is not None and b is not None:
+        lines = _lines(a, b)
+        gaps = [gap for gap, _ in _chosen(lines, a, b, Filters(filters.topic, filters.words)) if gap is not None]
+        chosen = _chosen(lines, a, b, filters)
+        total = len(chosen)
+        with site.store() as store:
+            shown = _shown(store, a, b, chosen[(page - 1) * ITEMS : page * ITEMS])
+    ranked = len(found.verdict.ranked) > 1
+    return site.page(
+        request, "compare", found=found, every=every, kind=place + 1, sentence=sentence(found), forest=forest_of(found),
+        tables=tables(found)[: _BOTH if ranked else 1], caveats=caveats(found, "drop"), filters=filters,
+        narrowed=narrowed_to, narrowed_sentence=sentence(narrowed_to) if narrowed_to else "", a=a, b=b,
+        names=[one.name for one in found.entries if one.items], shown=shown, total=total, page_number=page,
+        pages=-(-total // ITEMS), strip=_strip(gaps, a, b), outcomes=OUTCOMES, topics=_topics(found),
+        command=command(site, wanted, benchmark), markdown=comparison_page([found], "drop"), runs=runs,
+        state=kept(request, "page"), base=kept(request, "page", "q", "topic", "status", "delta", "a", "b2"),
+        others=kept(request, "kind", "page", "a", "b2", "topic"), exploratory=EXPLORATORY,
+        everybody=not any(wanted.subjects.values()),
+    )  # fmt: skip
+
+
+def _topics(found: Comparison) -> list[str]:
+    return sorted({topic for one in found.entries for line in one.result.items for topic in line.topics})
+
+
+def _sources(site: ViewSite, wanted: Picked, benchmark: str) -> list[EntrySource]:
+    def score(store: Reader, runs: Sequence[StoredRun]) -> list[tuple[StoredRun, list[Result]]]:
+        return site.shelf.results_of(
+            store, runs, lambda run, who, name: wanted.wants(run, who) and benchmark in ("", name)
+        )
+
+    return read_sources(
+        wanted.names,
+        site.where,
+        site.data,
+        benchmarks=[benchmark] if benchmark else (),
+        score=score,
+    )
+
+
+def _filters(request: Request) -> Filters:
+    said = asked(request, "delta").replace(",", ".")
+    distance = float(said) if re.fullmatch(r"\d{1,6}(\.\d{1,4})?", said) else 0.0
+    status = asked(request, "status")
+    return Filters(asked(request, "topic"), asked(request, "q"), status if status in OUTCOMES else "", distance)
+
+
+def _narrowed(sources: Iterable[EntrySource], found: Comparison, filters: Filters) -> Comparison | None:
+    """The same comparison on the items that the filter takes; None where nothing is left to compare."""
+    items = {line.item for one in found.entries for line in one.result.items if filters.takes(line)}
+    own, _ = entries([few for one in sources if (few := narrowed(one, items))])
+    same = [
+        one
+        for one in compare_entries(own)
+        if (one.benchmark, one.title, one.rater) == (found.benchmark, found.title, found.rater)
+    ]
+    return same[0] if same else None
+
+
+def _pair(found: Comparison, a: str, b: str) -> tuple[Entry | None, Entry | None]:
+    """The two whose items are shown: those named, else the first two that have items."""
+    known = {one.name: one for one in found.entries if one.items}
+    first = known.pop(a, None) or (known.pop(next(iter(known))) if known else None)
+    second = known.get(b) or next(iter(known.values()), None)
+    return first, second
+
+
+def forest_of(found: Comparison) -> Forest:
+    """Everybody on one axis, in the order of the verdict."""
+    named = {one.name: one for one in found.entries}
+    lines = tuple(
+        ForestLine(
+            one.contender.name,
+            one.contender.score,
+            one.rank,
+            named[one.contender.name].result.valid,
+            one.contender.people,
+        )
+        for one in found.verdict.standings[:FOREST]
+    )
+    results = [one.result for one in found.entries]
+    ranges = [one.others.score_range if found.rater and one.others else one.score_range for one in results]
+    floors = () if found.rater else widest([[(own.name, own.value) for own in one.baselines] for one in results])
+    return Forest(found.title, found.entries[0].score.name, lines, figures.common_range(ranges), floors)
+
+
+# -- item by item ------------------------------------------------------------------------------------------------------
+
+Lines = Mapping[str, tuple[Sequence[ItemScore], Sequence[ItemScore]]]
+
+
+def _lines(a: Entry, b: Entry) -> Lines:
+    """Both sides' answers by item."""
+    found: dict[str, tuple[list[ItemScore], list[ItemScore]]] = {}
+    for side, entry in enumerate((a, b)):
+        for line in entry.result.items:
+            if line.group == (entry.name if entry.rater else line.group):
+                found.setdefault(line.item, ([], []))[side].append(line)
+    return {item: pair for item, pair in found.items() if pair[0] and pair[1]} if a.item_set == b.item_set else {}
+
+
+def _chosen(lines: Lines, a: Entry, b: Entry, filters: Filters) -> list[tuple[float | None, str]]:
+    """(A − B, item), largest difference first; those without one last."""
+    one, other = a.means, b.means
+    found = []
+    for item, (left, right) in lines.items():
+        gap = one[item] - other[item] if item in one and item in other else None
+        far = not filters.distance or (gap is not None and abs(gap) >= filters.distance)
+        became = not filters.status or any((line.status or "unanswered") == filters.status for line in (*left, *right))
+        if far and became and filters.takes(left[0]):
+            found.append((gap, item))
+    return sorted(found, key=lambda pair: (pair[0] is None, -abs(pair[0] or 0.0), pair[1]))
+
+
+def _shown(store: Reader, a: Entry, b: Entry, chosen: Sequence[tuple[float | None, str]]) -> list[ItemDifference]:
+    items = [item for _, item in chosen]
+    left, right = _texts(store, a, items), _texts(store, b, items)
+    found = []
+    for gap, item in chosen:
+        one, other = left[item], right[item]
+        first, second = marked(_said(a, one[0]), _said(b, other[0]))
+        sides = (_side(a, one, first), _side(b, other, second))
+        shown = "" if a.rater else one[0].shown or other[0].shown
+        found.append(ItemDifference(item, one[0].title or other[0].title, shown, gap, sides, _href(a, b, item)))
+    return found
+
+
+def _said(entry: Entry, line: ItemScore) -> str:
+    return line.shown if entry.rater else line.text
+
+
+def _href(a: Entry, b: Entry, item: str) -> str:
+    run = next((one.origin.removeprefix("run ") for one in (a, b) if one.origin.startswith("run ")), "")
+    return address("/item", run=run, b=a.result.benchmark, item=item) if run else ""
+
+
+def _side(entry: Entry, lines: Sequence[ItemScore], text: Markup) -> Side:
+    means = entry.means
+    item = lines[0].item
+    statuses = ", ".join(dict.fromkeys(line.status or "unanswered" for line in lines))
+    cut = len(_said(entry, lines[0])) > MOST_TEXT
+    return Side(entry.name, means.get(item), statuses, text, cut, len(lines))
+
+
+def _texts(store: Reader, entry: Entry, items: Sequence[str]) -> dict[str, list[ItemScore]]:
+    """The answers to some items with their words: read now from the store, for the shelf keeps none."""
+    wanted = set(items)
+    group = entry.name if entry.rater else ""
+    own = [line for line in entry.result.items if line.item in wanted and (not group or line.group == group)]
+    found: dict[str, list[ItemScore]] = {}
+    known: dict[str, ItemScore] = {}
+    if entry.origin.startswith("run "):
+        run = entry.origin.removeprefix("run ")
+        benchmark = load(entry.result.benchmark)
+        options = next(one.options for one in store.read_run(run).config.benchmarks if one.name == benchmark.name)
+        trials = list(dict.fromkeys(line.trial for line in own))
+        for scored in store.scored(run, entry.result.subject, benchmark.name, trials=trials):
+            line = benchmark.item(scored, options)
+            if scored.trial.id not in known:
+                known[scored.trial.id] = _with_shown(line, scored.trial.stimulus)
+    for line in own:
+        full = known.get(line.trial, line)
+        found.setdefault(line.item, []).append(full)
+    return found
+
+
+def _with_shown(line: ItemScore, stimulus: str) -> ItemScore:
+    return line if line.shown else structs.replace(line, shown=stimulus)
+
+
+def marked(one: str, other: str) -> tuple[Markup, Markup]:
+    """Two texts with the words that differ marked; long ones as they are."""
+    left, right = (re.findall(r"\s+|\w+|[^\w\s]", visible(text[:MOST_TEXT])) for text in (one, other))
+    if len(left) + len(right) > _BOTH * MOST_WORDS or not left or not right:
+        return Markup(escape("".join(left))), Markup(escape("".join(right)))
+    made: tuple[list[str], list[str]] = ([], [])
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        for words, out in ((left[a:b], made[0]), (right[c:d], made[1])):
+            said = str(escape("".join(words)))
+            out.append(said if kind == "equal" or not said.strip() else f"<mark>{said}</mark>")
+    return Markup("".join(made[0])), Markup("".join(made[1]))
+
+
+def _strip(gaps: Sequence[float], a: Entry | None, b: Entry | None) -> tuple[Markup, int, int, int] | None:
+    """(drawing, A better, alike, B better)."""
+    if a is None or b is None or not gaps:
+        return None
+    better = [goodness(gap, a.result.better) for gap in gaps]
+    wins, losses = sum(gap > 0 for gap in better), sum(gap < 0 for gap in better)
+    alike = len(gaps) - wins - losses
+    words = f"{a.name} better on {wins}, {b.name} on {losses}, alike on {alike} of {len(gaps)}"
+    return figures.strip(better, words), wins, alike, losses
+
+
+# -- what else can be done with it -------------------------------------------------------------------------------------
+
+
+def command(site: ViewSite, wanted: Picked, benchmark: str) -> str:
+    """The command that prints the same."""
+    parts = ["eqlab", "compare", *wanted.names]
+    parts += ["-b", benchmark] if benchmark else []
+    parts += ["--store", site.where] if site.where else []
+    return shlex.join(parts)
+
+
+ROUTES = [Route("/compare", compare)]

@@ -1,0 +1,231 @@
+"""Item: one question with everybody's answers, people's among them, and what lies behind: the prompt as sent, the raw
+replies, tokens and thinking."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from eqlab.analysis.intervals import FEWEST, mean_estimate
+from eqlab.analysis.item_quality import ItemQuality, item_quality
+from eqlab.benchmarks.registry import load
+from eqlab.comparison.contender import item_means, subject_name, told_apart
+from eqlab.core.answers import final
+from eqlab.core.benchmark import Scored
+from eqlab.core.results import Cell, Column, ItemScore, Result, Table
+from eqlab.core.runs import PEOPLE, BenchmarkConfig
+from eqlab.core.text import item_keys, level
+from eqlab.core.trials import Trial, outgoing
+from eqlab.store.reader import Reader
+from eqlab.tables import svg as figures
+from eqlab.view.shelf import HeldRun, Snapshot
+from eqlab.view.site import address, asked, must, site_of
+
+MOST = 24
+"""Subjects whose replies stand on one page."""
+MOST_REPEATS = 10
+MOST_ROWS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One subject's answers to one item."""
+
+    name: str
+    run: str
+    result: Result
+    scored: tuple[Scored, ...]
+    lines: tuple[ItemScore, ...]
+    """One a repeat."""
+
+    @property
+    def pairs(self) -> list[tuple[Scored, ItemScore]]:
+        return list(zip(self.scored, self.lines, strict=True))
+
+    @property
+    def points(self) -> float | None:
+        return item_means(self.lines).get(self.lines[0].item) if self.lines else None
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A result whose subject was asked the item."""
+
+    held: HeldRun
+    asked: BenchmarkConfig
+    result: Result
+
+    def trials(self, item: str) -> list[str]:
+        return list(dict.fromkeys(one.trial for one in self.result.items if one.item == item))
+
+
+def item(request: Request) -> Response:
+    site = site_of(request)
+    snapshot = site.shelf.settle(0.3)
+    one: HeldRun = must(snapshot.run(asked(request, "run")), "No run of this store has this id.")
+    benchmark = asked(request, "b")
+    holders = list(asked_alike(snapshot, one, benchmark))
+    named = _named(holders, one, asked(request, "item"), asked(request, "trial"))
+    with site.store() as store:
+        answered = [made for holder in holders if (made := _answers(store, holder, named))]
+        people = list(_people(store, snapshot, one, benchmark, {s.trial.id for a in answered for s in a.scored}))
+    must(answered or None, "Nobody of this run was asked this.", "Choose an item of the result.")
+    names = told_apart([own.name for own in answered], [f"run {own.run}" for own in answered])
+    answered = [_renamed(own, name) for own, name in zip(answered, names, strict=True)]
+    answered.sort(key=lambda own: (own.points is None, -(own.points or 0.0)))
+    order = list(dict.fromkeys(line.item for holder in holders if holder.held is one for line in holder.result.items))
+    place = order.index(named) if named in order else 0
+    first = next((own for own in answered if own.run == one.id), answered[0])
+    trial = first.scored[0].trial
+    return site.page(
+        request, "item", one=one, benchmark=benchmark, item=named, title=first.lines[0].title, trial=trial,
+        messages=outgoing(trial), table=_table(answered, people), shown=answered[:MOST], total=len(answered),
+        drawn=_drawn(people, trial), people=len(people), quality=_quality(holders, named), final=final,
+        before=_link(one, benchmark, order, place - 1), after=_link(one, benchmark, order, place + 1),
+        place=place + 1, of=len(order), most_repeats=MOST_REPEATS, topics=first.lines[0].topics,
+        reasons=_shared_reasons(answered),
+    )  # fmt: skip
+
+
+def asked_alike(snapshot: Snapshot, one: HeldRun, benchmark: str) -> Iterator[Holder]:
+    """Every scored result on the same items, those of this run first."""
+    files = [config.items_sha256 for config in one.stored.config.benchmarks if config.name == benchmark]
+    for held in sorted(snapshot.runs, key=lambda held: held is not one):
+        for config in held.stored.config.benchmarks:
+            if config.name != benchmark or config.items_sha256 not in files:
+                continue
+            for result in held.results:
+                if result.benchmark == benchmark and result.subject != PEOPLE:
+                    yield Holder(held, config, result)
+
+
+def _named(holders: Sequence[Holder], one: HeldRun, item: str, trial: str) -> str:
+    """The item by its id, or by a trial about it."""
+    if item:
+        return item
+    for holder in holders:
+        for line in holder.result.items:
+            if line.trial == trial and (holder.held is one or not item):
+                return line.item
+    must(None, "This run has no such item.", "Choose one of the result's items.")
+    return ""
+
+
+def _answers(store: Reader, holder: Holder, item: str) -> Answered | None:
+    trials = holder.trials(item)
+    if not trials:
+        return None
+    found = tuple(store.scored(holder.held.id, holder.result.subject, holder.asked.name, trials=trials))
+    own = [one for one in found if one.trial.id in trials]
+    made = load(holder.asked.name)
+    lines = tuple(made.item(one, holder.asked.options) for one in own)
+    return (
+        Answered(subject_name(holder.result.subject), holder.held.id, holder.result, tuple(own), lines) if own else None
+    )
+
+
+def _renamed(own: Answered, name: str) -> Answered:
+    return Answered(name, own.run, own.result, own.scored, own.lines)
+
+
+def _people(
+    store: Reader, snapshot: Snapshot, one: HeldRun, benchmark: str, trials: set[str]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """(person, values) of everybody who took the same question on a form; nothing of a locked study under way."""
+    items = {line for own in one.stored.config.benchmarks if own.name == benchmark for line in (own.items_sha256,)}
+    for held in snapshot.runs:
+        for config in held.stored.config.benchmarks:
+            if held.stored.config.models or config.name != benchmark or config.items_sha256 not in items:
+                continue
+            if store.shut(held.id):
+                continue
+            about = _same_questions(store, trials)
+            for scored in store.scored(held.id, PEOPLE, benchmark):
+                answer = final(scored.attempts)
+                if scored.trial.items in about and answer is not None and answer.status == "ok":
+                    yield answer.subject, answer.values
+
+
+def _same_questions(store: Reader, trials: set[str]) -> set[tuple[str, ...]]:
+    return {trial.items for name, trial in store.trials(sorted(trials)).items() if name in trials}
+
+
+def _table(answered: Sequence[Answered], people: Sequence[tuple[str, Mapping[str, Any]]]) -> Table:
+    """Everybody's values side by side, repeats in one cell."""
+    keys = list(dict.fromkeys(key for own in answered for line in own.lines for key in item_keys(line)))[:12]
+    rows: list[list[Cell]] = []
+    reference = next((line.reference for own in answered for line in own.lines if line.reference), {})
+    if reference:
+        rows.append(["reference", "", "", *(level(reference[key]) if key in reference else "" for key in keys)])
+    if people:
+        values = {key: [float(own[key]) for _, own in people if _is_value(own.get(key))] for key in keys}
+        rows.append(
+            ["people", "", "", *(mean_estimate(key, own, digits=1) if own else "" for key, own in values.items())]
+        )
+    for own in answered[:MOST_ROWS]:
+        statuses = ", ".join(dict.fromkeys(line.status or "unanswered" for line in own.lines))
+        cells = [
+            ", ".join(level(line.values[key]) for line in own.lines if key in line.values) or "none" for key in keys
+        ]
+        rows.append([own.name, _score(own), statuses, *cells])
+    columns = [
+        Column("name", "who"),
+        Column("score", "score", "number"),
+        Column("status", "status"),
+        *(Column(f"v{n}", key) for n, key in enumerate(keys)),
+    ]
+    return Table("Everybody's answers", columns, rows, key="answers")
+
+
+def _shared_reasons(answered: Sequence[Answered]) -> Mapping[str, str]:
+    """Reasons that belong to the item and not to an answer: the same with all of several."""
+    every = [line.reasons for own in answered for line in own.lines]
+    return every[0] if len(every) > 1 and all(one == every[0] for one in every) else {}
+
+
+def _is_value(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _score(own: Answered) -> Cell:
+    scores = [line.score for line in own.lines if line.score is not None]
+    return fmean(scores) if scores else ""
+
+
+def _drawn(people: Sequence[tuple[str, Mapping[str, Any]]], trial: Trial) -> list[tuple[str, Markup, int]]:
+    """How people's answers lie on each scale."""
+    found = []
+    for scale in trial.form.scales[:8]:
+        values = [float(own[scale.key]) for _, own in people if _is_value(own.get(scale.key))]
+        if values:
+            labels = [(float(value), name) for value, name in scale.anchors] if len(scale.anchors) > 2 else ()
+            found.append(
+                (scale.text or scale.key, figures.histogram(values, (scale.low, scale.high), labels), len(values))
+            )
+    return found
+
+
+def _quality(holders: Sequence[Holder], item: str) -> ItemQuality | None:
+    """How the item goes with the others, over everybody who was asked all of them; None with fewer than five."""
+    points = [own for holder in holders if (own := item_means([one for one in holder.result.items if not one.group]))]
+    items = list(dict.fromkeys(name for own in points for name in own))
+    shared = [name for name in items if all(name in own for own in points)]
+    if len(points) < FEWEST or len(shared) < FEWEST or item not in shared:
+        return None
+    table = np.array([[own[name] for name in shared] for own in points])
+    if not (table.std(axis=0) > 0).all():
+        return None
+    return next((one for one in item_quality(table) if shared[one.item] == item), None)
+
+
+def _link(one: HeldRun, benchmark: str, order: Sequence[str], place: int) -> str:
+    return address("/item", run=one.id, b=benchmark, item=order[place]) if 0 <= place < len(order) else ""
+
+
+ROUTES = [Route("/item", item)]

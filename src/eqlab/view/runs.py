@@ -1,0 +1,255 @@
+"""Runs: who scores what, with intervals, ranks and the answer that takes no skill; one run as it goes; one result in
+full. The question first: which model is best, and is that certain?"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from eqlab.comparison.contender import subject_name
+from eqlab.comparison.scores import score_table, sort_values, usage_table
+from eqlab.core.answers import OUTCOMES
+from eqlab.core.results import Column, Result, Table
+from eqlab.core.text import short, utc
+from eqlab.publish.groups import Group, Row, RunRecord, group_of
+from eqlab.publish.report.sections import heat_of
+from eqlab.runs.context import Known
+from eqlab.runs.pool import together
+from eqlab.runs.score import result_of
+from eqlab.store.reader import Reader
+from eqlab.tables import svg as figures
+from eqlab.tables.html import RowMarks, html_table, sortable_table
+from eqlab.view.shelf import HeldRun, Snapshot
+from eqlab.view.site import ViewSite, address, asked, asked_number, kept, must, site_of
+
+ROWS = 60
+"""Rows of all tables together on the first page; each has at least LEAST, and a link to all of its own."""
+LEAST = 8
+MOST_RUNS = 50
+LATEST = 12
+ITEMS = 100
+RATE = 60.0
+"""Seconds over which the rate of a run under way is counted."""
+_SETTLE = 0.3
+"""Seconds that a page waits for scores before it is shown without some: they come while it is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenTable:
+    """A table of results as the first page shows it."""
+
+    number: int
+    group: Group
+    benchmark: str
+    html: Markup
+    shown: int
+    total: int
+    """Rows that fit what was searched for."""
+
+
+def runs(request: Request) -> Response:
+    site = site_of(request)
+    snapshot = site.shelf.settle(_SETTLE)
+    query, benchmark, only = asked(request, "q"), asked(request, "b"), asked(request, "table")
+    benchmarks = sorted({one.rows[0].result.benchmark for one in snapshot.groups})
+    wanted = [
+        (number, one)
+        for number, one in enumerate(snapshot.groups, start=1)
+        if benchmark in ("", one.rows[0].result.benchmark) and only in ("", str(number))
+    ]
+    most = ROWS if only else max(LEAST, ROWS // max(1, len(wanted)))
+    tables = [
+        _table(site, number, one, query, most, asked_number(request, "page") if only else 1) for number, one in wanted
+    ]
+    listed = [one for one in snapshot.runs if _fits(query, _run_words(one)) and _asks(one, benchmark)]
+    return site.page(
+        request, "runs", snapshot=snapshot, tables=[one for one in tables if one.total or not query],
+        runs=_run_table(listed[:MOST_RUNS]), listed=len(listed), most_runs=MOST_RUNS, query=query, benchmark=benchmark,
+        benchmarks=benchmarks, only=only, going=[one for one in snapshot.runs if is_going(site, one)], live=True,
+        state=kept(request), page_number=asked_number(request, "page"), rows=ROWS,
+    )  # fmt: skip
+
+
+def is_going(site: ViewSite, one: HeldRun) -> bool:
+    """Whether answers may still come: it is not complete, and some came within the last minutes."""
+    if may_stop(site, one.id):
+        return True
+    return not one.finished and bool(one.stored.config.models) and time.time() - site.shelf.moved(one.id) < 10 * RATE
+
+
+def _table(site: ViewSite, number: int, one: Group, query: str, most: int, page: int) -> ScreenTable:
+    chosen = [
+        place for place, row in enumerate(one.rows) if _fits(query, f"{row.name} {row.record.config.id} {one.title}")
+    ]
+    first = (page - 1) * most
+    shown = chosen[first : first + most]
+    rows, lines = [one.rows[place] for place in shown], [one.lines[place] for place in shown]
+    benchmark = one.rows[0].result.benchmark
+    html = Markup("")
+    if rows:
+        marks = [_marks(site, one, row, values) for row, values in zip(rows, sort_values(lines, "view"), strict=True)]
+        html = sortable_table(
+            score_table(lines, "view"), marks, axis=figures.axis(one.scale), after="interval",
+            caption=Markup("<strong>{}</strong>").format(one.title),
+        )  # fmt: skip
+    return ScreenTable(number, one, benchmark, html, len(shown), len(chosen))
+
+
+def _marks(site: ViewSite, one: Group, row: Row, values: Sequence[object]) -> RowMarks:
+    result, config = row.result, row.record.config
+    pick = site.shelf.pick(config.id, result.subject, result.benchmark)
+    words = escape(f"Choose {row.name} for a comparison")
+    return RowMarks(
+        values,
+        href=result_address(config.id, result),
+        flag="" if result.valid else "not valid",
+        quiet="" if row.rank or len(one.rows) == 1 else "people" if row.people else "no rank",
+        drawing=figures.whisker(row.name, result.headline, one.scale, row.letters, result.valid),
+        before=Markup(f'<input type="checkbox" name="s" value="{escape(pick)}" aria-label="{words}"> '),
+        key=f"{config.id} {result.subject}",
+    )
+
+
+def result_address(run: str, result: Result) -> str:
+    return address("/result", run=run, subject=result.subject, b=result.benchmark)
+
+
+def _fits(query: str, words: str) -> bool:
+    return all(part in words.casefold() for part in query.casefold().split())
+
+
+def _run_words(one: HeldRun) -> str:
+    config = one.stored.config
+    names = " ".join([*(model.spec for model in config.models), *(asked.name for asked in config.benchmarks)])
+    return f"{one.id} {names} {' '.join(model.label for model in config.models)}"
+
+
+def _asks(one: HeldRun, benchmark: str) -> bool:
+    return not benchmark or any(asked.name == benchmark for asked in one.stored.config.benchmarks)
+
+
+def _run_table(listed: Sequence[HeldRun]) -> Markup:
+    rows = [
+        (
+            one.id,
+            utc(one.stored.created_at)[:16].replace("T", " "),
+            short(", ".join(model.spec for model in one.stored.config.models) or "people", 80),
+            ", ".join(f"{asked.name} ({asked.item_set})" for asked in one.stored.config.benchmarks),
+            f"{one.answered:,} of {one.planned:,}",
+            one.why or (f"{one.left} not scored yet" if one.left else ""),
+        )
+        for one in listed
+    ]
+    columns = ("run", "started, UTC", "models", "benchmarks", Column("answered", "answered", "number"), "remark")
+    return html_table(Table("Runs", columns, rows), lambda run: f"/run/{run}") if rows else Markup("")
+
+
+# -- one run -----------------------------------------------------------------------------------------------------------
+
+
+def run(request: Request) -> Response:
+    site = site_of(request)
+    snapshot = site.shelf.settle(_SETTLE)
+    name = request.path_params["run"]
+    if name in site.started and snapshot.run(name) is None:
+        return site.page(request, "starting", run=name, started=site.started[name], live=True)
+    one: HeldRun = must(snapshot.run(name), "No run of this store has this id.")
+    record = record_of(one)
+    rows = [(table, row) for table in snapshot.groups for row in table.rows if row.record.config.id == one.id]
+    usage = usage_table([row.line for _, row in rows if row.result.usage])
+    people = bool(one.why) or not one.stored.config.models
+    with site.store() as store:
+        now = time.time()
+        came = store.arrived(one.id, now - RATE) if not people else 0
+        failures = [] if people else store.failures(one.id)
+        latest = [] if people else store.latest(one.id, LATEST)
+    return site.page(
+        request, "run", one=one, record=record, rows=rows, usage=usage, came=came, rate=RATE, live=not one.finished,
+        failures=_failures(failures), latest=latest, going=is_going(site, one), left_minutes=_left(one, came),
+        subject_name=subject_name, may_stop=may_stop(site, one.id),
+        started=site.started.get(one.id),
+    )  # fmt: skip
+
+
+def may_stop(site: ViewSite, run: str) -> bool:
+    """Whether this process can end it: a run of its own, or one that was started from a page."""
+    started = site.started.get(run)
+    return (site.stop is not None and site.stop[0] == run) or (started is not None and started.going)
+
+
+def _left(one: HeldRun, came: int) -> float | None:
+    """Minutes, if it goes on as in the last one; None where nothing came."""
+    return (one.planned - one.answered) / came * RATE / 60 if came else None
+
+
+def _failures(found: Sequence[tuple[str, str, str, int]]) -> Table | None:
+    rows = [(subject_name(subject), status, short(note, 200), count) for subject, status, note, count in found]
+    return Table("What failed", ("who", "status", "why", "attempts"), rows) if rows else None
+
+
+def record_of(one: HeldRun) -> RunRecord:
+    return RunRecord(one.stored.config, one.stored.created_at, one.stored.provenance, one.results)
+
+
+# -- one result --------------------------------------------------------------------------------------------------------
+
+
+def result(request: Request) -> Response:
+    """Everything the report says of a subject, and its items to look into."""
+    site = site_of(request)
+    snapshot = site.shelf.settle(_SETTLE)
+    one: HeldRun = must(snapshot.run(asked(request, "run")), "No run of this store has this id.")
+    subject, benchmark = asked(request, "subject"), asked(request, "b")
+    with site.store() as store:
+        full: Result = must(full_result(site, store, one, subject, benchmark), "This run has no such result.")
+    table, row = _placed(snapshot, one, full)
+    status, topic = asked(request, "status"), asked(request, "topic")
+    chosen = [
+        item
+        for item in full.items
+        if status in ("", item.status or "unanswered") and (not topic or topic in item.topics)
+    ]
+    chosen.sort(key=lambda item: (item.score is None, item.score or 0.0))
+    page = asked_number(request, "page")
+    items = chosen[(page - 1) * ITEMS : page * ITEMS]
+    return site.page(
+        request, "result", one=one, row=row, group=table, items=items, total=len(chosen), page_number=page,
+        pages=-(-len(chosen) // ITEMS), status=status, topic=topic, outcomes=OUTCOMES,
+        topics=sorted({topic for item in full.items for topic in item.topics}),
+        heat=heat_of(replace(table, rows=(row,))), state=kept(request, "page"),
+        filters=kept(request, "status", "topic", "page"),
+    )  # fmt: skip
+
+
+def full_result(site: ViewSite, store: Reader, one: HeldRun, subject: str, benchmark: str) -> Result | None:
+    """A result with its texts, scored now; seeds that the tables take together are taken together here, too."""
+    found = [pair for pair in one.stored.config.pairs() if (pair[0], pair[1].name) == (subject, benchmark)]
+    if not found:
+        return None
+    asked_for = found[0][1]
+    runs = site.shelf.seeds(one.id, subject, benchmark)
+    if len(runs) > 1:
+        model = next(model for model in one.stored.config.models if model.subject == subject)
+        return together(store, runs, subject, asked_for, model)
+    return result_of(Known(store), (one.stored, subject, asked_for))
+
+
+def _placed(snapshot: Snapshot, one: HeldRun, full: Result) -> tuple[Group, Row]:
+    """The result in its table, with its rank there; in one of its own where it is in none yet."""
+    for table in snapshot.groups:
+        for row in table.rows:
+            if (row.record.config.id, row.result.subject, row.result.benchmark) == (
+                one.id,
+                full.subject,
+                full.benchmark,
+            ):
+                return table, replace(row, result=full, anchor="subject")
+    table = group_of([(record_of(one), full)])
+    return table, replace(table.rows[0], anchor="subject")
+
+
+ROUTES = [Route("/", runs), Route("/run/{run}", run), Route("/result", result)]

@@ -1,0 +1,46 @@
+"""Studies: which there are and how they stand. Nothing of what people answered: a study has its own pages, with a
+password, and a locked one has one door that keeps every look."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from eqlab.core.results import Cell, Column, Table
+from eqlab.core.text import utc
+from eqlab.store.reader import StudyRow
+from eqlab.view.site import site_of
+
+
+def studies(request: Request) -> Response:
+    site = site_of(request)
+    with site.store() as store:
+        found = store.studies()
+    return site.page(request, "studies", table=_table(found), count=len(found))
+
+
+def _table(found: list[StudyRow]) -> Table:
+    rows: list[list[Cell]] = [
+        [
+            one.id,
+            utc(one.created_at)[:10],
+            one.status,
+            one.done,
+            one.places,
+            utc(one.locked_at)[:10] if one.locked_at else "not locked",
+            "complete" if one.places and one.done >= one.places else "under way",
+        ]
+        for one in found
+    ]
+    columns = (
+        Column("study", "study"),
+        Column("begun", "begun"),
+        Column("door", "door"),
+        Column("done", "places filled", "count"),
+        Column("places", "places", "count"),
+        Column("locked", "plan locked"),
+        Column("state", "state"),
+    )
+    return Table("Studies", columns, rows)
+
+
+ROUTES = [Route("/studies", studies)]

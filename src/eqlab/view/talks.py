@@ -1,0 +1,105 @@
+"""Talks: a list to search and filter, and a reader with two talks beside each other, where they part marked."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from eqlab.core.results import Transcript
+from eqlab.publish.report.talk_pages import TalkPage
+from eqlab.view.runs import full_result
+from eqlab.view.shelf import Snapshot
+from eqlab.view.site import ViewSite, address, asked, asked_number, kept, must, site_of
+
+TALKS = 50
+"""In the list, on one page."""
+OTHERS = 40
+"""Talks with the same persona to choose from."""
+
+
+@dataclass(frozen=True, slots=True)
+class TalkRow:
+    """A talk of the store, without its words."""
+
+    run: str
+    subject: str
+    benchmark: str
+    who: str
+    talk: Transcript
+
+    @property
+    def name(self) -> str:
+        """What an address calls it: neither a run's id, a trial's nor a number has a colon."""
+        return f"{self.run}:{self.talk.trial}:{self.talk.repeat}:{self.subject}"
+
+    @property
+    def words(self) -> str:
+        own = self.talk
+        return f"{own.title} {own.item} {self.who} {own.partner} {' '.join(own.topics)} {self.run}".casefold()
+
+
+def talk_rows(snapshot: Snapshot) -> Iterator[TalkRow]:
+    for table in snapshot.groups:
+        for row in table.rows:
+            for talk in row.result.transcripts:
+                yield TalkRow(row.record.config.id, row.result.subject, row.result.benchmark, row.name, talk)
+
+
+def talks(request: Request) -> Response:
+    site = site_of(request)
+    every = list(talk_rows(site.shelf.settle(0.3)))
+    query, outcome, page = asked(request, "q"), asked(request, "outcome"), asked_number(request, "page")
+    chosen = [
+        one
+        for one in every
+        if outcome in ("", one.talk.outcome) and all(word in one.words for word in query.casefold().split())
+    ]
+    return site.page(
+        request, "talks", shown=chosen[(page - 1) * TALKS : page * TALKS], total=len(chosen), every=len(every),
+        outcomes=sorted({one.talk.outcome for one in every}), query=query, outcome=outcome, page_number=page,
+        pages=-(-len(chosen) // TALKS), state=kept(request, "page"),
+    )  # fmt: skip
+
+
+def talk(request: Request) -> Response:
+    site = site_of(request)
+    every = {one.name: one for one in talk_rows(site.shelf.settle(0.3))}
+    left: TalkRow = must(every.get(asked(request, "t")), "There is no such talk.", "Go back to the list of talks.")
+    right = every.get(asked(request, "with"))
+    if right is not None and right.talk.item != left.talk.item:
+        right = None
+    same = [one for one in every.values() if one.talk.item == left.talk.item and one.name != left.name]
+    sides = [_read(site, one) for one in (left, right) if one is not None]
+    names = list(every)
+    place = names.index(left.name)
+    return site.page(
+        request, "talk", left=left, right=right, sides=sides, same=same[:OTHERS], same_count=len(same),
+        part=_part([own.talk.lines for own in sides]), felt=asked(request, "felt") != "hidden",
+        before=address("/talk", t=names[place - 1]) if place else "",
+        after=address("/talk", t=names[place + 1]) if place + 1 < len(names) else "", place=place + 1, of=len(names),
+    )  # fmt: skip
+
+
+def _read(site: ViewSite, one: TalkRow) -> TalkPage:
+    """The talk with its words, from the store."""
+    held = must(site.shelf.look().run(one.run), "There is no such run.")
+    with site.store() as store:
+        full = must(full_result(site, store, held, one.subject, one.benchmark), "There is no such result.")
+    wanted = (one.talk.trial, one.talk.repeat, one.talk.listener)
+    found = next((own for own in full.transcripts if (own.trial, own.repeat, own.listener) == wanted), None)
+    return TalkPage(0, one.who, must(found, "This talk is not there any more.", "Load the list again."), "")
+
+
+def _part(sides: Sequence[Sequence[object]]) -> int:
+    """The number of the first turn in which two talks are not the same; 0 where there are not two, or they are."""
+    if len(sides) < 2:
+        return 0
+    for number, (one, other) in enumerate(zip(*sides, strict=False), start=1):
+        if one != other:
+            return number
+    return 0
+
+
+ROUTES = [Route("/talks", talks), Route("/talk", talk)]

@@ -1,0 +1,133 @@
+"""Compare: the product's own verdict, items in both's own words, filters that never pass for a result."""
+
+import re
+import shlex
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from view_case import words
+
+from eqlab.comparison.compare import compare as compare_entries
+from eqlab.comparison.entries import entries, narrowed
+from eqlab.comparison.sources import read_sources
+from eqlab.comparison.tables import sentence
+from eqlab.view.compare import EXPLORATORY, Filters, marked
+
+
+def gaps_on(page):
+    return [float(one) for one in re.findall(r'class="gap">([+-]\d+\.\d\d) points', page)]
+
+
+def test_the_verdict_is_the_one_of_eqlab_compare(skilled_view, skilled_store):
+    path, run = skilled_store
+    (found,) = compare_entries(entries(read_sources([run], str(path)))[0])
+    assert sentence(found) in words(skilled_view.get("/compare", s=run))
+
+
+def test_two_of_a_run(skilled_view, skilled_store):
+    _, run = skilled_store
+    page = skilled_view.get("/compare", s=[f"{run}:model:lab/terse", f"{run}:model:lab/careful"], b="eqbench")
+    said = words(page)
+    assert "lab/careful is better than lab/terse by" in said
+    assert "lab/hasty" not in said
+    assert "lab/careful − lab/terse" in said  # the better one first
+    gaps = gaps_on(page)
+    assert gaps == sorted(gaps, key=abs, reverse=True)
+    assert len(gaps) == 10
+    assert "page 1 of 2" in said
+    assert "12 items, largest difference first" in said
+    assert "<mark>" in page
+
+
+def test_the_command_shown_prints_the_same(skilled_view, skilled_store, eqlab):
+    _, run = skilled_store
+    page = skilled_view.get("/compare", s=run, b="eqbench")
+    (command,) = re.findall(r"<code>(eqlab compare [^<]+)</code>", page)
+    done = eqlab(*shlex.split(command)[1:])
+    assert done.code == 0
+    assert done.out.splitlines()[0] in words(page)
+
+
+def test_as_markdown(skilled_view, skilled_store):
+    page = skilled_view.get("/compare", s=skilled_store[1])
+    (text,) = re.findall(r"<textarea[^>]*>(.*?)</textarea>", page, flags=re.DOTALL)
+    assert text.startswith("### EQ-Bench")
+    assert "| lab/careful |" in text or "lab/careful" in text
+
+
+def test_a_filtered_verdict_says_that_it_is_exploratory(skilled_view, skilled_store):
+    _, run = skilled_store
+    topics = sorted(
+        {topic for line in skilled_view.site.shelf.snapshot.runs[0].results[0].items for topic in line.topics}
+    )
+    assert topics
+    picks = [f"{run}:model:lab/careful", f"{run}:model:lab/terse"]
+    whole = words(skilled_view.get("/compare", s=picks))
+    few = words(skilled_view.get("/compare", s=picks, topic=topics[0]))
+    assert EXPLORATORY not in whole
+    assert EXPLORATORY in few
+    assert whole.split("Ranks")[0] == few.split("Ranks")[0]  # the verdict on all items stays what it is
+
+
+def test_items_chosen_by_how_they_came_out_bring_no_new_verdict(skilled_view, skilled_store):
+    picks = [f"{skilled_store[1]}:model:lab/{name}" for name in ("careful", "terse")]
+    page = skilled_view.get("/compare", s=picks, delta="30")
+    said = words(page)
+    assert EXPLORATORY not in said
+    assert "the verdict stays that of all items" in said
+    assert gaps_on(page)
+    assert all(abs(one) >= 30 for one in gaps_on(page))
+    none = words(skilled_view.get("/compare", s=picks, delta="5000"))
+    assert "0 items" in none
+
+
+def test_narrowed_to_all_items_is_the_same_and_to_none_is_nothing(skilled_store):
+    path, run = skilled_store
+    for source in read_sources([run], str(path)):
+        items = {item.item for item in source.result.items}
+        same = narrowed(source, items)
+        assert same.result.headline.value == pytest.approx(source.result.headline.value)
+        assert same.result.headline.n == len(items)
+        assert narrowed(source, set()) is None
+        half = narrowed(source, set(sorted(items)[:6]))
+        assert half.result.headline.n == 6
+        assert half.result.baselines == ()
+
+
+def test_with_a_published_result(skilled_view):
+    said = words(skilled_view.get("/compare", s=["published:gpt-4-0613", "published:gpt-3.5-turbo-0613"]))
+    assert "gpt-4-0613 is better than gpt-3.5-turbo-0613" in said
+    assert "Item by item" in said
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [("nope", "names no run"), ("published:nobody-has-this", "No published result")]
+)
+def test_what_nobody_knows_is_said(skilled_view, given, said):
+    assert said in words(skilled_view.get("/compare", code=400, s=given))
+
+
+def test_without_a_choice_it_asks_for_one(skilled_view):
+    assert "Who is better, and where?" in words(skilled_view.get("/compare"))
+
+
+def test_words_that_differ_are_marked_and_all_are_escaped():
+    one, other = marked("a <b> same", "a <i> same")
+    assert one == "a &lt;<mark>b</mark>&gt; same"
+    assert other == "a &lt;<mark>i</mark>&gt; same"
+    assert marked("", "x & y") == ("", "x &amp; y")
+    long = "word " * 5000
+    assert "<mark>" not in marked(long, long[::-1])[0]  # too long to be told apart word by word
+
+
+def test_what_a_filter_takes():
+    from eqlab.core.results import ItemScore
+
+    line = ItemScore("i1", "t", 0, "ok", 1.0, title="How Ngozi feels", topics=("anger",))
+    assert Filters(topic="anger", words="ngozi").takes(line)
+    assert not Filters(topic="joy").takes(line)
+    assert not Filters(words="ngozi marek").takes(line)
+    assert Filters(status="refused").any
+    assert not Filters(status="refused").by_item

@@ -1,0 +1,190 @@
+"""Nobody looks who was not let in: token, cookie, host, origin, paths; and nothing of a page runs what a reply says."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from view_case import BASE, PORT, View, fill, prepared, words
+
+from eqlab.view.door import derived, new_token, same
+
+PAGES = ("/", "/run/last", "/compare", "/compare?s=last", "/item?run=last&b=eqbench&item=open-001", "/live")
+
+
+@pytest.mark.parametrize("path", [*PAGES, "/nothing", "/token", f"/?token={'x' * 43}", "/?token=", "/?token=%00"])
+def test_without_token_or_cookie_there_is_nothing_to_see(skilled_view, path):
+    reply = skilled_view.browser().get(path)
+    assert reply.status_code == 401
+    assert "Open the address that 'eqlab view' printed" in words(reply.text)
+    assert "lab/careful" not in reply.text
+    assert "set-cookie" not in reply.headers
+
+
+def test_the_token_becomes_a_cookie_and_leaves_the_address(skilled_view):
+    reply = skilled_view.browser().get(f"/compare?s=last&token={skilled_view.site.token}", follow_redirects=False)
+    assert reply.status_code == 303
+    assert reply.headers["location"] == "/compare?s=last"
+    cookie = reply.headers["set-cookie"]
+    assert cookie.startswith(f"eqlab_view_{PORT}=")
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert skilled_view.site.token not in cookie
+    assert reply.headers["referrer-policy"] == "same-origin"
+
+
+def test_a_token_leads_to_no_other_site(skilled_view):
+    reply = skilled_view.browser().get(f"//evil.example/?token={skilled_view.site.token}", follow_redirects=False)
+    assert reply.headers.get("location", "/").startswith("/")
+    assert not reply.headers.get("location", "/").startswith(("//", "/\\"))
+
+
+def test_tokens_cannot_be_guessed():
+    made = {new_token() for _ in range(20)}
+    assert len(made) == 20
+    assert all(len(one) >= 43 for one in made)  # 256 bits
+    assert not same("a", "b")
+    assert not same("a", "ä")
+    assert derived("t", "cookie") != derived("t", "form")
+
+
+@pytest.mark.parametrize("cookie", ["", "x", "0" * 64])
+def test_another_cookie_does_not_open(skilled_view, cookie):
+    reply = skilled_view.browser(Cookie=f"eqlab_view_{PORT}={cookie}").get("/")
+    assert reply.status_code == 401
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", f"evil.example:{PORT}", f"localhost:{PORT}", "127.0.0.1", "127.0.0.1:1", ""]
+)
+def test_a_name_that_was_made_to_lead_here_is_turned_away(skilled_view, host):
+    """DNS rebinding: the browser sends the other site's name, with or without our cookie."""
+    reply = skilled_view.client.get("/", headers={"Host": host})
+    assert reply.status_code == 421
+    assert "lab/careful" not in reply.text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "", "Origin": "http://evil.example"},
+    ],
+)
+def test_another_site_can_post_nothing(skilled_view, headers):
+    for path in ("/", "/stop", "/start", "/rate"):
+        reply = skilled_view.client.post(path, headers=headers, data={"mark": skilled_view.site.form_mark})
+        assert reply.status_code == 403
+
+
+def test_every_reply_carries_the_policy(skilled_view):
+    for path in PAGES[:-1]:
+        headers = skilled_view.client.get(path).headers
+        assert "default-src 'none'; script-src 'self'" in headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["cache-control"] == "no-store"
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../shelf.py", "/static/..%2fshelf.py", "/static/%2e%2e/%2e%2e/pyproject.toml", "/static//etc/passwd",
+        "/run/..%2f..%2fetc%2fpasswd", "/run/%00", "/static/view.css%00.js",
+    ],
+)  # fmt: skip
+def test_no_path_leads_out(skilled_view, path):
+    reply = skilled_view.client.get(path)
+    assert reply.status_code in (400, 404)
+    assert "root:" not in reply.text
+    assert "import" not in reply.text
+
+
+def test_styles_and_scripts_are_files_of_their_own(skilled_view):
+    page = skilled_view.get("/")
+    linked = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
+    assert len(linked) == 2
+    for one in linked:
+        reply = skilled_view.browser().get(one)  # they tell nothing, and need no cookie
+        assert reply.status_code == 200
+        assert "immutable" in reply.headers["cache-control"]
+    assert "<style" not in page
+    assert not re.search(r"<script(?! src=)", page)
+    assert not re.search(r"\s(on\w+|style)=", page)
+
+
+HOSTILE = [
+    "<script>alert(1)</script>", "</pre></style></title><img src=x onerror=alert(1)>", "\"' onfocus=alert(1) x=",
+    "javascript:alert(1)", "{{ 7*7 }} {% raw %} ${7*7}", "\u202etxt.exe\x1b[31m\u200b", "<svg/onload=alert(1)>",
+    "</textarea><script>alert(1)</script>", "<!--", "]]>", "&lt;script&gt;", "<mark>", "| a | b |\n[x](javascript:y)",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def hostile_view(tmp_path_factory):
+    """Models whose name, replies, reasons and thinking are payloads."""
+    path = tmp_path_factory.mktemp("hostile") / "s.db"
+    texts = iter(HOSTILE * 1000)
+
+    def reply(trial, subject, repeat):
+        said = next(texts)
+        return f"{said}\n" + "\n".join(f"{s.key}: {len(said) % 9 + 1}" for s in trial.form.scales)
+
+    plan = prepared(("lab/<img src=x onerror=alert(2)>", "lab/\"'><script>alert(3)</script>"), limit=len(HOSTILE))
+    fill(path, plan, reply, reasoning="</details><script>alert(4)</script>", model="<b>m</b>", note="<i>n</i>\u202e")
+    return View(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/", "/?q=<script>alert(5)</script>", "/run/last", "/compare?s=last",
+        "/compare?s=last&q=%22%3E%3Cscript%3Ealert(5)", "/compare?s=<script>alert(5)</script>",
+    ],
+)  # fmt: skip
+def test_payloads_stay_text(hostile_view, path):
+    _harmless(hostile_view.client.get(path).text)
+
+
+def test_payloads_stay_text_on_results_and_items(hostile_view):
+    one = hostile_view.site.shelf.snapshot.runs[0]
+    for result in one.results:
+        _harmless(hostile_view.get("/result", run=one.id, subject=result.subject, b="eqbench"))
+    for item in dict.fromkeys(line.item for line in one.results[0].items):
+        _harmless(hostile_view.get("/item", run=one.id, b="eqbench", item=item))
+
+
+class Tags(HTMLParser):
+    """Every tag of a page as a browser reads it."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+def _harmless(page):
+    found = Tags(page).found
+    assert {tag for tag, _ in found}.isdisjoint({"img", "b m", "i n", "iframe", "object", "style", "base"})
+    assert [attrs for tag, attrs in found if tag == "script" and "src" not in attrs] == []
+    names = {name for _, attrs in found for name in attrs}
+    assert not {name for name in names if name.startswith("on") or name == "style"}
+    for tag, attrs in found:
+        for name in ("href", "src", "action"):
+            assert attrs.get(name, "/").startswith(("/", "#", "data:,")), (tag, attrs)
+    assert "\u202e" not in page
+    assert "\x1b" not in page
+    assert "\u200b" not in page
+
+
+def test_the_address_is_loopback_only():
+    assert BASE.startswith("http://127.0.0.1")
+    from eqlab.view import app
+
+    assert app.HOST == "127.0.0.1"

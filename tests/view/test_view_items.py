@@ -1,0 +1,65 @@
+"""Item: everybody's answers with repeats in one cell, the prompt as sent, raw replies; next and previous."""
+
+import re
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from view_case import View, fill, prepared, words
+
+
+@pytest.fixture
+def items(skilled_view):
+    return list(dict.fromkeys(line.item for line in skilled_view.site.shelf.snapshot.runs[0].results[0].items))
+
+
+def test_everybody_and_what_lies_behind(skilled_view, skilled_store, items):
+    said = words(skilled_view.get("/item", run=skilled_store[1], b="eqbench", item=items[1]))
+    for part in (
+        "reference",
+        "lab/careful",
+        "lab/hasty",
+        "lab/terse",
+        "The prompt as sent",
+        "300 tokens in, 40 out",
+        "0.40 s",
+    ):
+        assert part in said
+    assert "item 2 of 12" in said
+    assert re.search(r"lab/terse [-\d.]+ ok \d+, \d+ \d+, \d+", said)  # two repeats in one cell
+
+
+def test_next_and_previous(skilled_view, skilled_store, items):
+    first = skilled_view.get("/item", run=skilled_store[1], b="eqbench", item=items[0])
+    assert 'rel="prev"' not in first
+    (after,) = re.findall(r'rel="next" href="([^"]+)"', first)
+    second = skilled_view.client.get(after.replace("&amp;", "&")).text
+    assert "item 2 of 12" in words(second)
+    assert 'rel="prev"' in second
+    assert 'rel="next"' not in skilled_view.get("/item", run=skilled_store[1], b="eqbench", item=items[-1])
+
+
+def test_thinking_is_shown_apart(tmp_path):
+    run = fill(tmp_path / "s.db", prepared(("lab/careful",), limit=5), reasoning="I wonder about Ngozi.")
+    view = View(tmp_path / "s.db")
+    item = view.site.shelf.snapshot.runs[0].results[0].items[0].item
+    page = view.get("/item", run=run, b="eqbench", item=item)
+    assert "Thinking, 21 characters, never parsed" in words(page)
+
+
+def test_others_runs_on_the_same_items_stand_beside(tmp_path):
+    runs = [fill(tmp_path / "s.db", prepared((name,), limit=6)) for name in ("lab/careful", "lab/terse")]
+    view = View(tmp_path / "s.db")
+    item = view.site.shelf.snapshot.runs[0].results[0].items[0].item
+    said = words(view.get("/item", run=runs[0], b="eqbench", item=item))
+    assert "lab/careful" in said
+    assert "lab/terse" in said
+
+
+def test_how_an_item_goes_with_the_rest(tmp_path):
+    models = tuple(f"lab/m{number}" for number in range(6))
+    run = fill(tmp_path / "s.db", prepared(models, limit=8))
+    view = View(tmp_path / "s.db")
+    item = view.site.shelf.snapshot.runs[0].results[0].items[0].item
+    assert "n = 6 subjects" in words(view.get("/item", run=run, b="eqbench", item=item))

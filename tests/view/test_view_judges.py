@@ -1,0 +1,34 @@
+"""Judges: their agreement with intervals, how mild each is, calibrated or not, replies in dispute."""
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from judge_case import replies, world
+from view_case import View, words
+
+import eqlab as api
+from eqlab.runs import judge as judging
+
+
+def test_two_judges(server, tmp_path):
+    with api.open_store(str(tmp_path / "s.db")) as store:
+        run = replies(server, store)
+
+        def reply(body, number):
+            said = world(body)
+            return "Bad" if said == "Okay" and body["model"] == "strict" else said
+
+        server.reply = reply
+        request = judging.JudgeRequest(judges=("strict", "mild"), on=(run,), base_url=server.url)
+        api.run(judging.prepare(request, store, lambda _: None), store, concurrency=4)
+    said = words(View(tmp_path / "s.db").get("/judges"))
+    for part in (
+        "How far judges agree", "n = 16", "How mild each judge is", "Most disputed replies", "judge:strict",
+        "Not calibrated: nobody's ratings", "Judge-only",
+    ):  # fmt: skip
+        assert part in said, part
+
+
+def test_no_judge(skilled_view):
+    assert "No judge has rated anything" in words(skilled_view.get("/judges"))
