@@ -13,9 +13,10 @@ import claims_talks
 import numpy as np
 import numpy.typing as npt
 from claims_items import default, equating, groups, halves, kappa, shares, short
+from claims_judges import JUDGES
 from claims_pairs import PAIRS
 from claims_people import ppi, strengths
-from claims_ratings import against_r, effects, replies
+from claims_ratings import against_r, effects, power, replies
 from claims_tables import Rows, share, show
 from claims_verdicts import VERDICTS
 
@@ -211,6 +212,7 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "ppi": (ppi, 1000),
     "replies": (replies, 300),
     "effects": (effects, 300),
+    "power": (power, 300),
     "against_r": (against_r, 20),
     "strengths": (strengths, 300),
     "moods": (moods, 1000),
@@ -226,6 +228,7 @@ COMMANDS: dict[str, tuple[Callable[[int], None], int]] = {
     "speakers": (claims_talks.speakers, 400),
     "people": (claims_talks.people, 300),
     **PAIRS,
+    **JUDGES,
     **VERDICTS,
 }
 

@@ -132,6 +132,39 @@ def adaptive(times: int, only: str = "") -> None:
     )
 
 
+def looked(times: int) -> None:
+    """Intervals of strengths and differences after looks on the way: drawn at 95 %, and as the product draws them."""
+    from itertools import combinations
+
+    from claims_people import _verdicts
+
+    from eqlab.analysis.bradley_terry import strengths
+    from eqlab.benchmarks.rating.strengths import LOOKED
+
+    truth = {"m0": 0.0, "m1": 0.4, "m2": 0.8, "m3": 1.2, "m4": 1.6}
+    levels = np.array(list(truth.values()))
+    # what strengths tend to with many prompts, whose own effects flatten them
+    large = [strengths(_verdicts(np.random.default_rng(seed), levels, 250, 1, 0.7, 0.0)) for seed in range(12)]
+    target = {name: float(np.mean([one.ability[one.names.index(name)] for one in large])) for name in truth}
+    random = np.random.default_rng(3)
+    held = {level: [0.0, 0.0] for level in (0.95, LOOKED)}
+    for _ in range(times):
+        found, _, _ = _contest(random, truth, 150, 1.4)
+        for level, counts in held.items():
+            each = found.estimates(level)
+            counts[0] += float(np.mean([(one.low or 0) <= target[one.name] <= (one.high or 0) for one in each]))
+            inside = []
+            for a, b in combinations(truth, 2):
+                gap = found.difference(a, b, level)
+                inside.append((gap.low or 0) <= target[a] - target[b] <= (gap.high or 0))
+            counts[1] += float(np.mean(inside))
+    show(
+        f"Pairs chosen on the way, until rank ranges are 1.4 wide: how often intervals hold, {times} runs",
+        ("drawn at", "strength", "difference"),
+        [(f"{100 * level:g} %", *(share(one, times) for one in counts)) for level, counts in held.items()],
+    )
+
+
 def _held(given: tuple[int, int], truth: dict[str, float], arm: str) -> bool:
     """Whether a range holds every rank that a tie allows."""
     above = sum(level > truth[arm] for level in truth.values())
@@ -139,4 +172,8 @@ def _held(given: tuple[int, int], truth: dict[str, float], arm: str) -> bool:
     return given[0] <= above + 1 and above + tied <= given[1]
 
 
-PAIRS: dict[str, tuple[Callable[[int], None], int]] = {"wins": (wins, 1000), "adaptive": (adaptive, 200)}
+PAIRS: dict[str, tuple[Callable[[int], None], int]] = {
+    "wins": (wins, 1000),
+    "adaptive": (adaptive, 200),
+    "looked": (looked, 200),
+}

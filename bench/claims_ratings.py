@@ -216,3 +216,27 @@ def _by_r(studies: list[Study]) -> list[tuple[float, float, float]]:
         est, se, loglik = (math.nan if cell in ("NA", "NaN") else float(cell) for cell in line.split(","))
         found.append((est, se, loglik))
     return found
+
+
+def power(times: int) -> None:
+    """The power that `eqlab power` and `study check` state, and how often the deciding model finds the gap."""
+    from eqlab.analysis.power import OKAY, SD_REPLY, StudySize, deciding_model, plan
+
+    rows = Rows()
+    for raters, prompts, gap in ((60, 20, 0.1), (60, 60, 0.1), (60, 120, 0.1)):
+        random = np.random.default_rng(prompts)
+        model = deciding_model(0.493, prompts, 10)
+        log_odds = model.log_odds(0.493 + gap)
+        world = World(*PUBLISHED, SD_REPLY, (model.threshold - OKAY, model.threshold))
+        found = 0
+        for _ in range(times):
+            one = _study(random, world, prompts, round(10 * raters / prompts), 10, gap=log_odds)
+            found += _decided(one).contrasts[0].p < 0.05
+        before = plan(StudySize(gap=gap, raters=raters, studies=100))["power_by_formula"]
+        rows.append((raters, prompts, f"{100 * gap:.0f}", f"{before:.2f}",
+                     f"{model.power(log_odds, raters):.2f}", share(found, times)))  # fmt: skip
+    show(
+        f"Power of rating studies, ten ratings a rater, replies differ by {SD_REPLY}: said and found, {times} a row",
+        ("raters a group", "prompts", "gap, points", "said by 0.2", "said", "found"),
+        rows,
+    )

@@ -11,7 +11,6 @@ from eqlab.analysis.bradley_terry import (
     Cells,
     Davidson,
     Verdicts,
-    _two_way,
     directions,
     next_pairs,
     strengths,
@@ -269,11 +268,3 @@ def _verdicts(random, truth, pairs, prompts, start):
 def _as(rows):
     first, second, outcome, prompt = zip(*rows, strict=True)
     return Verdicts(first, second, np.array(outcome), prompt)
-
-
-@pytest.mark.parametrize(
-    ("prompts", "judges", "both", "total"), [(1.0, 0.2, 0.9, 1.0), (0.1, 0.5, 0.4, 0.5), (0.3, 0.5, 0.1, 0.7)]
-)
-def test_the_variance_over_prompts_and_judges_is_never_below_either(prompts, judges, both, total):
-    variance, _ = _two_way(*(np.array(one) for one in (prompts, judges, both)), 20, 4)
-    assert float(variance) == pytest.approx(total)

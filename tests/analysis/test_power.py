@@ -10,6 +10,7 @@ from eqlab.analysis.power import (
     anova_n,
     chi_square_n,
     chi_square_power,
+    deciding_model,
     gap_power,
     log_odds_for_gap,
     marginal_top,
@@ -94,6 +95,28 @@ def test_formula_and_simulation_agree():
     found = plan(StudySize(gap=0.08, studies=2000, seed=1))
     assert found["power_by_formula"] == pytest.approx(0.8, abs=0.02)
     assert found["power_by_simulation"]["power"] == pytest.approx(0.8, abs=0.08)
+
+
+def test_power_of_the_model_that_decides_hangs_on_prompts():
+    """An independent simulation found .33, .59 and .74 with 246 raters a group, where the old formula says .80."""
+    found = {n: plan(StudySize(gap=0.05, raters=246, prompts=n, studies=100))["deciding"] for n in (20, 60, 120)}
+    for prompts, power in ((20, 0.33), (60, 0.59), (120, 0.74)):
+        assert found[prompts]["power"] == pytest.approx(power, abs=0.09)
+        assert found[prompts]["power"] < power + 0.02  # never promises more
+    assert found[20]["raters_per_arm"] is None
+    assert found[20]["power_with_any_number_of_raters"] < 0.8
+    model = deciding_model(0.493, 120, 10)
+    log_odds = model.log_odds(0.543)
+    needed = model.raters(log_odds, 0.8)
+    assert model.power(log_odds, needed) >= 0.8 > model.power(log_odds, needed - 1)
+    assert model.minimum_gap(0.493, needed, 0.8) == pytest.approx(0.05, abs=1e-3)
+    enough = model.fewest_prompts(log_odds, 0.8, 400)
+    assert 100 < enough < 150
+
+
+def test_without_differences_between_replies_the_old_count_is_about_right():
+    model = deciding_model(0.493, 5000, 10, sd_reply=0.0)
+    assert model.raters(model.log_odds(0.543), 0.8) == pytest.approx(246, rel=0.12)
 
 
 def test_looks_cost_little_and_save_much():

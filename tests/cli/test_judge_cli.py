@@ -28,6 +28,37 @@ def test_two_models_compared_in_two_commands(eqlab, server, tmp_path):
     exported = eqlab("export", "last", "-o", "x.jsonl")
     assert "12 rows" in exported.out
     assert eqlab("report", "last", "-o", "again.html").code == 0
+    refused = eqlab("compare", "last")
+    assert refused.code == 2
+    assert "never calibrated against people for the rubric 'published'" in " ".join(refused.err.split())
+    assert eqlab("compare", "last", "--baseline", "last").code == 2
+    compared = eqlab("compare", "last", "--uncalibrated")
+    assert "warm is better" in " ".join(compared.out.split()), compared.err
+
+
+def test_the_same_replies_by_another_judge(eqlab, server):
+    """A judge that is stricter with one arm only moves that arm, and no reply is written again."""
+
+    def answer(body, number):
+        if body["model"] == "strict" and "with you" in body["messages"][-1]["content"]:
+            return "Okay"
+        return world(body, number)
+
+    server.reply = answer
+    assert eqlab("run", "-b", "empathy", "warm", "cold", "--base-url", server.url, "--limit", 6).code == 0
+    judged = json.loads(eqlab("judge", "mild", "--on", "last", "--base-url", server.url, "--json").out)
+    asked = len(server.requests)
+    done = eqlab("judge", "drift", judged["run"], "strict", "--base-url", server.url, "--json")
+    assert done.code == 0, done.err
+    assert len(server.requests) == asked + 12
+    found = json.loads(done.out)["drift"]
+    assert found["sentence"].startswith("strict in place of mild on 6 prompts")
+    (moved,) = (table for table in found["tables"] if table["title"] == "What another judge changes")
+    shifts = {row[0]: row[3]["value"] for row in moved["rows"]}
+    assert shifts == {"warm": -100.0, "cold": 0.0}
+    again = eqlab("judge", "drift", judged["run"], "mild", "--base-url", server.url)
+    assert "is the judge of run" in again.err
+    assert "A drift is of one run" in eqlab("judge", "drift", "strict", "--base-url", server.url).err
 
 
 def test_a_panel_of_three(eqlab, server, tmp_path):

@@ -5,7 +5,7 @@ place; and which pair to compare next.
 
 A log-concave likelihood, by Newton's method. Errors come from prompts, not verdicts: a prompt with all its verdicts is
 left out at a time (jackknife), which gives every model one pseudo-value per prompt, so that strengths are compared and
-ranked like scores. With several judges their spread is added (two-way clusters: Cameron, Gelbach & Miller 2011)."""
+ranked like scores. With several judges their spread is added (`two_way`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.special import ndtr, stdtr, stdtrit
+from scipy.special import ndtr
 
 from eqlab.analysis.arrays import Floats, Ints, codes, count_levels
 from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.analysis.ranks import Claim, Pairwise, RankSets, pairwise, rank_sets
+from eqlab.analysis.two_way import TwoWay, as_pairwise, over_judges, tastes, two_way
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
 
@@ -70,24 +71,23 @@ class Strengths:
     free: tuple[bool, ...]
     """False: an anchor, not fitted."""
 
-    def estimates(self) -> tuple[Estimate, ...]:
-        """Each strength with its 95 % interval over prompts (and judges)."""
+    def estimates(self, level: float = 0.95) -> tuple[Estimate, ...]:
+        """Each strength with its interval over prompts (and judges)."""
         prompts = self.table.shape[1]
         found = []
         for name, value, fitted, row in zip(self.names, self.ability, self.free, range(len(self.names)), strict=True):
             if not fitted:
                 found.append(Estimate(name, float(value), prompts, note="anchor", of="prompts"))
                 continue
-            variance, df = self._spread(np.eye(len(self.names))[row])
-            found.append(_estimate(name, float(value), variance, df, prompts))
+            found.append(_estimate(name, float(value), self._spread(np.eye(len(self.names))[row]), prompts, level))
         return tuple(found)
 
-    def difference(self, one: str, other: str) -> Estimate:
+    def difference(self, one: str, other: str, level: float = 0.95) -> Estimate:
         """Log odds that `one` beats `other`, with its interval."""
         weights = np.zeros(len(self.names))
         weights[self.names.index(one)], weights[self.names.index(other)] = 1.0, -1.0
-        variance, df = self._spread(weights)
-        return _estimate(f"{one} − {other}", float(weights @ self.ability), variance, df, self.table.shape[1])
+        value, prompts = float(weights @ self.ability), self.table.shape[1]
+        return _estimate(f"{one} − {other}", value, self._spread(weights), prompts, level)
 
     def ranks(self, level: float = 0.95, *, claim: Claim = "each", seed: int = 0) -> RankSets:
         """Rank ranges and who may be first, over prompts (and judges)."""
@@ -97,20 +97,20 @@ class Strengths:
         """All pairs on prompts, the judges' spread added to the standard error where there are several."""
         found = pairwise(self.table)
         gap = self.ability[:, None] - self.ability[None, :]
-        if self.judge_table is None or self.both_table is None:
-            variance, df = found.se**2, np.full(gap.shape, self.table.shape[1] - 1.0)
-        else:
-            over, both = pairwise(self.judge_table).se ** 2, pairwise(self.both_table).se ** 2
-            variance, df = _two_way(found.se**2, over, both, self.table.shape[1], self.judge_table.shape[1])
-        se = np.sqrt(variance)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            p = np.where(gap == 0, 1.0, 2 * stdtr(df, -np.abs(gap / se)))
-        p[np.isnan(found.p)] = np.nan
-        return Pairwise(gap, se, p, found.n)
+        over, df = np.zeros(gap.shape), np.ones(gap.shape)
+        cells = over
+        if self.judge_table is not None and self.both_table is not None:
+            over, df = over_judges(self.judge_table)
+            cells = pairwise(self.both_table).se ** 2
+        made = as_pairwise(gap, two_way(found.se**2, over, cells, self.table.shape[1], df), found.n)
+        made.p[np.isnan(found.p)] = np.nan
+        return made
 
-    def _spread(self, weights: Floats) -> tuple[float, float]:
+    def _spread(self, weights: Floats) -> TwoWay:
         tables = (self.table, self.judge_table, self.both_table)
-        return _over([weights @ table for table in tables if table is not None])
+        common, df = tastes(self.judge_table) if self.judge_table is not None and all(self.free) else (0.0, 1.0)
+        own = weights - weights.mean()  # strengths have the mean 0
+        return _over([weights @ table for table in tables if table is not None], common * float(own @ own), df)
 
 
 def strengths(
@@ -155,36 +155,32 @@ def strengths(
     covariance = model.basis @ inverse[: model.k, : model.k] @ model.basis.T
     place = former.position if former is not None else None
     if model.delta is None:
-        variance, df = _over(deltas)
-        place = _estimate("first place", float(theta[model.k]), variance, df, cells.n_prompts)
+        place = _estimate("first place", float(theta[model.k]), _over(deltas), cells.n_prompts)
     tie = float(theta[-1]) if model.tau is None else (None if np.isinf(model.tau) else float(model.tau))
     return Strengths(names, ability, table, judge_table, both_table, place, tie, covariance, len(verdicts.first), free)
 
 
-def _over(samples: Sequence[Floats]) -> tuple[float, float]:
-    """Variance and degrees of freedom of a mean over prompts; with judges and cells, over both."""
-    spread = [float(one.var(ddof=1)) / len(one) if len(one) > 1 else 0.0 for one in samples]
+def _over(samples: Sequence[Floats], tastes: float = 0.0, df_tastes: float = 1.0) -> TwoWay:
+    """The spread of a mean over prompts; with judges and cells, over both. `tastes`: the variance of one judge's part
+    as it is with all models, if that is known."""
+    prompts, judges, cells = [
+        *(float(one.var(ddof=1)) / len(one) if len(one) > 1 else 0.0 for one in samples),
+        0.0,
+        0.0,
+    ][:3]
     if len(samples) == 1:
-        return spread[0], len(samples[0]) - 1.0
-    prompts, judges, both = (np.array(one) for one in spread)
-    variance, df = _two_way(prompts, judges, both, len(samples[0]), len(samples[1]))
-    return float(variance), float(df)
+        return two_way(np.array(prompts), np.array(0.0), np.array(0.0), len(samples[0]), 1.0)
+    count = len(samples[1])
+    more = tastes / count > judges
+    df = df_tastes if more else float(max(1, count - 1))
+    return two_way(np.array(prompts), np.array(max(judges, tastes / count)), np.array(cells), len(samples[0]), df)
 
 
-def _two_way(prompts: Floats, judges: Floats, both: Floats, n_prompts: int, n_judges: int) -> tuple[Floats, Floats]:
-    """V_prompts + V_judges − V_both, never below either; Satterthwaite's degrees of freedom, so that few judges who
-    judge alike cost little and few who do not cost what they must."""
-    total = np.maximum(prompts + np.maximum(judges - both, 0.0), judges)
-    spent = prompts**2 / max(1, n_prompts - 1) + judges**2 / max(1, n_judges - 1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return total, np.where(spent > 0, total**2 / spent, 1.0)
-
-
-def _estimate(name: str, value: float, variance: float, df: float, prompts: int) -> Estimate:
-    se = float(np.sqrt(variance))
-    if df <= 0 or prompts < 5 or se == 0:
+def _estimate(name: str, value: float, spread: TwoWay, prompts: int, level: float = 0.95) -> Estimate:
+    se = float(spread.se)
+    if prompts < 5 or se == 0:
         return Estimate(name, value, prompts, se, of="prompts")
-    reach = float(stdtrit(df, 0.975)) * se
+    reach = float(spread.quantile((1 - level) / 2)) * se
     return Estimate(name, value, prompts, se, value - reach, value + reach, of="prompts")
 
 

@@ -16,7 +16,9 @@ import numpy.typing as npt
 from eqlab.analysis.agreement import ordinal_alpha, tables_agreement
 from eqlab.analysis.arrays import Floats, Ints, codes
 from eqlab.analysis.bootstrap import Interval
-from eqlab.analysis.intervals import FEWEST, mean_estimate, t_bounds
+from eqlab.analysis.intervals import FEWEST, t_bounds
+from eqlab.analysis.ranks import Pairwise, pairwise, rank_sets
+from eqlab.analysis.two_way import TwoWay, as_pairwise, over_judges, two_way
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
 
@@ -139,6 +141,80 @@ def _table(replies: Floats, prompt: Ints, subject: Sequence[int], shape: tuple[i
     np.add.at(sums, at, replies[known])
     np.add.at(counts, at, 1.0)
     return np.asarray(np.divide(sums, counts, out=np.full(shape, np.nan), where=counts > 0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Differences:
+    """Every two subjects, row minus column; prompts and judges are both taken for samples."""
+
+    pairs: Pairwise
+    spread: TwoWay
+    apart: npt.NDArray[np.bool_]
+    """apart[a, b]: a is rated better than b; all pairs at once, with 95 %."""
+
+    def estimate(self, one: int, other: int) -> Estimate:
+        """With its own 95 % interval, not corrected for other pairs."""
+        value, n = float(self.pairs.difference[one, other]), int(self.pairs.n[one, other])
+        se = float(self.pairs.se[one, other])
+        if n == 0:
+            return Estimate("difference", None, 0, of="prompts")
+        if n < FEWEST or not se > 0:
+            return Estimate("difference", value, n, of="prompts")
+        reach = float(self.spread.quantile(0.025)[one, other]) * se
+        return Estimate("difference", value, n, se, value - reach, value + reach, of="prompts")
+
+
+def differences(ratings: PanelRatings, pooled: Pooled) -> Differences:
+    """By the verdict's rule: paired over prompts, all pairs at once; and with the judges' own tastes in the error, as
+    far as the judges who rated both tell them. Nothing is said of two that fewer than two judges rated both."""
+    found = pairwise(pooled.table)
+    severity = np.array([one.value for one in pooled.severity])
+    prompt, names = codes(ratings.prompts), list(pooled.subjects)
+    subject = [names.index(one) for one in ratings.subjects]
+    by_judge = np.stack(
+        [
+            _table(column, prompt, subject, pooled.table.shape)
+            for column in (ratings.values - severity).T  # severity cancels where a judge rated both
+        ]
+    )
+    variance, df = over_judges(_means_on_shared(by_judge))
+    spread = two_way(found.se**2, variance, _cells(by_judge), pooled.table.shape[1], df)
+    pairs = as_pairwise(found.difference, spread, found.n)
+    pairs.p[np.isnan(found.p) | np.isnan(variance)] = np.nan
+    certain = np.nan_to_num(pairs.p, nan=1.0) < 0.05
+    above = certain & (pairs.difference > 0)
+    if len(names) > 2:
+        above &= rank_sets(pooled.table, claim="all", found=pairs).above
+    return Differences(pairs, spread, np.asarray(above))
+
+
+def _means_on_shared(by_judge: Floats) -> Floats:
+    """Subjects × judges: the mean over the prompts on which a judge rated every subject that it rated at all, so that
+    differences are paired."""
+    made = np.full(by_judge.shape[1::-1], np.nan)
+    for judge, table in enumerate(by_judge):
+        seen = np.isfinite(table).any(axis=1)
+        shared = np.isfinite(table[seen]).all(axis=0)
+        if seen.any() and shared.any():
+            made[seen, judge] = table[seen][:, shared].mean(axis=1)
+    return made
+
+
+def _cells(by_judge: Floats) -> Floats:
+    """For every two subjects the variance of their difference that neither prompts nor judges explain: the residual of
+    the prompts × judges table of differences, as part of its mean; 0 where it cannot be told."""
+    judges, subjects, _ = by_judge.shape
+    made = np.zeros((subjects, subjects))
+    for one in range(subjects):
+        for other in range(one):
+            gaps = by_judge[:, one] - by_judge[:, other]
+            gaps = gaps[:, np.isfinite(gaps).all(axis=0)]
+            n = gaps.shape[1]
+            if judges < 2 or n < 2:
+                continue
+            rest = gaps - gaps.mean(axis=0) - gaps.mean(axis=1, keepdims=True) + gaps.mean()
+            made[one, other] = made[other, one] = float((rest**2).sum()) / ((n - 1) * (judges - 1)) / (n * judges)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,11 +362,16 @@ def _within(values: Floats, group: npt.NDArray[np.intp]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """How much higher a judge rates its own than other judges do, beyond what it gives everybody else."""
+    """How much higher a judge rates its own than its severity and the others' ratings of the same replies let expect;
+    judged by how far judges' tastes for subjects go where nobody rates its own."""
 
     judge: str
     of: Literal["self", "family"]
     estimate: Estimate
+    """The interval holds for all that are listed at once; None where too few other judgements show what tastes are."""
+    taste: float | None
+    """Standard deviation of a judge's mean rating of a subject around what severity and level say, own ones left out:
+    tastes, and what is left of the error."""
 
 
 def preferences(
@@ -300,48 +381,78 @@ def preferences(
     self_of: Mapping[str, str],
 ) -> list[Preference]:
     """For each judge who wrote some of the replies itself (`self_of`: judge → subject), and for each whose family did
-    (itself left out): on every prompt the mean over own replies of (rating − mean of the judges of other families)
-    minus the same over the other replies; mean over prompts with a t interval. Severity cancels, and so does a prompt's
-    ease."""
-    prompt = codes(ratings.prompts)
-    severity = np.array([one.value for one in pool(ratings).severity])
-    subjects = np.array(ratings.subjects, dtype=object)
-    families = np.array([subject_family.get(name, "") for name in ratings.subjects], dtype=object)
-    found = []
-    for index, judge in enumerate(ratings.judges):
+    (itself left out). The subjects × judges table of mean ratings without all such cells is fitted by severity + level;
+    a preference is an own cell minus what the fit says of it, and its error is the residual error of a new cell,
+    s·√(1 + x′(X′X)⁻¹x), Student's t with the residual degrees of freedom: an outlier test. Judges have tastes for
+    subjects, whoever wrote them; a mean over many prompts alone would take every such taste for a preference."""
+    pooled = pool(ratings)
+    subjects = list(pooled.subjects)
+    subject = np.array([subjects.index(one) for one in ratings.subjects])
+    table = np.full((len(subjects), len(ratings.judges)), np.nan)
+    for place in range(len(subjects)):
+        own = pooled.residuals[subject == place]  # a reply's own level is taken out: who saw easy prompts gains nothing
+        known = np.isfinite(own)
+        with np.errstate(invalid="ignore"):
+            table[place] = np.where(known, own, 0.0).sum(axis=0) / np.where(
+                known.any(axis=0), known.sum(axis=0), np.nan
+            )
+    groups: list[tuple[str, Literal["self", "family"], list[int]]] = []
+    held = np.zeros(table.shape, dtype=bool)
+    for column, judge in enumerate(ratings.judges):
         family = judge_family.get(judge, "")
-        others = [
-            k
-            for k, name in enumerate(ratings.judges)
-            if k != index and (judge_family.get(name, "") != family or not family)
+        mine = [subjects.index(self_of[judge])] if self_of.get(judge) in subjects else []
+        kin = [
+            place
+            for place, name in enumerate(subjects)
+            if family and subject_family.get(name, "") == family and place not in mine
         ]
-        if not others:
+        kinds: tuple[tuple[Literal["self", "family"], list[int]], ...] = (("self", mine), ("family", kin))
+        for kind, places in kinds:
+            if places:
+                groups.append((judge, kind, places))
+                held[places, column] = True
+    return _outliers(table, held, groups, ratings)
+
+
+def _outliers(
+    table: Floats,
+    held: npt.NDArray[np.bool_],
+    groups: Sequence[tuple[str, Literal["self", "family"], list[int]]],
+    ratings: PanelRatings,
+) -> list[Preference]:
+    design = _additive(*table.shape)
+    use = (np.isfinite(table) & ~held).ravel()
+    rows = design[use]
+    df = int(use.sum()) - int(np.linalg.matrix_rank(rows)) if use.any() else 0
+    inverse = np.linalg.pinv(rows.T @ rows) if use.any() else np.zeros((design.shape[1],) * 2)
+    fit = inverse @ rows.T @ table.ravel()[use]
+    squares = float(((table.ravel()[use] - rows @ fit) ** 2).sum()) if use.any() else 0.0
+    spread = squares / df if df > 0 else None
+    n = len(set(ratings.prompts))
+    found = []
+    for judge, kind, places in groups:
+        at = [place * table.shape[1] + list(ratings.judges).index(judge) for place in places]
+        x = design[at].mean(axis=0)
+        seen = bool(np.isfinite(table.ravel()[at]).all())
+        fitted = np.allclose(rows.T @ rows @ inverse @ x, x, atol=1e-8)  # whether the others tell of such a cell
+        if not (seen and fitted):
+            found.append(Preference(judge, kind, Estimate(judge, None, n, note=UNKNOWN, of="prompts"), None))
             continue
-        known = np.isfinite(ratings.values[:, others])
-        sums = np.where(known, ratings.values[:, others], 0.0).sum(axis=1)
-        sums = sums - np.where(known, severity[others], 0.0).sum(axis=1)
-        counts = known.sum(axis=1)
-        gap = np.where(counts > 0, ratings.values[:, index] - sums / np.maximum(counts, 1), np.nan)
-        own = subjects == self_of[judge] if judge in self_of else np.zeros(len(gap), dtype=bool)
-        kin = (families == family) & ~own if family else np.zeros(len(gap), dtype=bool)
-        rest = ~own & ~kin
-        kinds: list[tuple[Literal["self", "family"], npt.NDArray[np.bool_]]] = [("self", own), ("family", kin)]
-        for kind, group in kinds:
-            if group.any():
-                values = _contrast(gap, group, rest, prompt)
-                found.append(Preference(judge, kind, mean_estimate(judge, values, note="prompts")))
+        value = float(table.ravel()[at].mean() - x @ fit)
+        if spread is None or spread <= 0:
+            found.append(Preference(judge, kind, Estimate(judge, value, n, note=UNKNOWN, of="prompts"), None))
+            continue
+        se = float(np.sqrt(spread * (1 / len(at) + x @ inverse @ x)))
+        low, high = t_bounds(value, se, df, 1 - 0.05 / len(groups))
+        found.append(
+            Preference(judge, kind, Estimate(judge, value, n, se, low, high, of="prompts"), float(np.sqrt(spread)))
+        )
     return found
 
 
-def _contrast(
-    gap: Floats, own: npt.NDArray[np.bool_], rest: npt.NDArray[np.bool_], prompt: npt.NDArray[np.intp]
-) -> list[float]:
-    """By prompt that has both: mean of the one minus mean of the other."""
-    known, size = np.isfinite(gap), int(prompt.max()) + 1
-    means = []
-    for group in (own & known, rest & known):
-        counts = np.bincount(prompt[group], minlength=size)
-        sums = np.bincount(prompt[group], gap[group], minlength=size)
-        means.append(np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0))
-    both = means[0] - means[1]
-    return [float(value) for value in both[np.isfinite(both)]]
+UNKNOWN = "too few other judges and subjects to tell it from a taste"
+
+
+def _additive(subjects: int, judges: int) -> Floats:
+    """One row a cell of the subjects × judges table, in its order: which subject, which judge."""
+    return np.hstack([np.repeat(np.eye(subjects), judges, axis=0), np.tile(np.eye(judges), (subjects, 1))])

@@ -3,13 +3,15 @@ ratings each, which are alike. By formula with the design effect, by simulation 
 components, and with looks at the data on the way (sequential.py)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import chdtri, chndtr, expit, fdtri, ncfdtr, ndtr, ndtri
+from scipy.special import chdtri, chndtr, expit, fdtri, ncfdtr, nctdtr, ndtr, ndtri, stdtrit
 
+from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import proportion_bounds
 from eqlab.analysis.sequential import inflation, obrien_fleming, outlook
 from eqlab.core.errors import UsageError
@@ -18,6 +20,10 @@ from eqlab.core.results import Estimate, Table
 # people whose ratings are alike. By formula, by simulation, and with looks at the data on the way.
 SD_RATER, SD_PROMPT = 0.642, 0.325
 """Spreads of raters and prompts on the log-odds scale in the 6,000 published ratings (mixed ordinal model)."""
+SD_REPLY = 0.4
+"""Spread of replies, as `eqlab study simulate` has it: the published ratings, one a reply, cannot show it."""
+OKAY = 1.94
+"""Log-odds from the threshold Bad|Okay up to Okay|Good in the published ratings."""
 _STUDIES_AT_ONCE = 100
 
 
@@ -47,6 +53,9 @@ class StudySize:
     looks: int = 4
     studies: int = 1000
     seed: int = 0
+    prompts: int = 100
+    """Prompts of the study: every arm has one reply to each."""
+    sd_reply: float = SD_REPLY
 
     def __post_init__(self) -> None:
         other = self.baseline + self.gap
@@ -56,6 +65,8 @@ class StudySize:
             raise UsageError("--alpha and --power are shares between 0 and 1.")
         if self.design_effect < 1:
             raise UsageError(f"A design effect of {self.design_effect:g} is below 1, which no study has.")
+        if self.prompts < 2 or self.sd_reply < 0:
+            raise UsageError("A study needs two prompts, and a spread of replies that is not below 0.")
 
 
 def plan(size: StudySize) -> dict[str, Any]:
@@ -93,7 +104,121 @@ def plan(size: StudySize) -> dict[str, Any]:
             "studies": simulated.studies,
         },
         "minimum_gap": minimum_gap(size.baseline, raters, power=size.power, alpha=size.alpha, **clustered),
+        "deciding": _by_deciding_model(size, raters),
         "sequential": _sequential(size, raters, needed),
+    }
+
+
+# -- the model that decides: raters, prompts and replies --------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DecidingModel:
+    """Two groups of raters, one an arm, on the same prompts; an arm has one reply to each. The log-odds of the mixed
+    ordinal model (confirmatory.py) have about the variance 2·(v/(R·m) + σ²_rater/R + σ²_reply/P): R raters a group with
+    m ratings each share out P replies, v is the variance that one rating leaves, 1/Fisher's information. The last term
+    does not shrink with raters. Student's t with the smaller of the numbers of raters and prompts, less 1."""
+
+    prompts: int
+    ratings_per_rater: int
+    threshold: float
+    """Of the highest category."""
+    sd_reply: float = SD_REPLY
+    sd_rater: float = SD_RATER
+    sd_prompt: float = SD_PROMPT
+    alpha: float = 0.05
+
+    def log_odds(self, share: float) -> float:
+        """What brings the highest category from the baseline to this share."""
+        return float(brentq(lambda shift: marginal_top(self.threshold - shift, self._spread) - share, -15.0, 15.0))
+
+    @property
+    def _spread(self) -> float:
+        return math.hypot(self.sd_rater, self.sd_prompt, self.sd_reply)
+
+    def power(self, log_odds: float, raters: float) -> float:
+        """`raters` a group may be infinite."""
+        rater = 0.0 if math.isinf(raters) else self.sd_rater**2 / raters
+        rest = 0.0 if math.isinf(raters) else 1 / (self._information * raters * self.ratings_per_rater)
+        se = math.sqrt(2 * (rest + rater + self.sd_reply**2 / self.prompts))
+        df = max(1.0, min(2 * raters, self.prompts) - 1)
+        if se == 0:
+            return 1.0
+        return 1 - float(nctdtr(df, abs(log_odds) / se, float(stdtrit(df, 1 - self.alpha / 2))))
+
+    @property
+    def _information(self) -> float:
+        """Of one rating about a shift, in three categories, averaged over raters, prompts and replies."""
+        nodes, weights = _nodes()
+        ends = self.threshold - self._spread * nodes
+        upper, lower = 1 - expit(ends), 1 - expit(ends - OKAY)
+        slopes = upper * (1 - upper), lower * (1 - lower)
+        shares = (upper, lower - upper, 1 - lower)
+        moved = (slopes[0], slopes[1] - slopes[0], -slopes[1])
+        each = sum(one**2 / share for one, share in zip(moved, shares, strict=True))
+        return float(weights @ each)
+
+    def raters(self, log_odds: float, power: float) -> int | None:
+        """Raters a group for this power; None where no number of them would do."""
+        if self.power(log_odds, math.inf) <= power:
+            return None
+        high = 2
+        while self.power(log_odds, high) < power:
+            high *= 2
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.power(log_odds, middle) >= power else (middle, high)
+        return high
+
+    def fewest_prompts(self, log_odds: float, power: float, raters: float = math.inf) -> int | None:
+        """Prompts for this power with so many raters; None where no number of them would do, up to a million."""
+        high = 2
+        while replace(self, prompts=high).power(log_odds, raters) < power:
+            high *= 2
+            if high > 1_000_000:
+                return None
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            enough = replace(self, prompts=middle).power(log_odds, raters) >= power
+            low, high = (low, middle) if enough else (middle, high)
+        return high
+
+    def minimum_gap(self, baseline: float, raters: int, power: float) -> float | None:
+        """The smallest gap upwards in P(Good) that is found with this power; None where none is."""
+        most = 0.999 - baseline
+        if most <= 0 or self.power(self.log_odds(baseline + most), raters) < power:
+            return None
+        return float(
+            brentq(lambda gap: self.power(self.log_odds(baseline + gap), raters) - power, 1e-6, most, xtol=1e-5)
+        )
+
+
+def deciding_model(
+    baseline: float, prompts: int, ratings_per_rater: int, *, sd_reply: float = SD_REPLY, alpha: float = 0.05
+) -> DecidingModel:
+    """With the published spreads and the threshold that gives the baseline share."""
+    spread = math.hypot(SD_RATER, SD_PROMPT, sd_reply)
+    top = float(brentq(lambda threshold: marginal_top(threshold, spread) - baseline, -15.0, 15.0))
+    return DecidingModel(prompts, ratings_per_rater, top, sd_reply, alpha=alpha)
+
+
+def _by_deciding_model(size: StudySize, raters: int) -> dict[str, Any]:
+    model = deciding_model(
+        size.baseline, size.prompts, size.ratings_per_rater, sd_reply=size.sd_reply, alpha=size.alpha
+    )
+    log_odds = model.log_odds(size.baseline + size.gap)
+    return {
+        "prompts": size.prompts,
+        "sd_reply": size.sd_reply,
+        "raters": raters,
+        "power": model.power(log_odds, raters),
+        "power_with_any_number_of_raters": model.power(log_odds, math.inf),
+        "raters_per_arm": model.raters(log_odds, size.power),
+        "prompts_needed": model.fewest_prompts(log_odds, size.power, raters),
+        "prompts_with_any_number_of_raters": model.fewest_prompts(log_odds, size.power),
+        "minimum_gap": model.minimum_gap(size.baseline, raters, size.power),
     }
 
 
@@ -160,8 +285,9 @@ def tables(size: StudySize, found: dict[str, Any]) -> list[Table]:
             ),
             "It counts independent ratings. Ten ratings of one rater are not independent.",
         ),
+        _deciding_table(size, found["deciding"]),
         Table(
-            f"To find {100 * size.gap:+.1f} points from {100 * size.baseline:.1f} % Good",
+            f"To find {100 * size.gap:+.1f} points if replies to a prompt did not differ, or every rating had its own",
             ("what", "value"),
             (
                 (f"raters per group for a power of {size.power:g}", found["raters_per_arm"]),
@@ -190,6 +316,32 @@ def tables(size: StudySize, found: dict[str, Any]) -> list[Table]:
             f"{100 * looks['power']:.1f} %. For the same power as without looks: {looks['raters_for_the_same_power']}.",
         ),
     ]
+
+
+def _deciding_table(size: StudySize, found: dict[str, Any]) -> Table:
+    def points(gap: float | None) -> str:
+        return "none" if gap is None else f"{100 * gap:.1f} points"
+
+    needed, ceiling = found["raters_per_arm"], 100 * found["power_with_any_number_of_raters"]
+    more = "" if needed is not None else f" More raters cannot help: {size.prompts} prompts are too few, take more."
+    return Table(
+        f"To find {100 * size.gap:+.1f} points from {100 * size.baseline:.1f} % Good, by the model that decides",
+        ("what", "value"),
+        (
+            (
+                f"raters per group for a power of {size.power:g}, {size.prompts} prompts",
+                "no number of them" if needed is None else needed,
+            ),
+            (f"power with {found['raters']} raters per group", f"{100 * found['power']:.1f} %"),
+            ("… with any number of raters", f"{ceiling:.1f} %"),
+            (f"prompts for a power of {size.power:g} with {found['raters']} raters per group", found["prompts_needed"]),
+            ("… with any number of raters", found["prompts_with_any_number_of_raters"]),
+            (f"smallest gap that {found['raters']} raters per group find", points(found["minimum_gap"])),
+        ),
+        f"α = {size.alpha:g}, {size.ratings_per_rater} ratings a rater; raters, prompts and replies differ (SD "
+        f"{SD_RATER}, {SD_PROMPT} and {size.sd_reply:g} log-odds). What is good about a reply is shared by all who "
+        f"rate it.{more}",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,5 +505,12 @@ def log_odds_for_gap(components: PowerComponents, p_other: float) -> float:
 
 def marginal_top(threshold: float, spread: float) -> float:
     """P(highest category) averaged over normal effects of this spread (Gauss–Hermite)."""
+    nodes, weights = _nodes()
+    return float(weights @ expit(spread * nodes - threshold))
+
+
+@cache
+def _nodes() -> tuple[Floats, Floats]:
+    """Gauss–Hermite: where a normal variable is looked at, and with which weight."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
-    return float((weights * expit(spread * nodes - threshold)).sum() / weights.sum())
+    return nodes, weights / weights.sum()

@@ -84,6 +84,10 @@ def compare(
             show_default="2 % of the scale",
         ),
     ] = None,
+    uncalibrated: Annotated[
+        bool,
+        typer.Option("--uncalibrated", help="Compare what a judge says even if it was never held against people."),
+    ] = False,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With --baseline: write JUnit XML for a CI server.")
     ] = None,
@@ -99,7 +103,7 @@ def compare(
     from eqlab.cli.output import print_json, print_table, say
     from eqlab.comparison.compare import caveats
     from eqlab.comparison.compare import compare as compare_entries
-    from eqlab.comparison.entries import entries
+    from eqlab.comparison.entries import entries, refuse_uncalibrated
     from eqlab.comparison.sources import read_sources
     from eqlab.comparison.tables import as_data, sentence, tables
     from eqlab.core.errors import UsageError
@@ -123,12 +127,14 @@ def compare(
         return
     if baseline:
         ends: IfUnsure | None = None if not fail_if_worse else "fail" if if_unsure == "fail" else "pass"
-        _gate(named, baseline, chosen, missing_is, margin, ends, junit, markdown, as_json)
+        _gate(named, baseline, chosen, missing_is, margin, ends, junit, markdown, as_json, uncalibrated)
         return
     own, undefined = entries(read_sources(named, **chosen, pool=not each_run), missing_is)
     if not own:
         said = "; ".join(f"{name}: {why}" for name, why in undefined[:3])
         raise UsageError(f"Nothing here has item scores to compare. {said}.")
+    if not uncalibrated:
+        refuse_uncalibrated(own)
     found = compare_entries(own, undefined, joint=joint)
     if markdown:
         from eqlab.comparison.tables import comparison_page
@@ -180,11 +186,12 @@ def _gate(
     junit: Path | None,
     markdown: Path | None,
     as_json: bool,
+    uncalibrated: bool,
 ) -> None:
     """Candidate against baseline, A and B in the order given. `if_unsure`: of a gate that may fail; else it only
     tells."""
     from eqlab.cli.output import print_json, say
-    from eqlab.comparison.entries import entries
+    from eqlab.comparison.entries import entries, refuse_uncalibrated
     from eqlab.comparison.gate import as_data, gate, junit_xml, markdown_page, sentences
     from eqlab.comparison.sources import read_sources
     from eqlab.core.errors import UsageError
@@ -193,6 +200,8 @@ def _gate(
         raise UsageError(f"One candidate is compared with the baseline, not {len(named)}.", "Name one run.")
     candidate, _ = entries(read_sources(named, **chosen), missing)
     reference, _ = entries(read_sources([baseline], **chosen), missing)
+    if not uncalibrated:
+        refuse_uncalibrated([*candidate, *reference])
     found = gate(candidate, reference, margin, names=(named[0], baseline))
     if junit:
         write_file(junit, junit_xml(found, if_unsure or "pass"))

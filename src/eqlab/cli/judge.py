@@ -44,15 +44,16 @@ if TYPE_CHECKING:
     from eqlab.store.store import Store
 
 
-CALIBRATE = "calibrate"
+CALIBRATE, DRIFT = "calibrate", "drift"
 
 
 def judge(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="[calibrate] MODEL…",
-            help="`embedded`, `gguf:PATH` or `provider/name`; after the word `calibrate`, compare with people instead.",
+            metavar="[calibrate|drift RUN] MODEL…",
+            help="`embedded`, `gguf:PATH` or `provider/name`; after the word `calibrate`, compare with people instead; "
+            "after `drift RUN`, judge that run's replies again and compare with its judge.",
         ),
     ],
     on: Annotated[
@@ -144,6 +145,8 @@ def judge(
 
     `eqlab judge MODEL --on RUN` rates the replies of a run. `eqlab judge calibrate MODEL` has it rate replies that
     people have rated, and reports agreement and bias; later results of the same judge show them.
+    `eqlab judge drift RUN MODEL` has another judge, or another version, rate the same replies: how far every arm
+    moves, and which ranks change.
     Several models are a panel: pooled with severities taken out, and what they are worth together.
     The same command again continues a stopped run and asks nothing twice."""
     from eqlab.cli.money import Spending, show_forecast
@@ -151,11 +154,21 @@ def judge(
     from eqlab.cli.session import work
     from eqlab.core.errors import UsageError
     from eqlab.runs import judge as judging
-    from eqlab.runs.panel import panel_of
+    from eqlab.runs.panel import drift_of, panel_of
     from eqlab.store.access import open_store
 
     calibrating = models[0] == CALIBRATE
-    judges = tuple(models[1:] if calibrating else models)
+    drifting = models[0] == DRIFT
+    if drifting:
+        if len(models) != 3:
+            raise UsageError("A drift is of one run and one other judge.", "Write 'eqlab judge drift RUN MODEL'.")
+        if on or pairwise or rubric or limit or repeats or budget:
+            raise UsageError(
+                "A drift asks what its run asked: the same replies, rubric and pairs.",
+                "Leave out --on, --pairwise, --rubric, --limit, --repeats and --budget.",
+            )
+        on = [models[1]]
+    judges = tuple(models[1:] if calibrating else models[2:] if drifting else models)
     if not judges:
         raise UsageError("'eqlab judge calibrate' needs a model.", "Write 'eqlab judge calibrate MODEL'.")
     if calibrating and (on or pairwise):
@@ -196,7 +209,10 @@ def judge(
 
     planned: dict[str, object] = {}
     with open_store(store, existing=judging.from_store(against if calibrating else "", on or ())) as opened:
-        if budget:
+        before = None
+        if drifting:
+            prepared, before = judging.prepare_drift(request, opened)
+        elif budget:
             prepared, planned = within_budget(request, opened, budget, spending, say)
         else:
             prepared = judging.prepare(request, opened, say)
@@ -218,7 +234,8 @@ def judge(
             report=report,
             as_json=as_json,
             tables=0 if len(judges) > 1 else _SHOWN,
-            together=panel_of,
+            together=panel_of if before is None else partial(drift_of, before=before),
+            together_key="panel" if before is None else "drift",
             beside=_table_beside(within, against if calibrating else "", data),
         )
 

@@ -140,14 +140,17 @@ def power(
     looks: Annotated[int, typer.Option(min=1, max=20, help="Looks at the data, the last one included.")] = 4,
     studies: Annotated[int, typer.Option(min=100, help="Simulated studies.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    prompts: Annotated[int, typer.Option(min=2, help="Prompts of the study; an arm has one reply to each.")] = 100,
+    sd_reply: Annotated[float, typer.Option(min=0, help="How much an arm's replies differ, in log-odds.")] = 0.4,
     as_json: JsonFlag = False,
 ) -> None:
-    """Raters per arm for a gap in P(Good): by formula, by simulation, and with looks at the data on the way."""
+    """Raters per arm and prompts for a gap in P(Good): by the model that decides, by the published way of counting, by
+    simulation, and with looks at the data on the way."""
     from eqlab.analysis.power import StudySize, plan, tables
     from eqlab.cli.output import print_json, print_table
 
     size = StudySize(
-        baseline, gap, power, alpha, ratings_per_rater, design_effect, raters, looks=looks, studies=studies, seed=seed
+        baseline, gap, power, alpha, ratings_per_rater, design_effect, raters, looks, studies, seed, prompts, sd_reply
     )
     found = plan(size)
     if as_json:

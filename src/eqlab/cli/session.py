@@ -38,6 +38,7 @@ def work(
     as_json: bool,
     tables: int = 0,
     together: "Callable[[Store, StoredRun], Result | None] | None" = None,
+    together_key: str = "panel",
     beside: "Callable[[Result], Table] | None" = None,
 ) -> None:
     """Start or continue a run and show what came of it, the first `tables` tables of each result included; `together`
@@ -86,7 +87,7 @@ def work(
     if as_json:
         body: dict[str, Any] = {"run": outcome.run, "report": str(path), "conclusions": [one.data for one in said]}
         if whole:
-            body["panel"] = result_json(whole)
+            body[together_key] = result_json(whole)
         print_json({**body, "results": [result_json(result) for result in found]})
     else:
         if whole:

@@ -23,6 +23,7 @@ from eqlab.comparison.contender import (
     told_apart,
     why_no_rank,
 )
+from eqlab.core.errors import UsageError
 from eqlab.core.results import POINTS, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON
 
@@ -139,6 +140,23 @@ def entries(sources: Iterable[EntrySource], missing: Missing = "drop") -> tuple[
     return [replace(entry, name=renamed[place]) for place, entry in enumerate(found)], [
         (name, f"{title}: {why}" if len(titles) > 1 else why) for name, title, why in undefined
     ]
+
+
+def refuse_uncalibrated(found: Iterable[Entry]) -> None:
+    """What a judge says is a measurement only where somebody has held it against people: with this rubric, prompt and
+    settings."""
+    lacking = {
+        (entry.rater, str(entry.result.rules.get("rubric", "")))
+        for entry in found
+        if entry.rater and entry.result.rules.get("calibration") == "none"
+    }
+    if lacking:
+        judge, rubric = min(lacking)
+        by_rubric = "" if rubric in ("", "published") else f" --rubric {rubric} --against RUN"
+        raise UsageError(
+            f"The judge {judge} was never calibrated against people for the rubric '{rubric or 'published'}'.",
+            f"Run 'eqlab judge calibrate {judge}{by_rubric}' first, or add --uncalibrated to compare all the same.",
+        )
 
 
 def narrowed(source: EntrySource, items: Collection[str]) -> EntrySource | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eqlab.comparison.compare import Comparison, compare
-from eqlab.comparison.entries import entries
+from eqlab.comparison.entries import entries, refuse_uncalibrated
 from eqlab.comparison.scores import ScoreLine, score_records
 from eqlab.comparison.sources import read_sources
 from eqlab.core.errors import UsageError
@@ -18,13 +18,20 @@ if TYPE_CHECKING:
 
 
 def compare_runs(
-    *names: "str | Outcome | StoredRun", store: "Store | str" = "", data: Path | None = None, joint: bool = False
+    *names: "str | Outcome | StoredRun",
+    store: "Store | str" = "",
+    data: Path | None = None,
+    joint: bool = False,
+    uncalibrated: bool = False,
 ) -> "Comparisons":
     """What `eqlab compare` says of runs (ids, `last`, what `eqlab.run` or `find_run` returned), `published:MODEL` and
-    result files."""
+    result files. `uncalibrated`: also what a judge says that nobody has held against people."""
     where = store if isinstance(store, str) else store.where
     asked = [name if isinstance(name, str) else _run_of(name) for name in names]
-    return Comparisons(compare(*entries(read_sources(asked or ("last",), where, data)), joint=joint))
+    own, undefined = entries(read_sources(asked or ("last",), where, data))
+    if not uncalibrated:
+        refuse_uncalibrated(own)
+    return Comparisons(compare(own, undefined, joint=joint))
 
 
 def _run_of(one: "Outcome | StoredRun") -> str:

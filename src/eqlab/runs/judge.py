@@ -1,7 +1,7 @@
 """Judges at work: collect replies from runs, from the published data and from files, and have a model rate them.
 The run itself is an ordinary one: stored, continued, scored and reported like any other."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from eqlab.benchmarks.rating.trials import (
     to_jsonl,
 )
 from eqlab.benchmarks.registry import find
-from eqlab.core.benchmark import Rated, ReplyRow, Source
+from eqlab.core.benchmark import Rated, ReplyRow, Scored, Selection, Source
 from eqlab.core.errors import DataError, UsageError
 from eqlab.core.rubric import Rubric, to_json
 from eqlab.core.runs import PEOPLE, ModelConfig, RunConfig
@@ -104,6 +104,50 @@ def prepare(request: JudgeRequest, store: Store, say: Say = lambda _: None) -> P
     if request.pairwise:
         designed(rows, RatingOptions.of(options))  # what cannot be compared is said before anything is stored
     return prepared
+
+
+class _AskedAgain(Ratings):
+    """The ratings of a run once more: the very trials that it stored."""
+
+    def __init__(self, trials: Sequence[tuple[Trial, int]]) -> None:
+        self._trials = trials
+
+    def plan(
+        self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection
+    ) -> Iterator[tuple[Trial, int]]:
+        return iter(self._trials)
+
+    def more(
+        self, files: Mapping[str, bytes], options: Mapping[str, Any], selection: Selection, scored: Iterable[Scored]
+    ) -> Sequence[tuple[Trial, int]]:
+        return ()
+
+
+def prepare_drift(request: JudgeRequest, store: Store) -> tuple[Prepared, StoredRun]:
+    """(the same stored replies for another judge, the run that they were judged in)."""
+    before = store.find_run(request.on[0])
+    asked = next((one for one in before.config.benchmarks if one.name == Ratings.name), None)
+    if asked is None or not before.config.models or asked.options["purpose"] == "calibration":
+        raise UsageError(f"Run {before.id} is not a run in which a judge rated replies.", "Name one of 'eqlab judge'.")
+    if len(before.config.models) != 1:
+        known = ", ".join(model.spec for model in before.config.models)
+        raise UsageError(
+            f"Run {before.id} has several judges ({known}): a drift is of one.", "Have one of them judge alone first."
+        )
+    (old,) = before.config.models
+    own = [(one.trial, one.repeat) for one in store.scored(before.id, old.subject, Ratings.name)]
+    if request.structured is None:
+        request = replace(request, structured=old.structured)
+    judge = _judge(request.judges[0], request)
+    if judge == old:
+        raise UsageError(
+            f"{judge.spec} with these settings is the judge of run {before.id} itself.",
+            "Name another judge, or what changed: --base-url, --set.",
+        )
+    if judge.structured != old.structured:
+        raise UsageError("Both judges must answer in the same form.", "Leave --structured as it was then.")
+    config = replace(before.config, models=(judge,))
+    return Prepared(config, {Ratings.name: Asked(_AskedAgain(own), asked.options)}, {Ratings.name: {}}), before
 
 
 def most_calls(prepared: Prepared) -> int:

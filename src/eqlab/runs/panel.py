@@ -1,4 +1,4 @@
-"""The judges of a run as one panel."""
+"""The judges of a run as one panel; and a judge beside the one before it."""
 
 from collections.abc import Sequence
 
@@ -39,3 +39,19 @@ def with_panels(
         panel = panel_of(store, stored)
         made.append((stored, [*([panel] if panel else []), *own]))
     return made
+
+
+def drift_of(store: Reader, stored: StoredRun, before: StoredRun) -> Result | None:
+    """What the judge of a run says of replies that the judge of another run had rated."""
+    from eqlab.benchmarks.rating.benchmark import Ratings
+    from eqlab.benchmarks.rating.drift import drift_result
+    from eqlab.benchmarks.rating.rated import rated
+
+    (new,), (old,) = stored.config.models, before.config.models
+    ratings = [
+        rated(store.scored(run.id, model.subject, Ratings.name)) for run, model in ((before, old), (stored, new))
+    ]
+    names = [model.subject.removeprefix("judge:") for model in (old, new)]
+    if names[0] == names[1]:
+        names = [f"{name} (run {run.id})" for name, run in zip(names, (before, stored), strict=True)]
+    return drift_result(names[0], ratings[0], names[1], ratings[1])

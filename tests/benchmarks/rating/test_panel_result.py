@@ -12,10 +12,10 @@ from eqlab.core.benchmark import ReplyRow
 ARMS = ("gpt-4o", "llama-3")
 
 
-def ratings(judge, rate, model=None, prompts=30):
+def ratings(judge, rate, model=None, prompts=30, arms=ARMS):
     found = []
     for number in range(prompts):
-        for arm in ARMS:
+        for arm in arms:
             trial = single(ReplyRow(arm, f"p{number}", f"reply {number} of {arm}"))
             value = rate(number, arm)
             if value is None:
@@ -26,9 +26,9 @@ def ratings(judge, rate, model=None, prompts=30):
     return found
 
 
-def quality(seed):
+def quality(seed, arms=ARMS):
     draw = np.random.default_rng(seed)
-    worth = {(n, arm): draw.normal(0.4 * (arm == "gpt-4o"), 0.6) for n in range(30) for arm in ARMS}
+    worth = {(n, arm): draw.normal(0.4 * (arm == "gpt-4o"), 0.6) for n in range(30) for arm in arms}
 
     def judge(shift, noise, own=""):
         more = np.random.default_rng(int(1000 * shift) + 7000 + seed)
@@ -70,18 +70,50 @@ def test_copies_of_one_judge_are_worth_one():
 
 
 def test_liking_for_ones_own_is_seen_and_the_order_hangs_on_it():
-    judge = quality(3)
+    arms = ("gpt-4o", "llama-3", "mistral-7b", "qwen-2")
+    judge = quality(3, arms)
     given = {
-        "llama-3": ratings("llama-3", judge(0.0, 0.2, own="llama-3")),
-        "claude-x": ratings("claude-x", judge(0.1, 0.2)),
-        "gemini-y": ratings("gemini-y", judge(0.2, 0.2)),
+        "llama-3": ratings("llama-3", judge(0.0, 0.2, own="llama-3"), arms=arms),
+        "claude-x": ratings("claude-x", judge(0.1, 0.2), arms=arms),
+        "gemini-y": ratings("gemini-y", judge(0.2, 0.2), arms=arms),
     }
     found = panel_result(given)
     liking = {(row[0], row[1]): row[2] for row in table(found, "Preference for oneself and one's family").rows}
     assert liking["llama-3", "self"].low > 0.2
     left = {row[0]: row[1:] for row in table(found, "Ranks if a judge were left out").rows}
-    assert left["nobody"] == ("1", "2")
     assert set(left) == {"nobody", "llama-3", "claude-x", "gemini-y"}
+    assert left["nobody"] != left["llama-3"]
+
+
+def test_a_liking_that_could_be_a_taste_is_not_called_one():
+    """Two judges and two subjects: nothing shows how far tastes go, so no interval."""
+    judge = quality(3)
+    given = {
+        "llama-3": ratings("llama-3", judge(0.0, 0.2, own="llama-3")),
+        "claude-x": ratings("claude-x", judge(0.1, 0.2)),
+    }
+    ((_, _, liking, taste),) = table(panel_result(given), "Preference for oneself and one's family").rows
+    assert liking.value > 0.5
+    assert (liking.low, taste) == (None, None)
+    assert "taste" in liking.note
+
+
+def test_judges_who_disagree_about_two_do_not_tell_them_apart():
+    """One of three sees a large difference on every prompt: over prompts alone that would be certain."""
+    judge = quality(8)
+    even = judge(0.0, 0.1)
+    torn = {
+        "a": ratings("a", lambda n, arm: 3 if arm == "gpt-4o" else 1),
+        "b": ratings("b", lambda n, arm: even(n, arm) if n % 2 else 2),
+        "c": ratings("c", lambda n, arm: even(n, arm) if n % 3 else 2),
+    }
+    found = panel_result(torn)
+    assert "No two can be told apart" in found.sentence
+    ((*_, gap, apart),) = table(found, "Pooled differences").rows
+    assert gap.low < 0 < gap.high
+    assert apart == "no"
+    agreed = {name: ratings(name, lambda n, arm: 3 if arm == "gpt-4o" else 1 + n % 2) for name in "abc"}
+    assert "gpt-4o is rated better than llama-3" in panel_result(agreed).sentence
 
 
 def test_the_most_disputed_replies_are_there_in_full():

@@ -11,7 +11,7 @@ from itertools import permutations
 import numpy as np
 from msgspec import structs
 
-from eqlab.analysis.agreement import agreement, printed_kappa
+from eqlab.analysis.agreement import MEASURES, agreement, printed_kappa
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.bootstrap import Interval, draw_totals, interval
 from eqlab.benchmarks.rating.rated import RatedReply
@@ -63,6 +63,20 @@ class Calibration:
     scale: Scale
     ceiling: Estimate | None
     """What two people reach; None where nobody knows."""
+
+    @property
+    def commonest(self) -> int:
+        """The rating that people gave most often."""
+        return int(self.confusion.sum(axis=0).argmax()) + self.scale.low
+
+    @property
+    def constant(self) -> dict[str, float | None]:
+        """What a rater reaches who always gives people's commonest rating: no skill at all."""
+        given = self.confusion.sum(axis=0)
+        table = np.zeros_like(self.confusion)
+        table[given.argmax()] = given
+        found = {name: float(measure(table)) for name, measure in MEASURES.items()}
+        return {name: None if math.isnan(value) else value for name, value in found.items()}
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -256,10 +270,11 @@ def _middle_ranks(values: Sequence[int]) -> Floats:
 def published_tables(found: Calibration) -> tuple[Table, ...]:
     basis = f"{found.pairs} pairs of a judge's and a person's rating; bootstrap over whole raters ({found.raters})."
     top = found.ceiling
+    constant = found.constant
     measures = [
-        (name, one, top, _against_ceiling(one, top))
+        (name, one, constant[name], top, _against_ceiling(one, top))
         if name == CEILING and top is not None and top.value is not None
-        else (name, one, "not known", "")
+        else (name, one, constant[name], "not known", "")
         for name, one in found.measures.items()
     ]
     labels = dict(found.scale.anchors) if len(found.scale.anchors) == len(found.confusion) else {}
@@ -268,9 +283,10 @@ def published_tables(found: Calibration) -> tuple[Table, ...]:
     return (
         Table(
             "Calibration: agreement with people",
-            ("measure", "judge with people", "two people", "reading"),
+            ("measure", "judge with people", f"always {found.commonest}", "two people", "reading"),
             tuple(measures),
-            f"{basis} {_of_ceiling(found.ceiling)}",
+            f"{basis} {_of_ceiling(found.ceiling)} Always {found.commonest}: a rater who reads nothing and gives "
+            "people's commonest rating; empty where that is undefined.",
         ),
         size_table(
             ("measure",),
@@ -429,18 +445,22 @@ class ScaleCalibrations:
     def tables(self) -> tuple[Table, ...]:
         if not self.found:
             return ()
-        agreed: list[tuple[str | int | Estimate | None, ...]] = []
+        agreed: list[tuple[str | int | float | Estimate | None, ...]] = []
         for key, own in self.found.items():
             for name, one in own.measures.items():
                 if name != "mean difference":
-                    agreed.append((key, name, one, own.ceiling if name == CEILING else None, own.pairs, own.raters))
+                    constant = own.constant[name]
+                    agreed.append(
+                        (key, name, one, constant, own.ceiling if name == CEILING else None, own.pairs, own.raters)
+                    )
         planned = (_BIAS, _SLOPE, CEILING)
         return (
             Table(
                 "Calibration: agreement with people",
-                ("scale", "measure", "judge with people", "two people", "pairs", "raters"),
+                ("scale", "measure", "judge with people", "constant", "two people", "pairs", "raters"),
                 tuple(agreed),
-                "Intervals: bootstrap over whole raters. Two people: of the same replies, where two rated one.",
+                "Intervals: bootstrap over whole raters. Constant: a rater who reads nothing and always gives people's "
+                "commonest rating. Two people: of the same replies, where two rated one.",
             ),
             size_table(
                 ("scale", "measure"), [((key, one.name), one) for key, one in self._rows() if one.name in planned]

@@ -136,7 +136,8 @@ def _repeats(ratings: Sequence[RatedReply]) -> tuple[Estimate, ...]:
             by_trial.setdefault(one.trial.id, []).append(one.value)
     again = [values for values in by_trial.values() if len(values) > 1]
     same = sum(len(set(values)) == 1 for values in again)
-    return (proportion_estimate("same rating each time it is asked", same, len(again)),) if again else ()
+    note = "a judge that always says the same has 100 %"
+    return (proportion_estimate("same rating each time it is asked", same, len(again), note=note),) if again else ()
 
 
 # -- a rubric ------------------------------------------------------------------------------------------------------

@@ -7,18 +7,27 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from msgspec import structs
 from scipy.special import stdtrit
 
-from eqlab.analysis.arrays import Floats
-from eqlab.analysis.bootstrap import draw_totals, interval
 from eqlab.analysis.bradley_terry import Strengths, strengths
-from eqlab.analysis.intervals import proportion_estimate
+from eqlab.analysis.comparison import paired
+from eqlab.analysis.intervals import mean_bounds, mean_estimate, proportion_estimate
+from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ordinal_likelihood import FitError
-from eqlab.benchmarks.common.people import contrast_table, corrected
+from eqlab.benchmarks.common.people import contrast_table, corrected, p_text
 from eqlab.benchmarks.rating.people import FOLLOWS, WHY_NO_POINTS
 from eqlab.benchmarks.rating.powered import wins_table
 from eqlab.benchmarks.rating.rated import HUMAN, Outcome, RatedReply, arms_of, unread_caveats
-from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables, verdicts_of, width_of
+from eqlab.benchmarks.rating.strengths import (
+    LOOKED,
+    anchors_of,
+    fitted,
+    level_of,
+    strengths_tables,
+    verdicts_of,
+    width_of,
+)
 from eqlab.benchmarks.rating.trials import ALL, RatingOptions
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Baseline, Estimate, OfOthers, Table, whiskers
@@ -62,26 +71,33 @@ def judge_outcome(subject: str, ratings: Sequence[RatedReply], options: RatingOp
     judge, arms = subject.removeprefix("judge:"), arms_of(ratings)
     met = {(arm, reference): duels(ratings, arm, reference) for reference, arm in combinations(arms, 2)}
     met = {pair: own for pair, own in met.items() if own or options.pairs == ALL}
-    preferred = {pair: _preference(pair, own) for pair, own in met.items()}
+    level = level_of(options)
+    preferred = {pair: _preference(pair, own, level) for pair, own in met.items()}
+    p = dict(zip(met, holm([_even_p(own, level) for own in met.values()]), strict=True))
     bias = _first_place(ratings)
     every = [duel for own in met.values() for duel in own]
     beside_people = wins_table(ratings, arms)
     anchors = anchors_of(options, subject)
     return Outcome(
         title=f"{options.rubric_title}, replies in pairs",
-        sentence=_preference_sentence(judge, preferred, bias),
+        sentence=_preference_sentence(judge, preferred, p, bias),
         headline=_preference_headline(preferred),
         score_range=(0.0, 100.0),
         estimates=(
             *preferred.values(),
             bias,
-            proportion_estimate("same verdict in both orders", sum(d.consistent for d in every), len(every)),
+            proportion_estimate(
+                "same verdict in both orders",
+                sum(d.consistent for d in every),
+                len(every),
+                note="a judge that always says tie has 100 %",
+            ),
             proportion_estimate("ties", sum(one.value == 2 for one in ratings), len(_readable(ratings))),
             *(cell for table in beside_people for row in table.rows for cell in row if isinstance(cell, Estimate)),
         ),
         tables=(
-            _preference_table(met, preferred),
-            *strengths_tables({judge: ratings}, anchors, str(options.anchors.get("run", ""))),
+            _preference_table(met, preferred, p),
+            *strengths_tables({judge: ratings}, anchors, str(options.anchors.get("run", "")), level),
             *beside_people,
             _by_place("Verdicts by place", "verdict", ratings, "Every pair was shown in both orders."),
         ),
@@ -122,39 +138,43 @@ def _adaptive_note(ratings: Sequence[RatedReply], options: RatingOptions) -> tup
     reached = "reached" if width <= wanted else "not reached: nothing that is left would narrow them, or it was stopped"
     return (
         f"Adaptive: pairs were chosen by what was known, until rank ranges would be {wanted:g} ranks wide on average; "
-        f"they are {width:.2f} ({reached}), after {fit.verdicts} verdicts.",
+        f"they are {width:.2f} ({reached}), after {fit.verdicts} verdicts. Who looks and then stops errs more often: "
+        f"intervals are drawn at {100 * LOOKED:g} % to hold 95 %.",
     )
 
 
-def _preference(pair: tuple[str, str], own: Sequence[Duel]) -> Estimate:
-    """Share of duels won, ties half, the mean of both orders; prompts are drawn again."""
-    rows = [[duel.mean, 1.0] for duel in own]
-    return _share(f"preference for {pair[0]} over {pair[1]}", rows, len(own), "%")
+def _preference(pair: tuple[str, str], own: Sequence[Duel], level: float) -> Estimate:
+    """Share of duels won, ties half, the mean of both orders; prompts are the units."""
+    points = [100 * duel.mean for duel in own]
+    found = mean_estimate(f"preference for {pair[0]} over {pair[1]}", points, unit="%", digits=1)
+    low, high = mean_bounds(points, (0.0, 100.0), level) or (None, None)
+    return structs.replace(found, low=low, high=high, of="prompts")
+
+
+def _even_p(own: Sequence[Duel], level: float = 0.95) -> float | None:
+    """The verdict's test that neither is preferred: Student's over prompts, or exact by their signs where few are
+    decided. A percentile bootstrap of five prompts would find a preference in one of eight that are none. What was
+    looked at on the way counts as its `level` does."""
+    p = paired([100 * duel.mean for duel in own], [50.0] * len(own)).p if own else None
+    return None if p is None else min(1.0, p * 0.05 / (1 - level))
 
 
 def _first_place(ratings: Sequence[RatedReply]) -> Estimate:
-    """How much more often the first reply wins than the second, in points; 0 without position bias."""
+    """How much more often the first reply wins than the second, in points; 0 without position bias. Prompts are the
+    units of the ratio of sums, linearised; Student's t."""
     by_prompt: dict[str, list[float]] = {}
     for one in ratings:
         if one.first_points is not None:
             by_prompt.setdefault(one.prompt, []).append(2 * one.first_points - 1)
-    rows = [[sum(values), len(values)] for values in by_prompt.values()]
-    return _share("first reply preferred over second", rows, len(_readable(ratings)), "points")
-
-
-def _share(name: str, sums: Sequence[Sequence[float]], n: int, unit: str) -> Estimate:
-    """100 · (sum of the first column) / (sum of the second); a row for each prompt."""
-    if not sums:
-        return Estimate(name, None, 0, unit=unit, digits=1)
-    rows = np.array(sums, dtype=float)
-
-    def statistic(totals: Sequence[Floats]) -> Floats:
-        return np.asarray(100 * totals[0][..., 0] / totals[0][..., 1])
-
-    found = interval([rows], statistic, totals=draw_totals([rows]) if len(rows) > 1 else [rows])
-    alike = found.low is not None and found.low == found.high
-    low, high = (None, None) if alike else (found.low, found.high)
-    return Estimate(name, found.value, n, None, low, high, unit, "nothing varied" if alike else "", 1)
+    name, n = "first reply preferred over second", len(_readable(ratings))
+    if not by_prompt:
+        return Estimate(name, None, 0, unit="points", digits=1)
+    sums = np.array([sum(values) for values in by_prompt.values()])
+    counts = np.array([float(len(values)) for values in by_prompt.values()])
+    value = float(sums.sum() / counts.sum())
+    parts = 100 * (value + (sums - value * counts) / counts.mean())
+    found = mean_estimate(name, parts.tolist(), unit="points", digits=1)
+    return structs.replace(found, value=100 * value, n=n, note="nothing varied" if found.low is None else "")
 
 
 def _preference_headline(preferred: Mapping[tuple[str, str], Estimate]) -> Estimate:
@@ -165,30 +185,45 @@ def _preference_headline(preferred: Mapping[tuple[str, str], Estimate]) -> Estim
 
 
 def _preference_table(
-    met: Mapping[tuple[str, str], Sequence[Duel]], preferred: Mapping[tuple[str, str], Estimate]
+    met: Mapping[tuple[str, str], Sequence[Duel]],
+    preferred: Mapping[tuple[str, str], Estimate],
+    p: Mapping[tuple[str, str], float | None],
 ) -> Table:
     rows = []
     for (arm, reference), own in met.items():
         won = sum(duel.mean > 0.5 for duel in own)
         lost = sum(duel.mean < 0.5 for duel in own)
         same = sum(duel.consistent for duel in own)
-        rows.append((arm, reference, len(own), won, len(own) - won - lost, lost, same, preferred[arm, reference]))
+        chance = p[arm, reference]
+        shown = "" if chance is None else p_text(chance)
+        rows.append(
+            (arm, reference, len(own), won, len(own) - won - lost, lost, same, preferred[arm, reference], shown)
+        )
     return Table(
         "Preferences (judge-only)",
-        ("replies by", "against", "prompts", "won", "tied", "lost", "same in both orders", "preference"),
+        ("replies by", "against", "prompts", "won", "tied", "lost", "same in both orders", "preference", "p"),
         tuple(rows),
-        "Both orders of a prompt count together: a win in one order and a loss in the other is a tie.",
+        "Both orders of a prompt count together: a win in one order and a loss in the other is a tie. p: of no "
+        "preference, corrected for all pairs (Holm); intervals are of each pair by itself.",
     )
 
 
-def _preference_sentence(judge: str, preferred: Mapping[tuple[str, str], Estimate], bias: Estimate) -> str:
+def _preference_sentence(
+    judge: str,
+    preferred: Mapping[tuple[str, str], Estimate],
+    p: Mapping[tuple[str, str], float | None],
+    bias: Estimate,
+) -> str:
     said, without = [], []
     for (arm, reference), share in preferred.items():
         if share.value is None:
             without.append(f"{arm} with {reference}")
             continue
         bounds = "no interval" if share.low is None else f"95 % interval {share.low:.1f} to {share.high:.1f}"
-        said.append(f"{_preferring(arm, reference, share, 50)} ({share.value:.1f} % for {arm}, {bounds})")
+        chance = p[arm, reference]
+        if chance is not None and len(preferred) > 1:
+            bounds += f", p = {p_text(chance)} of {len(preferred)} pairs"
+        said.append(f"{_preferring(arm, reference, share, 50, chance)} ({share.value:.1f} % for {arm}, {bounds})")
     text = f"Judge-only: {judge} {'; '.join(said)}." if said else f"No verdict of {judge} could be read."
     if said and without:
         text += f" Not compared: {', '.join(without)}."
@@ -198,12 +233,12 @@ def _preference_sentence(judge: str, preferred: Mapping[tuple[str, str], Estimat
     return text
 
 
-def _preferring(arm: str, reference: str, share: Estimate, even: float, ending: str = "s") -> str:
-    if share.low is not None and share.low > even:
-        return f"prefer{ending} {arm} to {reference}"
-    if share.high is not None and share.high < even:
-        return f"prefer{ending} {reference} to {arm}"
-    return f"show{ending} no clear preference between {arm} and {reference}"
+def _preferring(arm: str, reference: str, share: Estimate, even: float, p: float | None, ending: str = "s") -> str:
+    """p: corrected for all pairs that the sentence speaks of."""
+    if p is None or p >= 0.05 or share.value is None or share.value == even:
+        return f"show{ending} no clear preference between {arm} and {reference}"
+    better, other = (arm, reference) if share.value > even else (reference, arm)
+    return f"prefer{ending} {better} to {other}"
 
 
 # -- people --------------------------------------------------------------------------------------------------------
@@ -290,7 +325,7 @@ def _choices_sentence(people: int, n: int, contrasts: Sequence[Contrast]) -> str
             if gap.low is None
             else f"log-odds {gap.value:+.2f}, 95 % interval {gap.low:.2f} to {gap.high:.2f}"
         )
-        said.append(f"they {_preferring(one.arm, one.reference, gap, 0, '')} ({bounds})")
+        said.append(f"they {_preferring(one.arm, one.reference, gap, 0, one.p_holm, '')} ({bounds})")
     return f"{people} people made {n} choices between two replies: {'; '.join(said) or 'no strength could be fitted'}."
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from msgspec import structs
 
 from eqlab.analysis.intervals import mean_estimate
-from eqlab.analysis.panel import PanelRatings as Panel
 from eqlab.analysis.panel import (
+    Differences,
     Pooled,
+    differences,
     effective_judges,
     leave_one_out,
     most_disputed,
@@ -21,9 +22,10 @@ from eqlab.analysis.panel import (
     preferences,
     ranks_of,
 )
+from eqlab.analysis.panel import PanelRatings as Panel
 from eqlab.benchmarks.rating.calibration import family
 from eqlab.benchmarks.rating.rated import HUMAN, RatedReply, snapshots
-from eqlab.benchmarks.rating.strengths import anchors_of, fitted, strengths_tables
+from eqlab.benchmarks.rating.strengths import anchors_of, fitted, level_of, preferred_pairs, strengths_tables
 from eqlab.benchmarks.rating.trials import RATING, RatingOptions
 from eqlab.core import answers
 from eqlab.core.errors import UsageError
@@ -116,12 +118,13 @@ def panel_result(given: Given, measure: Measure | None = None) -> Result | None:
         return None
     best = max(judged, key=lambda one: one.value or 0.0)
     people = _people(replies, measure)
+    gaps = differences(panel, pooled)
     return Result(
         benchmark="rating",
         title=f"{measure.title}, rated by a panel",
         subject=SUBJECT,
         rules={"judges": ", ".join(given), "severity": "taken out", "mode": next(iter(replies.values())).trial.mode},
-        sentence=_sentence(arms, panel, pooled, measure),
+        sentence=_sentence(arms, panel, pooled, gaps, measure),
         headline=best,
         score_range=(float(measure.low), float(measure.high)),
         estimates=(*arms, *_worth(panel, people)),
@@ -139,7 +142,7 @@ def panel_result(given: Given, measure: Measure | None = None) -> Result | None:
                 "Each judge's severity is taken out; prompts are the units.",
                 draw=(whiskers(measure.label),),
             ),
-            _differences(pooled),
+            _differences(pooled, gaps),
             _worth_table(panel, _panel(given, replies, measure, first=True), people, measure),
             _severity(pooled),
             _left_out(panel, pooled),
@@ -232,21 +235,17 @@ def _arm_estimates(pooled: Pooled, measure: Measure) -> list[Estimate]:
     return found
 
 
-def _gaps(pooled: Pooled) -> list[tuple[str, str, Estimate]]:
-    found = []
+def _differences(pooled: Pooled, gaps: Differences) -> Table:
+    rows = []
     for one, other in combinations(range(len(pooled.subjects)), 2):
-        gap = pooled.table[one] - pooled.table[other]
-        estimate = mean_estimate("difference", [float(value) for value in gap if np.isfinite(value)])
-        found.append((pooled.subjects[one], pooled.subjects[other], estimate))
-    return found
-
-
-def _differences(pooled: Pooled) -> Table:
+        better = "yes" if gaps.apart[one, other] or gaps.apart[other, one] else "no"
+        rows.append((pooled.subjects[one], pooled.subjects[other], gaps.estimate(one, other), better))
     return Table(
         "Pooled differences",
-        ("replies by", "against", "difference in scale points"),
-        tuple(_gaps(pooled)),
-        "Paired by prompt, each pair by itself. The judges are taken as given: another panel could differ more.",
+        ("replies by", "against", "difference in scale points", "told apart, all at once"),
+        tuple(rows),
+        "Paired by prompt; prompts and judges are both taken as samples, with each judge's tastes in the error. "
+        "Intervals are of each pair by itself, the last column is of all pairs at once.",
     )
 
 
@@ -265,7 +264,7 @@ def _worth_table(panel: Panel, first: Panel, people: Sequence[float] | None, mea
         shifted = replace(first, values=first.values - measure.low + 1)
         alpha = panel_alpha(shifted, measure.high - measure.low + 1)
         agreed = Estimate("ordinal alpha", alpha.value, worth.n, None, alpha.low, alpha.high)
-        rows.append(("Krippendorff's alpha, ordinal", agreed, "1: judges agree; 0: chance"))
+        rows.append(("Krippendorff's alpha, ordinal", agreed, "1: judges agree; 0: chance, or ratings always the same"))
     return Table(
         "What the panel is worth",
         ("measure", "value", "of"),
@@ -310,9 +309,10 @@ def _preferences(panel: Panel) -> tuple[Table, ...]:
     return (
         Table(
             "Preference for oneself and one's family",
-            ("judge", "for", "scale points"),
-            tuple((one.judge, one.of, one.estimate) for one in found),
-            "How much more a judge gives its own than judges of other families do, beyond what it gives the others.",
+            ("judge", "for", "scale points", "SD of tastes"),
+            tuple((one.judge, one.of, one.estimate, one.taste) for one in found),
+            "How much more a judge gives its own than its severity and the other judges let expect, beside how far "
+            "judges' tastes for subjects go where nobody rates its own; intervals hold for all rows at once.",
         ),
     )
 
@@ -338,16 +338,22 @@ def _disputed(panel: Panel, replies: Mapping[Reply, RatedReply]) -> Table:
     )
 
 
-def _sentence(arms: Sequence[Estimate], panel: Panel, pooled: Pooled, measure: Measure) -> str:
+def _sentence(arms: Sequence[Estimate], panel: Panel, pooled: Pooled, gaps: Differences, measure: Measure) -> str:
     known = sorted((one for one in arms if one.value is not None), key=lambda one: -(one.value or 0.0))
     said = ", ".join(f"{one.name} {one.value:.2f}" for one in known)
-    sure = [
-        f"{a if (gap.value or 0) > 0 else b} is rated better than {b if (gap.value or 0) > 0 else a}"
-        for a, b, gap in _gaps(pooled)
-        if gap.low is not None and gap.high is not None and (gap.low > 0 or gap.high < 0)
-    ]
     text = f"Judge-only: a panel of {len(panel.judges)} gives {said} of {measure.high} on average."
-    return f"{text} {'; '.join(sure)}." if sure else f"{text} No two can be told apart."
+    sure = [(pooled.subjects[a], pooled.subjects[b]) for a, b in np.argwhere(gaps.apart).tolist()]
+    return f"{text} {_better(sure, 'is rated better than', len(arms))}"
+
+
+def _better(sure: Sequence[tuple[str, str]], verb: str, arms: int) -> str:
+    """Who is better than whom, and of which judges and how many pairs that holds."""
+    if not sure:
+        return "No two can be told apart, with other judges and prompts in mind."
+    pairs = arms * (arms - 1) // 2
+    once = f", all {pairs} pairs at once" if pairs > 1 else ""
+    listed = "; ".join(f"{one} {verb} {other}" for one, other in sure)
+    return f"{listed} (for other judges and prompts like these too{once})."
 
 
 def _caveats(panel: Panel) -> tuple[str, ...]:
@@ -388,21 +394,18 @@ def pairwise_panel(given: Given, options: RatingOptions) -> Result | None:
     found, _ = fitted(given, anchors)
     if len(given) < 2 or found is None:
         return None
-    each = found.estimates()
+    level = level_of(options)
+    each = found.estimates(level)
     order = sorted(each, key=lambda one: -(one.value or 0.0))
     said = ", ".join(f"{one.name} {one.value:+.2f}" for one in order)
-    sure = []
-    for one, other in combinations([one.name for one in order], 2):
-        gap = found.difference(one, other)
-        if gap.low is not None and gap.low > 0:
-            sure.append(f"{one} is preferred to {other}")
+    sure = preferred_pairs(found, level)
     return Result(
         benchmark="rating",
         title=f"{options.rubric_title}, replies in pairs, by a panel",
         subject=SUBJECT,
         rules={"judges": ", ".join(given), "pairwise": True},
         sentence=f"Judge-only: a panel of {len(given)} gives strengths of {said} (log odds). "
-        f"{'; '.join(sure) or 'No two can be told apart'}.",
+        f"{_better(sure, 'is preferred to', len(each))}",
         headline=order[0],
         score_range=(-4.0, 4.0),
         estimates=each,
@@ -410,7 +413,7 @@ def pairwise_panel(given: Given, options: RatingOptions) -> Result | None:
         ranked=False,
         caveats=tuple(replaced(given)),
         tables=(
-            *strengths_tables(given, anchors, str(options.anchors.get("run", ""))),
+            *strengths_tables(given, anchors, str(options.anchors.get("run", "")), level),
             snapshots_table(given),
         ),
         noun="prompts",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from eqlab.analysis.power import StudySize, minimum_gap
+from eqlab.analysis.power import SD_REPLY, StudySize, deciding_model
 from eqlab.benchmarks.common.people import instructed, template
 from eqlab.benchmarks.common.selection import balanced_batches
 from eqlab.benchmarks.empathy.replies import manners
@@ -88,14 +88,20 @@ class RatingStudy:
             return ""
         each = round(sum(len(batch.trials) for batch in design.batches) / len(design.batches))
         alpha = design.study.analysis.alpha
+        prompts = len({trial.key["prompt"] for batch in design.batches for trial in batch.trials})
         seen = StudySize()
-        gap = minimum_gap(
-            seen.baseline, people, design_effect=seen.design_effect, ratings_per_rater=max(each, 1), alpha=alpha
+        model = deciding_model(seen.baseline, prompts, max(each, 1), alpha=alpha)
+        gap = model.minimum_gap(seen.baseline, people, 0.8)
+        most = model.minimum_gap(seen.baseline, 1_000_000, 0.8)
+        if gap is None:
+            return f"{people} a group with {each} ratings each on {prompts} prompts find no gap four times in five."
+        text = (
+            f"{people} a group with {each} ratings each on {prompts} prompts find a gap of {100 * gap:.0f} points in "
+            f"P(Good) four times in five (two-sided, alpha {alpha:g}), if replies differ by {SD_REPLY:g} log-odds."
         )
-        return (
-            f"{people} a group with {each} ratings each find a gap of {100 * gap:.0f} points in P(Good) four times in "
-            f"five (two-sided, alpha {alpha:g})."
-        )
+        if most is not None and most > 0.8 * gap:
+            text += f" More raters help little: any number finds {100 * most:.0f} points; take more prompts."
+        return text
 
     def warnings(self, design: Design) -> Iterable[str]:
         if len(design.study.arms or design.arms) == 1:
