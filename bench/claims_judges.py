@@ -118,7 +118,7 @@ def duels(times: int) -> None:
             before = after = 0
             for _ in range(times):
                 own = random.normal(0, 1, prompts)
-                seen = [tuple(_points(random, level + place, ties) for place in (0.3, -0.3)) for level in own]
+                seen = [(_points(random, level + 0.3, ties), _points(random, level - 0.3, ties)) for level in own]
                 met = [Duel(str(k), one) for k, one in enumerate(seen)]
                 drawn = interval(
                     [np.array([[one.mean, 1.0] for one in met])], lambda t: 100 * t[0][..., 0] / t[0][..., 1]
