@@ -5,6 +5,7 @@ import itertools
 import math
 import re
 import threading
+import time
 from types import SimpleNamespace
 
 import aiohttp
@@ -130,7 +131,7 @@ def test_answers_that_may_be_anothers_are_counted_and_said(monkeypatch):
     from eqlab.models.transport import Transport
 
     now = 0.0
-    monkeypatch.setattr(transport, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(transport, "time", SimpleNamespace(monotonic=lambda: now, perf_counter=time.perf_counter))
     monkeypatch.setattr(transport, "rest", lambda took, usual: 60.0)
     said, calls, over = [], 0, threading.Event()
 

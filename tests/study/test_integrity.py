@@ -156,7 +156,7 @@ def test_the_code_hash_follows_the_source(monkeypatch):
     import eqlab.study.results.analysis as module
 
     before = analysis_code()
-    monkeypatch.setattr(module, "_FOLDERS", module._FOLDERS[:-1])
+    monkeypatch.setattr(module, "_CODE", module._CODE[:-1])
     module.analysis_code.cache_clear()
     try:
         assert module.analysis_code() != before
