@@ -47,7 +47,7 @@ def run(
     items: Annotated[
         str,
         typer.Option(help="`published` (the studies'), `open` (shipped), `auto` (published if fetched) or a file."),
-    ] = "auto",
+    ] = "open",
     profile: Annotated[str, typer.Option(help="`quick` (a few items) or `full` (all).")] = "quick",
     limit: Annotated[int | None, typer.Option(min=1, help="At most N items.")] = None,
     repeats: RepeatsFlag = None,

@@ -31,7 +31,7 @@ class Request:
     """One name, or several."""
     benchmarks: tuple[str, ...] | str | None = None
     """None: the three that `eqlab run` asks."""
-    items: str = AUTO
+    items: str = "open"
     """`open`, `published`, `auto` (the study's own where their files are at hand, else the open ones) or the path of a
     file with items of one's own."""
     profile: str = "quick"
