@@ -17,7 +17,7 @@ def test_the_arms_of_a_judge(server, tmp_path):
     sources = read_sources([run, outcome.run, outcome.run], str(tmp_path / "s.db"))
     own, undefined = entries(sources)
     assert {name: ":".join(why.split(":")[:2]) for name, why in undefined} == dict.fromkeys(
-        ("warm", "cold"), "Empathy: replies are scored by raters"
+        ("warm", "cold"), "EQ Lab open prompts: replies are scored by raters"
     )
     (found,) = compare(own, undefined)
     assert [(entry.name, entry.score.value) for entry in found.entries] == [("warm", 100.0), ("cold", 0.0)]

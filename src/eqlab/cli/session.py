@@ -128,13 +128,16 @@ def _next(run: str, prepared: "Prepared", found: "Sequence[Result]") -> str:
 def say_items(prepared: "Prepared", out: Any) -> None:
     """Which questions are asked, and how to get a study's own where the shipped ones stand in for them."""
     from eqlab.core.benchmark import item_sets_of
+    from eqlab.runs.request import ITEM_SETS
 
     stand_ins = [
         one.name
         for one in prepared.config.benchmarks
         if one.item_set == "open" and "published" in item_sets_of(prepared.asked[one.name].benchmark)
     ]
-    sets = ", ".join(f"{one.name} {one.item_set}" for one in prepared.config.benchmarks)
+    sets = ", ".join(f"{one.name} {one.item_set}" for one in prepared.config.benchmarks if one.item_set in ITEM_SETS)
+    if not sets:
+        return
     get = f"; the published ones: eqlab data fetch {' '.join(stand_ins)}" if stand_ins else ""
     out.print(f"Items: {sets}{get}.", markup=False, soft_wrap=True)
 
