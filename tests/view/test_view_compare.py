@@ -53,7 +53,7 @@ def test_the_command_shown_prints_the_same(skilled_view, skilled_store, eqlab):
 def test_as_markdown(skilled_view, skilled_store):
     page = skilled_view.get("/compare", s=skilled_store[1])
     (text,) = re.findall(r"<textarea[^>]*>(.*?)</textarea>", page, flags=re.DOTALL)
-    assert text.startswith("### EQ-Bench")
+    assert text.startswith("### EQ Lab open dialogues")
     assert "| lab/careful |" in text or "lab/careful" in text
 
 

@@ -55,9 +55,10 @@ def work(
     spending.look_up()
     say_size(prepared, store, spending, out)
     say_changed(prepared.changed, out)
-    say_items(prepared, out)
     progress = Progress(out)
     with progress:
+        if which := items_line(prepared):
+            progress.say(which)
         listener = Listener(progress.say, progress.stored, progress.begun, progress.extended, progress.grown)
         outcome = run(
             prepared,
@@ -125,21 +126,19 @@ def _next(run: str, prepared: "Prepared", found: "Sequence[Result]") -> str:
     )
 
 
-def say_items(prepared: "Prepared", out: Any) -> None:
+def items_line(prepared: "Prepared") -> str:
     """Which questions are asked, and how to get a study's own where the shipped ones stand in for them."""
     from eqlab.core.benchmark import item_sets_of
     from eqlab.runs.request import ITEM_SETS
 
+    named = [one for one in prepared.config.benchmarks if one.item_set in ITEM_SETS]
     stand_ins = [
         one.name
-        for one in prepared.config.benchmarks
+        for one in named
         if one.item_set == "open" and "published" in item_sets_of(prepared.asked[one.name].benchmark)
     ]
-    sets = ", ".join(f"{one.name} {one.item_set}" for one in prepared.config.benchmarks if one.item_set in ITEM_SETS)
-    if not sets:
-        return
     get = f"; the published ones: eqlab data fetch {' '.join(stand_ins)}" if stand_ins else ""
-    out.print(f"Items: {sets}{get}.", markup=False, soft_wrap=True)
+    return f"Items: {', '.join(f'{one.name} {one.item_set}' for one in named)}{get}." if named else ""
 
 
 def say_changed(names: Sequence[str], out: Any) -> None:
