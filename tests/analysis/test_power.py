@@ -139,3 +139,13 @@ def test_tables_can_be_printed():
 def test_what_makes_no_sense(wrong):
     with pytest.raises(UsageError):
         StudySize(**wrong)
+
+
+def test_a_gap_far_beyond_what_is_needed_is_found_for_certain():
+    """Where the noncentral t has no value in floating point."""
+    from eqlab.analysis.power import deciding_model
+
+    model = deciding_model(0.49, prompts=4, ratings_per_rater=4)
+    assert model.power(10.0, 1_000_000) == pytest.approx(1.0, abs=1e-3)
+    assert all(0 <= model.power(gap / 10, 1_000_000) <= 1 for gap in range(200))
+    assert 0 < model.minimum_gap(0.49, 1_000_000, 0.8) < 0.51

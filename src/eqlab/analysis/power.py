@@ -144,7 +144,9 @@ class DecidingModel:
         df = max(1.0, min(2 * raters, self.prompts) - 1)
         if se == 0:
             return 1.0
-        return 1 - float(nctdtr(df, abs(log_odds) / se, float(stdtrit(df, 1 - self.alpha / 2))))
+        far, critical = abs(log_odds) / se, float(stdtrit(df, 1 - self.alpha / 2))
+        missed = float(nctdtr(df, far, critical))
+        return 1 - (float(ndtr(critical - far)) if math.isnan(missed) else missed)  # undefined where it is far off
 
     @property
     def _information(self) -> float:
