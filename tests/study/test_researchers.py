@@ -150,9 +150,12 @@ def test_charts_say_in_words_what_they_show(make_participation):
 
 
 def test_check_says_what_a_rating_study_finds():
-    """30 raters a group with 10 ratings: (1.960 + 0.842)·√(2·0.493·0.507·1.57/300) = 0.143."""
+    """30 raters a group with 10 ratings: (1.960 + 0.842)·√(2·0.493·0.507·1.57/300) = 0.143; a hundred replies an arm
+    add little to that."""
     design = small_design(arms=("a", "b"), batches=10, size=10, people=3)
-    assert power_of(design).startswith("30 a group with 10 ratings each find a gap of 14 points in P(Good)")
+    assert power_of(design).startswith(
+        "30 a group with 10 ratings each on 100 prompts find a gap of 14 points in P(Good)"
+    )
 
 
 def test_other_studies_say_it_in_standard_deviations():
