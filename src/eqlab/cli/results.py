@@ -130,7 +130,8 @@ def conclusions(scored: "Sequence[tuple[StoredRun, Sequence[Result]]]") -> list[
     for one in group(records):
         verdicts = [verdict_data(verdict, one.things, rater) for rater, verdict in one.verdicts]
         among = ladder(one)
-        sentence = f"{one.sentence} {ladder_sentence(one, among)}" if among else one.sentence
+        place = ladder_sentence(one, among) if among else ""
+        sentence = f"{one.sentence} {place}" if place else one.sentence
         data = {"title": one.title, "sentence": sentence, "verdicts": verdicts}
         found.append(Conclusion(sentence, data))
     return found

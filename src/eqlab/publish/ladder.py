@@ -36,7 +36,9 @@ def ladder(own: Group) -> Group | None:
     questions = {item.item for row in models for item in row.result.items}
     asked = asked_of_figures(figures, revision=True)
     records = [replace(row.record, results=(row.result,)) for row in own.rows]
-    (found,) = group([*records, *(_beside(models[0], run) for run in _published(figures, asked, questions))])
+    found, *others = group([*records, *(_beside(models[0], run) for run in _published(figures, asked, questions))])
+    if others:  # what does not fit into one table is not compared
+        return None
     anchors = {id(row.result): row.anchor for row in own.rows}
     rows = tuple(replace(row, anchor=anchors.get(id(row.result), "")) for row in found.rows)
     return replace(found, rows=rows)
