@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -62,14 +62,14 @@ def _width() -> int:
 
 
 def _print(line: str, style: str) -> None:
-    """A line in one style, such as `bold red`; without any where the terminal has none."""
-    words = [] if os.environ.get("TERM") == "dumb" else style.split()
-    colour = next((word for word in words if word not in _WEIGHTS), None)
-    typer.secho(
-        line,
-        fg=None if os.environ.get("NO_COLOR") else colour,
-        **{weight: True for weight in _WEIGHTS if weight in words},
-    )
+    """A line in one style, such as `bold red`; without any in a file, or where the terminal has none."""
+    words = style.split() if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else []
+    if words:
+        colour = next((word for word in words if word not in _WEIGHTS), None)
+        weights: dict[str, Any] = {weight: True for weight in _WEIGHTS if weight in words}
+        line = typer.style(line, fg=None if os.environ.get("NO_COLOR") else colour, **weights)
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[str] = ()) -> None:
