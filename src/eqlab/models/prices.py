@@ -239,8 +239,9 @@ def cost_of(use: Took, price: Price | None) -> float | None:
 
 
 def spent(store: Reader, run: str, subject: str, by_seat: Mapping[str, Price | None]) -> tuple[int, float, int]:
-    """(tokens, cost, replies that are estimated) that a limit counts: what was not counted is taken at its worst, a lost
-    request only where it was given up for its silence. The cost is 0 where no price is known: such a run has no limit of cost."""
+    """(tokens, cost, replies that are estimated) that a limit counts: what was not counted is taken at its worst,
+    a lost request only where it was given up for its silence. The cost is 0 where no price is known: such a run has no
+    limit of cost."""
     tokens, cost, estimated = 0, 0.0, 0
     for use in store.used(run, subject, whole=True):
         price = by_seat.get(use.seat)
