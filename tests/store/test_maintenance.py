@@ -149,7 +149,7 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(tmp_path):
 
 
 def test_looking_at_a_run_loads_nothing_heavy(server, tmp_path):
-    """`eqlab show` and `eqlab runs` answer at once: no SQLAlchemy, no numpy, no rich, no pydantic."""
+    """`eqlab runs show` and `eqlab runs` answer at once: no SQLAlchemy, no numpy, no rich, no pydantic."""
     import subprocess
     import sys
 

@@ -1,4 +1,4 @@
-"""`eqlab`: the list of commands, and how errors reach the user: one line with the way out, a traceback on --debug."""
+"""`eqlab`: the way in, and how errors reach the user: one line with the way out, a traceback on --debug."""
 
 import io
 import os
@@ -9,29 +9,15 @@ import typer
 from typer._click.exceptions import NoArgsIsHelpError
 from typer.exceptions import TyperException
 
-from eqlab.cli import (
-    compare,
-    data,
-    judge,
-    leaderboard,
-    models,
-    report,
-    research,
-    run,
-    runs,
-    study,
-    study_serve,
-    sweep,
-    view,
-)
 from eqlab.cli.plain import harmless
+from eqlab.cli.tree import Group
 from eqlab.core.errors import EqlabError
 
 app = typer.Typer(
     name="eqlab",
     help="Measure the emotional intelligence of language models and of people, with the same questions.",
+    cls=Group,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -56,36 +42,6 @@ def _global(
     pass
 
 
-app.command("run")(run.run)
-app.command("sweep")(sweep.sweep)
-app.command("judge")(judge.judge)
-app.add_typer(judge.ratings_app, name="ratings")
-for command in (study_serve.serve, study_serve.preview, study_serve.status, study_serve.password):
-    study.app.command()(command)
-app.add_typer(study.app, name="study")
-app.command("view")(view.view)
-app.command("report")(report.report)
-app.command("plot")(report.plot)
-app.command("cite")(report.cite)
-app.command("compare")(compare.compare)
-app.command("correlate")(research.correlate)
-app.command("runs")(runs.runs)
-app.command("show")(runs.show)
-app.command("export")(runs.export)
-app.command("export-task")(runs.export_task)
-app.add_typer(runs.store_app, name="store")
-app.add_typer(leaderboard.app, name="leaderboard")
-app.command("submit")(leaderboard.submit)
-app.add_typer(data.app, name="data")
-app.add_typer(research.items_app, name="items")
-app.command("probe")(research.probe)
-app.command("power")(research.power)
-app.command("reproduce")(research.reproduce)
-app.command("models")(models.models)
-app.command("benchmarks")(data.benchmarks)
-app.command("instruments")(data.instruments)
-
-
 def main() -> None:
     """Entry point. `--debug` works before and after the command's name."""
     arguments = sys.argv[1:]
@@ -104,12 +60,12 @@ def main() -> None:
         typer.echo(error.format_message())
         code = 2
     except TyperException as error:
-        where = getattr(getattr(error, "ctx", None), "command_path", "eqlab")
+        where = " ".join(getattr(getattr(error, "ctx", None), "command_path", "eqlab").split())
         _complain(f"{error.format_message()} See '{where} --help'.")
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         code = 130
-    except BrokenPipeError:  # the reader of our output has gone (`eqlab show | head`)
+    except BrokenPipeError:  # the reader of our output has gone (`eqlab runs show | head`)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except OSError as error:  # a disk that is full, a file that is not ours
