@@ -17,6 +17,8 @@ ADVANCED = "Advanced"
 """The part of a help screen for time-outs, wire formats and the like."""
 ONE_BENCHMARK = "Options of one benchmark"
 
+_MOVED = "eqlab.moved"
+
 
 @dataclass(frozen=True)
 class Door:
@@ -201,8 +203,15 @@ class Group(TyperGroup):
         door = self.doors.get(name or "")
         if door and door.now and not ctx.resilient_parsing and not any(one.now for one in (door.doors or {}).values()):
             path = ctx.command_path.removeprefix(ctx.find_root().command_path)
-            typer.echo(f"'eqlab{path} {name}' is now 'eqlab {door.now}'; the old name goes with 0.4.", err=True)
+            ctx.meta[_MOVED] = f"'eqlab{path} {name}' is now 'eqlab {door.now}'; the old name goes with 0.4."
         return name, command, rest
+
+    def invoke(self, ctx: Context) -> Any:
+        """What has moved is said when all went well: an error stays one line."""
+        result = super().invoke(ctx)
+        if moved := ctx.meta.pop(_MOVED, ""):
+            typer.echo(moved, err=True)
+        return result
 
 
 def _write(formatter: HelpFormatter, parts: dict[str, list[tuple[str, str]]]) -> None:
