@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
 from eqlab.analysis.arrays import Floats, Ints, Labels, codes
 from eqlab.analysis.intervals import FEWEST, fisher
+from eqlab.analysis.special import stdtrit
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
 

@@ -18,13 +18,13 @@ from itertools import pairwise as pairwise_of
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 from eqlab.analysis.comparison import Difference, items_needed, paired, unpaired
 from eqlab.analysis.components import MeasurementDesign
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ranks import adjusted_p, comparable, one_against, pairwise, rank_sets
+from eqlab.analysis.special import ndtr
 from eqlab.comparison.contender import Contender
 from eqlab.core.results import Estimate, Rank, goodness
 from eqlab.core.text import is_number
