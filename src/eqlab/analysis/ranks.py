@@ -97,7 +97,7 @@ def rank_sets(
     scores = as_matrix(matrix)
     found = pairwise(scores) if found is None else found
     tested, by_signs = _testable(scores, found)
-    bootstrap, up, largest = _drawn(scores.tobytes(), tested.tobytes(), len(scores), draws, seed)
+    bootstrap, up, largest = _drawn(scores.tobytes(), scores.shape, tested.tobytes(), draws, seed)
     models, alpha = len(scores), 1 - level
     above, below = np.zeros((models, models), dtype=bool), np.zeros((models, models), dtype=bool)
     first = np.ones(models, dtype=bool)
@@ -339,11 +339,13 @@ def _largest(values: npt.NDArray[np.floating], place: int) -> float | None:
 
 
 @lru_cache(maxsize=2)
-def _drawn(table: bytes, tested: bytes, models: int, draws: int, seed: int) -> tuple[BootstrapT, Float32s, Float32s]:
-    """The bootstrap of a table, and by model and draw the largest share of another one minus this, and of any sign. Kept,
-    because whoever asks for one claim often asks for the other next, and this is most of the work."""
-    bootstrap = BootstrapT(np.frombuffer(table).reshape(models, -1), draws, seed)
-    up, down = bootstrap.extremes(np.frombuffer(tested, dtype=bool).reshape(models, models))
+def _drawn(
+    table: bytes, shape: tuple[int, ...], tested: bytes, draws: int, seed: int
+) -> tuple[BootstrapT, Float32s, Float32s]:
+    """The bootstrap of a table, and by model and draw the largest share of another one minus this, and of any sign.
+    Kept, because who asks for one claim often asks for the other next, and this is most of the work."""
+    bootstrap = BootstrapT(np.frombuffer(table).reshape(shape), draws, seed)
+    up, down = bootstrap.extremes(np.frombuffer(tested, dtype=bool).reshape(shape[0], shape[0]))
     return bootstrap, up, np.maximum(up, down)
 
 
