@@ -161,14 +161,73 @@ def test_a_wrong_key_stops_at_once_and_is_not_shown(eqlab, server, tmp_path):
     assert "sk-very-secret" not in result.out + result.err
 
 
-@pytest.mark.parametrize("module", ["eqlab.cli.main", "eqlab.runs.ask", "eqlab.store.access"])
-def test_heavy_modules_are_loaded_by_what_needs_them(module):
+def test_asking_can_be_imported_without_what_answers_need():
     heavy = {"aiohttp", "polars", "numpy", "scipy", "alembic", "jinja2", "xllamacpp", "pooch"}
-    if module != "eqlab.runs.ask":
-        heavy.add("sqlalchemy")
-    code = f"import sys, {module}\nprint(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, eqlab.runs.ask\nprint(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+SLOW = [
+    "aiohttp",
+    "alembic",
+    "asyncio",
+    "jinja2",
+    "multiprocessing",
+    "numpy",
+    "numpy.f2py",
+    "numpy.testing",
+    "polars",
+    "pooch",
+    "pydantic",
+    "rich.console",
+    "scipy",
+    "scipy.linalg",
+    "scipy.special",
+    "scipy.stats",
+    "sqlalchemy",
+    "xllamacpp",
+]
+NEEDED = {
+    "": [],
+    "--help": [],
+    "--version": [],
+    "study --help": [],
+    "runs": [],
+    "models": [],
+    "store check": [],
+    "data list": [],
+    "show last": [],
+    "compare last --json": ["multiprocessing", "numpy", "scipy"],
+    "report last -o r.html": ["jinja2"],
+    "export last -o x.csv": ["polars"],
+}
+"""Commands, and what each needs of what is slow to import, beside what those above it need."""
+
+
+def test_a_command_imports_what_it_needs_and_no_more(eqlab, server, tmp_path):
+    """All in one process, one after the other, the light ones first."""
+    server.reply = lambda body, n: good(body)
+    assert eqlab("run", "m", "-b", "eqbench", "--base-url", server.url, "--limit", 6, "--repeats", 2).code == 0
+    script = (
+        "import contextlib, io, json, sys\nfrom eqlab.cli.main import main\n"
+        "for command in json.loads(sys.argv[1]):\n"
+        "    sys.argv[1:] = command.split()\n"
+        "    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "        main()\n"
+        f"    print(json.dumps([command, [name for name in {SLOW} if name in sys.modules]]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, json.dumps(list(NEEDED))], capture_output=True, text=True, cwd=tmp_path
+    )
+    loaded = dict(map(json.loads, done.stdout.splitlines()))
+    expected: dict[str, list[str]] = {}
+    sofar: list[str] = []
+    for command, own in NEEDED.items():
+        sofar = sorted([*sofar, *own])
+        expected[command] = sofar
+    assert loaded == expected, done.stderr
+    assert {"r.html", "x.csv"} <= {path.name for path in tmp_path.iterdir()}, done.stderr
 
 
 @pytest.mark.parametrize("benchmark", ["eqbench", "emotionbench", "empathy"])

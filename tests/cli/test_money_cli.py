@@ -88,6 +88,33 @@ def test_a_limit_has_an_exit_code_of_its_own_and_says_how_to_go_on(eqlab, server
     assert "--max-tokens-total 1000" in done.err
 
 
+@pytest.mark.parametrize(
+    "reports",
+    [
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": 0, "completion_tokens": 1},
+        {"prompt_tokens": -5, "completion_tokens": -1},
+        {"prompt_tokens": 10**9, "completion_tokens": 10**9},
+        {},
+    ],
+    ids=lambda usage: "/".join(map(str, usage.values())) or "nothing",
+)
+def test_limits_hold_against_a_server_whose_counts_cannot_be(eqlab, server, tmp_path, reports):
+    """Unknown counts are estimated from the texts, said to be, and the next session holds the limit too."""
+    cheap = tmp_path / "cheap.toml"
+    cheap.write_text(PRICES.replace("1000.0", "1.0").replace("2000.0", "2.0"))
+    server.reply = lambda body, number: good(body) | {"usage": reports}
+    limits = ("--max-cost", "0.02", "--max-tokens-total", "12000", "--prices", cheap, "--store", "s.db")
+    done = eqlab(*command(server, *limits))
+    asked = len(server.requests)
+    assert done.code == 4, done.err
+    assert 2 < asked < 40
+    assert f"estimated from the text for {asked} replies whose tokens were not counted" in done.err
+    assert ("token counts that cannot be" in done.err) is any(count >= 0 for count in reports.values())
+    assert eqlab(*command(server, *limits)).code == 4
+    assert len(server.requests) < 50
+
+
 def test_a_limit_of_cost_without_a_price_is_a_mistake(eqlab, server):
     done = eqlab(*command(server, "--max-cost", "5", model="m"))
     assert done.code == 2

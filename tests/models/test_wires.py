@@ -392,3 +392,57 @@ def test_of_two_token_limits_that_a_server_names_the_smaller_holds(limits):
         profile = adapted(profile, Adaptation("limit", "room", str(limit)))
     assert profile.token_limit == 128
     assert token_limit(prompted("x", max_tokens=1000), profile) == 128
+
+
+def stream(*pieces):
+    return b"".join(b"data: " + json.dumps(piece).encode() + b"\n\n" for piece in pieces)
+
+
+def chat_stream(*usages):
+    said = {"choices": [{"delta": {"content": "Joy: 1"}}]}
+    ended = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+    return stream(
+        *(piece | {"usage": usage} for piece, usage in zip((said, ended, {"choices": []}), usages, strict=True))
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        ("openai_chat", chat_stream({"prompt_tokens": 9, "completion_tokens": 1}, {"prompt_tokens": 9, "completion_tokens": 4}, None)),
+        ("openai_chat", chat_stream({"prompt_tokens": 9, "completion_tokens": 4}, None, {"prompt_tokens": 0, "completion_tokens": 0})),
+        ("openai_chat", chat_stream({"prompt_tokens": 9}, {"completion_tokens": 4, "prompt_tokens_details": None}, {"prompt_tokens": -1})),
+        ("anthropic", stream(
+            {"type": "message_start", "message": {"usage": {"input_tokens": 9, "output_tokens": 1}}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Joy: 1"}},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"input_tokens": 0, "output_tokens": 4}},
+            {"type": "message_stop"},
+        )),
+        ("gemini", stream(
+            {"candidates": [{"content": {"parts": [{"text": "Joy"}]}}], "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 2}},
+            {"candidates": [{"content": {"parts": [{"text": ": 1"}]}, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 4}},
+            {"usageMetadata": {"promptTokenCount": 0}},
+        )),
+    ],
+)  # fmt: skip
+def test_counts_that_grow_in_a_stream_are_not_added_up_and_do_not_fall_back_to_0(name, raw):
+    found = verdict(name, 200, raw, headers={"Content-Type": "text/event-stream"})
+    assert (found.text, found.tokens_in, found.tokens_out) == ("Joy: 1", 9, 4)
+
+
+@pytest.mark.parametrize(
+    ("reported", "kept", "odd"),
+    [
+        ((9, 4), (9, 4), {}),
+        ((0, 0), (None, None), {"reported_in": 0, "reported_out": 0}),
+        ((9, 0), (9, None), {"reported_out": 0}),
+        ((9, 1), (9, None), {"reported_out": 1}),
+        ((None, 4), (None, 4), {}),
+        ((50_000, 50_000), (None, None), {"reported_in": 50_000, "reported_out": 50_000}),
+    ],
+)
+def test_counts_that_cannot_be_are_unknown_and_kept_as_reported(reported, kept, odd):
+    reply = ChatReply("a word or two " * 5, tokens_in=reported[0], tokens_out=reported[1], sent={"room": 256})
+    found = contract.believed(reply, prompted("x" * 20))
+    assert (found.tokens_in, found.tokens_out, found.usage) == (*kept, odd)
+    assert contract.believed(ChatReply("", tokens_in=9, tokens_out=0), prompted("x")).tokens_out == 0

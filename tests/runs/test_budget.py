@@ -114,7 +114,7 @@ def test_a_request_that_timed_out_counts_as_billed(server, store, priced):
     waited = [use.timed_out for use in store.used(plan.config.id, "model:dear") if use.timed_out]
     assert waited
     price = Price(("dear",), 1000, 2000)
-    tokens, cost = spent(store, plan.config.id, "model:dear", {"": price})
+    tokens, cost, _ = spent(store, plan.config.id, "model:dear", {"": price})
     counted = sum(total_of(use) for use in store.used(plan.config.id, "model:dear"))
     assert tokens > counted
     assert cost > 3 * 0.38
@@ -156,7 +156,7 @@ def test_errors_of_the_server_cost_nothing(server, store, priced):
     server.reply = lambda body, number: web.Response(status=400, text='{"error": {"message": "too long"}}')
     plan = prepared(server, limit=4)
     run(plan, store, limits=Limits(cost=50.0))
-    assert spent(store, plan.config.id, "model:dear", {"": Price(("dear",), 1000, 2000)}) == (0, 0.0)
+    assert spent(store, plan.config.id, "model:dear", {"": Price(("dear",), 1000, 2000)}) == (0, 0.0, 0)
 
 
 @given(

@@ -1,10 +1,12 @@
 """Batches in the store, on SQLite and on PostgreSQL."""
 
+from dataclasses import replace
+
 import pytest
 
 import eqlab as api
 from eqlab.core.answers import Answer
-from eqlab.core.usage import total
+from eqlab.core.usage import Use, total
 from eqlab.store.batches import Batches, BatchItem
 from eqlab.store.store import Store
 
@@ -88,13 +90,15 @@ def test_what_answers_took(begun):
     found = total(uses, [1.0, 0.5, None, None], "USD")
     assert (found.answers, found.tokens_in, found.tokens_out, found.uncounted) == (3, 300, 30, 3)
     assert (found.cost, found.seconds) == (1.5, 3.0)
+    zero = Use(True, 0, 0, 1.0, characters_out=20)  # stored by an earlier version from a server that reports 0
+    assert zero.known_tokens == (None, None)
+    assert replace(zero, tokens_in=9, characters_out=0).known_tokens == (9, 0)
+    assert (total([zero], [None], "USD").tokens_in, total([zero], [None], "USD").uncounted) == (None, 1)
     assert total([], [], "USD").tokens_in is None
     assert total([], [], "USD").cost is None
 
 
 def test_who_else_answered_in_a_talk_is_told_apart(begun):
-    from dataclasses import replace
-
     store, run, trials = begun
     tricky = replace(trials[0], prompt='they said "seat":"thief" and left', id="")
     other = replace(trials[1], seat="friend", id="")

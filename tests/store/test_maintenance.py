@@ -146,26 +146,3 @@ def test_a_store_of_the_first_version_is_brought_up_to_date(tmp_path):
     quick = open_sqlite_reader(str(path))
     assert quick is not None
     quick.close()
-
-
-def test_looking_at_a_run_loads_nothing_heavy(server, tmp_path):
-    """`eqlab show` and `eqlab runs` answer at once: no SQLAlchemy, no numpy, no rich, no pydantic."""
-    import subprocess
-    import sys
-
-    import eqlab as api
-
-    store = api.open_store(str(tmp_path / "s.db"))
-    prepared = api.prepare(
-        api.Request(benchmarks="eqbench", profile="full", models=("m",), base_url=server.url, limit=2)
-    )
-    api.run(prepared, store)
-    store.close()
-    code = (
-        "import sys\nfrom eqlab.cli.main import app\n"
-        "app(['show', 'last', '--store', sys.argv[1]], standalone_mode=False)\n"
-        "heavy = {'sqlalchemy', 'numpy', 'scipy', 'polars', 'rich', 'pydantic', 'aiohttp'} & set(sys.modules)\n"
-        "print('loaded', sorted(heavy))"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "s.db")], capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "loaded []", done.stderr

@@ -84,7 +84,7 @@ def interval(
 
 def _bca_tails(tails: Floats, value: float, drawn: Floats, samples: Sequence[Floats], statistic: Statistic) -> Floats:
     """Φ(z₀ + (z₀ + z)/(1 − a(z₀ + z))), ties counted half; without spread the plain tails."""
-    from scipy.special import ndtr, ndtri
+    from eqlab.analysis.special import ndtr, ndtri
 
     below = (np.sum(drawn < value) + 0.5 * np.sum(drawn == value)) / len(drawn)
     if not 0 < below < 1:

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.special import ndtr
 
 from eqlab.analysis.arrays import Floats, Ints, codes, count_levels
 from eqlab.analysis.ordinal_likelihood import FitError
 from eqlab.analysis.ranks import Claim, Pairwise, RankSets, pairwise, rank_sets
+from eqlab.analysis.special import ndtr
 from eqlab.analysis.two_way import TwoWay, as_pairwise, over_judges, tastes, two_way
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate
@@ -433,7 +433,7 @@ def _inflation(robust: Floats, plain: Floats) -> float:
 
 def _bound(found: Strengths) -> float:
     """The normal bound for one model's differences to all others, by Bonferroni: near the bootstrap's, and quick."""
-    from scipy.special import ndtri
+    from eqlab.analysis.special import ndtri
 
     return float(-ndtri(0.025 / max(1, len(found.names) - 1)))
 

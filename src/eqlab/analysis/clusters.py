@@ -52,7 +52,7 @@ def reliability_of_means(name: str, found: Clustering) -> Estimate:
     (Shrout & Fleiss 1979): exact where clusters are equally large and values normal, near it elsewhere."""
     if found.icc is None or found.icc >= 1:
         return Estimate(name, None, found.n_clusters)
-    from scipy.special import fdtri
+    from eqlab.analysis.special import fdtri
 
     ratio = (1 + (found.size - 1) * found.icc) / (1 - found.icc)
     if ratio <= 0:
@@ -108,7 +108,7 @@ def repeatability(matrix: npt.ArrayLike) -> Repeatability | None:
 
 def score_variation(scores: npt.ArrayLike) -> Estimate:
     """CV in percent of the scores that single repeats give."""
-    from scipy.special import chdtri
+    from eqlab.analysis.special import chdtri
 
     each = np.asarray(scores, dtype=float)
     if len(each) < 2:
@@ -126,7 +126,7 @@ def score_variation(scores: npt.ArrayLike) -> Estimate:
 
 def item_agreement(matrix: npt.ArrayLike) -> Estimate:
     """ICC(1) of an items × repeats array; items with fewer than two values do not count."""
-    from scipy.special import fdtri
+    from eqlab.analysis.special import fdtri
 
     table = np.asarray(matrix, dtype=float)
     again = table[np.isfinite(table).sum(axis=1) >= 2]

@@ -13,10 +13,10 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri, stdtr, stdtrit
 
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import FEWEST, mean_bounds
+from eqlab.analysis.special import ndtri, stdtr, stdtrit
 from eqlab.core.errors import UsageError
 
 DIFFER = 8

@@ -13,10 +13,10 @@ from itertools import product
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import fdtrc, stdtrit
 
 from eqlab.analysis.arrays import Floats, Ints, Labels, codes
 from eqlab.analysis.intervals import Z95
+from eqlab.analysis.special import fdtrc, stdtrit
 from eqlab.core.errors import UsageError
 
 RESIDUAL = "residual"

@@ -12,11 +12,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ordinal import LikelihoodRatio, OrdinalFit, RandomEffect, fit_ordinal, likelihood_ratio
 from eqlab.analysis.ordinal_likelihood import FitError
+from eqlab.analysis.special import stdtr, stdtrit
 
 RATER, PROMPT, REPLY = "rater", "prompt", "reply"
 

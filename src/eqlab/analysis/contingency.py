@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtrc, ndtri
+
+from eqlab.analysis.special import chdtrc, ndtri
 
 
 @dataclass(frozen=True, slots=True)

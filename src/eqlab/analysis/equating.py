@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr, stdtrit
 
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.multiplicity import holm
+from eqlab.analysis.special import stdtr, stdtrit
 from eqlab.core.errors import UsageError
 
 DRAWS = 2000

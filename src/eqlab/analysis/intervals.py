@@ -21,7 +21,7 @@ Z95 = 1.959963984540054
 
 def t_bounds(mean: float, se: float, df: float, confidence: float = 0.95) -> tuple[float, float]:
     """mean ± t·se with Student's t."""
-    from scipy.special import stdtrit
+    from eqlab.analysis.special import stdtrit
 
     reach = float(stdtrit(df, 0.5 + confidence / 2)) * se
     return mean - reach, mean + reach
@@ -54,7 +54,7 @@ def mean_bounds(
         return (low, high) if se > 1e-14 * max(abs(mean), 1e-300) else None
     common, count = Counter(values).most_common(1)[0]
     if n - count < _NEARLY_ALL:
-        from scipy.special import betaincinv
+        from eqlab.analysis.special import betaincinv
 
         held = float(betaincinv(count, n - count + 1, (1 - confidence) / 2))
         low = min(low, held * common + (1 - held) * bounds[0])
@@ -119,7 +119,7 @@ def clustered_share(name: str, hits: Sequence[bool], clusters: Sequence[object],
 
 def _squared_quantiles(df: int) -> float:
     """(z/t)²: what few clusters cost."""
-    from scipy.special import stdtrit
+    from eqlab.analysis.special import stdtrit
 
     return (Z95 / float(stdtrit(df, 0.975))) ** 2
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr
 
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import FEWEST, fisher, t_bounds
 from eqlab.analysis.item_response import fit
 from eqlab.analysis.multiplicity import benjamini_hochberg
+from eqlab.analysis.special import stdtr
 from eqlab.core.errors import UsageError
 
 

@@ -248,7 +248,7 @@ def two_intervals(model: ItemModel, answers: Mapping[int, float], reach: float) 
     """`reach`: what calibration on held-out families multiplies the standard deviation with (`factors`). The
     second adds the spread of the subject's own scores over as many items as the full form has: √(sd² + s²/N), with
     Student's t of the answered items where that is wider than `reach`. None for fewer than five answers."""
-    from scipy.special import stdtrit
+    from eqlab.analysis.special import stdtrit
 
     if len(answers) < 5:
         return None

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from eqlab.analysis.arrays import Floats, Ints, codes
+from eqlab.analysis.special import stdtrit
 from eqlab.core.results import Estimate
 
 ONE_SUBJECT = "one model alone: its length cannot be told from its skill"

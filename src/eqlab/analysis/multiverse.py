@@ -8,9 +8,9 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from eqlab.analysis.arrays import Flags, Floats
+from eqlab.analysis.special import ndtri
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, expit, logit, ndtr, ndtri
 
 from eqlab.analysis.arrays import Floats, codes, count_levels
 from eqlab.analysis.crossed import Layout, Term
 from eqlab.analysis.ordinal_likelihood import FitError, LikelihoodProblem, across, find_mode, maximise
+from eqlab.analysis.special import chdtrc, expit, logit, ndtr, ndtri
 
 _LARGEST = 15.0
 """A log-odds beyond which an effect is taken to have no finite estimate."""

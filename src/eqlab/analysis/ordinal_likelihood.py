@@ -15,10 +15,10 @@ maximum raises; it never returns numbers."""
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
 
 from eqlab.analysis.arrays import Floats, Ints
 from eqlab.analysis.crossed import Factor, Layout
+from eqlab.analysis.special import expit
 from eqlab.core.errors import EqlabError
 
 _INNER_STEPS = 100

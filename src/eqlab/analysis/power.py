@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import chdtri, chndtr, expit, fdtri, ncfdtr, nctdtr, ndtr, ndtri, stdtrit
 
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.intervals import proportion_bounds
 from eqlab.analysis.sequential import inflation, obrien_fleming, outlook
+from eqlab.analysis.special import chdtri, chndtr, expit, fdtri, ncfdtr, nctdtr, ndtr, ndtri, stdtrit
 from eqlab.core.errors import UsageError
 from eqlab.core.results import Estimate, Table
 
@@ -256,7 +256,7 @@ def _sequential(size: StudySize, raters: int, needed: int) -> dict[str, Any]:
         design_effect=size.design_effect,
         ratings_per_rater=size.ratings_per_rater,
     )
-    from scipy.special import ndtri
+    from eqlab.analysis.special import ndtri
 
     seen = outlook(design, single * float(ndtri(1 - size.alpha / 2)) * math.sqrt(raters))
     return {

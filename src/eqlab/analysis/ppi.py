@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from eqlab.analysis.arrays import Floats, Ints, Labels, codes
+from eqlab.analysis.special import stdtrit
 from eqlab.core.errors import UsageError
 
 _FOLDS = 10

@@ -18,12 +18,12 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr, stdtrit
 
 from eqlab.analysis.arrays import Flags, Floats
 from eqlab.analysis.comparison import DIFFER as DIFFER
 from eqlab.analysis.comparison import signs_p
 from eqlab.analysis.intervals import FEWEST
+from eqlab.analysis.special import stdtr, stdtrit
 from eqlab.core.errors import UsageError
 
 Float32s = npt.NDArray[np.float32]

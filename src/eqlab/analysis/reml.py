@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import minimize
-from scipy.special import chdtri, stdtrit
 
 from eqlab.analysis.arrays import Floats, Labels, codes, count_levels
 from eqlab.analysis.crossed import Factor, Layout, Term
+from eqlab.analysis.special import chdtri, stdtrit
 from eqlab.core.errors import UsageError
 
 RESIDUAL = "residual"

@@ -10,9 +10,9 @@ from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
 
 from eqlab.analysis.arrays import Floats
+from eqlab.analysis.special import ndtr, ndtri
 from eqlab.core.errors import UsageError
 
 _NODES = 161

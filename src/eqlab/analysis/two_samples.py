@@ -70,7 +70,7 @@ def published_comparison(sample: Sample, reference: Sample, alpha: float = 0.01)
 
 def f_test(sd: float, n: int, other_sd: float, other_n: int) -> float:
     """Two-sided test of equal variances: twice the upper tail of the larger over the smaller, at most 1."""
-    from scipy.special import fdtrc
+    from eqlab.analysis.special import fdtrc
 
     (large, n_large), (small, n_small) = sorted(((sd, n), (other_sd, other_n)), reverse=True)
     return min(1.0, 2 * float(fdtrc(n_large - 1, n_small - 1, (large / small) ** 2)))
@@ -105,7 +105,7 @@ def paired_comparison(changes: Floats) -> TwoSampleComparison:
 
 
 def two_sided(t: float, df: float) -> float:
-    from scipy.special import stdtr
+    from eqlab.analysis.special import stdtr
 
     return 2 * float(stdtr(df, -abs(t)))
 
@@ -139,7 +139,7 @@ def tost(
 ) -> Equivalence:
     """Two one-sided tests (Schuirmann 1987), normal, or Student's t with `df`. "Not significant" never shows that two
     arms are alike; this can."""
-    from scipy.special import ndtr, ndtri, stdtr, stdtrit
+    from eqlab.analysis.special import ndtr, ndtri, stdtr, stdtrit
 
     if se <= 0 or margin[0] >= margin[1]:
         raise UsageError("An equivalence test needs a standard error above 0 and a margin (low, high) with low < high.")

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr, stdtrit
 
 from eqlab.analysis.arrays import Floats
 from eqlab.analysis.ranks import Pairwise, pairwise
+from eqlab.analysis.special import stdtr, stdtrit
 
 _HALVINGS = 60
 

@@ -1,34 +1,113 @@
 """`eqlab`: the list of commands, and how errors reach the user: one line with the way out, a traceback on --debug."""
 
+import inspect
 import io
 import os
 import sys
-from typing import Annotated
+from collections.abc import Callable, Iterator, MutableMapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer._click import Command, Context, HelpFormatter
 from typer._click.exceptions import NoArgsIsHelpError
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
+from typer.main import get_group
 
-from eqlab.cli import (
-    compare,
-    data,
-    judge,
-    leaderboard,
-    models,
-    report,
-    research,
-    run,
-    runs,
-    study,
-    study_serve,
-    sweep,
-    view,
-)
 from eqlab.cli.plain import harmless
 from eqlab.core.errors import EqlabError
 
+COMMANDS = {
+    "run": "run.run",
+    "sweep": "sweep.sweep",
+    "judge": "judge.judge",
+    "view": "view.view",
+    "report": "report.report",
+    "plot": "report.plot",
+    "cite": "report.cite",
+    "compare": "compare.compare",
+    "correlate": "research.correlate",
+    "runs": "runs.runs",
+    "show": "runs.show",
+    "export": "runs.export",
+    "export-task": "runs.export_task",
+    "submit": "leaderboard.submit",
+    "probe": "research.probe",
+    "power": "research.power",
+    "reproduce": "research.reproduce",
+    "models": "models.models",
+    "benchmarks": "data.benchmarks",
+    "instruments": "data.instruments",
+    "ratings": "judge.ratings_app",
+    "study": "study.app",
+    "store": "runs.store_app",
+    "leaderboard": "leaderboard.app",
+    "data": "data.app",
+    "items": "research.items_app",
+}
+"""Name: file and function, or group of commands, in `eqlab.cli`; in the order of `eqlab --help`."""
+
+
+def _load(name: str) -> typer.Typer | Callable[..., Any]:
+    file, _, attribute = COMMANDS[name].partition(".")
+    loaded: typer.Typer | Callable[..., Any] = getattr(import_module(f"eqlab.cli.{file}"), attribute)
+    return loaded
+
+
+def _help(name: str) -> str:
+    loaded = _load(name)
+    return str(loaded.info.help) if isinstance(loaded, typer.Typer) else inspect.getdoc(loaded) or ""
+
+
+class _Commands(MutableMapping[str, Command]):
+    """The commands by name, each imported when it is asked for: a command does not wait for the others."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Command] = {}
+
+    def __getitem__(self, name: str) -> Command:
+        if name not in self._made:
+            around, loaded = typer.Typer(rich_markup_mode=None), _load(name)
+            if isinstance(loaded, typer.Typer):
+                around.add_typer(loaded, name=name)
+            else:
+                around.command(name)(loaded)
+            self._made[name] = get_group(around).commands[name]
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Command) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __contains__(self, name: object) -> bool:
+        return name in COMMANDS
+
+
+class _Group(TyperGroup):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Commands()
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Names and first sentences; no command's flags are read for it."""
+        limit = formatter.width - 6 - max(map(len, COMMANDS))
+        rows = [(name, TyperCommand(name, help=_help(name)).get_short_help_str(limit)) for name in COMMANDS]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 app = typer.Typer(
     name="eqlab",
+    cls=_Group,
     help="Measure the emotional intelligence of language models and of people, with the same questions.",
     no_args_is_help=True,
     add_completion=False,
@@ -54,36 +133,6 @@ def _global(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
 ) -> None:
     pass
-
-
-app.command("run")(run.run)
-app.command("sweep")(sweep.sweep)
-app.command("judge")(judge.judge)
-app.add_typer(judge.ratings_app, name="ratings")
-for command in (study_serve.serve, study_serve.preview, study_serve.status, study_serve.password):
-    study.app.command()(command)
-app.add_typer(study.app, name="study")
-app.command("view")(view.view)
-app.command("report")(report.report)
-app.command("plot")(report.plot)
-app.command("cite")(report.cite)
-app.command("compare")(compare.compare)
-app.command("correlate")(research.correlate)
-app.command("runs")(runs.runs)
-app.command("show")(runs.show)
-app.command("export")(runs.export)
-app.command("export-task")(runs.export_task)
-app.add_typer(runs.store_app, name="store")
-app.add_typer(leaderboard.app, name="leaderboard")
-app.command("submit")(leaderboard.submit)
-app.add_typer(data.app, name="data")
-app.add_typer(research.items_app, name="items")
-app.command("probe")(research.probe)
-app.command("power")(research.power)
-app.command("reproduce")(research.reproduce)
-app.command("models")(models.models)
-app.command("benchmarks")(data.benchmarks)
-app.command("instruments")(data.instruments)
 
 
 def main() -> None:

@@ -1,10 +1,12 @@
 """What the terminal shows: tables, escaped text, numbers with their interval."""
 
+import os
+import shutil
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.text import Text
+import typer
 
 from eqlab.cli.plain import columns, harmless, print_json, wrapped
 from eqlab.core.results import Cell, Column, Table
@@ -12,37 +14,62 @@ from eqlab.core.text import number
 from eqlab.tables.cells import interval_text as interval
 from eqlab.tables.terminal import table_lines
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 __all__ = ["console", "errors", "harmless", "interval", "number", "print_json", "print_rows", "print_table", "say"]
 
 
-def console() -> Console:
+_WEIGHTS = ("bold", "dim", "italic")
+_FILE_WIDTH = 200
+"""Columns of a table in a file or a pipe where COLUMNS is not set."""
+
+
+def console() -> "Console":
     """Standard output; as wide as COLUMNS says, else as the terminal, else as needed: nothing is cut in a file."""
-    return Console(width=columns() or (None if sys.stdout.isatty() else 200), highlight=False)
+    from rich.console import Console
+
+    return Console(width=columns() or (None if sys.stdout.isatty() else _FILE_WIDTH), highlight=False)
+
+
+def errors() -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
 
 
 def say(text: str, style: str = "") -> None:
     """A sentence or more on standard output, broken between words where a line is full; never inside a name. In a
     file without COLUMNS, one line as it is."""
-    out = console()
-    full = columns() or (out.width if sys.stdout.isatty() else None)
+    full = columns() or (_width() if sys.stdout.isatty() else None)
     for line in harmless(text).split("\n"):
         for part in wrapped(line, full):
-            out.print(Text(part, style=style), soft_wrap=True)
-
-
-def errors() -> Console:
-    return Console(stderr=True, highlight=False)
+            _print(part, style)
 
 
 def print_table(table: Table) -> None:
     """A table that fits the screen, between its title and its note."""
-    out = console()
     if table.title:
         say(table.title, style="italic")
-    for line in table_lines(table, out.width):
-        out.print(Text(line.text, style=line.style), soft_wrap=True)
+    for line in table_lines(table, _width()):
+        _print(line.text, line.style)
     if table.note:
         say(table.note, style="dim")
+
+
+def _width() -> int:
+    return columns() or (shutil.get_terminal_size().columns if sys.stdout.isatty() else _FILE_WIDTH)
+
+
+def _print(line: str, style: str) -> None:
+    """A line in one style, such as `bold red`; without any in a file, or where the terminal has none."""
+    words = style.split() if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else []
+    if words:
+        colour = next((word for word in words if word not in _WEIGHTS), None)
+        weights: dict[str, Any] = {weight: True for weight in _WEIGHTS if weight in words}
+        line = typer.style(line, fg=None if os.environ.get("NO_COLOR") else colour, **weights)
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], right: Sequence[str] = ()) -> None:

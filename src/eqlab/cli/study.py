@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eqlab.cli import study_data, study_manage, study_simulate
+from eqlab.cli import study_data, study_manage, study_serve, study_simulate
 from eqlab.cli.flags import DataFlag, JsonFlag, StoreFlag, check_writable
 from eqlab.cli.plain import print_text
 from eqlab.cli.study_manage import File, begun_study
@@ -228,3 +228,7 @@ app.command("person")(study_data.person)
 app.command("erase")(study_data.erase)
 app.command("analyze")(study_data.analyze)
 app.command("simulate")(study_simulate.simulate)
+app.command("serve")(study_serve.serve)
+app.command("preview")(study_serve.preview)
+app.command("status")(study_serve.status)
+app.command("password")(study_serve.password)

@@ -226,7 +226,7 @@ def _at_most(found: Pair) -> float | None:
     same = gap.differ is None and gap.low is None and not gap.value
     if gap.differ is None and not same:
         return max(0.0, -(gap.value if gap.low is None else gap.low))  # no interval: the same loss on every item
-    from scipy.special import betaincinv
+    from eqlab.analysis.special import betaincinv
 
     changed = gap.differ or 0
     share = float(betaincinv(changed + 1, gap.n - changed, 1 - ALPHA / 2))
@@ -265,13 +265,13 @@ def _missed(check: Check, tests: int) -> float | None:
         return None
     gap, alpha = check.pair.difference, ALPHA / tests
     if gap.differ is None and gap.se:
-        from scipy.special import nctdtr, stdtrit
+        from eqlab.analysis.special import nctdtr, stdtrit
 
         df = gap.df or max(gap.n - 1, 1)
         return float(nctdtr(df, check.loss / gap.se, float(stdtrit(df, 1 - alpha / 2))))
     if gap.method != "paired" or not check.pair.b.points:
         return None
-    from scipy.special import bdtr
+    from eqlab.analysis.special import bdtr
 
     ends = check.pair.b.bounds or (0.0, 100.0)
     score = check.pair.b.score.value or 0.0
@@ -307,7 +307,7 @@ def _needed(check: Check) -> int | None:
     gap = check.pair.difference if check.pair else None
     if gap is None or gap.differ is not None or not gap.se or check.margin <= 0 or gap.method != "paired":
         return None
-    from scipy.special import ndtri
+    from eqlab.analysis.special import ndtri
 
     reach = float(ndtri(1 - ALPHA / 2)) + float(ndtri(POWER))
     return max(gap.n + 1, math.ceil((reach * gap.se / check.margin) ** 2 * gap.n))

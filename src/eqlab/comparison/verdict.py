@@ -18,13 +18,13 @@ from itertools import pairwise as pairwise_of
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 from eqlab.analysis.comparison import Difference, items_needed, paired, unpaired
 from eqlab.analysis.components import MeasurementDesign
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ranks import adjusted_p, comparable, one_against, pairwise, rank_sets
+from eqlab.analysis.special import ndtr
 from eqlab.comparison.contender import Contender
 from eqlab.core.results import Estimate, Rank, goodness
 from eqlab.core.text import is_number
@@ -118,7 +118,7 @@ def _loses(one: Contender, other: Contender) -> bool:
 
 def _answered(a: Contender, b: Contender) -> Pair:
     if not (a.points and b.points):
-        return _judged(a, b, from_intervals(a.score, b.score), 0)
+        return _judged(a, b, from_intervals(a.compared or a.score, b.compared or b.score), 0)
     # in one order, so that the same two have the same difference to the last digit wherever they are compared
     shared = sorted(item for item in a.points if item in b.points) if a.item_set == b.item_set else []
     one, other = np.array([a.points[i] for i in shared]), np.array([b.points[i] for i in shared])

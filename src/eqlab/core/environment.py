@@ -4,9 +4,11 @@ entry points of other packages."""
 import os
 import sys
 from functools import cache
-from importlib.metadata import EntryPoint
-from importlib.metadata import entry_points as read_all
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 def cache_folder() -> Path:
@@ -29,7 +31,7 @@ def _platform(kind: str) -> str:
     return platformdirs.user_cache_dir("eqlab") if kind == "cache" else platformdirs.user_data_dir("eqlab")
 
 
-def entry_points(group: str, name: str | None = None) -> tuple[EntryPoint, ...]:
+def entry_points(group: str, name: str | None = None) -> "tuple[EntryPoint, ...]":
     """The entry points of a group, or those of one name. Read once: Python reads the metadata of every installed
     package each time it is asked for a group, which takes a tenth of a second in a full environment."""
     found = _of_group(group, tuple(sys.path))
@@ -37,5 +39,7 @@ def entry_points(group: str, name: str | None = None) -> tuple[EntryPoint, ...]:
 
 
 @cache
-def _of_group(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:  # another path has other packages
+def _of_group(group: str, path: tuple[str, ...]) -> "tuple[EntryPoint, ...]":  # another path has other packages
+    from importlib.metadata import entry_points as read_all  # loads a mail parser
+
     return tuple(read_all(group=group))

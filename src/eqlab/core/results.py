@@ -62,6 +62,11 @@ class Estimate(msgspec.Struct, frozen=True):
     """What n counts, where that is not plain: "people"."""
 
 
+WITH_OTHER_ITEMS = "the same, with other questions of this kind"
+"""The name of a headline's estimate once more, with an interval that takes the items for a sample: by it two are
+compared, where the headline's own interval does not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """What a subject without any skill would get on the same items."""

@@ -47,6 +47,11 @@ class Use:
         return self.tokens_in is not None and self.tokens_out is not None
 
     @property
+    def known_tokens(self) -> tuple[int | None, int | None]:
+        """Tokens in and out; None for what is unknown, as a report of 0 is (earlier versions stored such)."""
+        return self.tokens_in or None, self.tokens_out or (None if self.characters_out else self.tokens_out)
+
+    @property
     def timed_out(self) -> int:
         return timed_out(self.usage)
 
@@ -86,7 +91,7 @@ def total(uses: Iterable[Took], costs: Iterable[float | None], currency: str) ->
             continue
         answers += 1
         asked, said = use.tokens_in, use.tokens_out
-        if asked is None or said is None:
+        if not asked or said is None:  # no prompt has 0 tokens
             uncounted += 1
         tokens_in += asked or 0
         tokens_out += said or 0

@@ -30,6 +30,7 @@ from eqlab.models.wire.contract import (
     RequestProfile,
     TryAgain,
     adapted,
+    believed,
     token_limit,
     wire,
 )
@@ -76,7 +77,7 @@ class HttpChat:
         self._answered = False
         self._hopeless: ModelError | None = None
         self._schema_worked = False
-        self._warned = False
+        self._warned = self._disbelieved = False
         self._doubted = 0
         """How many answers the user knows to be doubtful."""
         self._hurried = asyncio.Event()
@@ -342,6 +343,7 @@ class HttpChat:
         self._limiter.went_well()
         self._pace.went_well()
         self._warn()
+        reply = self._counted(request, reply)
         exhausted = min(window_wait(came.headers), LONGEST_WAIT)
         if exhausted:
             self._pace.pause(exhausted)
@@ -359,6 +361,16 @@ class HttpChat:
         if retries or text is not reply.text or reasoning is not reply.reasoning:
             return replace(reply, text=text, reasoning=reasoning, transport_retries=retries)
         return reply
+
+    def _counted(self, request: ChatRequest, reply: ChatReply) -> ChatReply:
+        """A server that reports what cannot be is said to, once."""
+        found = believed(reply, request)
+        if found is not reply and not self._disbelieved:
+            self._disbelieved = True
+            reported = f"{reply.tokens_in} in, {reply.tokens_out} out, for a reply of {len(reply.text):,} characters"
+            self._learnt.append(f"it reports token counts that cannot be ({reported}): taken as unknown")
+            self._say(f"{self._named}: {self._learnt[-1]}, and estimated from the texts for limits.")
+        return found
 
     def _warn(self) -> None:
         if self._transport.pool.replies.order is not Order.KEPT and not self._warned:

@@ -232,16 +232,17 @@ def cost_of(use: Took, price: Price | None) -> float | None:
     said = use.usage.get("cost") if use.usage else None
     if isinstance(said, int | float) and (price is None or price.currency == "USD"):
         return float(said)
-    if price is None or use.tokens_in is None or use.tokens_out is None:
+    if price is None or not use.tokens_in or use.tokens_out is None:
         return None
     cached = use.usage.get("cached_tokens", 0)
     return price.cost(use.tokens_in, use.tokens_out, cached=cached if isinstance(cached, int) else 0, batch=use.batch)
 
 
-def spent(store: Reader, run: str, subject: str, by_seat: Mapping[str, Price | None]) -> tuple[int, float]:
-    """(tokens, cost) that a limit counts: what was not counted is taken at its worst, a lost request only where it was
-    given up for its silence. The cost is 0 where no price is known: such a run has no limit of cost."""
-    tokens, cost = 0, 0.0
+def spent(store: Reader, run: str, subject: str, by_seat: Mapping[str, Price | None]) -> tuple[int, float, int]:
+    """(tokens, cost, replies that are estimated) that a limit counts: what was not counted is taken at its worst,
+    a lost request only where it was given up for its silence. The cost is 0 where no price is known: such a run has no
+    limit of cost."""
+    tokens, cost, estimated = 0, 0.0, 0
     for use in store.used(run, subject, whole=True):
         price = by_seat.get(use.seat)
         guess_in = math.ceil(use.characters_in / _CHARACTERS_IN)
@@ -250,9 +251,18 @@ def spent(store: Reader, run: str, subject: str, by_seat: Mapping[str, Price | N
             cost += use.timed_out * (price.cost(guess_in, use.room) if price else 0.0)
         if not use.answered:
             continue
-        tokens_in = guess_in if use.tokens_in is None else use.tokens_in
-        tokens_out = math.ceil(use.characters_out / _CHARACTERS_OUT) if use.tokens_out is None else use.tokens_out
+        tokens_in, tokens_out = use.known_tokens
+        estimated += tokens_in is None or tokens_out is None
+        tokens_in = guess_in if tokens_in is None else tokens_in
+        if tokens_out is None:
+            tokens_out = most_said(math.ceil(use.characters_out / _CHARACTERS_OUT), use.usage, use.room)
         tokens += tokens_in + tokens_out
         known = cost_of(use, price)
         cost += known if known is not None else price.cost(tokens_in, tokens_out, batch=use.batch) if price else 0.0
-    return tokens, cost
+    return tokens, cost, estimated
+
+
+def most_said(guess: int, usage: Mapping[str, Any], room: int) -> int:
+    """Tokens of a reply that were not counted: by its text, or all its room where far more was reported than can be."""
+    reported = usage.get("reported_out", 0)
+    return max(guess, room) if isinstance(reported, int) and reported > room else guess

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from eqlab.analysis.agreement import printed_kappa
 from eqlab.analysis.arrays import Floats
@@ -18,6 +17,7 @@ from eqlab.analysis.clusters import clustering
 from eqlab.analysis.contingency import Counts, rao_scott
 from eqlab.analysis.intervals import proportion_estimate
 from eqlab.analysis.sequential import obrien_fleming, rerandomised
+from eqlab.analysis.special import ndtr
 from eqlab.analysis.two_samples import anova, compare_raters, permutation_p
 from eqlab.benchmarks.empathy.items import ARMS, BASELINE, TEQ_REVERSED, PublishedStudy
 from eqlab.benchmarks.empathy.replies import phrase_refusal

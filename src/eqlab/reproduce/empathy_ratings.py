@@ -9,10 +9,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc
 
 from eqlab.analysis.contingency import ChiSquare, Counts, GoodGain, chi_square, count_ratings, good_gain, implied_good
 from eqlab.analysis.multiplicity import benjamini_hochberg, bonferroni, holm
+from eqlab.analysis.special import chdtrc
 from eqlab.analysis.two_samples import anova
 from eqlab.benchmarks.empathy.items import ARMS, BASELINE, BATCH_SIZE, EMOTIONS, VALENCES, PublishedStudy
 from eqlab.benchmarks.empathy.replies import count_tokens, phrase_ai, phrase_greeting, phrase_refusal

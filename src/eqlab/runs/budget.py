@@ -9,13 +9,14 @@ from typing import Any
 from eqlab.core.errors import UsageError
 from eqlab.core.text import money
 from eqlab.models.chat import Chat, ChatReply, ChatRequest, LimitReached, TransportError
-from eqlab.models.prices import Price, known_prices, spent
+from eqlab.models.prices import Price, known_prices, most_said, spent
 from eqlab.runs.estimate import most_tokens_in
 from eqlab.runs.request import Prepared, seated
 from eqlab.store.reader import Reader
 
 _BYTES_A_TOKEN = 2
 """At the worst, for replies whose server counts no tokens."""
+_ESTIMATED = "estimated from the text for {n} replies whose tokens were not counted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,14 @@ class Limits:
 class Amount:
     tokens: int = 0
     cost: float = 0.0
+    estimated: int = 0
+    """Replies whose tokens nobody counted, or that were given up: their amounts are estimated."""
 
     def __add__(self, other: "Amount") -> "Amount":
-        return Amount(self.tokens + other.tokens, self.cost + other.cost)
+        return Amount(self.tokens + other.tokens, self.cost + other.cost, self.estimated + other.estimated)
 
     def __sub__(self, other: "Amount") -> "Amount":
-        return Amount(self.tokens - other.tokens, self.cost - other.cost)
+        return Amount(self.tokens - other.tokens, self.cost - other.cost, self.estimated - other.estimated)
 
 
 class Budget:
@@ -86,12 +89,13 @@ class Budget:
     def why(self, worst: Amount) -> str:
         """The limit that the next request could pass, and what is spent."""
         limits, used = self.limits, self.spent
+        guessed = f" ({_ESTIMATED.format(n=used.estimated)})" if used.estimated else ""
         if limits.cost is not None and (used + worst).cost > limits.cost:
             now, more = money(used.cost, self.currency), money(worst.cost, self.currency)
-            return f"--max-cost {limits.cost:g}: {now} are spent, and the next request may cost up to {more}"
+            return f"--max-cost {limits.cost:g}: {now} are spent{guessed}, and the next request may cost up to {more}"
         return (
-            f"--max-tokens-total {limits.tokens}: {used.tokens:,} are used, and the next request may take up to "
-            f"{worst.tokens:,}"
+            f"--max-tokens-total {limits.tokens}: {used.tokens:,} are used{guessed}, and the next request may take "
+            f"up to {worst.tokens:,}"
         )
 
     def amount(self, subject: str, tokens_in: int, tokens_out: int, *, batch: bool = False) -> Amount:
@@ -107,14 +111,16 @@ class Budget:
     def actual(self, subject: str, request: ChatRequest, reply: ChatReply, *, batch: bool = False) -> Amount:
         """What a reply took; at the worst where nobody counted."""
         price = self.prices[subject]
+        unknown = reply.tokens_in is None or reply.tokens_out is None
         said = (len(reply.text.encode()) + len(reply.reasoning.encode())) // _BYTES_A_TOKEN
+        said = most_said(said, reply.usage, int(reply.sent.get("room") or 0))
         tokens_in = most_tokens_in(request) if reply.tokens_in is None else reply.tokens_in
         tokens_out = said if reply.tokens_out is None else reply.tokens_out
         cached = int(reply.usage.get("cached_tokens", 0))
         cost = price.cost(tokens_in, tokens_out, cached=cached, batch=batch) if price else 0.0
         if "cost" in reply.usage and self.currency == "USD":
             cost = float(reply.usage["cost"])
-        return Amount(tokens_in + tokens_out, cost)
+        return Amount(tokens_in + tokens_out, cost, int(unknown))
 
 
 def open_budget(limits: Limits, prepared: Prepared, store: Reader) -> Budget:
@@ -174,7 +180,7 @@ class Metered:
     @staticmethod
     def _given_up(worst: Amount, times: int) -> Amount:
         """Requests that were given up for their silence were probably billed."""
-        return Amount(times * worst.tokens, times * worst.cost)
+        return Amount(times * worst.tokens, times * worst.cost, times)
 
     def hurry(self) -> None:
         self._chat.hurry()

@@ -53,6 +53,20 @@ class SqliteReader(Reader):
         self._connection.close()
 
 
+class EmptyReader(Reader):
+    """The user's own store before anything was stored: there is nothing to read, and nothing is made to say so."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__()
+        self.where = where
+
+    def rows(self, query: str, values: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
+        return iter(())
+
+    def close(self) -> None:
+        pass
+
+
 def open_sqlite_reader(where: str) -> SqliteReader | None:
     """A reader of this store; None where the full store has to be opened."""
     path = sqlite_path(where)
@@ -155,7 +169,11 @@ def open_store(where: str = "", *, existing: bool = False) -> "Store":
 def open_reader(where: str = "") -> "Reader":
     """The store at a path or URL, to read; the user's own without one."""
     check_there(where)
-    return open_sqlite_reader(where or default_store()) or open_store(where)
+    place = where or default_store()
+    path = sqlite_path(place)
+    if path is not None and not path.exists() and not waiting(place):
+        return EmptyReader(place)
+    return open_sqlite_reader(place) or open_store(where)
 
 
 def take_in(store: "Store") -> None:

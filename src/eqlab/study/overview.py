@@ -180,7 +180,7 @@ def power_of(design: Design) -> str:
 
 def _power_in_sd(design: Design) -> str:
     """Two groups: d = (z_α/2 + z_β)·√(2/n). One: the half-width of a mean's interval, z_α/2/√n."""
-    from scipy.special import ndtri
+    from eqlab.analysis.special import ndtri
 
     alpha, people = design.study.analysis.alpha, min(design.sizes.values())
     level = f"{100 * (1 - alpha):g} %"

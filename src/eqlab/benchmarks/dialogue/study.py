@@ -230,7 +230,7 @@ class TalkStudy:
         people = min(design.sizes.values())
         if len(design.arms) < 2 or terms_of(design.study).person == "listener" or people < 2:
             return ""
-        from scipy.special import stdtrit
+        from eqlab.analysis.special import stdtrit
 
         df = 2 * people - 3
         alpha = design.study.analysis.alpha

@@ -8,13 +8,13 @@ from itertools import combinations
 
 import numpy as np
 from msgspec import structs
-from scipy.special import stdtrit
 
 from eqlab.analysis.bradley_terry import Strengths, strengths
 from eqlab.analysis.comparison import paired
 from eqlab.analysis.intervals import mean_bounds, mean_estimate, proportion_estimate
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.ordinal_likelihood import FitError
+from eqlab.analysis.special import stdtrit
 from eqlab.benchmarks.common.people import contrast_table, corrected, p_text
 from eqlab.benchmarks.rating.people import FOLLOWS, WHY_NO_POINTS
 from eqlab.benchmarks.rating.powered import wins_table

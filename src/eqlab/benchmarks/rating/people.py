@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from eqlab.analysis.agreement import coincidences, ordinal_alpha, tables_agreement
 from eqlab.analysis.clusters import clustering
@@ -32,6 +31,7 @@ from eqlab.analysis.ordinal import (
     proportional_odds,
 )
 from eqlab.analysis.ordinal_likelihood import FitError
+from eqlab.analysis.special import stdtrit
 from eqlab.analysis.two_samples import tost
 from eqlab.benchmarks.common.people import contrast_table, corrected, p_text
 from eqlab.benchmarks.rating.arm_shares import ArmShares, arm_shares, arm_table, by_group, length_table, shares_of

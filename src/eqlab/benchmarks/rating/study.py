@@ -285,7 +285,7 @@ class PairwiseStudy:
 
     def power(self, design: Design) -> str:
         """A log-odds of m independent choices has a standard error of 2/√m near even odds."""
-        from scipy.special import expit, ndtri
+        from eqlab.analysis.special import expit, ndtri
 
         arms, alpha = len(design.study.arms), design.study.analysis.alpha
         if arms < 2:

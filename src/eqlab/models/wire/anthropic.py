@@ -14,6 +14,7 @@ from eqlab.models.wire.contract import (
     Outgoing,
     ReplyOrFailure,
     RequestProfile,
+    added_usage,
     allowance,
     count,
     events,
@@ -236,7 +237,7 @@ def _gathered(raw: bytes) -> dict[str, Any]:
                     inputs[event["index"]] = inputs.get(event["index"], "") + delta["partial_json"]
             case "message_delta":
                 message |= event.get("delta") or {}
-                message["usage"] = mapping(message.get("usage")) | mapping(event.get("usage"))  # type: ignore[operator]
+                message["usage"] = added_usage(message.get("usage"), event.get("usage"))
             case "message_stop":
                 ended = True
     if not ended:

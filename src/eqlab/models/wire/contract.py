@@ -66,6 +66,43 @@ def amount(value: Any) -> float | None:
     return float(value)
 
 
+_CHARACTERS_A_TOKEN = 32
+"""A tokenizer's longest tokens are about half as long; runs of one sign aside, no text has fewer tokens."""
+_SERVERS_OWN = 10_000
+"""Tokens that a server may add to a prompt, or think beyond its room."""
+
+
+def believed(reply: ChatReply, request: ChatRequest) -> ChatReply:
+    """The reply without counts that cannot be: 0 beside a text, far fewer or far more than its text has. They are
+    unknown then, and kept in `usage` as they were reported."""
+    written = reply.text + reply.reasoning
+    asked = sum(len(message.text.encode("utf-8", "replace")) for message in request.messages)
+    asked += len(str(request.schema)) if request.schema is not None else 0
+    most = max(reply.sent.get("room") or 0, len(written.encode("utf-8", "replace")))
+    most += reply.usage.get("reasoning_tokens", 0) + _SERVERS_OWN
+    odd: dict[str, int] = {}
+    if reply.tokens_in is not None and not 0 < reply.tokens_in <= asked + _SERVERS_OWN:
+        odd["reported_in"] = reply.tokens_in
+    if reply.tokens_out is not None and not len(written) / _CHARACTERS_A_TOKEN <= reply.tokens_out <= most:
+        odd["reported_out"] = reply.tokens_out
+    if not odd:
+        return reply
+    return replace(
+        reply,
+        tokens_in=None if "reported_in" in odd else reply.tokens_in,
+        tokens_out=None if "reported_out" in odd else reply.tokens_out,
+        usage={**reply.usage, **odd},
+    )
+
+
+def added_usage(before: Any, now: Any) -> Any:
+    """What a stream has reported so far: counts grow from piece to piece, and one that falls back to 0 says nothing."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        return before | {name: added_usage(before.get(name), value) for name, value in now.items()}
+    was, is_now = amount(before), amount(now)
+    return before if now is None or (was is not None and (is_now is None or was > is_now)) else now
+
+
 def mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 

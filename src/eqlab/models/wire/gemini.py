@@ -15,6 +15,7 @@ from eqlab.models.wire.contract import (
     ReplyOrFailure,
     RequestProfile,
     TryAgain,
+    added_usage,
     allowance,
     count,
     events,
@@ -222,7 +223,8 @@ def _gathered(raw: bytes) -> dict[str, Any]:
         for one in piece.get("candidates") or ():
             parts += mapping(one.get("content")).get("parts") or []
             candidate |= {name: value for name, value in one.items() if name != "content"}
-        whole |= {name: value for name, value in piece.items() if name != "candidates"}
+        usage = added_usage(whole.get("usageMetadata"), piece.get("usageMetadata"))
+        whole |= {name: value for name, value in piece.items() if name != "candidates"} | {"usageMetadata": usage}
     if mapping(whole.get("promptFeedback")).get("blockReason"):
         return whole
     if not candidate.get("finishReason"):

@@ -18,6 +18,7 @@ from eqlab.models.wire.contract import (
     ReplyOrFailure,
     RequestProfile,
     TryAgain,
+    added_usage,
     amount,
     count,
     events,
@@ -284,7 +285,7 @@ def _gathered(raw: bytes) -> dict[str, Any]:
         if piece.get("error"):
             return piece
         whole["model"] = piece.get("model") or whole.get("model")
-        whole["usage"] = piece.get("usage") or whole.get("usage")
+        whole["usage"] = added_usage(whole.get("usage"), piece.get("usage"))
         for part in piece.get("choices") or ():
             if part.get("index"):
                 continue

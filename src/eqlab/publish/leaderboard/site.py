@@ -12,10 +12,10 @@ from urllib.parse import quote
 import numpy as np
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
-from scipy.special import stdtrit
 
 from eqlab.analysis.intervals import FEWEST
 from eqlab.analysis.ranks import DIFFER
+from eqlab.analysis.special import stdtrit
 from eqlab.comparison.contender import Lost
 from eqlab.comparison.scores import score_records, score_table, score_types, sort_values
 from eqlab.comparison.verdict import Pair
