@@ -62,8 +62,7 @@ def _print_group(
         if result.proviso and result.proviso not in result.caveats:
             lines.append((f"{_name(result)}: {result.proviso}.", ""))
         if result.percentile and result.norms:
-            placed = percentile_sentence(_name(result), result.percentile, result.norms.source, result.norms.caution)
-            lines.append((placed, ""))
+            lines.append((percentile_sentence(_name(result), result.percentile, result.norms), ""))
         if again := _again(result):
             lines.append((f"{own}asked again: {again}." if own else f"Asked again: {again}.", "dim"))
         lines += [(f"! {own}{caveat}", "yellow") for caveat in result.caveats if caveat not in (*shared, *everywhere)]

@@ -222,7 +222,8 @@ def _placed(opened: "Reader", stored: "StoredRun", pairs: "Sequence[tuple[str, B
     from eqlab.core.benchmark import Normed
     from eqlab.core.text import percentile_sentence
 
-    normed = [(who, asked) for who, asked in pairs if isinstance(load(asked.name), Normed)]
+    studied = {asked.name for study in opened.studies() for asked in opened.read_run(study.run).config.benchmarks}
+    normed = [pair for pair in pairs if pair[1].name in studied or isinstance(load(pair[1].name), Normed)]
     if not normed:
         return
     from eqlab.runs.context import Known
@@ -232,9 +233,7 @@ def _placed(opened: "Reader", stored: "StoredRun", pairs: "Sequence[tuple[str, B
     for who, asked in normed:
         found = result_of(known, (stored, who, asked))
         if found.percentile and found.norms:
-            yield percentile_sentence(
-                who.removeprefix("model:"), found.percentile, found.norms.source, found.norms.caution
-            )
+            yield percentile_sentence(who.removeprefix("model:"), found.percentile, found.norms)
 
 
 def _matches(

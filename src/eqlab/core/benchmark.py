@@ -105,6 +105,10 @@ class Context(Protocol):
         """All runs of the store with this benchmark, newest first, the one being scored among them."""
         ...
 
+    def studies(self) -> Iterable[OtherRun]:
+        """The store's studies in which people took this benchmark, newest first; found without reading the others."""
+        ...
+
     def once(self, name: str, make: Callable[[], T]) -> T:
         """What `make` gives, made once for all results of a command."""
         ...
@@ -120,6 +124,9 @@ class NoContext:
     model: ModelConfig | None = None
 
     def others(self) -> Iterable[OtherRun]:
+        return ()
+
+    def studies(self) -> Iterable[OtherRun]:
         return ()
 
     def once(self, name: str, make: Callable[[], T]) -> T:

@@ -37,7 +37,6 @@ class Known:
 
     store: Reader
     _made: dict[tuple[str, str], Any] = field(default_factory=dict)
-    _runs: list[RunConfig] | None = None
     looked: set[str] = field(default_factory=set)
     """Benchmarks whose scores took other runs into account: they may change when any run does."""
     withheld: dict[str, dict[str, None]] = field(default_factory=dict)
@@ -45,14 +44,20 @@ class Known:
 
     def runs(self) -> list[RunConfig]:
         """Newest first; those that a newer version wrote are passed over."""
-        if self._runs is None:
-            self._runs = []
-            for run in self.store.run_ids():
-                try:
-                    self._runs.append(self.store.read_run(run).config)
-                except StoreError:
-                    continue
-        return self._runs
+        return self.once("", "runs", lambda: self._read(self.store.run_ids()))
+
+    def studies(self) -> list[RunConfig]:
+        """The same of those that people answer."""
+        return self.once("", "studies", lambda: self._read(study.run for study in self.store.studies()))
+
+    def _read(self, runs: Iterable[str]) -> list[RunConfig]:
+        found = []
+        for run in runs:
+            try:
+                found.append(self.store.read_run(run).config)
+            except StoreError:
+                continue
+        return found
 
     def once(self, benchmark: str, name: str, make: Callable[[], T]) -> T:
         if (benchmark, name) not in self._made:
@@ -74,6 +79,12 @@ class StoreContext:
             for asked in config.benchmarks:
                 if asked.name == self.asked.name:
                     yield StoredOther(self.known, config, asked)
+
+    def studies(self) -> Iterable[StoredOther]:
+        for config in self.known.studies():
+            for asked in config.benchmarks:
+                if asked.name == self.asked.name:
+                    yield StoredOther(self.known.store, config, asked)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         return self.known.once(self.asked.name, name, make)
