@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, pearsonr
 from sklearn.metrics import roc_auc_score
 
-from eqlab.analysis.moods import concordance, concordance_value, movement, profile
+from eqlab.analysis.moods import concordance, concordance_cap, concordance_value, movement, profile
 from eqlab.core.errors import UsageError
 
 
@@ -74,6 +74,26 @@ def test_people_measured_before_and_after_are_paired():
     assert paired.neutral_above_bad.se < 0.5 * apart.neutral_above_bad.se
     assert paired.all.value is None
     assert paired.neutral_above_bad.n == 200
+
+
+@pytest.mark.parametrize(
+    ("neutral", "cap"), [([0, 10], 100), ([40, 40], 250 / 3), ([40, 0], 275 / 3), ([-40, 40], 250 / 3), ([], None)]
+)
+def test_the_end_of_the_scale_caps_what_can_be_in_order(neutral, cap):
+    values, kinds = [-20.0, -10.0, *neutral, 40.0, 40.0], [0, 0, *[1] * len(neutral), 2, 2]
+    found = concordance_cap(values, kinds, (-40, 40))
+    assert found == pytest.approx(cap)
+    if cap and -40 not in neutral:  # the others are in order here, so the cap is reached
+        assert concordance_value(values, kinds) == pytest.approx(cap)
+
+
+def test_situations_of_one_factor_count_as_one_unit():
+    values, kinds = moods(3)
+    alike = [f"f{k // 5}" if kind == 0 else k for k, kind in enumerate(kinds)]
+    bad = np.array(values)
+    bad[kinds == 0] = np.repeat(bad[kinds == 0][::5], 5)  # five times the same
+    assert concordance(bad, kinds, alike).all.se > concordance(bad, kinds).all.se
+    assert concordance(bad, kinds, alike).all.value == concordance(bad, kinds).all.value
 
 
 def test_too_few_and_wrong_kinds():

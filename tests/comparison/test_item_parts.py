@@ -46,6 +46,16 @@ def test_the_width_is_reached_when_the_design_is_carried_out():
     assert np.mean(np.abs(gaps) <= 2.0) == pytest.approx(0.95, abs=0.03)
 
 
+def test_who_scatters_more_needs_more_than_the_average_design():
+    draw = np.random.default_rng(5)
+    points = [ItemPoint(f"m{s}", f"q{i}", PLAIN, 0, 60 + draw.normal(0, 6 if s < 7 else 24)) for s in range(10)
+              for i in range(60)]  # fmt: skip
+    rows = {row[0]: row for row in designs_table(item_designs(points))[1].rows}
+    assert rows["a score ±2"][-1] == "70 %"
+    assert rows["… for nine of ten"][1] > 2 * rows["a score ±2"][1]
+    assert rows["… for nine of ten"][-1] in ("90 %", "100 %")
+
+
 def test_without_repeats_nothing_is_said_of_repeats():
     found = item_designs(answers(3, wordings=1, repeats=1))
     assert found.variance["residual"] == 0.0

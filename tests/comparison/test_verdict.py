@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from eqlab.comparison.contender import REFERENCE, Contender, contender, lost_of, told_apart, why_no_rank
 from eqlab.comparison.sentences import conclusion
@@ -329,6 +330,30 @@ def test_who_comes_after_is_said_of_all_at_once():
     assert "beyond chance when all are compared at once." in text
     assert " come after" not in text
     assert " comes after" not in text
+
+
+def test_neighbours_and_people_are_told_apart_with_all_compared_at_once():
+    """Passages on several pairs: rated arms, neighbours in a long order, people beside each model."""
+    signs = np.array([[(-1) ** (k >> bit) for k in range(32)] for bit in range(5)])  # no two go together
+    found = rank([one(f"m{k}", 60 - 0.55 * k + signs[k]) for k in range(5)])
+    assert all(0.02 < pair.difference.p < ALPHA for pair in found.neighbours())  # each by itself
+    assert "No two neighbours can be told apart" in conclusion(found, rater="judge:j")
+    assert "4 of 4 neighbours in the order of scores cannot be told apart." in conclusion(found)
+    people = bare("people", 60.0, 57.0, 63.0, people=True, why_no_rank=REFERENCE)
+    models = [bare(f"m{k}", 55.1, 52.0, 58.2) for k in range(6)]  # p = .03 each, .15 with all six
+    assert "more than m0" in conclusion(rank([*models[:1], people]))
+    assert "more than" not in conclusion(rank([*models, people]))
+
+
+def test_short_forms_are_compared_by_the_interval_that_takes_questions_for_a_sample():
+    """The displayed interval is of the score on the full form; "better" speaks of such questions."""
+    narrow = [bare("a", 60.0, 58.0, 62.0), bare("b", 55.0, 53.0, 57.0)]
+    assert pair(*narrow).better is narrow[0]
+    wide = [replace(one, compared=structs.replace(one.score, low=one.score.value - 6, high=one.score.value + 6))
+            for one in narrow]  # fmt: skip
+    found = pair(*wide)
+    assert found.better is None
+    assert found.difference.high - found.difference.low == pytest.approx(12 * 2**0.5)
 
 
 def equals(seed):

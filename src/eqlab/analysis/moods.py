@@ -35,9 +35,10 @@ class Concordance:
 
 def concordance(moods: npt.ArrayLike, kinds: npt.ArrayLike, units: Labels | None = None) -> Concordance:
     """P(mood of the better kind is higher), ties half, over all pairs of situations of two kinds (Mann & Whitney 1947;
-    three ordered classes: Hand & Till 2001). Only the order of moods counts, so neither the default nor the end of
-    the scale does. The variance is DeLong's (1988), summed within `units` (a person measured before and after is one
-    unit; else each situation), Student's t on the logit. Perfect order has the bound that the smallest kind allows."""
+    three ordered classes: Hand & Till 2001). Only the order of moods counts, so the default does not; the end of the
+    scale does (`concordance_cap`). The variance is DeLong's (1988), summed within `units` (a person measured before
+    and after, or the situations of one factor; else each situation), Student's t on the logit. Perfect order has the
+    bound that the smallest kind allows."""
     values, kind = np.asarray(moods, dtype=float), np.asarray(kinds, dtype=int)
     if values.shape != kind.shape or not np.isin(kind, (0, 1, 2)).all():
         raise UsageError("A concordance needs one kind (0 bad, 1 neutral, 2 good) for every mood.")
@@ -72,6 +73,18 @@ def concordance_value(moods: npt.ArrayLike, kinds: npt.ArrayLike) -> float | Non
     if not all(map(len, known)):
         return None
     return 100 * float(np.mean([float(_wins(known[low], known[high]).mean()) for low, high in PAIRS]))
+
+
+def concordance_cap(moods: npt.ArrayLike, kinds: npt.ArrayLike, ends: tuple[float, float]) -> float | None:
+    """The concordance, in percent, of a subject with these neutral moods whose every other situation is in order: what
+    is at the top of the scale after nothing cannot be passed by good news, at best tied, and at the bottom not by bad
+    news. 83.3 where every neutral mood is at the top. None without neutral situations."""
+    values, kind = np.asarray(moods, dtype=float), np.asarray(kinds, dtype=int)
+    neutral = values[np.isfinite(values) & (kind == 1)]
+    if not len(neutral):
+        return None
+    tied = float((neutral <= ends[0] + 1e-9).mean()) + float((neutral >= ends[1] - 1e-9).mean())
+    return 100 * (1 - tied / 2 / len(PAIRS))
 
 
 def concordance_points(moods: npt.ArrayLike, kinds: npt.ArrayLike) -> Floats:

@@ -71,7 +71,7 @@ def serve(
     from eqlab.store.study.lock import other_version
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
-    from eqlab.study.results.analysis import analysis_code
+    from eqlab.study.results.analysis import analysis_code, analysis_libraries
     from eqlab.study.web.credentials import credentials
     from eqlab.study.web.settings import is_local
 
@@ -101,7 +101,7 @@ def serve(
                 if PLACEHOLDER in text:
                     say(f"! {path.name} still says '{PLACEHOLDER}': people will read it.")
             for _, design in designs:
-                if upgraded := other_version(Participation(opened, design), *analysis_code()):
+                if upgraded := other_version(Participation(opened, design), *analysis_code(), analysis_libraries()):
                     say(f"! {upgraded}")
             made_up = found.made_up if number == 0 else ""
             _serve(opened, designs, settings, host, port, made_up, tell, listening, quiet=number > 0)
@@ -150,14 +150,14 @@ def status(file: File, store: StoreFlag = "", data: DataFlag = None, as_json: Js
     from eqlab.store.study.lock import other_version
     from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
-    from eqlab.study.results.analysis import analysis_code
+    from eqlab.study.results.analysis import analysis_code, analysis_libraries
     from eqlab.study.results.status import study_status
 
     with open_store(store, existing=True) as opened:
         _, design = open_study(file, opened, data)
         participation = Participation(opened, design)
         found = study_status(participation)
-        upgraded = other_version(participation, *analysis_code())
+        upgraded = other_version(participation, *analysis_code(), analysis_libraries())
     if upgraded:
         errors().print(f"! {upgraded}", markup=False, style="yellow")
     if not found.places:

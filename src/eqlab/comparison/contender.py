@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from eqlab.analysis.intervals import FEWEST, mean_estimate
-from eqlab.core.results import Baseline, Better, Estimate, ItemScore, Result
+from eqlab.core.results import WITH_OTHER_ITEMS, Baseline, Better, Estimate, ItemScore, Result
 from eqlab.core.runs import PEOPLE, PERSON, RunConfig
 from eqlab.core.text import is_number, short_name
 
@@ -30,6 +30,9 @@ class Contender:
     better: Better = "higher"
     lost: "Lost | None" = None
     """Its answers that cannot be used; None where there are none, or where the score is no mean over items."""
+    compared: Estimate | None = None
+    """The score with the interval that a comparison claims, where the displayed one claims less: a short form's is of
+    the score on the very questions of the full form, and "better" speaks of such questions."""
 
     @property
     def ranked(self) -> bool:
@@ -61,7 +64,14 @@ def contender(name: str, result: Result, item_set: str = "") -> Contender:
     why = REFERENCE if people and not why else why
     bounds = bounds_of(result, points)
     lost = lost_of(own, result) if points else None
-    return Contender(name, score, points, item_set, why, people, baselines, bounds, result.better, lost)
+    return Contender(
+        name, score, points, item_set, why, people, baselines, bounds, result.better, lost, compared(result)
+    )
+
+
+def compared(result: Result) -> Estimate | None:
+    """The estimate of a result that takes its items for a sample, where the headline does not."""
+    return next((one for one in result.estimates if one.name == WITH_OTHER_ITEMS), None)
 
 
 def bounds_of(result: Result, points: Mapping[str, float]) -> tuple[float, float] | None:

@@ -16,6 +16,7 @@ from eqlab.comparison.contender import (
     Contender,
     Lost,
     bounds_of,
+    compared,
     item_means,
     lost_of,
     rater,
@@ -97,9 +98,8 @@ class Entry:
             return Contender(self.name, self.score, points, self.item_set, why, bounds=bounds)
         bounds = bounds_of(result, points)
         lost = self.lost if points else None
-        return Contender(
-            self.name, self.score, points, self.item_set, why, people, result.baselines, bounds, result.better, lost
-        )
+        own = (self.name, self.score, points, self.item_set, why, people, result.baselines, bounds, result.better, lost)
+        return Contender(*own, compared(result))
 
     @property
     def repeats(self) -> int:

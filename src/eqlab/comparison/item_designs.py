@@ -3,8 +3,10 @@ the designs that would reach a given precision. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
 from eqlab.analysis.components import RESIDUAL, Components, PlannedPrecision, components, needed, planned
 from eqlab.analysis.equating import Equated, equate
@@ -38,6 +40,17 @@ class ItemDesigns:
     """The same for a difference of two subjects; None too with one subject."""
     width: float
     subjects: int
+    spreads: tuple[float, ...] = ()
+    """Each subject's SD over items against that of all: a design that is right on average is too small for who scatters
+    more."""
+    gaps: tuple[float, ...] = ()
+    """The same of every two subjects' differences."""
+    most: PlannedPrecision | None = None
+    """The cheapest design with a score within ± `width` for nine of ten subjects; its own width is the average's."""
+
+
+_MOST = 0.9
+"""The share of subjects for whom the larger design holds."""
 
 
 def item_designs(points: Sequence[ItemPoint], width: float = WIDTH) -> ItemDesigns | None:
@@ -66,6 +79,10 @@ def item_designs(points: Sequence[ItemPoint], width: float = WIDTH) -> ItemDesig
         WORDING: _FEW if len(wordings) > 1 else (1,),
         REPEAT: _FEW if variance[RESIDUAL] > 0 else (1,),
     }
+    spreads, gaps = _spreads(points)
+    more = float(np.quantile(spreads, _MOST, method="higher")) ** 2 if spreads else None
+    wider = {term: value if term == SUBJECT else value * (more or 1.0) for term, value in variance.items()}
+    large = needed(wider, width, grid, subject=SUBJECT) if more else None
     return ItemDesigns(
         variance,
         len(points),
@@ -76,7 +93,33 @@ def item_designs(points: Sequence[ItemPoint], width: float = WIDTH) -> ItemDesig
         needed(variance, width, grid, subject=SUBJECT, difference=True) if len(subjects) > 1 else None,
         width,
         len(subjects),
+        spreads,
+        gaps,
+        planned(variance, large.sizes, subject=SUBJECT) if large else None,
     )
+
+
+def _spreads(points: Sequence[ItemPoint]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Of each subject with enough items, and of every two that share enough; empty for fewer than five subjects."""
+    own: dict[str, dict[str, list[float]]] = {}
+    for one in points:
+        own.setdefault(one.subject, {}).setdefault(one.item, []).append(one.points)
+    items = {item: place for place, item in enumerate(dict.fromkeys(one.item for one in points))}
+    table = np.full((len(own), len(items)), np.nan)
+    for row, answers in enumerate(own.values()):
+        for item, values in answers.items():
+            table[row, items[item]] = sum(values) / len(values)
+    if len(table) < FEWEST:
+        return (), ()
+    between = [table[j] - table[k] for j, k in combinations(range(len(table)), 2)]
+    return _relative(list(table)), _relative(between)
+
+
+def _relative(rows: Sequence[npt.NDArray[np.float64]]) -> tuple[float, ...]:
+    known = [row[np.isfinite(row)] for row in rows]
+    sds = np.array([row.std(ddof=1) for row in known if len(row) >= FEWEST])
+    whole = float(np.sqrt((sds**2).mean())) if len(sds) else 0.0
+    return tuple((sds / whole).tolist()) if whole > 0 else ()
 
 
 def _last(several: bool, wordings: bool) -> str:
@@ -103,18 +146,28 @@ def designs_table(found: ItemDesigns) -> tuple[Table, ...]:
         (_named(term), value**0.5, f"{100 * value / total:.0f} %" if total > 0 else "") for term, value in
         sorted(found.variance.items(), key=lambda pair: -pair[1]) if value > 0
     )  # fmt: skip
-    rows: list[tuple[str | int | float | Estimate | None, ...]] = [("as asked", *_row(found.now))]
+    each = bool(found.spreads)
+    wanted: list[tuple[str, PlannedPrecision | None, tuple[float, ...]]] = [("as asked", found.now, found.spreads)]
     if found.subjects > 1:
         now = planned(found.variance, found.asked, subject=SUBJECT, difference=True)
-        rows.append(("as asked, two compared", *_row(now)))
-    wanted = [
-        (f"a score ±{found.width:g}", found.score),
-        (f"… with these {found.asked[ITEM]} items", found.same_items),
-        *([(f"a difference ±{found.width:g}", found.difference)] if found.subjects > 1 else []),
+        wanted.append(("as asked, two compared", now, found.gaps))
+    wanted += [
+        (f"a score ±{found.width:g}", found.score, found.spreads),
+        *([("… for nine of ten", found.most, found.spreads)] if found.most else []),
+        (f"… with these {found.asked[ITEM]} items", found.same_items, found.spreads),
+        *([(f"a difference ±{found.width:g}", found.difference, found.gaps)] if found.subjects > 1 else []),
     ]
-    for name, one in wanted:
-        rows.append((name, *_row(one)) if one else (f"{name}: none found", None, None, None, None, ""))
-    note = "Half of a 95 % interval, t with the degrees of freedom that the design leaves."
+    rows: list[tuple[str | int | float | Estimate | None, ...]] = []
+    for name, one, spreads in wanted:
+        row = (name, *_row(one)) if one else (f"{name}: none found", None, None, None, None, "")
+        rows.append((*row, _holds_for(one, found.width, spreads)) if each else row)
+    note = (
+        "Half of a 95 % interval, t with the degrees of freedom that the design leaves, at the spread of all together."
+    )
+    if each:
+        note += (
+            f" Holds for: the share of those asked (of every two) whose own spread leaves it within ±{found.width:g}."
+        )
     if found.asked[REPEAT] < 2:
         note += " Nobody was asked the same twice: what repeats would bring is not known."
     if found.asked[WORDING] < 2:
@@ -123,7 +176,7 @@ def designs_table(found: ItemDesigns) -> tuple[Table, ...]:
         Table("Where points come from", ("part", "SD, points", "share"), parts, f"{found.n} answers."),
         Table(
             f"How many of each for ±{found.width:g}",
-            ("design", "items", "wordings", "repeats", "±", "most of it from"),
+            ("design", "items", "wordings", "repeats", "±", "most of it from", *(("holds for",) if each else ())),
             tuple(rows),
             note,
         ),
@@ -134,12 +187,18 @@ def _row(one: PlannedPrecision) -> tuple[int, int, int, float, str]:
     return one.sizes[ITEM], one.sizes[WORDING], one.sizes[REPEAT], one.half_width, _named(one.dominant)
 
 
+def _holds_for(one: PlannedPrecision | None, width: float, spreads: tuple[float, ...]) -> str:
+    if one is None or not spreads:
+        return ""
+    return f"{100 * sum(one.half_width * own <= width for own in spreads) / len(spreads):.0f} %"
+
+
 def _named(term: str) -> str:
     return "asking again" if term == RESIDUAL else term.replace(SUBJECT, "who").replace(":", " × ")
 
 
 # Two sets of items on one scale through the models that answered both, and which model does too well on the second:
-# `eqlab items report --equate`. Pure.
+# `eqlab research items --equate`. Pure.
 Points = Mapping[str, Mapping[str, float]]
 SHOWN = 10
 

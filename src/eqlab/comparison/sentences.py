@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import combinations, permutations
 
 from eqlab.analysis.intervals import mean_bounds
+from eqlab.analysis.multiplicity import holm
 from eqlab.comparison.contender import REFERENCE, Contender
 from eqlab.comparison.verdict import ALPHA, Pair, Verdict, paired_on
 from eqlab.core.results import best_baseline, goodness
@@ -95,8 +96,9 @@ def _rated(verdict: Verdict, things: str, rater: str) -> str:
     sizes = {size for pair in pairs if (size := paired_on(pair.a, pair.b))}
     if len(pairs) == 1:
         return f"{opening} {pair_sentence(pairs[0], things)}"
-    apart = [pair_sentence(pair, things) for pair in pairs if pair.better is not None]
-    same = [f"{_name(pair.a)} and {_name(pair.b)}" for pair in pairs if pair.better is None]
+    certain = [pair for pair in pairs if _holds(verdict, pair)]
+    apart = [pair_sentence(pair, things) for pair in certain]
+    same = [f"{_name(pair.a)} and {_name(pair.b)}" for pair in pairs if pair not in certain]
     said = apart[:_MOST_NAMES]
     if len(same) == len(pairs):
         said.append(f"No two neighbours can be told apart{_with(sizes, things)}.")
@@ -105,6 +107,12 @@ def _rated(verdict: Verdict, things: str, rater: str) -> str:
     if len(apart) > _MOST_NAMES:
         said.append(f"The other {len(apart) - _MOST_NAMES} are in the tables.")
     return f"{opening} {' '.join(said)}"
+
+
+def _holds(verdict: Verdict, pair: Pair) -> bool:
+    """Whether one is better with all compared at once, as a passage about several pairs must hold."""
+    better = pair.better
+    return better is not None and (better.name, (pair.b if better is pair.a else pair.a).name) in verdict.jointly_apart
 
 
 def _with(sizes: set[int], things: str) -> str:
@@ -135,7 +143,7 @@ def _neighbours(verdict: Verdict) -> str:
     if len(verdict.ranked) < 5:
         return ""
     pairs = verdict.neighbours()
-    same = sum(not pair.separated for pair in pairs)
+    same = sum(not _holds(verdict, pair) for pair in pairs)
     return f"{same} of {len(pairs)} neighbours in the order of scores cannot be told apart."
 
 
@@ -209,10 +217,11 @@ def _people(verdict: Verdict, people: Contender) -> str:
     name = people.name[:1].upper() + people.name[1:]
     opening = f"{name} score {_score(people)}"
     places: dict[str, list[str]] = {}
-    for one in verdict.ranked:
-        found = verdict.pair(one.contender.name, people.name)
+    pairs = [verdict.pair(one.contender.name, people.name) for one in verdict.ranked]
+    p = holm([pair.difference.p if pair.separated is not None else None for pair in pairs])  # one sentence on all
+    for one, found, corrected in zip(verdict.ranked, pairs, p, strict=True):
         where = "not to be told apart from"
-        if found.better is not None:
+        if found.better is not None and corrected is not None and corrected < ALPHA:
             lower = (found.better is people) == (people.better == "lower")
             where = "less than" if lower else "more than"
         places.setdefault(where, []).append(_name(one.contender))

@@ -118,7 +118,7 @@ def _loses(one: Contender, other: Contender) -> bool:
 
 def _answered(a: Contender, b: Contender) -> Pair:
     if not (a.points and b.points):
-        return _judged(a, b, from_intervals(a.score, b.score), 0)
+        return _judged(a, b, from_intervals(a.compared or a.score, b.compared or b.score), 0)
     # in one order, so that the same two have the same difference to the last digit wherever they are compared
     shared = sorted(item for item in a.points if item in b.points) if a.item_set == b.item_set else []
     one, other = np.array([a.points[i] for i in shared]), np.array([b.points[i] for i in shared])

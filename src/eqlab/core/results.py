@@ -62,6 +62,11 @@ class Estimate(msgspec.Struct, frozen=True):
     """What n counts, where that is not plain: "people"."""
 
 
+WITH_OTHER_ITEMS = "the same, with other questions of this kind"
+"""The name of a headline's estimate once more, with an interval that takes the items for a sample: by it two are
+compared, where the headline's own interval does not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """What a subject without any skill would get on the same items."""
@@ -80,6 +85,9 @@ def goodness(value: float | None, better: Better) -> float:
 def best_baseline(baselines: Iterable[Baseline], better: Better) -> Baseline | None:
     """The strongest no-skill baseline."""
     return max(baselines, key=lambda baseline: goodness(baseline.value, better), default=None)
+
+
+STANDS_ABOVE = "would stand above"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +110,9 @@ class Norms:
     """What people were asked a little otherwise: the percentile stands, and this is said with it."""
     better: Better | None = None
     """Which way `measure` is better; None: as the headline is."""
+    relation: str = STANDS_ABOVE
+    """What the percentile says of the subject: that it stands above so many; or, of a measure that is no merit, that it
+    is moved more than so many."""
 
     @property
     def people(self) -> int:

@@ -176,6 +176,18 @@ def test_the_three_numbers_stand_beside_peoples_own():
     assert "times as far as people" in found.sentence
 
 
+@pytest.mark.parametrize(("neutral", "capped"), [(5, True), (3, False)])
+def test_the_cap_of_a_subject_at_the_end_of_the_scale_is_shown(neutral, capped):
+    def happy(trial):
+        return mood(trial, *{"Neutral": (neutral, 1), "Positive": (5, 1)}.get(trial.key.get("emotion", "x"), (2, 4)))
+
+    found = run(happy)
+    ceiling = {row[0]: row[-1] for row in found.tables[0].rows}["concordance, all three kinds"]
+    assert ceiling == ("83.33 %" if capped else "100 %")
+    assert any("83.3 % is the most that is possible" in caveat for caveat in found.caveats) == capped
+    assert (found.headline.value == pytest.approx(250 / 3)) == capped
+
+
 def test_without_controls_there_is_no_headline():
     found = run(feeling, controls="no")
     assert found.headline.value is None

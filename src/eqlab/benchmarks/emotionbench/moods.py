@@ -2,9 +2,10 @@
 default runs.
 
 The headline and its two companions: do situations order a subject's moods as they should (concordance), do the same
-factors move it that move people (profile), and how far (movement)? None of them can be capped by the default mood or
-the end of the scale. The ranked one is the concordance: it needs no people's data, 100 and 50 (chance) mean the same
-for every subject, and more is better, which is not so for movement (more than people's is no better).
+factors move it that move people (profile), and how far (movement)? None of them can be capped by the default mood; the
+end of the scale caps the concordance of who is there after nothing, and the cap is shown. The ranked one is the
+concordance: it needs no people's data, 100 and 50 (chance) mean the same for every subject, and more is better, which
+is not so for movement (more than people's is no better).
 
 The headline of 0.1, kept beside it: alignment = 50 · (p_negative + p_neutral + p_positive − 1), with p the share of
 situations of a kind that move the mood where they move people's: down or up by more than MARGIN, or no further. It is
@@ -22,10 +23,10 @@ from msgspec import structs
 
 from eqlab.analysis import moods
 from eqlab.analysis.clusters import cluster_means, item_agreement, score_variation
-from eqlab.analysis.intervals import proportion_estimate
+from eqlab.analysis.intervals import FEWEST, proportion_estimate
 from eqlab.benchmarks.emotionbench.measures import DEFAULT, KINDS, FloatArray, IntArray, Kind, Measures
 from eqlab.benchmarks.emotionbench.score import Administration
-from eqlab.core.results import Estimate, Table
+from eqlab.core.results import Estimate, Norms, Table
 
 MARGIN = 4.0
 """Points of mood (P − N, from −40 to 40) that count as no change: a twentieth of the range, and a quarter of
@@ -127,6 +128,8 @@ class ThreeNumbers:
     points: Mapping[str, float]
     """By situation: the concordance and the situation's pull at it, so that their mean is the concordance and their
     spread gives its error. Empty if it is undefined."""
+    cap: float | None = None
+    """The highest concordance that the subject's neutral moods leave room for; None without any."""
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -139,8 +142,11 @@ def three_numbers(measures: Measures, changes: Mapping[int, float]) -> ThreeNumb
     """From the change of mood by place (which has the order of the moods themselves)."""
     places = list(changes)
     values, kinds = _moods(measures, changes)
-    order = moods.concordance(values, kinds)
+    order = _order(measures, places, values, kinds)
     headline = structs.replace(order.all, name=NAME)
+    mood = mood_of(measures)
+    default = mood[~np.isnan(mood) & (measures.where == DEFAULT)]
+    cap = moods.concordance_cap(values + default.mean(), kinds, (-TOP, TOP)) if len(default) else None
     if headline.value is None:
         headline = structs.replace(headline, note=_NEEDS)
     points = [] if headline.value is None else moods.concordance_points(values, kinds).tolist()
@@ -157,7 +163,18 @@ def three_numbers(measures: Measures, changes: Mapping[int, float]) -> ThreeNumb
         structs.replace(movement, name="movement relative to people"),
         structs.replace(people, name="people's own"),
         {measures.places[place].situation: point for place, point in zip(places, points, strict=False)},
+        cap,
     )
+
+
+def _order(measures: Measures, places: Sequence[int], values: FloatArray, kinds: IntArray) -> moods.Concordance:
+    """Situations of one factor are alike and count as one unit, where there are enough factors to tell; controls have
+    none. n stays the number of situations."""
+    alike = [_factor(measures, place) if kind == 0 else place for place, kind in zip(places, kinds, strict=True)]
+    factors = len({one for one, kind in zip(alike, kinds, strict=True) if kind == 0})
+    found = moods.concordance(values, kinds, alike if factors >= FEWEST else None)
+    every = (found.all, found.neutral_above_bad, found.good_above_neutral, found.good_above_bad)
+    return moods.Concordance(*(structs.replace(one, n=len(places)) for one in every))
 
 
 def _moods(measures: Measures, changes: Mapping[int, float]) -> tuple[FloatArray, IntArray]:
@@ -169,11 +186,13 @@ def beside_people(found: ThreeNumbers, who: str = "subject") -> Table:
     """The three numbers with people's own values, and what nobody can pass or gets by chance."""
     own, ceiling = found.profile.people, found.profile.ceiling
     people = Estimate("second sample of people", own, ORDER.n, of="people")
+    cap = 100.0 if found.cap is None else found.cap
+    note = "" if cap == 100 else CAPPED.format(cap=cap) + " "
     return Table(
         "Three numbers, beside people's own",
         ("number", who, "people", "chance", "ceiling"),
         (
-            ("concordance, all three kinds", found.headline, None, "50 %", "100 %"),
+            ("concordance, all three kinds", found.headline, None, "50 %", f"{cap:.4g} %"),
             ("… neutral above bad", found.order.neutral_above_bad, ORDER, "50 %", "100 %"),
             ("… good above neutral", found.order.good_above_neutral, None, "50 %", "100 %"),
             ("… good above bad", found.order.good_above_bad, None, "50 %", "100 %"),
@@ -181,10 +200,31 @@ def beside_people(found: ThreeNumbers, who: str = "subject") -> Table:
             ("… without measurement error", found.profile.true, None, "0", "1"),
             ("movement, people = 1", found.movement, found.people_movement, "0", None),
         ),
-        "People are the 1,266 of the published study: single persons, before against after one negative situation, so "
-        "they have no value for good situations; a second sample of them would show the profile correlation given, and "
-        "one exactly like their true means would get the ceiling. A model's moods are means over its repeats.",
+        f"{note}People are the 1,266 of the published study: single persons, before against after one negative "
+        "situation, so they have no value for good situations; a second sample of them would show the profile "
+        "correlation given, and one exactly like their true means would get the ceiling. A model's moods are means "
+        "over its repeats.",
     )
+
+
+def norms_of_movement(rises: Sequence[float], source: str) -> Norms | None:
+    """How far each person was moved: the rise of negative affect from before to after a negative situation."""
+    if not len(rises):
+        return None
+    return Norms(
+        tuple(float(rise) for rise in rises),
+        source,
+        measure=f"{NEGATIVE}: change",
+        caution="each of them had one situation or a few, a model has many, and to be moved more is not better",
+        better="higher",
+        relation="is moved more than",
+    )
+
+
+CAPPED = (
+    "A concordance of {cap:.1f} % is the most that is possible here: after neutral situations the mood is often at the "
+    "end of the scale already, which no other can pass."
+)
 
 
 def _factor(measures: Measures, place: int) -> str:

@@ -13,6 +13,7 @@ from eqlab.benchmarks.emotionbench import tables
 from eqlab.benchmarks.emotionbench.items import EmotionBenchOptions
 from eqlab.benchmarks.emotionbench.measures import KINDS, Measures
 from eqlab.benchmarks.emotionbench.moods import (
+    CAPPED,
     PUBLISHED_PEOPLE,
     Alignment,
     ThreeNumbers,
@@ -74,7 +75,10 @@ def result(subject: str, scored: Iterable[Scored], options: Mapping[str, Any]) -
         item_range=(-40.0, 40.0) if panas else scale_range(typed.instrument),
         baselines=BASELINES if aligned else (),
         valid=valid,
-        caveats=(*(flat.caveats if flat else ()), *_caveats(given, typed, headline, norms, valid)),
+        caveats=(
+            *(flat.caveats if flat else ()),
+            *_caveats(given, typed, headline, norms, valid, three.cap if three else None),
+        ),
         tables=(
             *((beside_people(three),) if three and found else ()),
             *_tables(given, shown, measures, found, norms, agreements),
@@ -247,6 +251,7 @@ def _caveats(
     headline: Estimate,
     norms: Norms | None,
     valid: bool,
+    cap: float | None = None,
 ) -> tuple[str, ...]:
     said = ["A questionnaire measures what is said, not what is felt."]
     if options.item_set == "open":
@@ -255,6 +260,8 @@ def _caveats(
         said.append("Not compared with people: add '-o people=yes' (needs the published data).")
     if options.instrument == "PANAS" and headline.value is None:
         said.append("The concordance needs controls: add '-o controls=yes'.")
+    if headline.value is not None and cap is not None and cap < 100:
+        said.append(CAPPED.format(cap=cap))
     if headline.value is not None and headline.low is None and headline.note:
         said.append(f"{headline.note[:1].upper()}{headline.note[1:]} (--profile full).")
     if given and given[0].trial.mode == "json":

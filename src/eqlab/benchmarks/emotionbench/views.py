@@ -12,9 +12,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from eqlab.analysis.arrays import codes
 from eqlab.analysis.clusters import Clustering, cluster_means, clustering
 from eqlab.analysis.correlation import pearson, split_half
-from eqlab.analysis.intervals import mean_estimate, t_bounds
+from eqlab.analysis.intervals import FEWEST, mean_estimate, t_bounds
 from eqlab.analysis.multiplicity import holm
 from eqlab.analysis.two_samples import (
     Sample,
@@ -174,18 +175,32 @@ def _evoked(measures: Measures, subscale: str, group: MeasureGroup | None = None
     return scores[rows], measures.where[rows]
 
 
+def _by_factor(measures: Measures, where: IntArray, means: FloatArray, situations: Sample) -> Sample:
+    """The situations' mean with the error that whole factors give it, whose situations are alike: an SD that makes
+    SD/√factors the error clustered by factor (Liang & Zeger 1986). As it is with fewer than five factors."""
+    places = [measures.places[place] for place in np.unique(where)]
+    factor = codes([(place.emotion, place.factor_index) if place.kind == "negative" else place for place in places])
+    count = int(factor.max(initial=-1)) + 1
+    if count < FEWEST or situations.mean is None:
+        return situations
+    pulls = np.bincount(factor, means - situations.mean) / len(means)
+    error = float((pulls**2).sum()) * count / (count - 1)
+    return Sample(count, situations.mean, (error * count) ** 0.5)
+
+
 def _change(measures: Measures, subscale: str, group: MeasureGroup, default: Sample) -> MoodChange:
     scores, where = _evoked(measures, subscale, group)
     means = cluster_means(scores, where) if len(scores) else scores
     situations = describe(means)
-    test = welch_comparison(situations, default)
+    units = _by_factor(measures, where, means, situations) if group.level == "overall" else situations
+    test = welch_comparison(units, default)
     low, high = (None, None)
     if test.difference is not None and test.se is not None and test.df is not None:
         low, high = t_bounds(test.difference, test.se, test.df)
     fixed = None
-    if situations.sd and situations.mean is not None and default.mean is not None:
-        t = (situations.mean - default.mean) / (situations.sd / situations.n**0.5)
-        fixed = two_sided(t, situations.n - 1)
+    if units.sd and units.mean is not None and default.mean is not None:
+        t = (units.mean - default.mean) / (units.sd / units.n**0.5)
+        fixed = two_sided(t, units.n - 1)
     return MoodChange(
         subscale,
         group,

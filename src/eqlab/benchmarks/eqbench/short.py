@@ -1,7 +1,7 @@
 """EQ-Bench's short forms: the shipped item numbers and parameters, what to ask, and the estimated full score.
 
-The file is written by `eqlab reproduce short-forms --json`; it holds numbers only, and only for EQ-Bench v2 in English
-without revision under the leaderboard's rules."""
+The file is written by `eqlab research reproduce short-forms --json`; it holds numbers only, and only for EQ-Bench v2 in
+English without revision under the leaderboard's rules."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from msgspec import structs
 from eqlab.benchmarks.eqbench.items import Question
 from eqlab.benchmarks.eqbench.score import EqBenchOptions
 from eqlab.core.errors import DataError, UsageError
-from eqlab.core.results import Baseline, Estimate, ItemScore, Result
+from eqlab.core.results import WITH_OTHER_ITEMS, Baseline, Estimate, ItemScore, Result
 
 if TYPE_CHECKING:
     from eqlab.analysis.item_response import ItemModel
@@ -216,8 +216,9 @@ def _with_others(found: FullScore | None, n: int) -> tuple[Estimate, ...]:
     """The same estimate with the other interval: the one to hold beside a full run's, whose questions are a sample."""
     if found is None or found.others is None:
         return ()
-    name = "the same, with other questions of this kind"
-    return (Estimate(name, found.value, n, None, *found.others, note="questions as a sample, as in a full run"),)
+    return (
+        Estimate(WITH_OTHER_ITEMS, found.value, n, None, *found.others, note="questions as a sample, as in a full run"),
+    )
 
 
 def _without_points(items: Sequence[ItemScore]) -> tuple[ItemScore, ...]:
