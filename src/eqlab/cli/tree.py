@@ -116,6 +116,11 @@ _RESEARCH = {
     "reproduce": Door("Recompute a study's published numbers and explain every difference.", "research:reproduce"),
 }
 
+_IMPORT = {
+    "inspect": Door("Read an Inspect log in as a run.", "import_logs:inspect"),
+    "lm-eval": Door("Read samples of lm-evaluation-harness in as a run.", "import_logs:lm_eval"),
+}
+
 _DATA = {
     "list": Door("List every published file, its origin and whether it is here.", "data:list_files"),
     "fetch": Door("Fetch what is missing from the pinned commits, and check it.", "data:fetch"),
@@ -130,6 +135,7 @@ TREE = {
     "sweep": Door("Run a grid of models, benchmarks and seeds.", "sweep:sweep", "Evaluate"),
     "models": Door("List providers, or ask models one tiny question each.", "models:models", "Evaluate"),
     "benchmarks": Door("List the benchmarks and their options.", "data:benchmarks", "Evaluate"),
+    "import": Door("Read other tools' logs in as runs: Inspect, lm-eval.", part="Evaluate", doors=_IMPORT),
     "compare": Door("Say which model is better, by how much and how surely.", "compare:compare", "Look"),
     "report": Door("Write an HTML report.", "report:report", "Look"),
     "plot": Door("Draw a picture for a slide or a paper.", "report:plot", "Look"),
