@@ -1,4 +1,4 @@
-"""`eqlab import inspect` and `lm-eval`: logs of other tools read in as runs, scored by our rules with our intervals."""
+"""`eqlab runs import inspect` and `lm-eval`: logs of other tools read in as runs, scored by our rules."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -51,7 +51,7 @@ def figures(log):
 
 def imported(*arguments):
     """What `eqlab import` says of a log, as JSON."""
-    done = CliRunner().invoke(app, ["import", *map(str, arguments), "--store", "imported.db", "--json"])
+    done = CliRunner().invoke(app, ["runs", "import", *map(str, arguments), "--store", "imported.db", "--json"])
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
@@ -198,6 +198,8 @@ def test_a_log_of_somebody_elses_task_is_read_in_by_its_prompts(tmp_path):
     (result,) = found["results"]
     assert result["subject"] == "model:house/m"
     assert result["counts"]["planned"] == 11
-    done = CliRunner().invoke(app, ["import", "inspect", str(tmp_path / "theirs.json"), "--store", "imported.db"])
+    done = CliRunner().invoke(
+        app, ["runs", "import", "inspect", str(tmp_path / "theirs.json"), "--store", "imported.db"]
+    )
     assert isinstance(done.exception, UsageError)
     assert "which benchmark" in str(done.exception)
