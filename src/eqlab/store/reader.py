@@ -1,6 +1,6 @@
 """What is read of a store for looking at it: runs, progress, trials with their answers.
 
-Plain SQL with named parameters, which sqlite3 and SQLAlchemy both take: `eqlab show` must not wait for SQLAlchemy."""
+Plain SQL with named parameters, for sqlite3 and SQLAlchemy alike: `eqlab runs show` must not wait for SQLAlchemy."""
 
 import json
 from abc import ABC, abstractmethod
