@@ -51,7 +51,7 @@ run: $(RUN)          ## evaluate the embedded model on the open items (a few min
 	@if [ -n "$$EQLAB_DATA" ]; then $(BIN)/eqlab judge calibrate embedded --limit 4; fi
 	@$(BIN)/eqlab judge embedded --on last --on author
 	@$(BIN)/eqlab report --last 2
-	@echo "Open it: twelve published models on one axis, then what the embedded model did. Yours among them: $(BIN)/eqlab data fetch eqbench; $(BIN)/eqlab run PROVIDER/MODEL --items auto"
+	@echo "Open it: twelve published models on one axis, then what the embedded model did. Yours among them: $(BIN)/eqlab data fetch eqbench; $(BIN)/eqlab run PROVIDER/MODEL"
 
 talk: $(RUN)         ## the embedded model in both seats of four short talks (several minutes)
 	@$(BIN)/eqlab run embedded -b dialogue --speaker embedded
