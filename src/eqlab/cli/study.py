@@ -77,12 +77,17 @@ def check(file: StudyFile, store: StoreFlag = "", data: DataFlag = None, as_json
     from eqlab.cli.output import print_json
     from eqlab.core.results import as_dict
     from eqlab.store.access import open_store
+    from eqlab.store.study.lock import other_version
+    from eqlab.store.study.participation import Participation
     from eqlab.study.build_design import open_study
     from eqlab.study.overview import overview, power_of
+    from eqlab.study.results.analysis import analysis_code, analysis_libraries
 
     with open_store(store) as opened:
         said: list[str] = []
         _, design = open_study(file, opened, data, said.append)
+        if upgraded := other_version(Participation(opened, design), *analysis_code(), analysis_libraries()):
+            said.append(upgraded)
     found = overview(design)
     power = power_of(design)
     heard = (*dict.fromkeys(said), *found.warnings)

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, select, update
 from eqlab.core.design import Design
 from eqlab.core.errors import StoreError
 from eqlab.core.moves import SIMULATED
-from eqlab.store.engine import take_turn, writing
+from eqlab.store.engine import kept_copy, take_turn, writing
 from eqlab.store.schema import answers, events, participants, places, studies
 from eqlab.store.study.chain import breaks
 from eqlab.store.study.participation import Participation
@@ -137,6 +137,34 @@ def lock_plan(
 def read_lock(participation: Participation) -> Lock | None:
     with participation.store.engine.connect() as connection:
         return _read(connection, participation.study.id)
+
+
+def other_version(
+    participation: Participation, version: str, code: str = "", libraries: Mapping[str, str] | None = None
+) -> str:
+    """That a study was locked by another eqlab than this, before more people are asked, and the way to stay
+    confirmatory; nothing where it was not."""
+    store, study = participation.store, participation.study.id
+    with store.engine.connect() as connection:
+        begun = connection.execute(select(studies.c.id).where(studies.c.id == study)).first()
+        lock = _read(connection, study) if begun else None
+    if lock is None:
+        return ""
+    locked, now = lock.plan.get("libraries") or {}, libraries or {}
+    others = [name for name in locked if name in now and locked[name] != now[name]]
+    if lock.version == version and lock.plan.get("code_sha256", code) == code and not others:
+        return ""
+    named = ", ".join(f"{name} {now[name]} for {locked[name]}" for name in others)
+    same = f"the same with {named}" if others else "another build of it"
+    this = same if lock.version == version else f"eqlab {version}"
+    copy = kept_copy(store.engine)
+    where = f"--store {copy}" if copy else "--store with a copy of this store from before the upgrade"
+    return (
+        f"Study '{study}' was locked on {moment(lock.at)} with eqlab {lock.version}, and this is {this}: what it "
+        "analyses, people who are still to come included, is exploratory. To stay confirmatory, go on with the locked "
+        f"version: uv tool run --from 'eqlab[study]=={lock.version}' eqlab study serve FILE, and later "
+        f"study analyze FILE, {where}."
+    )
 
 
 def standing(
