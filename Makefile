@@ -82,8 +82,8 @@ docs: setup          ## this documentation as a site in site/; a broken link is 
 docs-output: setup   ## make the output that the documentation shows (minutes: the embedded model is asked)
 	$(BIN)/python bench/docs_output.py
 
-bench: setup         ## speed against a floor measured in the same run
-	$(BIN)/python bench/runner.py
+bench: setup         ## speed in one table, each row against a floor measured in the same run (minutes)
+	$(BIN)/python bench/speed.py --write
 
 audit:               ## known weaknesses of the pinned packages; says so when the advisory database is out of reach
 	@$(PYTHON) bench/audit.py

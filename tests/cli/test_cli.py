@@ -215,7 +215,7 @@ NEEDED = {
     "store check": [],
     "data list": [],
     "show last": [],
-    "compare last --json": ["multiprocessing", "numpy", "scipy"],
+    "compare last --json": ["numpy", "scipy"],
     "report last -o r.html": ["jinja2"],
     "export last -o x.csv": ["polars"],
 }
