@@ -27,9 +27,16 @@ def test_versions_in_their_order_and_the_clear_step_alone_is_called_one(versions
 
 def test_one_alone_has_no_course_and_no_table_is_said(versions):
     said = words(versions.get("/trend", table=1, q="careful"))
-    assert "One result alone has no course" in said
+    assert "Nothing came after another here" in said
     assert "terse" not in said
     assert "no such table" in words(versions.get("/trend", code=400, table=9))
+
+
+def test_models_of_one_run_do_not_follow_each_other(skilled_view):
+    said = words(skilled_view.get("/trend", table=1))
+    assert "Nothing came after another here" in said
+    assert "Models of one run were asked at once" in said
+    assert "worse" not in said
 
 
 def test_the_first_page_leads_there(versions):

@@ -159,8 +159,9 @@ def without_answers(results: "Sequence[Result]") -> list[str]:
         name = subject.partition(":")[2] or subject
         if unread and not usable:
             said.append(
-                f"{name}: none of {unread + lost} answers could be used; 'eqlab show --status unparseable' shows them."
+                f"{name}: none of {unread + lost} answers could be used; "
+                "'eqlab runs show --status unparseable' shows them."
             )
         elif lost and not usable:
-            said.append(f"{name}: no answer came; 'eqlab show --status error' says why.")
+            said.append(f"{name}: no answer came; 'eqlab runs show --status error' says why.")
     return said

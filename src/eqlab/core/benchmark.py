@@ -302,7 +302,7 @@ class Seated(Protocol):
 
 @runtime_checkable
 class Probed(Protocol):
-    """A benchmark whose items are texts that a model may know by heart (`eqlab probe`)."""
+    """A benchmark whose items are texts that a model may know by heart (`eqlab research probe`)."""
 
     def probe_options(self) -> Mapping[str, str]:
         """Options with which the fewest files are needed."""

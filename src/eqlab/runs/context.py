@@ -18,15 +18,17 @@ T = TypeVar("T")
 class StoredOther:
     """Another run of the store."""
 
-    store: Reader
+    known: "Known"
     config: RunConfig
     asked: BenchmarkConfig
 
     def scored(self, subject: str) -> Iterable[Scored]:
-        """Nothing of people in a locked study that is under way."""
-        if subject == PEOPLE and self.store.shut(self.config.id):
+        """Nothing of people in a locked study that is under way; that there is one is said with the result."""
+        store = self.known.store
+        if subject == PEOPLE and (study := store.shut(self.config.id)):
+            self.known.withheld.setdefault(self.asked.name, {})[study] = None
             return ()
-        return self.store.scored(self.config.id, subject, self.asked.name)
+        return store.scored(self.config.id, subject, self.asked.name)
 
 
 @dataclass(slots=True)
@@ -37,6 +39,8 @@ class Known:
     _made: dict[tuple[str, str], Any] = field(default_factory=dict)
     looked: set[str] = field(default_factory=set)
     """Benchmarks whose scores took other runs into account: they may change when any run does."""
+    withheld: dict[str, dict[str, None]] = field(default_factory=dict)
+    """By benchmark, the locked studies under way, in words, whose people could not be asked."""
 
     def runs(self) -> list[RunConfig]:
         """Newest first; those that a newer version wrote are passed over."""
@@ -74,13 +78,13 @@ class StoreContext:
         for config in self.known.runs():
             for asked in config.benchmarks:
                 if asked.name == self.asked.name:
-                    yield StoredOther(self.known.store, config, asked)
+                    yield StoredOther(self.known, config, asked)
 
     def studies(self) -> Iterable[StoredOther]:
         for config in self.known.studies():
             for asked in config.benchmarks:
                 if asked.name == self.asked.name:
-                    yield StoredOther(self.known.store, config, asked)
+                    yield StoredOther(self.known, config, asked)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
         return self.known.once(self.asked.name, name, make)

@@ -197,4 +197,7 @@ def result_of(known: Known, job: Job) -> Result:
     stored, subject, asked = job
     model = next((model for model in stored.config.models if model.subject == subject), None)
     scored = known.store.scored(stored.id, subject, asked.name)
-    return score(subject, asked, scored, StoreContext(known, asked, model), model)
+    result = score(subject, asked, scored, StoreContext(known, asked, model), model)
+    passed_over = (f"What people said in {study}, is not used here before it is complete or closed."
+                   for study in known.withheld.get(asked.name, ()))  # fmt: skip
+    return replace(result, caveats=(*result.caveats, *passed_over)) if known.withheld else result

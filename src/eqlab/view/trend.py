@@ -35,6 +35,7 @@ def trend(request: Request) -> Response:
     )  # fmt: skip
     return site.page(
         request, "trend", group=group, number=number, query=query, forest=forest, live=True,
+        at_once=len({row.record.config.id for row in rows}) < len(rows),
         sentence=sentence(changes := _changes(group, rows)), table=_table(rows, changes),
         hrefs=[(_when(row), result_address(row.record.config.id, row.result)) for row in reversed(rows)],
     )  # fmt: skip
@@ -55,11 +56,16 @@ Change = tuple[Row, Row, Estimate, str]
 
 
 def _changes(group: Group, rows: Sequence[Row]) -> list[Change]:
-    """Each against the one before it, paired over shared items; called clear after Holm's correction for all steps."""
+    """Each against the one before it, paired over shared items; called clear after Holm's correction for all steps.
+    Models of one run were asked at once: none comes after the other."""
     verdict: Verdict | None = next((own for name, own in group.verdicts if not name), None)
     if verdict is None:
         return []
-    found = [(before, row, verdict.pair(row.name, before.name)) for before, row in pairwise(rows)]
+    found = [
+        (before, row, verdict.pair(row.name, before.name))
+        for before, row in pairwise(rows)
+        if before.record.config.id != row.record.config.id
+    ]
     adjusted = holm([pair.difference.p for _, _, pair in found])
     changes = []
     for (before, row, pair), p in zip(found, adjusted, strict=True):
@@ -74,7 +80,7 @@ def _changes(group: Group, rows: Sequence[Row]) -> list[Change]:
 
 def sentence(changes: Sequence[Change]) -> str:
     if not changes:
-        return "One result alone has no course; run a later version on the same items."
+        return "Nothing came after another here; run a later version on the same items."
     clear = [(row, words) for _, row, _, words in changes if words in ("better", "worse")]
     steps = "1 step" if len(changes) == 1 else f"{len(changes)} steps"
     if not clear:

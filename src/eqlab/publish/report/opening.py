@@ -12,7 +12,7 @@ from eqlab.publish.ladder import LANDSCAPE, ladder, ladder_sentence
 from eqlab.tables.forest import Forest, ForestLine, widest
 
 EMBEDDED = ("model:embedded", "judge:embedded")
-OWN = "eqlab run PROVIDER/MODEL --items auto"
+OWN = "eqlab run PROVIDER/MODEL"
 
 
 @dataclass(frozen=True)
