@@ -21,6 +21,7 @@ from eqlab.comparison.contender import (
     lost_of,
     rater,
     shares,
+    speakers,
     told_apart,
     why_no_rank,
 )
@@ -99,7 +100,7 @@ class Entry:
         bounds = bounds_of(result, points)
         lost = self.lost if points else None
         own = (self.name, self.score, points, self.item_set, why, people, result.baselines, bounds, result.better, lost)
-        return Contender(*own, compared(result))
+        return Contender(*own, compared(result), speakers(result))
 
     @property
     def repeats(self) -> int:
